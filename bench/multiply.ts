@@ -1,5 +1,5 @@
 import { openLog } from '../src/base/log.ts'
-import { ensurePartitions } from '../src/storage/migrate.ts'
+import { ensurePartitions } from '../src/storage/store-partitions.ts'
 import { openPool, statement, type Pool } from '../src/storage/pool.ts'
 import { storedName, type StoredOrders } from './stored-orders.ts'
 

@@ -29,7 +29,9 @@ export interface Sandbox extends Gateway {
   /** Gateways of the bench on the same database. */
   others?: readonly Gateway[]
   acquirerAdminUrl: string
+  /** As the owner of the tables. */
   databaseUrl: string
+  gatewayDatabaseUrl: string
   directory: string
   stop(): Promise<void>
 }
@@ -43,6 +45,7 @@ interface SandboxFile {
   merchant_server_url: string
   simulators: { acquirer_admin_url: string }
   database_url: string
+  gateway_database_url: string
 }
 
 /** All processes that serve on its database, the sandbox's own first. */
@@ -139,6 +142,7 @@ export async function startSandbox(
       operatorUrl: file.operator_url,
       acquirerAdminUrl: file.simulators.acquirer_admin_url,
       databaseUrl: file.database_url,
+      gatewayDatabaseUrl: file.gateway_database_url,
       directory,
       stop,
     }
@@ -164,8 +168,11 @@ export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: re
 }
 
 /** What `tollgate serve` needs to serve on the database of a sandbox. */
-export const servingOn = ({ directory, databaseUrl }: Pick<Sandbox, 'directory' | 'databaseUrl'>): Record<string, string> => ({
-  DATABASE_URL: databaseUrl,
+export const servingOn = ({
+  directory,
+  gatewayDatabaseUrl,
+}: Pick<Sandbox, 'directory' | 'gatewayDatabaseUrl'>): Record<string, string> => ({
+  DATABASE_URL: gatewayDatabaseUrl,
   TOLLGATE_KEY: readFileSync(join(directory, 'keys', 'master.key'), 'utf8').trim(),
   ...allConnections,
 })

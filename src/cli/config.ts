@@ -10,6 +10,7 @@ import { readThreeDSecure } from './three-d-secure-config.ts'
 /** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
   databaseUrl: string
+  ownerAllowed: boolean
   kek: KekSource
   cvv2Keys: KeyDirectory
   host: string
@@ -59,6 +60,7 @@ export function serveConfig(env: Environment): ServeConfig {
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
     databaseUrl,
+    ownerAllowed: env.ALLOW_DATABASE_OWNER === 'on',
     kek: kek!,
     cvv2Keys: cvv2Keys!,
     host: env.HOST ?? '127.0.0.1',

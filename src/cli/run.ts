@@ -18,6 +18,7 @@ import { addKeysCommands } from './commands/keys.ts'
 import { addMerchantCommands } from './commands/merchant.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addOrderCommands } from './commands/order.ts'
+import { addPartitionCommands } from './commands/partitions.ts'
 import { failureOf } from './commands/refusals.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
 import { addServeCommand } from './commands/serve.ts'
@@ -43,6 +44,7 @@ const commands = [
   addDoctorCommand,
   addAccessCommand,
   addAuditCommands,
+  addPartitionCommands,
   addAcquirerCommands,
   addSignCommand,
   addMerchantServerCommand,

@@ -6,7 +6,6 @@ import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
 import { openOrderStore } from '../order/store.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
-import { ensurePartitions } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
@@ -20,15 +19,12 @@ export interface CellParts {
   pool: Pool
   /** The address of the same database: the heart beats on its own connection. */
   databaseUrl: string
-  /** The database of the registry, which issues ids; the same one if there is only one cell. */
-  registry: Pool
   keys: KeyRing
 }
 
 /** The stores of a cell in PostgreSQL, which must be migrated. */
-export async function openCell({ pool, databaseUrl, registry, keys }: CellParts, ground: Ground): Promise<CellStores> {
+export function openCell({ pool, databaseUrl, keys }: CellParts, ground: Ground): CellStores {
   const { clock, random, log } = ground
-  await ensurePartitions(pool, registry)
   const orders = openOrderStore(pool)
   return {
     orders,
@@ -46,8 +42,7 @@ export async function openCell({ pool, databaseUrl, registry, keys }: CellParts,
       { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
       { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
       { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
-      { name: 'old refused access', everyMs: 600_000, run: () => forgetRefusedAccess(registry, clock.now()) },
-      { name: 'partitions', everyMs: 60_000, run: () => ensurePartitions(pool, registry) },
+      { name: 'old refused access', everyMs: 600_000, run: () => forgetRefusedAccess(pool, clock.now()) },
     ],
     answers: () => pool.run(anything),
   }

@@ -13,13 +13,13 @@ import { openServer, type Route, type Server } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
 import { addRefusedAccess } from '../merchant/store-refused-access.ts'
 import { watchRegistry } from '../merchant/store.ts'
-import { pendingMigrations } from '../storage/migrate.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
+import { refuseDatabase, watchPartitions } from './database.ts'
 import { openGateway } from './open.ts'
 import type { Ground } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
@@ -29,6 +29,8 @@ import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
 export interface GatewayOptions {
   databaseUrl: string
+  /** Whether it may connect as the owner of the tables. It only warns then. */
+  ownerAllowed: boolean
   kek: KeyEncryption
   hourKeys: HourKeys
   host: string
@@ -132,9 +134,9 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const meters = openMeters()
   const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
-  const pool = await openDatabase(o, closing)
+  const { pool, partitionDays } = await openDatabase(o, closing)
   const keys = await openKeyRing(pool, o.kek, clock, random, o.hourKeys)
-  const cell = await openCell({ pool, databaseUrl: o.databaseUrl, registry: pool, keys }, ground)
+  const cell = openCell({ pool, databaseUrl: o.databaseUrl, keys }, ground)
 
   // The servers listen first, because others need an address. They answer 503 until they have routes.
   const server = await openApi(o, turns, closing)
@@ -190,6 +192,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     configuration: () => configuration.current().version,
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
+    partitionDays,
   }
   await operator.serve(watchRoutes(meters, [gateway], shared))
   await server.serve([...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
@@ -225,12 +228,13 @@ function openMeteredTurns(clock: Clock, meters: Meters): Turns {
   })
 }
 
-async function openDatabase({ databaseUrl, clock, log }: GatewayOptions, closing: Closing): Promise<Pool> {
+async function openDatabase({ databaseUrl, ownerAllowed, clock, log }: GatewayOptions, closing: Closing) {
   const pool = openPool({ url: databaseUrl, connections: 10, use: 'oltp', log })
   closing.add(() => Promise.race([pool.close(), sleep(clock, 1_000)]))
-  const pending = await pendingMigrations(pool)
-  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
-  return pool
+  await refuseDatabase(pool, ownerAllowed, log)
+  const partitions = await watchPartitions(pool, clock, log)
+  closing.add(partitions.stop)
+  return { pool, partitionDays: partitions.days }
 }
 
 /** The lines to the acquirers, one for each gate. */

@@ -1,4 +1,5 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
+import { scarceDays } from '../storage/store-partitions.ts'
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -31,7 +32,7 @@ type Found =
   | { finds: 'no callback waits' }
   | { finds: 'callbacks wait'; count: bigint; forMs: number }
   | { finds: 'callbacks given up'; count: bigint }
-  | { finds: 'partitions'; left: bigint }
+  | { finds: 'partitions'; left: bigint; days: number }
   | { finds: 'no partition'; table: string; nextOrderId: bigint }
   | { finds: 'control keys are random' }
   | { finds: 'control keys are weak'; weak: readonly WeakKey[] }
@@ -121,12 +122,12 @@ function waitingFinding({ due, dueSince }: WorkFacts, now: number): Finding {
   return { is: forMs < patienceMs ? 'ok' : 'warning', finds: 'callbacks wait', count: due, forMs }
 }
 
-function partitionFinding({ partitions, nextOrderId }: WorkFacts): Finding {
+function partitionFinding({ partitions, nextOrderId, partitionDays: days }: WorkFacts): Finding {
   const short = partitions.find(({ end }) => end <= nextOrderId)
   if (short || partitions.length === 0)
     return { is: 'problem', finds: 'no partition', table: short?.table ?? 'orders', nextOrderId }
   const soonest = partitions.reduce((least, { end }) => (end < least ? end : least), partitions[0]!.end)
-  return { is: 'ok', finds: 'partitions', left: soonest - nextOrderId }
+  return { is: days < scarceDays ? 'warning' : 'ok', finds: 'partitions', left: soonest - nextOrderId, days }
 }
 
 /**

@@ -4,6 +4,7 @@ import { openControlKey } from '../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
+import { partitionsAhead } from '../storage/store-partitions.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import { contextOf, wrappedKey, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
@@ -51,6 +52,8 @@ export interface WorkFacts {
   nextOrderId: bigint
   /** For each partitioned table the end of its last partition. */
   partitions: readonly { table: string; end: bigint }[]
+  /** How long they last, by the orders of the last 30 days. */
+  partitionDays: number
   merchants: bigint
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
@@ -227,20 +230,23 @@ const gateless = statement<{ endpoint_id: bigint }>(`
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [keys, beats, late, waiting, stuck, stuckInvoices, owed, lost, next, parts, merchants, lonely] = await Promise.all([
-    pool.run(keyCount),
-    pool.run(heartbeats, [deadAfterMs]),
-    pool.run(overdue),
-    pool.run(awaiting),
-    pool.run(parked),
-    pool.run(parkedInvoices),
-    pool.run(dueDeliveries),
-    pool.run(givenUp),
-    pool.run(nextOrder),
-    pool.run(partitions),
-    pool.run(merchantCount),
-    pool.run(gateless),
-  ])
+  const [keys, beats, late, waiting, stuck, stuckInvoices, owed, lost, next, parts, ahead, merchants, lonely] = await Promise.all(
+    [
+      pool.run(keyCount),
+      pool.run(heartbeats, [deadAfterMs]),
+      pool.run(overdue),
+      pool.run(awaiting),
+      pool.run(parked),
+      pool.run(parkedInvoices),
+      pool.run(dueDeliveries),
+      pool.run(givenUp),
+      pool.run(nextOrder),
+      pool.run(partitions),
+      partitionsAhead(pool),
+      pool.run(merchantCount),
+      pool.run(gateless),
+    ],
+  )
   return {
     keys: keys[0]!.n,
     alive: beats
@@ -265,6 +271,7 @@ export async function workFacts(pool: Pool): Promise<WorkFacts> {
     givenUp: lost[0]!.n,
     nextOrderId: next[0]!.next_id,
     partitions: endsOf(parts),
+    partitionDays: ahead.days,
     merchants: merchants[0]!.n,
     gateless: lonely.map((r) => r.endpoint_id),
   }

@@ -14,6 +14,7 @@ export interface SandboxFile {
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
+  gateway_database_url: string
 }
 
 export const step = (text: string): void => console.log(`- ${text} …`)

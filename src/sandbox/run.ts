@@ -1,8 +1,10 @@
+import { createHmac } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, createWriteStream, renameSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
@@ -13,6 +15,7 @@ import { openPool, type Pool } from '../storage/pool.ts'
 import { banner, step, type SandboxFile } from './banner.ts'
 import { settleBins } from './bins.ts'
 import { makeCertificates } from './certificates.ts'
+import { gatewayUrl } from './database-user.ts'
 import { sandboxDocs } from './docs.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
@@ -78,9 +81,10 @@ async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[]
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log: run.log })
   try {
     await migrate(pool, systemClock.now(), run.log)
+    const gatewayDatabaseUrl = await gatewayUrl(pool, databaseUrl, gatewayPassword(run.directory))
     const cardWorld = await startCardWorld(run, pool, kek)
     if (run.interrupted()) return undefined
-    const { gateway, merchant, file } = await serve(run, pool, { databaseUrl, kek, ...cardWorld }, config)
+    const { gateway, merchant, file } = await serve(run, pool, { databaseUrl, gatewayDatabaseUrl, kek, ...cardWorld }, config)
     writeSandboxFile(run, file)
     if (run.interrupted()) return undefined
     console.log(banner(file, run.directory, systemClock.now()))
@@ -122,10 +126,10 @@ type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
 async function serve(
   { directory, log, stops }: Run,
   pool: Pool,
-  world: CardWorld & { databaseUrl: string; kek: KeyEncryption },
+  world: CardWorld & { databaseUrl: string; gatewayDatabaseUrl: string; kek: KeyEncryption },
   { cvv2Keys, ...config }: SandboxConfig,
 ) {
-  const { databaseUrl, kek, acquirer, directoryServer, acs, certificates, oauth, world: shop } = world
+  const { databaseUrl, gatewayDatabaseUrl, kek, acquirer, directoryServer, acs, certificates, oauth, world: shop } = world
   const simulators = {
     acquirer_admin_url: String(acquirer.ready.admin_url),
     directory_server_url: String(directoryServer.ready.admin_url),
@@ -143,7 +147,8 @@ async function serve(
   step('Starting the gateway')
   const gateway = await startGateway({
     ...config,
-    databaseUrl,
+    databaseUrl: gatewayDatabaseUrl,
+    ownerAllowed: true,
     kek,
     hourKeys: openHourKeys(cvv2Keys(directory), systemClock, systemRandom),
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
@@ -177,6 +182,7 @@ async function serve(
     operator_url: urlOf(config.operator.host, gateway.operatorPort),
     simulators,
     database_url: databaseUrl,
+    gateway_database_url: gatewayDatabaseUrl,
   }
   return { gateway, merchant, file }
 }
@@ -196,10 +202,23 @@ function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
 const endOf = (program: Program): Promise<string> =>
   program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
 
+const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
+
+/**
+ * Of the database user of the gateway. Sandboxes that share a database share the key, and so this
+ * password.
+ */
+const gatewayPassword = (directory: string): Secret<string> =>
+  secret(
+    createHmac('sha256', readFileSync(masterKeyFile(directory)))
+      .update('database user of the gateway')
+      .digest('hex'),
+  )
+
 /** The key-encryption key: created once, stored in its own file, never in the database. */
 function masterKey(directory: string): KeyEncryption {
-  const folder = join(directory, 'keys')
-  const file = join(folder, 'master.key')
+  const file = masterKeyFile(directory)
+  const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (!existsSync(file)) {
     writeFileSync(`${file}.new`, `${systemRandom.bytes(32).toString('base64')}\n`, { mode: 0o600 })

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
 import { statement, type Pool, type Runner } from './pool.ts'
 import { chainEarlierRows } from './store-audit-chain.ts'
+import { ensurePartitions } from './store-partitions.ts'
+import { ensureRoles, grantRoles } from './store-roles.ts'
 import { transaction } from './transaction.ts'
 
 export interface Migration {
@@ -40,13 +42,15 @@ const applied = statement<{ name: string; sha256: string }>(`select name, sha256
 /**
  * Migrates the database to this version; returns the names of the applied migrations. Each file is
  * one transaction that first inserts its own name, so if two processes migrate at once, one waits
- * and then finds it done. Refuses a database with applied migrations that are not `known`.
+ * and then finds it done. Then it grants the roles what they need and creates partitions for a
+ * year. Refuses a database with applied migrations that are not `known`.
  */
 export async function migrate(pool: Pool, now: number, log: Log, known = migrations()): Promise<string[]> {
   await plain(pool, createLedger).catch((error) =>
     log.debug({ reason: reasonOf(error) }, 'another process creates the migration table'),
   )
   await refuseForeign(pool, known)
+  await ensureRoles(pool)
   const done: string[] = []
   for (const { name, sql } of known) {
     const ran = await transaction(pool, async (runner) => {
@@ -58,6 +62,7 @@ export async function migrate(pool: Pool, now: number, log: Log, known = migrati
     })
     if (ran) done.push(name)
   }
+  await grantRoles(pool)
   await ensurePartitions(pool)
   const isNew = done.length === known.length
   if (done.length > 0 && !isNew) await plain(pool, 'analyze')
@@ -90,42 +95,6 @@ async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
         `the database has the migration ${row.name}, which this version does not know: it was made by a newer Tollgate`,
       )
     if (mine !== row.sha256) throw new Error(`the migration ${row.name} was changed after it had been applied to this database`)
-  }
-}
-
-/** The tables whose rows live in partitions by order id. */
-const partitioned = ['orders', 'order_facts', 'transaction', 'attempt', 'order_event', 'request', 'delivery', 'delivery_attempt']
-const partitionWidth = 10_000_000n
-/**
- * Fill factor, in percent of a page. The rest is for the one or two updates of a row, so that it
- * stays in its page.
- */
-const fillfactors: Readonly<Record<string, number>> = { orders: 45, transaction: 50, attempt: 50, delivery: 50 }
-/**
- * Statistics of a partition with a few hundred rows make the planner read all of it for each batch,
- * and the plan stays while the partition grows. Without statistics it assumes a larger one.
- */
-const firstLookAfter = 20_000
-const nextOrderId = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
-
-/**
- * Creates the partition that order ids are drawn from now, and the next one. Cheap if both exist;
- * call it now and then.
- */
-export async function ensurePartitions(pool: Pool, registry: Pool = pool): Promise<void> {
-  const [row] = await registry.run(nextOrderId)
-  const current = row!.next_id / partitionWidth
-  for (const number of [current, current + 1n]) {
-    const [from, to] = [number * partitionWidth, (number + 1n) * partitionWidth]
-    for (const name of partitioned) {
-      const sql = `create table if not exists ${name}_p${number} partition of ${name} for values from (${from}) to (${to})
-        with (fillfactor = ${fillfactors[name] ?? 100}, autovacuum_analyze_threshold = ${firstLookAfter},
-          autovacuum_vacuum_threshold = ${firstLookAfter}, autovacuum_vacuum_insert_threshold = ${firstLookAfter})`
-      await plain(pool, sql).catch((error: { code?: string }) => {
-        // Another process created it at the same time.
-        if (error.code !== '42P07' && error.code !== '23505') throw error
-      })
-    }
   }
 }
 

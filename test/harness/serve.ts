@@ -23,10 +23,17 @@ interface Serving {
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startWithinMs = 120_000
 
+/** The database of the world, by whatever way it is named, for the user of its gateway. */
+function asGateway({ databaseUrl, gatewayDatabaseUrl }: Pick<World, 'databaseUrl' | 'gatewayDatabaseUrl'>): string {
+  const url = new URL(databaseUrl)
+  const { username, password } = new URL(gatewayDatabaseUrl)
+  return Object.assign(url, { username, password }).href
+}
+
 /** `program` is a test's own, which serves as well; `more` is added to its environment. */
 export async function startServe(world: World, program?: string, more: Record<string, string> = {}): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
-  const own = { DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
+  const own = { DATABASE_URL: asGateway(world), TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
   const env = { ...process.env, ...own, ...more }
   const child = spawn(process.execPath, program === undefined ? [main, 'serve'] : [program], {
     env,

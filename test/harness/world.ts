@@ -30,7 +30,10 @@ export interface World extends Own {
   merchantServerUrl: string
   /** The shop of the sandbox, without a slash at the end. */
   shopUrl: string
+  /** As the owner of the tables. */
   databaseUrl: string
+  /** As the sandbox's gateway connects. */
+  gatewayDatabaseUrl: string
   /** Whether other files use or used it. */
   isShared: boolean
   directory: string
@@ -171,6 +174,7 @@ interface SandboxFile {
   shop_url: string
   simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
   database_url: string
+  gateway_database_url: string
 }
 
 const viewOf = (file: SandboxFile) => ({
@@ -187,6 +191,7 @@ const viewOf = (file: SandboxFile) => ({
   acsUrl: file.simulators.acs_url,
   merchantServerUrl: file.merchant_server_url,
   shopUrl: file.shop_url,
+  gatewayDatabaseUrl: file.gateway_database_url,
 })
 
 const ended = (child: ChildProcess) =>

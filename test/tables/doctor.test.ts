@@ -26,6 +26,7 @@ const goodWork: WorkFacts = {
   givenUp: 0n,
   nextOrderId: 1_000_001n,
   partitions: [{ table: 'orders', end: 20_000_000n }],
+  partitionDays: 400,
   merchants: 1n,
   gateless: [],
 }
@@ -74,6 +75,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ givenUp: 4n }), 'warning', /4 given up/],
     [sick({ nextOrderId: 20_000_000n }), 'problem', /orders has none/],
     [sick({ partitions: [] }), 'problem', /orders has none/],
+    [sick({ partitionDays: 12.7 }), 'warning', /18999999 more order ids, which last 12 days/],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
     [sick({ gateless: [101n] }), 'warning', /101/],
   ] as const) {

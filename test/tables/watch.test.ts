@@ -33,6 +33,7 @@ function watching(own: readonly GatewayGauges[]) {
         { directory: 'new', loaded: false },
       ],
       turns: openTurns(queueMicrotask).counts,
+      partitionDays: () => 365,
     },
   )
   const get = async (path: string) => {

@@ -89,7 +89,7 @@ before(async () => {
           ranges: () => noRanges,
           addRefusedAccess,
         },
-        cell: await openCell({ pool: own, databaseUrl: database.url, registry: pool, keys }, ground),
+        cell: openCell({ pool: own, databaseUrl: database.url, keys }, ground),
       },
       transports: { gates, outgoing, directories: noDirectories },
       settings: {

@@ -70,7 +70,7 @@ test('serve refuses a database that is not migrated and says what to do', async 
   }
 })
 
-test('migrate makes the tables, and says so when there is nothing left to do', async () => {
+test('migrate makes the tables, says so when there is nothing left to do, and their owner may not serve', async () => {
   const database = await testDatabase()
   try {
     const migrate = () =>
@@ -83,6 +83,9 @@ test('migrate makes the tables, and says so when there is nothing left to do', a
     assert.deepEqual([first.status, first.stderr], [0, ''])
     assert.match(first.stdout, /Applied: 0001-foundation\.sql/)
     assert.match(migrate().stdout, /up to date/)
+    const { status, said } = serve({ DATABASE_URL: database.url, TOLLGATE_KEY: key })
+    assert.equal(status, 1, said)
+    assert.match(said, /is a superuser.*a member of tollgate_serve/)
   } finally {
     await database.close()
   }

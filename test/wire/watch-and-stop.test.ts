@@ -39,6 +39,21 @@ test('/metrics counts an answer of the acquirer that belongs to no request', asy
   assert.equal(await until(strays, (count) => count === 1), 1)
 })
 
+test('the gateway of a sandbox is connected as a user that may serve and owns nothing', async () => {
+  const database = new Client({ connectionString: world.databaseUrl })
+  await database.connect()
+  const { rows } = await database.query(`
+    select distinct a.application_name as use, pg_has_role(a.usesysid, 'tollgate_serve', 'usage') as serves,
+      u.usesuper as superuser
+    from pg_stat_activity a join pg_user u on u.usesysid = a.usesysid
+    where a.datname = current_database() and a.application_name in ('tollgate oltp', 'tollgate heartbeat') order by 1`)
+  await database.end()
+  assert.deepEqual(rows, [
+    { use: 'tollgate heartbeat', serves: true, superuser: false },
+    { use: 'tollgate oltp', serves: true, superuser: false },
+  ])
+})
+
 test('a stop with 60 sales at the acquirer loses none, leaves none open and ends', async () => {
   await line({ latency_ms: 380 })
   const replies = await Promise.all(Array.from({ length: 60 }, () => sale(world)))

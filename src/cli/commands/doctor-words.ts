@@ -116,7 +116,11 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'see which: npx tollgate delivery list --state given-up; ' +
       'to send them again: npx tollgate delivery resend --state given-up --yes',
   ],
-  partitions: ({ left }) => ['partitions', `room for ${left} more order ids`],
+  partitions: ({ is, left, days }) => [
+    'partitions',
+    `room for ${left} more order ids${is === 'ok' ? '' : `, which last ${counted(Math.floor(days), 'day')}`}`,
+    is === 'ok' ? undefined : 'as the owner of the tables, make more: npx tollgate partitions ensure',
+  ],
   'no partition': ({ table, nextOrderId }) => [
     'partitions',
     `${table} has none for the next order id ${nextOrderId}`,

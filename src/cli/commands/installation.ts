@@ -161,6 +161,11 @@ export function inWords(error: unknown): unknown {
   const code = 'code' in error ? String(error.code) : ''
   if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
   if (code === '57014') return new Failure('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
+  if (code === '42501')
+    return new Failure(
+      `The user of DATABASE_URL may not do this (${reasonOf(error)}). Which commands need tollgate_read, ` +
+        'tollgate_operator, tollgate_retention or the owner: docs/operating.md, "Database users".',
+    )
   if (code === '55P03')
     return new Failure('Something else has held a row of this change for 5 s. Nothing was changed. Try again.')
   if (code.startsWith('28') || code === '3D000')

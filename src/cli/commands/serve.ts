@@ -16,7 +16,8 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 Environment
-  DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate)
+  DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate), as a member of the role tollgate_serve
+  ALLOW_DATABASE_OWNER  on: it may connect as the owner of the tables, and warns; for trials
   TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
                  or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
   TOLLGATE_KMS_URL  a key service with the transit API of Vault, which holds the key-encryption key; then TOLLGATE_KMS_KEY,

@@ -1,0 +1,58 @@
+/** What a gateway demands of its database, and how it watches the partitions. */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { roles } from '../storage/grants.ts'
+import { pendingMigrations } from '../storage/migrate.ts'
+import type { Pool } from '../storage/pool.ts'
+import { partitionsAhead, scarceDays, type Ahead } from '../storage/store-partitions.ts'
+import { connectedAs, type ConnectedAs } from '../storage/store-roles.ts'
+import { startPeriodic } from './periodic.ts'
+
+/**
+ * Throws for a database that is not at this version, and for a user with too few rights or with
+ * those of the owner: whoever takes such a process over could drop tables and rewrite the books.
+ */
+export async function refuseDatabase(pool: Pool, ownerAllowed: boolean, log: Log): Promise<void> {
+  const us = await connectedAs(pool)
+  const excess = excessOf(us)
+  if (us.serves === undefined) throw new Error('The database is not at this version. Run `npx tollgate migrate` first.')
+  if (!us.serves && !excess)
+    throw new Error(`The database user ${us.name} may not serve. Let its owner run: grant ${roles.serve} to "${us.name}"`)
+  const pending = await pendingMigrations(pool)
+  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
+  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner}`)
+  if (excess) log.warn(`${excess}: whoever takes this process over can drop them`)
+  else if (us.mayCreateTables)
+    log.warn(`the database user ${us.name} may create tables, as may everybody: revoke create on schema public from public`)
+}
+
+const excessOf = ({ name, isSuperuser, isOwner }: ConnectedAs): string | undefined =>
+  isSuperuser
+    ? `The database user ${name} is a superuser, who owns all tables`
+    : isOwner
+      ? `The database user ${name} owns the tables`
+      : undefined
+
+const insteadOfOwner =
+  `Give the gateway a user of its own that is a member of ${roles.serve} (docs/operating.md, "Database users"), ` +
+  'or for a trial set ALLOW_DATABASE_OWNER=on'
+
+const everyMs = 3_600_000
+
+/** Looks now and once an hour how long the partitions for new orders last. */
+export async function watchPartitions(pool: Pool, clock: Clock, log: Log): Promise<{ days: () => number; stop: () => void }> {
+  let days = 0
+  const look = async () => {
+    const ahead = await partitionsAhead(pool)
+    days = ahead.days
+    if (days < scarceDays) log.warn(scarce(ahead), 'the partitions for new orders end soon: npx tollgate partitions ensure')
+  }
+  await look()
+  return { days: () => days, stop: startPeriodic(clock, log, [{ name: 'partitions', everyMs, run: look }]) }
+}
+
+const scarce = ({ nextOrderId, end, days }: Ahead) => ({
+  days: Math.floor(days),
+  next_order_id: String(nextOrderId),
+  end: String(end),
+})

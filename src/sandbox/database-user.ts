@@ -1,0 +1,33 @@
+import type { Secret } from '../base/secret.ts'
+import { roles } from '../storage/grants.ts'
+import type { Pool } from '../storage/pool.ts'
+
+/**
+ * The address by which the gateway of a sandbox connects: as a user of this database that may do
+ * what `serve` may in production. Where the sandbox's own user may not create users, the gateway
+ * connects as it does.
+ */
+export async function gatewayUrl(owner: Pool, databaseUrl: string, password: Secret<string>): Promise<string> {
+  const url = new URL(databaseUrl)
+  const name = `${decodeURIComponent(url.pathname.slice(1))}_gateway`
+  const quoted = `"${name.replaceAll('"', '""')}"`
+  const run = (text: string) => owner.run({ name: '', text })
+  try {
+    await run(`create role ${quoted} login`).catch(unless('42710', '23505'))
+    await run(`alter role ${quoted} password '${password.reveal()}'`)
+    await run(`grant ${roles.serve} to ${quoted}`)
+  } catch (error) {
+    const insufficientPrivilege = '42501'
+    unless(insufficientPrivilege)(error as { code?: string })
+    return databaseUrl
+  }
+  url.username = name
+  url.password = password.reveal()
+  return url.href
+}
+
+const unless =
+  (...codes: readonly string[]) =>
+  (error: { code?: string }) => {
+    if (!codes.includes(error.code ?? '')) throw error
+  }

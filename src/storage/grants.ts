@@ -1,0 +1,98 @@
+/**
+ * What each role may do with each table: a row a table, a column a role. `migrate` grants exactly
+ * this; a test fails for a table without a row. The owner of the tables, who migrates, may do
+ * everything. Partitions have no grants: they are reached through their table alone.
+ */
+
+/** The roles, which cannot log in themselves: users of the database are members of one of them. */
+export const roles = {
+  serve: 'tollgate_serve',
+  operator: 'tollgate_operator',
+  read: 'tollgate_read',
+  retention: 'tollgate_retention',
+} as const
+
+export type Role = keyof typeof roles
+
+/**
+ * `r` select, `a` insert, `w` update, `d` delete, as in the access lists of PostgreSQL; `w(…)` is
+ * an update of these columns alone. A lock of rows (`for update`) needs an update of some column.
+ */
+type Privileges = string
+
+/** What can be erased of a card. */
+const sealed = 'pan_sealed, pan_key, fingerprint, destination_sealed, cvv2_sealed, cvv2_key'
+
+// oxfmt-ignore
+export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>> = {
+  //                    serve                                         operator                                     read             retention
+  orders:           row('r a w',                                      'r w(version, alarm, tries, lease, due_at)', 'r',             'r'),
+  order_facts:      row(`r a w(${sealed})`,                           `r w(${sealed})`,                            'r',             `r w(${sealed})`),
+  transaction:      row('r a w',                                      'r w(alarm, tries, lease, due_at)',          'r',             'r'),
+  attempt:          row('r a w(outcome, action_code, why, ended_at)', 'r',                                         'r',             'r'),
+  order_event:      row('r a',                                        'r',                                         'r',             'r'),
+  order_key:        row('r a w',                                      'r',                                         'r',             ''),
+  idempotency_key:  row('r a w d',                                    'r',                                         'r',             ''),
+  request:          row('r a',                                        'r',                                         'r',             ''),
+  delivery:         row('r a w',                                      'r w',                                       'r',             ''),
+  delivery_attempt: row('r a',                                        'r a w(try_no)',                             'r',             ''),
+  locator:          row('r a',                                        'r',                                         'r',             ''),
+  nonce:            row('r a w(expires_at) d',                        'r',                                         'r',             ''),
+  card_reference:   row('r a',                                        'r w(pan_sealed, pan_key)',                  'r',             ''),
+  card_number_ref:  row('r a',                                        'r',                                         'r',             ''),
+  mobile_invoice:   row('r a w',                                      'r w',                                       'r',             ''),
+  wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
+  filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
+  heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
+
+  merchant:         row('r',                                          'r a w',                                     'r',             'r'),
+  merchant_key:     row('r',                                          'r a w(retired_at)',                         'r',             ''),
+  endpoint:         row('r',                                          'r a w',                                     'r',             ''),
+  endpoint_group:   row('r',                                          'r a w(enabled)',                            'r',             ''),
+  gate:             row('r',                                          'r a w',                                     'r',             ''),
+  filter_rule:      row('r',                                          'r a w(removed_at)',                         'r',             ''),
+  filter_entry:     row('r',                                          'r a d',                                     'r',             ''),
+  config_version:   row('r',                                          'r w',                                       'r',             ''),
+  bin_range:        row('r',                                          'r a d',                                     'r',             ''),
+  card_range:       row('r a w d',                                    'r',                                         'r',             ''),
+  directory_state:  row('r a w',                                      'r',                                         'r',             ''),
+  duty:             row('r a w',                                      'r',                                         'r',             ''),
+  access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
+  id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
+  key_version:      row('r a',                                        'r a w d',                                   'r',             ''),
+  migration:        row('r',                                          'r',                                         'r',             'r'),
+  // No gateway writes to the trail. The others append to it and change no row; whoever moves its
+  // end to a wrong place is found by `audit verify`.
+  audit:            row('',                                           'r a',                                       'r a',           'r a'),
+  audit_head:       row('',                                           'r w(no, hash)',                             'r w(no, hash)', 'r w(no, hash)'),
+
+  // Views read with the rights of the owner.
+  all_transactions: row('r',                                          'r',                                         'r',             'r'),
+  all_attempts:     row('r',                                          'r',                                         'r',             'r'),
+  all_events:       row('r',                                          'r',                                         'r',             'r'),
+  all_tries:        row('r',                                          'r',                                         'r',             ''),
+}
+
+function row(serve: Privileges, operator: Privileges, read: Privileges, retention: Privileges): Record<Role, Privileges> {
+  return { serve, operator, read, retention }
+}
+
+const verbs: Readonly<Record<string, string>> = { r: 'select', a: 'insert', w: 'update', d: 'delete' }
+
+/** The statements that take away what there was and grant what stands in the rows. */
+export function grantStatements(schema: string, tables: ReadonlySet<string>): string[] {
+  const all = Object.values(roles).join(', ')
+  const named = Object.keys(grants).filter((table) => tables.has(table))
+  return [
+    `grant usage on schema ${schema} to ${all}`,
+    ...named.map((table) => `revoke all on ${schema}.${table} from ${all}`),
+    ...named.flatMap((table) =>
+      Object.entries(grants[table]!)
+        .filter(([, privileges]) => privileges !== '')
+        .map(([role, privileges]) => `grant ${inSql(privileges)} on ${schema}.${table} to ${roles[role as Role]}`),
+    ),
+  ]
+}
+
+const inSql = (privileges: Privileges): string =>
+  [...privileges.matchAll(/([rawd])(\([^)]*\))?/g)].map(([, verb, columns = '']) => verbs[verb!] + columns).join(', ')

@@ -1,0 +1,67 @@
+/** The roles of the database: creating them, granting, and who is connected. */
+import { grants, grantStatements, roles } from './grants.ts'
+import { statement, type Pool } from './pool.ts'
+import { transaction } from './transaction.ts'
+
+const present = statement<{ name: string }>(`select rolname as name from pg_roles where rolname = any ($1::text[])`)
+
+/**
+ * Creates the roles that do not exist. They belong to the whole server, so several databases on it
+ * share them, and may be migrated at once.
+ */
+export async function ensureRoles(pool: Pool): Promise<void> {
+  const there = new Set((await pool.run(present, [Object.values(roles)])).map(({ name }) => name))
+  const missing = Object.values(roles).filter((name) => !there.has(name))
+  for (const name of missing)
+    await pool.run({ name: '', text: `create role ${name} nologin` }).catch((error: { code?: string }) => {
+      const insufficientPrivilege = '42501'
+      if (error.code === insufficientPrivilege) throw new Error(mayNotCreate(missing), { cause: error })
+      if (error.code !== '42710' && error.code !== '23505') throw error
+    })
+}
+
+const mayNotCreate = (missing: readonly string[]): string =>
+  `This database user may not create roles, and these are missing. Have a superuser run the following, then migrate again:
+${missing.map((name) => `  create role ${name} nologin;`).join('\n')}`
+
+const schemaName = statement<{ schema: string }>(`select quote_ident(current_schema()) as schema`)
+const relations = statement<{ name: string }>(
+  `select relname as name from pg_class where relnamespace = current_schema()::regnamespace and relname = any ($1::text[])`,
+)
+const oneAfterTheOther = statement<object>(`select pg_advisory_xact_lock(hashtext('tollgate grants'))`)
+
+/** Gives each role exactly what stands in the rows of grants.ts. */
+export const grantRoles = (pool: Pool): Promise<void> =>
+  transaction(pool, async (runner) => {
+    const [, [current], found] = await Promise.all([
+      runner.run(oneAfterTheOther),
+      runner.run(schemaName),
+      runner.run(relations, [Object.keys(grants)]),
+    ])
+    const tables = new Set(found.map(({ name }) => name))
+    await Promise.all(grantStatements(current!.schema, tables).map((text) => runner.run({ name: '', text })))
+  })
+
+/** Who is connected, as far as it concerns a gateway. */
+export interface ConnectedAs {
+  name: string
+  isSuperuser: boolean
+  /** May do all that the owner of the tables may. */
+  isOwner: boolean
+  /** Is a member of the gateways' role; undefined if there is no such role yet. */
+  serves: boolean | undefined
+  mayCreateTables: boolean
+}
+
+const connected = statement<{ name: string; superuser: boolean; owner: boolean; serves: boolean | null; creates: boolean }>(`
+  select current_user as name, r.rolsuper as superuser,
+    exists (select from pg_class c where c.oid = to_regclass('orders') and pg_has_role(c.relowner, 'usage')) as owner,
+    (select pg_has_role(g.oid, 'usage') from pg_roles g where g.rolname = $1) as serves,
+    coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates
+  from pg_roles r where r.rolname = current_user`)
+
+export async function connectedAs(pool: Pool): Promise<ConnectedAs> {
+  const [row] = await pool.run(connected, [roles.serve])
+  const { name, superuser, owner, serves, creates } = row!
+  return { name, isSuperuser: superuser, isOwner: owner, serves: serves ?? undefined, mayCreateTables: creates }
+}

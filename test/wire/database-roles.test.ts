@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { grants, roles, type Role } from '../../src/storage/grants.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPool, type Pool } from '../../src/storage/pool.ts'
+import { startTestServer, testDatabase, type TestDatabase } from '../harness/postgres.ts'
+import { refuseDatabase } from '../../src/gateway/database.ts'
+import { run } from './cli-run.ts'
+
+/** What each role of the database may do, tried as a user that is a member of it. */
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
+let database: TestDatabase
+let owner: Pool
+const as = new Map<string, Pool>()
+/** The addresses of the users; `nobody` is a member of no role. */
+const urls = new Map<string, string>()
+
+const sql = (pool: Pool, text: string) => pool.run<Record<string, unknown>>({ name: '', text })
+
+before(async () => {
+  database = await testDatabase()
+  owner = openPool({ url: database.url, connections: 2, use: 'admin', log })
+  await migrate(owner, systemClock.now(), log)
+  const url = new URL(database.url)
+  for (const role of [...Object.keys(roles), 'nobody']) {
+    const name = `${url.pathname.slice(1)}_${role}`
+    await sql(owner, `create role ${name} login password 'try'`)
+    if (role in roles) await sql(owner, `grant ${roles[role as Role]} to ${name}`)
+    urls.set(role, Object.assign(new URL(url), { username: name, password: 'try' }).href)
+    as.set(role, openPool({ url: urls.get(role)!, connections: 1, use: 'search', log }))
+  }
+  await sql(
+    owner,
+    `insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency,
+      amount_minor, amount_text, status, events, deliveries, created_at, authorised_minor, state, authorised_text, result,
+      tries, transactions, attempts)
+    values (1, 1000001, 0, 'sale', 'one', 1, 1, 'USD', 100, '1.00', 'approved', 1, 0, now(), 100, 'approved', '1.00', '{}',
+      0, 1, 0)`,
+  )
+  await sql(
+    owner,
+    `insert into order_facts (merchant_id, order_id, request, card, card_hash, pan_sealed, pan_key, fingerprint)
+    values (1, 1000001, '{}', '{}', 'f', 'sealed', 1, 'f')`,
+  )
+})
+
+after(async () => {
+  for (const pool of as.values()) await pool.close()
+  await owner.close()
+  await database.close()
+})
+
+test('every table and view has a row that says what each role may do with it', async () => {
+  const found = await sql(
+    owner,
+    `select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and not relispartition`,
+  )
+  assert.deepEqual(found.map(({ name }) => String(name)).sort(), Object.keys(grants).sort())
+})
+
+test('each role has the privileges of its rows, none of them on a partition, and none may truncate or refer', async () => {
+  const all = Object.values(roles).join(',')
+  const rows = await sql(
+    owner,
+    `select r.rolname as role, c.relname as name, c.relispartition as partition,
+      concat_ws(' ', case when has_table_privilege(r.oid, c.oid, 'select') then 'r' end,
+        case when has_table_privilege(r.oid, c.oid, 'insert') then 'a' end,
+        case when has_any_column_privilege(r.oid, c.oid, 'update') then 'w' end,
+        case when has_table_privilege(r.oid, c.oid, 'delete') then 'd' end,
+        case when has_table_privilege(r.oid, c.oid, 'truncate, references, trigger') then 'more' end) as may
+    from pg_class c cross join pg_roles r
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and r.rolname = any ('{${all}}')`,
+  )
+  assert.ok(rows.some(({ partition }) => partition))
+  for (const { role, name, partition, may } of rows) {
+    const [short] = Object.entries(roles).find(([, long]) => long === role)!
+    const expected = partition ? '' : grants[String(name)]![short as Role].replaceAll(/\([^)]*\)/g, '')
+    assert.equal(may, expected, `${String(role)} on ${String(name)}`)
+  }
+})
+
+const nullCard = `update order_facts set pan_sealed = null, pan_key = null, fingerprint = null`
+const append = `
+  with moved as (update audit_head set no = no + 1, hash = 'h' where only_row returning no, hash)
+  insert into audit select gen_random_uuid(), now(), 'ann', 'order show', 'order 1', '{}', no, hash from moved`
+
+// oxfmt-ignore
+const tries: readonly [role: Role, does: string, may: boolean][] = [
+  ['serve',     'create table public.mine (n int)',                               false],
+  ['serve',     'alter table orders add column mine int',                         false],
+  ['serve',     'drop table orders',                                              false],
+  ['serve',     'drop table orders_p0',                                           false],
+  ['serve',     'truncate nonce',                                                 false],
+  ['serve',     'delete from orders',                                             false],
+  ['serve',     'delete from order_facts',                                        false],
+  ['serve',     'delete from transaction',                                        false],
+  ['serve',     'delete from orders_p0',                                          false],
+  ['serve',     `update order_event set moves = '{}'`,                            false],
+  ['serve',     'delete from order_event',                                        false],
+  ['serve',     `update order_facts set request = '{}'`,                          false],
+  ['serve',     `update audit set who = 'ann'`,                                   false],
+  ['serve',     'delete from audit',                                              false],
+  ['serve',     'select from audit',                                              false],
+  ['serve',     'update audit_head set no = 0',                                   false],
+  ['serve',     'update merchant set enabled = true',                             false],
+  ['serve',     `update gate set settings = '{}'`,                                false],
+  ['serve',     'delete from migration',                                          false],
+  ['serve',     `grant tollgate_retention to current_user`,                       false],
+  ['serve',     `${nullCard}, destination_sealed = null where order_id = 1000001`, true],
+  ['read',      'create table public.mine (n int)',                               false],
+  ['read',      'insert into nonce select 1, \'n\', now()',                       false],
+  ['read',      'update orders set alarm = null',                                 false],
+  ['read',      nullCard,                                                          false],
+  ['read',      'update merchant set enabled = true',                             false],
+  ['read',      'delete from orders',                                             false],
+  ['read',      `update audit set who = 'ann'`,                                   false],
+  ['read',      'delete from audit',                                              false],
+  ['read',      'select from orders',                                              true],
+  ['read',      append,                                                            true],
+  ['retention', 'create table public.mine (n int)',                               false],
+  ['retention', 'update orders set alarm = null',                                 false],
+  ['retention', 'delete from order_facts',                                        false],
+  ['retention', 'delete from audit',                                              false],
+  ['retention', 'update merchant set enabled = true',                             false],
+  ['retention', 'update card_reference set pan_key = 1',                          false],
+  ['retention', nullCard,                                                          true],
+  ['retention', append,                                                            true],
+  ['operator',  'create table public.mine (n int)',                               false],
+  ['operator',  'delete from orders',                                             false],
+  ['operator',  'update orders set amount_minor = 1',                             false],
+  ['operator',  `update order_event set moves = '{}'`,                            false],
+  ['operator',  `update audit set who = 'ann'`,                                   false],
+  ['operator',  'delete from audit',                                              false],
+  ['operator',  append,                                                            true],
+]
+
+/** The code of the error, empty without one. */
+async function undone(pool: Pool, text: string): Promise<string> {
+  const connection = await pool.connect()
+  try {
+    await connection.command('begin')
+    return await connection.command(text).then(
+      () => '',
+      (error: { code: string }) => error.code,
+    )
+  } finally {
+    await connection.command('rollback')
+    connection.release(false)
+  }
+}
+
+for (const [role, does, may] of tries)
+  test(`${role} ${may ? 'may' : 'may not'}: ${does.trim().split('\n')[0]}`, async () => {
+    const code = await undone(as.get(role)!, does)
+    const insufficientPrivilege = '42501'
+    assert.equal(code, may ? '' : insufficientPrivilege)
+  })
+
+const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64')
+const command = (role: string, ...args: string[]) => run({ DATABASE_URL: urls.get(role)!, TOLLGATE_KEY: key }, args)
+
+test('commands that look work as the reading role; those that change need the operator and say so', async () => {
+  const gate = ['--host', '127.0.0.1', '--port', '1', '--terminal-id', 'SHOP0001', '--card-acceptor-id', '000000000012345']
+  const shop = ['--card-acceptor-name', 'Shop', '--acquirer-id', '400001', '--mcc', '5999', '--descriptor', 'SHOP']
+  for (const args of [
+    ['merchant', 'add', '--login', 'shop'],
+    ['gate', 'add', '--name', 'acme', ...gate, ...shop],
+    ['endpoint', 'add', '--merchant', 'shop', '--currency', 'USD'],
+    ['merchant', 'rotate-key', 'shop'],
+  ]) {
+    const refused = await command('read', ...args)
+    assert.equal(refused.code, 1, refused.out)
+    assert.match(refused.err, /may not do this \(permission denied .*\).*tollgate_operator/)
+    const done = await command('operator', ...args)
+    assert.equal(done.code, 0, done.err)
+  }
+  for (const args of [
+    ['merchant', 'list'],
+    ['endpoint', 'list'],
+    ['gate', 'list'],
+    ['order', 'find'],
+    ['delivery', 'list'],
+    ['invoice', 'find'],
+    ['audit', 'list'],
+    ['audit', 'verify'],
+    ['keys', 'list'],
+    ['partitions', 'list'],
+  ]) {
+    const { code, err } = await command('read', ...args)
+    assert.equal(code, 0, `${args.join(' ')}: ${err}`)
+  }
+  assert.doesNotMatch((await command('read', 'doctor')).out, /permission denied/)
+})
+
+test('a gateway refuses a superuser, the owner of the tables and a user of another role, and serves as its own', async () => {
+  const quiet = openLog({ level: 'silent', destination: process.stderr })
+  const refusal = (pool: Pool, ownerAllowed: boolean) =>
+    refuseDatabase(pool, ownerAllowed, quiet).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+  assert.match(await refusal(owner, false), /is a superuser.*member of tollgate_serve/)
+  assert.equal(await refusal(owner, true), '')
+  assert.match(await refusal(as.get('read')!, true), /may not serve.*grant tollgate_serve to "test_\w+_read"/)
+  assert.match(await refusal(as.get('nobody')!, true), /may not serve/)
+  assert.equal(await refusal(as.get('serve')!, false), '')
+})
+
+test('an owner who may not create roles is told what to run, migrates then, and may not serve', async () => {
+  const server = await startTestServer()
+  const url = new URL(server.url)
+  const boss = openPool({ url: server.url, connections: 1, use: 'admin', log })
+  await sql(boss, `create role plain login password 'try'`)
+  await sql(boss, `create database shop owner plain`)
+  const plain = openPool({
+    url: Object.assign(new URL(url), { username: 'plain', password: 'try', pathname: '/shop' }).href,
+    connections: 2,
+    use: 'admin',
+    log,
+  })
+  try {
+    const refusal = await migrate(plain, systemClock.now(), log).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    assert.match(refusal, /may not create roles/)
+    assert.deepEqual(await sql(plain, `select from migration`), [])
+    const statements = refusal.split('\n').slice(1)
+    assert.equal(statements.length, Object.keys(roles).length)
+    for (const one of statements) await sql(boss, one)
+    await migrate(plain, systemClock.now(), log)
+    await assert.rejects(refuseDatabase(plain, false, log), /plain owns the tables/)
+  } finally {
+    await Promise.all([plain.close(), boss.close()])
+    await server.close()
+  }
+})
