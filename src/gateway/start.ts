@@ -138,11 +138,10 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const keys = await openKeyRing(pool, o.kek, clock, random, o.hourKeys)
   const cell = openCell({ pool, databaseUrl: o.databaseUrl, keys }, ground)
 
-  // The servers listen first, because others need an address. They answer 503 until they have routes.
+  // The servers listen first, as others need an address. They answer 503 until they have routes.
   const server = await openApi(o, turns, closing)
   const operator = await openOperator(o, closing)
-  const local = (name: string) => `http://${name}:${server.port}`
-  const publicUrls = o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const)
+  const publicUrls = o.publicUrls ?? ([`http://127.0.0.1:${server.port}`, `http://localhost:${server.port}`] as const)
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
 
