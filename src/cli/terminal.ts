@@ -29,8 +29,17 @@ export interface Terminal extends Shell {
   complain(text: string): void
   /** All of standard input, trimmed. */
   readInput(): Promise<string>
+  /** The command that runs. */
+  running: Running
   /** The exit code of a command that ran to its end. */
   exitCode: number
+}
+
+export interface Running {
+  /** For example `merchant add`. */
+  words: string
+  /** Its arguments that are numbers of orders, endpoints or filters; others may be secrets. */
+  numbers: readonly string[]
 }
 
 export function openTerminal(shell: Shell): Terminal {
@@ -57,6 +66,7 @@ export function openTerminal(shell: Shell): Terminal {
       for await (const chunk of stdin()) chunks.push(Buffer.from(chunk))
       return Buffer.concat(chunks).toString('utf8').trim()
     },
+    running: { words: '', numbers: [] },
     exitCode: 0,
   }
 }

@@ -7,6 +7,6 @@ export interface Desk {
   pool: Pool
   clock: Clock
   random: Random
-  /** User of the operating system; written to the audit trail. */
+  /** The named actor and the user of the operating system; written to the audit trail. */
   who: string
 }

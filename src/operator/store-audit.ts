@@ -67,6 +67,13 @@ export async function change<T>(
   })
 }
 
+/**
+ * A line of a command that changed nothing: it showed cards, or it was refused. The trail is
+ * touched and nothing else, so that gateways reload nothing.
+ */
+export const record = (desk: Desk, note: Note): Promise<void> =>
+  change(desk, 'orders', () => Promise.resolve({ note, result: undefined }))
+
 function refuseHeld(error: unknown): never {
   throw error instanceof TrailHeld ? new Refused({ what: 'audit trail held', forMs: lockTimeoutMs }) : error
 }

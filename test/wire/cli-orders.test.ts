@@ -232,7 +232,7 @@ test('a fault is scripted, met and forgotten; a parked order is found, explained
   const { entries } = await json<{ entries: { action: string }[] }>('audit', 'list', '--about', `order ${made.orderid}`)
   assert.deepEqual(
     entries.map((e) => e.action),
-    ['order resume'],
+    ['order resume', 'order show'],
   )
 })
 

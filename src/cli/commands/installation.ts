@@ -6,12 +6,13 @@ import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
 import { Refused } from '../../operator/refused.ts'
+import { record, type Note } from '../../operator/store-audit.ts'
 import { openPool } from '../../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import { encryptionBy, kekSource } from '../key-config.ts'
-import type { Environment, Terminal } from '../terminal.ts'
+import type { Environment, Running, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
 
@@ -118,15 +119,14 @@ export async function atOffice(
   use: 'search' | 'admin' = 'search',
 ): Promise<void> {
   const { env, stderr, clock, random } = terminal
+  const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
   const pool = openPool({ url: installation.databaseUrl, connections: 3, use, log })
+  const desk = { pool, clock, random, who }
   try {
     await work({
-      pool,
-      clock,
-      random,
-      who: osUser(),
+      ...desk,
       installation,
       keys: () =>
         openKeyRing(pool, installation.kek(), clock, random).catch((error) => {
@@ -136,10 +136,42 @@ export async function atOffice(
         }),
     })
   } catch (error) {
+    await recordRefusal(desk, terminal.running, error)
     throw inWords(error)
   } finally {
     await pool.close().catch(() => {})
   }
+}
+
+/**
+ * Who gave a command that the installation refused. Its arguments may be secrets, and the words of
+ * the refusal may repeat them, so neither is recorded.
+ */
+async function recordRefusal(desk: Desk, { words, numbers }: Running, error: unknown): Promise<void> {
+  if (!(error instanceof Refused || error instanceof Failure)) return
+  const refused = error instanceof Refused ? error.refusal.what : error instanceof WrongUsage ? 'wrong usage' : 'failed'
+  // Reading the trail does not add to it, above all not to one that was tampered with; and what the
+  // lock of the trail refused would wait for it again.
+  if (words.startsWith('audit ') || refused === 'audit trail held') return
+  const subject = numbers.length === 0 ? words : `${words} ${numbers.join(' ')}`
+  // The operator is told why the command failed in any case.
+  await record(desk, { action: 'refused', subject, details: { reason: refused } }).catch(() => {})
+}
+
+/** What a command shows of cards is recorded before it is shown. */
+export async function recordReading(office: Office, terminal: Terminal, note: Omit<Note, 'action'>): Promise<void> {
+  await record(office, { action: terminal.running.words, ...note }).catch((error) => {
+    if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
+    terminal.complain('This is not in the audit trail: the database user may not write there.')
+  })
+}
+const insufficientPrivilege = '42501'
+
+/** The name that an operator gives, with the user of the operating system, who may be shared. */
+function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {
+  if (!name) return osUser()
+  if (!/^[^\p{C}]{1,64}$/u.test(name)) throw new WrongUsage('TOLLGATE_ACTOR must be a name of 1 to 64 characters on one line.')
+  return `${name} (${osUser()})`
 }
 
 function osUser(): string {

@@ -4,7 +4,7 @@ import { decimalOf, orderJson, orderLineJson, orderStory } from '../../operator/
 import { merchantNamed } from '../../operator/store-config.ts'
 import { findOrders, orderWithLife, resumeOrder } from '../../operator/store-orders.ts'
 import type { Terminal } from '../terminal.ts'
-import { atOffice } from './installation.ts'
+import { atOffice, recordReading } from './installation.ts'
 import { aCurrency, aLimit, aMoment, anId, fitting, jsonOption } from './options.ts'
 import { storyText } from './order-story.ts'
 import { statusColour, table } from './present.ts'
@@ -102,19 +102,27 @@ function readStatuses(text: string): string[] | string {
 }
 
 async function show(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
-  await atOffice(terminal, async ({ pool, clock }) => {
+  await atOffice(terminal, async (office) => {
+    const { pool, clock } = office
     const story = await orderStory(pool, await orderWithLife(pool, orderId))
+    await recordReading(office, terminal, { subject: `order ${orderId}` })
     if (options.json) terminal.printJson(orderJson(story))
     else terminal.print(storyText(story, clock.now()))
   })
 }
 
 async function find(terminal: Terminal, { merchant, json, ...query }: FindOptions): Promise<void> {
-  await atOffice(terminal, async ({ pool, clock }) => {
+  await atOffice(terminal, async (office) => {
+    const { pool, clock } = office
     const of = merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, merchant)).merchantId }
     const rows = await findOrders(pool, { ...query, ...of, limit: query.limit + 1 })
     const orders = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? orders.at(-1)!.orderId : undefined
+    const by = Object.keys({ ...query, ...of }).filter((name) => name !== 'limit' && name !== 'after')
+    await recordReading(office, terminal, {
+      subject: merchant === undefined ? 'orders' : `orders of ${merchant}`,
+      details: seen(by, orders),
+    })
     if (json) return terminal.printJson({ orders: orders.map(orderLineJson), next: next ?? null })
     if (orders.length === 0) return terminal.print(nothingFound(query, merchant !== undefined))
     const now = clock.now()
@@ -136,6 +144,13 @@ async function find(terminal: Terminal, { merchant, json, ...query }: FindOption
     if (next !== undefined) terminal.print(`\nThere are more: add --after ${next}`)
   })
 }
+
+/** By which criteria was searched, and between which orders what was found lies. */
+const seen = (by: readonly string[], orders: readonly { orderId: bigint }[]): object => ({
+  by,
+  found: orders.length,
+  ...(orders.length === 0 ? {} : { newest: String(orders[0]!.orderId), oldest: String(orders.at(-1)!.orderId) }),
+})
 
 async function resume(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async (office) => {
