@@ -1,11 +1,13 @@
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
+import type { ReadKeyPair } from '../http/key-pair.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory, type KekSource, type KeyDirectory } from './key-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
+import { tlsFiles } from './tls-config.ts'
 
 /** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
@@ -17,6 +19,7 @@ export interface ServeConfig {
   port: number
   operator: GatewayOptions['operator']
   logLevel: string
+  tls?: ReadKeyPair
   publicUrls?: readonly [string, ...string[]]
   trustedProxies?: readonly Network[]
   maxConnections?: number
@@ -50,6 +53,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const operator = readOperator(env, port, complaints)
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
+  const tls = tlsFiles(env, complaints)
   const connections = readConnections(env, complaints)
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
@@ -69,6 +73,7 @@ export function serveConfig(env: Environment): ServeConfig {
     logLevel: env.LOG_LEVEL ?? 'info',
     limits,
     ...(publicUrls === undefined ? {} : { publicUrls }),
+    ...(tls === undefined ? {} : { tls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
     ...(threeDSecure === undefined ? {} : { threeDSecure }),

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../base/log.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import { keyPairOf, type KeyPair } from '../http/key-pair.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
@@ -41,6 +42,7 @@ function optionsOf(root: Part): ThreeDSecureOptions {
       url: results.https('url'),
       cert: results.certificate('certificate'),
       key: results.key('key'),
+      read: () => readPair(results),
       ca: results.certificate('directory_server_authority'),
     },
     directories: (Array.isArray(servers) ? servers : []).map((server: unknown, i) =>
@@ -52,12 +54,23 @@ function optionsOf(root: Part): ThreeDSecureOptions {
     policy,
     refreshAtStart: false,
   }
+  const { cert, key } = options.results
+  if (cert !== '' && key.reveal() !== '' && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal())))
+    report('results.key: not the key of results.certificate')
   for (const name of ['name', 'commonName'] as const) {
     const names = options.directories.map((directory) => directory[name])
     const doubled = names.find((one, i) => names.indexOf(one) !== i)
     if (doubled !== undefined) report(`directory_servers: ${JSON.stringify(doubled)} is there twice`)
   }
   return options
+}
+
+/** Files are replaced while the gateway runs, so they are read again each time. */
+function readPair({ value, source }: Part): KeyPair {
+  const [cert = '', key = ''] = ['certificate', 'key'].map((name) =>
+    readFileSync(resolve(source.folder, String(value[name])), 'utf8'),
+  )
+  return keyPairOf(cert, key, { cert: 'results.certificate', key: 'results.key' })
 }
 
 function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {

@@ -9,6 +9,7 @@ import { openBins } from '../card/store-bins.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
+import type { ReadKeyPair } from '../http/key-pair.ts'
 import { openServer, type Route, type Server } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
 import { addRefusedAccess } from '../merchant/store-refused-access.ts'
@@ -24,6 +25,7 @@ import { openGateway } from './open.ts'
 import type { Ground } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
+import { renewal } from './renewal.ts'
 import type { Tuning } from './tuning.ts'
 import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
@@ -38,6 +40,8 @@ export interface GatewayOptions {
   port: number
   /** Where it tells the operator how it is. A port of its own, or a flood would shut that out. */
   operator: { host: string; port: number }
+  /** Serves the API by TLS, with what it reads; else in plain HTTP. */
+  tls?: ReadKeyPair
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
   clock: Clock
@@ -139,9 +143,8 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const cell = openCell({ pool, databaseUrl: o.databaseUrl, keys }, ground)
 
   // The servers listen first, as others need an address. They answer 503 until they have routes.
-  const server = await openApi(o, turns, closing)
+  const { server, renewals, publicUrls } = await openApi(o, turns, closing)
   const operator = await openOperator(o, closing)
-  const publicUrls = o.publicUrls ?? ([`http://127.0.0.1:${server.port}`, `http://localhost:${server.port}`] as const)
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
 
@@ -193,6 +196,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     turns: turns.counts,
     partitionDays,
   }
+  closing.add(startPeriodic(clock, log, [...renewals, ...(threeDSServer?.renewals ?? [])]))
   await operator.serve(watchRoutes(meters, [gateway], shared))
   await server.serve([...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
   // Requests end before the parts that answer them.
@@ -200,14 +204,18 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   return { port: server.port, operatorPort: operator.port, lost: gateway.lost, stop: closing.close }
 }
 
-async function openApi(o: GatewayOptions, turns: Turns, closing: Closing): Promise<Server> {
-  const { host, port, random, log, trustedProxies, maxConnections = usualMaxConnections } = o
+async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
+  const { host, port, clock, random, log, trustedProxies, maxConnections = usualMaxConnections } = o
   const { maxPerAddress = Math.ceil(maxConnections / 5) } = o
   const limits = { maxBodiesBytes, maxConnections, maxPerAddress, maxWaiting, acceptsInTurn }
   const proxies = trustedProxies ? { trustedProxies } : {}
-  const server = await openServer({ host, port, ...limits, ...proxies, turns, random, log })
+  const pair = o.tls?.()
+  const tls = pair ? { tls: pair } : {}
+  const server = await openServer({ host, port, ...limits, ...proxies, ...tls, turns, random, log })
   closing.add(() => server.close(drainMs))
-  return server
+  const renewals = pair ? [renewal('the API', { pair, read: o.tls!, renew: server.renew }, { clock, log })] : []
+  const local = (name: string) => `${pair ? 'https' : 'http'}://${name}:${server.port}`
+  return { server, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
 }
 
 /** Its requests wait for no turn: a probe must not take a busy process for a dead one. */

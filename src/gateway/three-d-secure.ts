@@ -1,6 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
+import type { ReadKeyPair } from '../http/key-pair.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import { answerWithinMs } from '../three-d-secure/authentication.ts'
@@ -10,6 +11,8 @@ import { refreshRanges, type RefreshParts } from '../three-d-secure/directory-re
 import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
 import { openInbound, type Results } from '../three-d-secure/inbound.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
+import type { Periodic } from './periodic.ts'
+import { renewal } from './renewal.ts'
 import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 
 /** The settings that make an installation a 3DS Server; docs/operating.md. */
@@ -32,6 +35,8 @@ export interface ThreeDSecureOptions {
     url?: string
     cert: string
     key: Secret<string>
+    /** Reads certificate and key again, for new ones without a restart. */
+    read?: ReadKeyPair
     /** Authority of the directory servers. */
     ca: string
   }
@@ -54,6 +59,8 @@ export interface ThreeDSServer {
   facts: ThreeDSecureFacts
   directories: Directories
   ranges: () => LoadedRanges
+  /** Work that gives the port for results a new certificate. */
+  renewals: readonly Periodic[]
   /** Keeps the card ranges fresh under this lease, and accepts results from now on. */
   begin(lease: Pick<RefreshParts, 'heartbeat' | 'judge'>, results: Results): Promise<void>
   /**
@@ -80,6 +87,7 @@ export async function openThreeDSServer(
     random,
     log,
   })
+  const { read } = options.results
   const operator = options.operatorId === undefined ? {} : { operatorId: options.operatorId }
   const resultsUrl = options.results.url ?? `https://127.0.0.1:${inbound.port}/3ds/results`
   const outgoing = openOutgoing({ policy: options.policy, clock, perOrigin: 64 })
@@ -105,6 +113,9 @@ export async function openThreeDSServer(
     },
     directories: { authenticate: client.authenticate, enrol: askBy(options.legacy, outgoing, options.policy) },
     ranges: ranges.current,
+    renewals: read
+      ? [renewal('the port for results', { pair: options.results, read, renew: inbound.renew }, { clock, log })]
+      : [],
     async begin(lease, results) {
       const now = options.refreshAtStart
       stopRefreshing = refreshRanges({ pool, client, directories: names, ...lease, now, clock, random, log }).stop

@@ -1,11 +1,18 @@
 /** What the server says before, and beside, its routes. */
 import type { Duplex } from 'node:stream'
 
+export type ReplyHeaders = Readonly<Record<string, string>>
+
 /**
  * Headers of every reply, unless the route sets its own: replies have names, addresses and digits
  * of cards, and no browser may guess another content type.
  */
-export const always: Readonly<Record<string, string>> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const plain: ReplyHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+/** A browser that was here by TLS does not come without it for a year. */
+const secure: ReplyHeaders = { ...plain, 'strict-transport-security': 'max-age=31536000' }
+
+export const alwaysOf = (isTls: boolean): ReplyHeaders => (isTls ? secure : plain)
+
 /** All values of a header, by its lower-case name, in a list of names and values as they came. */
 export function valuesOf(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = []
@@ -20,7 +27,7 @@ const refusals: Readonly<Record<string, string>> = {
 }
 
 /** Answers bytes that are no request, or not in time, and ends the connection. */
-export function refuseUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function refuseUnread(error: NodeJS.ErrnoException, socket: Duplex, always: ReplyHeaders): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const status = refusals[error.code ?? ''] ?? '400 Bad Request'
   const text = `${status.slice(4)}\n`

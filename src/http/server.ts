@@ -1,4 +1,5 @@
 import { createServer, METHODS, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
@@ -6,9 +7,10 @@ import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
+import type { KeyPair } from './key-pair.ts'
 import { openListeners, type Listeners } from './listeners.ts'
 import { Received } from './received.ts'
-import { always, refuseUnread, valuesOf } from './replies.ts'
+import { alwaysOf, refuseUnread, valuesOf, type ReplyHeaders } from './replies.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -61,6 +63,8 @@ export interface ServerSettings extends BodyLimits, ConnectionLimits {
    * one by default.
    */
   acceptsInTurn?: number
+  /** Serves HTTPS with it, and nothing else. */
+  tls?: KeyPair
   /** How long a connection may take to send the head of a request; 10 seconds by default. */
   headWithinMs?: number
   /** Where a request that was read whole waits for its turn. */
@@ -74,6 +78,8 @@ export interface ServerSettings extends BodyLimits, ConnectionLimits {
 export interface Server {
   port: number
   connections(): ConnectionCounts
+  /** New connections get this certificate. Throws, and keeps the old one, if it cannot be used. */
+  renew(pair: KeyPair): void
   /** Serves these routes from now on; until then every request gets a 503. May be called once. */
   serve(routes: readonly Route[]): Promise<void>
   /** Refuses new connections, lets running requests finish, and drops the rest after `withinMs`. */
@@ -104,6 +110,7 @@ const limitsOf = ({ headWithinMs = 10_000 }: ServerSettings) => ({
   // The routes' own check refuses a missing Host as well, with the headers that all replies have.
   requireHostHeader: false,
 })
+const handshakeMs = 10_000
 /** With so few, one connection a turn is enough; to accept more takes a process for a moment. */
 const fewConnections = 32
 
@@ -113,7 +120,10 @@ const fewConnections = 32
  * known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
-  const { acceptsInTurn = 1, log } = settings
+  const { tls, acceptsInTurn = 1, log } = settings
+  const always = alwaysOf(tls !== undefined)
+  /** Of replies to a request whose body is not read. */
+  const refused = { ...always, 'content-type': plainType, connection: 'close' }
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
   const take: RequestListener = (request, response) => {
@@ -121,9 +131,15 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     response.writeHead(400, refused).end('A request has one Host header\n')
   }
   let app: FastifyInstance | undefined
-  const server = createServer(limitsOf(settings), take)
+  const secure = tls && createSecureServer({ ...limitsOf(settings), ...secureOptions(tls), handshakeTimeout: handshakeMs }, take)
+  // Node.js would take a failed handshake for a request that cannot be read, and have it answered.
+  secure?.removeAllListeners('tlsClientError').on('tlsClientError', (error, socket) => {
+    log.debug({ reason: reasonOf(error) }, 'a handshake of TLS failed')
+    socket.destroy()
+  })
+  const server = secure ?? createServer(limitsOf(settings), take)
   server.setTimeout(60_000)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket, always))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
   let listeners: Listeners | undefined
   const connections = new Connections<Socket>(settings)
@@ -138,15 +154,16 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   return {
     port: typeof address === 'object' && address ? address.port : settings.port,
     connections: () => connections.counts(),
+    renew: (pair) => secure?.setSecureContext(secureOptions(pair)),
     async serve(routes) {
-      app = fastifyFor(server, (taken) => (listener = taken))
+      app = fastifyFor(server, always, (taken) => (listener = taken))
       const read = bodyReader(settings)
       for (const path of new Set(routes.map((route) => route.path)))
         register(
           app,
           path,
           routes.filter((route) => route.path === path),
-          settings,
+          { ...settings, always },
           read,
         )
       await app.ready()
@@ -163,10 +180,9 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   }
 }
 
-const plainType = 'text/plain;charset=utf-8'
+const secureOptions = ({ cert, key }: KeyPair) => ({ cert, key: key.reveal(), minVersion: 'TLSv1.2' as const })
 
-/** Of replies to a request whose body is not read. */
-const refused = { ...always, 'content-type': plainType, connection: 'close' }
+const plainType = 'text/plain;charset=utf-8'
 
 /** RFC 9112, 3.2. `headers` has only the first. HTTP/1.0 needs none. */
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
@@ -184,7 +200,7 @@ const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<voi
   })
 
 /** Fastify behind a server that already listens. */
-function fastifyFor(server: HttpServer, take: (listener: RequestListener) => void): FastifyInstance {
+function fastifyFor(server: HttpServer, always: ReplyHeaders, take: (listener: RequestListener) => void): FastifyInstance {
   const notFound = (reply: FastifyReply) => void reply.code(404).headers(always).type(plainType).send('Not found\n')
   const app = Fastify({
     // As long as a URL can be: refusing an id that is too long is the room's business.
@@ -214,7 +230,7 @@ function register(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
-  { log, random, turns, maxWaiting = Infinity, trustedProxies = [] }: ServerSettings,
+  { always, log, random, turns, maxWaiting = Infinity, trustedProxies = [] }: ServerSettings & { always: ReplyHeaders },
   read: ReadBody,
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

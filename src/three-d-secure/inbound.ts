@@ -68,6 +68,8 @@ export interface InboundLimits {
 
 export interface Inbound {
   port: number
+  /** New connections get this certificate. Throws, and keeps the old one, if it cannot be used. */
+  renew(pair: { cert: string; key: Secret<string> }): void
   /** Starts to accept results; until then every peer gets a 503 and tries again. */
   serve(results: Results): void
   /** Refuses new connections, lets running requests finish, and after a moment closes the rest. */
@@ -91,12 +93,9 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
   const { tls, log } = parts
   const limits = parts.limits ?? usualLimits
   const server = createServer({
-    cert: tls.cert,
-    key: tls.key.reveal(),
-    ca: tls.ca,
+    ...contextOf(tls, tls),
     requestCert: true,
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.handshakeMs,
     headersTimeout: limits.headersMs,
@@ -116,8 +115,20 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
   server.on('checkContinue', take)
   server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
   const port = await listen(server, parts)
-  return { port, serve: (taker) => void (results = taker), close: () => close(server) }
+  return {
+    port,
+    renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
+    serve: (taker) => void (results = taker),
+    close: () => close(server),
+  }
 }
+
+const contextOf = ({ cert, key }: { cert: string; key: Secret<string> }, { ca }: { ca: string }) => ({
+  cert,
+  key: key.reveal(),
+  ca,
+  minVersion: 'TLSv1.2' as const,
+})
 
 const listen = (server: Server, { host, port }: InboundParts): Promise<number> =>
   new Promise((resolve, reject) => {

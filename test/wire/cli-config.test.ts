@@ -105,6 +105,14 @@ test('everything that is missing or weak is said at once, and serve ends with 2'
   assert.match(ran.err, /^Cannot start:\n {2}- TOLLGATE_KEY is not/)
 })
 
+test('the port for results needs the key of its certificate, and reads both again', () => {
+  const results = { ...good.results, key: 'certificates/gateway.key' }
+  const other = { ...usual, PUBLIC_URL: 'https://pay.example', THREE_DS_CONFIG: fileOf(JSON.stringify({ ...good, results })) }
+  assert.match(complaintsOf(other).join('\n'), /: results\.key: not the key of results\.certificate$/)
+  const { threeDSecure } = serveConfig({ ...other, THREE_DS_CONFIG: fileOf(JSON.stringify(good)) })
+  assert.equal(threeDSecure!.results.read!().cert, threeDSecure!.results.cert)
+})
+
 test('a public URL is an https origin and nothing more', () => {
   for (const url of ['https://pay.example', 'https://pay.example/', 'https://pay.example:8443'])
     assert.deepEqual(serveConfig({ ...usual, PUBLIC_URL: url }).publicUrls, [url.replace(/\/$/, '')])

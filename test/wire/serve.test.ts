@@ -48,6 +48,11 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
     2,
     [/MAX_CONNECTIONS_PER_ADDRESS is "0", not a number of connections from 1/],
   ],
+  [
+    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, TLS_CERT_FILE: '/none.pem', TLS_KEY_FILE: '/none.key' },
+    2,
+    [/TLS_CERT_FILE cannot be read: ENOENT/],
+  ],
 ]
 
 test('serve refuses what is missing or weak, all of it at once', () => {

@@ -26,6 +26,7 @@ Environment
                  this machine (/dev/shm/tollgate- and the number of the user)
   HOST, PORT     where to listen (127.0.0.1, 8080)
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
+  TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
