@@ -5,9 +5,10 @@ import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
+import { lineComplaint } from '../operator/database-line.ts'
 import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory, type KekSource, type KeyDirectory } from './key-config.ts'
-import { readThreeDSecure } from './three-d-secure-config.ts'
 import { tlsFiles } from './tls-config.ts'
+import { readThreeDSecure } from './three-d-secure-config.ts'
 
 /** The configuration of `serve`; all missing or weak values are reported at once. */
 export interface ServeConfig {
@@ -18,8 +19,8 @@ export interface ServeConfig {
   host: string
   port: number
   operator: GatewayOptions['operator']
-  logLevel: string
   tls?: ReadKeyPair
+  logLevel: string
   publicUrls?: readonly [string, ...string[]]
   trustedProxies?: readonly Network[]
   maxConnections?: number
@@ -49,11 +50,12 @@ export function serveConfig(env: Environment): ServeConfig {
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
   else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
     complaints.push('DATABASE_URL is not a postgres:// URL')
+  else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
   const port = readPort('PORT', env.PORT, complaints) ?? 8080
   const operator = readOperator(env, port, complaints)
+  const tls = tlsFiles(env, complaints)
   const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
-  const tls = tlsFiles(env, complaints)
   const connections = readConnections(env, complaints)
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
@@ -70,10 +72,10 @@ export function serveConfig(env: Environment): ServeConfig {
     host: env.HOST ?? '127.0.0.1',
     port,
     operator,
+    ...(tls === undefined ? {} : { tls }),
     logLevel: env.LOG_LEVEL ?? 'info',
     limits,
     ...(publicUrls === undefined ? {} : { publicUrls }),
-    ...(tls === undefined ? {} : { tls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
     ...(threeDSecure === undefined ? {} : { threeDSecure }),

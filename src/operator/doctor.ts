@@ -1,5 +1,6 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
 import { scarceDays } from '../storage/store-partitions.ts'
+import type { Encryption, LineDemand } from './database-line.ts'
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -9,6 +10,7 @@ export type Finding = { is: Health } & Found
 type Found =
   | { finds: 'database answers'; version: string; roundTripMs: number }
   | { finds: 'database too old'; version: string }
+  | { finds: 'database line'; demand: LineDemand; encryption: Encryption }
   | { finds: 'clocks agree' }
   | { finds: 'clocks differ'; aheadMs: number }
   | { finds: 'commits are durable' }
@@ -66,6 +68,12 @@ export function serverFindings(f: ServerFacts): Finding[] {
       ? { is: 'ok', finds: 'commits are durable' }
       : { is: 'warning', finds: 'commits can be lost', setting: f.fsync ? 'synchronous_commit' : 'fsync' },
   ]
+}
+
+/** In clear only on this machine; elsewhere to a server that has shown who it is. */
+export function lineFinding(demand: LineDemand, encryption: Encryption): Finding {
+  const isGood = demand.isLocal || (encryption !== undefined && demand.isVerified)
+  return { is: isGood ? 'ok' : 'problem', finds: 'database line', demand, encryption }
 }
 
 export function migrationFinding({ changed, foreign, missing }: MigrationFacts): Finding {

@@ -21,7 +21,7 @@ before(async () => {
 after(() => rmSync(directory, { recursive: true, force: true }))
 
 const usual = {
-  DATABASE_URL: 'postgres://tollgate:secret@db.example:5432/tollgate',
+  DATABASE_URL: 'postgres://tollgate:secret@localhost:5432/tollgate',
   TOLLGATE_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64'),
 }
 

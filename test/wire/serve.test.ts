@@ -37,6 +37,11 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
       /ACCESS_LIMITS is "pears=3", not one of merchant, login, address, pair with a number/,
     ],
   ],
+  [
+    { DATABASE_URL: 'postgres://db.example/x?sslmode=require', TOLLGATE_KEY: key },
+    2,
+    [/DATABASE_URL leads to another machine, db\.example, .*: add sslmode=verify-full&sslrootcert=ca\.pem/],
+  ],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '80800' }, 2, [/PORT is "80800"/]],
   [
     { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PORT: '65000' },
@@ -44,14 +49,14 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
     [/OPERATOR_PORT is missing: .* no port 66000/],
   ],
   [
-    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, MAX_CONNECTIONS_PER_ADDRESS: '0' },
-    2,
-    [/MAX_CONNECTIONS_PER_ADDRESS is "0", not a number of connections from 1/],
-  ],
-  [
     { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, TLS_CERT_FILE: '/none.pem', TLS_KEY_FILE: '/none.key' },
     2,
     [/TLS_CERT_FILE cannot be read: ENOENT/],
+  ],
+  [
+    { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, MAX_CONNECTIONS_PER_ADDRESS: '0' },
+    2,
+    [/MAX_CONNECTIONS_PER_ADDRESS is "0", not a number of connections from 1/],
   ],
 ]
 

@@ -29,6 +29,16 @@ const migrateAdvice = 'run: npx tollgate migrate'
 const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> } = {
   'database answers': (f) => ['database', `PostgreSQL ${f.version}, answers in ${spanText(f.roundTripMs)}`],
   'database too old': (f) => ['database', `PostgreSQL ${f.version} is too old`, 'use PostgreSQL 15 or newer'],
+  'database line': ({ is, demand: { host, isVerified }, encryption }) => {
+    const to = host === '' || host.startsWith('/') ? 'by a socket of this machine' : `to ${host}`
+    const who = isVerified ? 'whose certificate is verified' : 'whose certificate is not verified'
+    const says = encryption ? `encrypted, ${encryption.protocol} with ${encryption.cipher}, ${to}, ${who}` : `in clear, ${to}`
+    return [
+      'line',
+      says,
+      is === 'ok' ? undefined : 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>',
+    ]
+  },
   'clocks agree': () => ['clocks', 'database and this machine agree'],
   'clocks differ': ({ aheadMs }) => [
     'clocks',

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import type { Clock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
+import { encryptionOf, lineDemandOf } from '../../operator/database-line.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
   controlKeyFinding,
   directoryFindings,
+  lineFinding,
   migrationFinding,
   serverFindings,
   workFindings,
@@ -41,8 +43,8 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Looks at the database and its clock, migrations, keys, control keys that can be guessed, running gateways, overdue and parked
-work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates.
+Looks at the database, the line to it and its clock, migrations, keys, control keys that can be guessed, running gateways,
+overdue and parked work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -100,6 +102,7 @@ async function look(
   const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, clock.now()))
   try {
     report(...worded(serverFindings(await serverFacts(pool, clock))))
+    report(...worded([lineFinding(lineDemandOf(installation.databaseUrl), await encryptionOf(pool))]))
   } catch (error) {
     const failure = inWords(error)
     return report(problem('database', reasonOf(failure), 'start it, or correct DATABASE_URL'))
