@@ -7,9 +7,8 @@ import { openLog } from '../src/base/log.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
-import { encryptionBy } from '../src/cli/key-config.ts'
+import { encryptionBy, hourKeysBy } from '../src/cli/key-config.ts'
 import { startGateway } from '../src/gateway/start.ts'
-import { openHourKeys } from '../src/storage/store-hour-keys.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 
 const config = serveConfig(process.env)
@@ -21,7 +20,7 @@ process.on('disconnect', () => process.exit(0))
 const gateway = await startGateway({
   ...config,
   kek: encryptionBy(config.kek, systemRandom),
-  hourKeys: openHourKeys(config.cvv2Keys.directory, systemClock, systemRandom),
+  hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
   callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   clock: systemClock,
   random: systemRandom,

@@ -6,7 +6,7 @@ import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { lineComplaint } from '../operator/database-line.ts'
-import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory, type KekSource, type KeyDirectory } from './key-config.ts'
+import { cvv2Keys, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
 import { tlsFiles } from './tls-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
@@ -15,7 +15,7 @@ export interface ServeConfig {
   databaseUrl: string
   ownerAllowed: boolean
   kek: KekSource
-  cvv2Keys: KeyDirectory
+  cvv2Keys: Cvv2Keys
   host: string
   port: number
   operator: GatewayOptions['operator']
@@ -44,7 +44,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function serveConfig(env: Environment): ServeConfig {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
-  const cvv2Keys = cvv2KeyDirectory(env, complaints)
+  const hourKeys = cvv2Keys(env, kek, complaints)
   const databaseUrl = env.DATABASE_URL ?? ''
   if (databaseUrl === '')
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
@@ -68,7 +68,7 @@ export function serveConfig(env: Environment): ServeConfig {
     databaseUrl,
     ownerAllowed: env.ALLOW_DATABASE_OWNER === 'on',
     kek: kek!,
-    cvv2Keys: cvv2Keys!,
+    cvv2Keys: hourKeys!,
     host: env.HOST ?? '127.0.0.1',
     port,
     operator,

@@ -1,9 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
-import { isInMemory, prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
+import type { HourKeys } from '../storage/hour-keys.ts'
+import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
+import { keyServiceHours } from '../storage/store-key-service-hours.ts'
 import { keyServiceKek, tokenIn, type KeyService } from '../storage/store-key-service.ts'
 
 /** Where the key-encryption keys of an installation come from. */
@@ -142,6 +145,26 @@ export function cvv2KeyDirectory(env: Environment, complaints: string[]): KeyDir
   }
   return undefined
 }
+
+/** Where the hourly keys of CVV2 values are: on this machine, or in the key service. */
+export type Cvv2Keys = KeyDirectory | { service: KeyService }
+
+/**
+ * The key service if CVV2_KEY_SERVICE is on, else a directory. Undefined, with a complaint, if it
+ * cannot be used.
+ */
+export function cvv2Keys(env: Environment, kek: KekSource | undefined, complaints: string[]): Cvv2Keys | undefined {
+  const { CVV2_KEY_SERVICE: wish = 'off', CVV2_KEY_DIRECTORY: directory } = env
+  if (wish === 'off' || wish === '') return cvv2KeyDirectory(env, complaints)
+  if (wish !== 'on') complaints.push(`CVV2_KEY_SERVICE is ${JSON.stringify(wish)}, not on or off`)
+  else if (directory) complaints.push('CVV2_KEY_SERVICE and CVV2_KEY_DIRECTORY are both set; keep one')
+  else if (kek && !kek.service) complaints.push('CVV2_KEY_SERVICE is on, and TOLLGATE_KMS_URL names no key service')
+  else return kek?.service && { service: kek.service }
+  return undefined
+}
+
+export const hourKeysBy = (keys: Cvv2Keys, clock: Clock, random: Random): HourKeys =>
+  'service' in keys ? keyServiceHours(keys.service, clock) : openHourKeys(keys.directory, clock, random)
 
 /** That of `serve`, or where it cannot be used, one in the directory of the sandbox. */
 export function sandboxKeyDirectory(env: Environment, sandbox: string): string {

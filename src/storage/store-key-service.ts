@@ -15,7 +15,15 @@ export interface KeyService {
 }
 
 /** The key service does not do what it was asked; its message is for operators. */
-export class KeyServiceFailed extends Error {}
+export class KeyServiceFailed extends Error {
+  /** Of its answer, if it refused. */
+  readonly status: number | undefined
+
+  constructor(message: string, { status, ...options }: ErrorOptions & { status?: number } = {}) {
+    super(message, options)
+    this.status = status
+  }
+}
 
 /** Which version of which key wraps; rows name it so. */
 const idOf = (key: string, version: string): string => `transit/${key}/v${version}`
@@ -51,13 +59,13 @@ export function keyServiceKek(service: KeyService, older: Pick<KeyEncryption, 'u
   }
 }
 
-const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64')
+export const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64')
 
 type Answer = Readonly<Record<string, unknown>>
 
-function askOf({ url, token, timeoutMs }: KeyService) {
+export function askOf({ url, token, timeoutMs }: KeyService) {
   const agent = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-  return async (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
+  return async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> => {
     const headers = { 'x-vault-token': token().reveal(), 'content-type': 'application/json' }
     const call = { method, headers, dispatcher: agent, ...(body && { body: JSON.stringify(body) }) }
     const { status, text } = await request(`${url}/v1/transit/${path}`, call).then(
@@ -66,11 +74,13 @@ function askOf({ url, token, timeoutMs }: KeyService) {
         throw new KeyServiceFailed(`the key service at ${url} does not answer: ${error.message}`, { cause: error })
       },
     )
+    if (status === 204) return {}
     if (status === 200) return dataOf(url, text)
     // It has the key, and what it was given is not of this key or not of this name.
     if (status === 400 && path.startsWith('decrypt/')) throw new WrongKek()
     throw new KeyServiceFailed(
       `the key service at ${url} refuses ${method} transit/${path} with ${status}${reasons[status] ?? ''}`,
+      { status },
     )
   }
 }
@@ -91,7 +101,7 @@ function dataOf(url: string, text: string): Answer {
   throw new KeyServiceFailed(`the key service at ${url} answers in a form that is not known`)
 }
 
-function textAt(answer: Answer, name: string): string {
+export function textAt(answer: Answer, name: string): string {
   const { [name]: value } = answer
   if (typeof value !== 'string') throw new KeyServiceFailed(`the answer of the key service has no ${name}`)
   return value

@@ -5,9 +5,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { serveConfig } from '../../src/cli/config.ts'
-import { encryptionBy } from '../../src/cli/key-config.ts'
+import { encryptionBy, hourKeysBy } from '../../src/cli/key-config.ts'
 import { startGateway } from '../../src/gateway/start.ts'
-import { openHourKeys } from '../../src/storage/store-hour-keys.ts'
 import { endOnDefect, untilSignal } from '../../src/base/signals.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import type { Route } from '../../src/http/server.ts'
@@ -28,7 +27,7 @@ const block: Route = {
 const gateway = await startGateway({
   ...config,
   kek: encryptionBy(config.kek, systemRandom),
-  hourKeys: openHourKeys(config.cvv2Keys.directory, systemClock, systemRandom),
+  hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
   callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
   clock: systemClock,
   random: systemRandom,

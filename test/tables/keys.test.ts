@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { openCvv2, sealCvv2 } from '../../src/card/vault.ts'
-import { cvv2KeyDirectory, kekSource, sandboxKeyDirectory } from '../../src/cli/key-config.ts'
+import { cvv2KeyDirectory, cvv2Keys, kekSource, sandboxKeyDirectory } from '../../src/cli/key-config.ts'
 import { kekId, localKeks, WrongKek } from '../../src/storage/key-encryption.ts'
 import { combineShares, splitKek } from '../../src/storage/key-shares.ts'
 import { openHourKeys } from '../../src/storage/store-hour-keys.ts'
@@ -236,6 +236,18 @@ describe('the hourly keys of CVV2 values', () => {
       assert.equal(cvv2KeyDirectory({ CVV2_KEY_DIRECTORY: directory }, complaints), undefined)
       assert.match(complaints.join(), reason)
     })
+  test('the key service has them only where there is one, and only if no directory is named', () => {
+    const url = { TOLLGATE_KMS_URL: 'https://vault.example', TOLLGATE_KMS_TOKEN_FILE: '/run/token', CVV2_KEY_SERVICE: 'on' }
+    const given = (env: Record<string, string>) => {
+      const complaints: string[] = []
+      const found = cvv2Keys(env, kekSource(env, complaints), complaints)
+      return complaints.join() || (found && 'service' in found ? found.service.url : found?.directory)
+    }
+    assert.equal(given(url), 'https://vault.example')
+    assert.match(given({ ...url, CVV2_KEY_DIRECTORY: root })!, /are both set; keep one/)
+    assert.match(given({ ...url, CVV2_KEY_SERVICE: 'yes' })!, /^CVV2_KEY_SERVICE is "yes", not on or off/)
+    assert.match(given({ TOLLGATE_KEY: text(1), CVV2_KEY_SERVICE: 'on' })!, /TOLLGATE_KMS_URL names no key service/)
+  })
   test('a sandbox keeps them where serve would, or on a disk if it is told to', () => {
     assert.equal(sandboxKeyDirectory({ CVV2_KEY_DIRECTORY: onDisk }, root), onDisk)
     assert.ok(existsSync(sandboxKeyDirectory({}, root)))

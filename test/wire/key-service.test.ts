@@ -13,6 +13,7 @@ import { fixedKek, kekId, WrongKek } from '../../src/storage/key-encryption.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
 import { keyServiceKek, KeyServiceFailed } from '../../src/storage/store-key-service.ts'
+import { keyServiceHours } from '../../src/storage/store-key-service-hours.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { closing } from '../harness/opening.ts'
 import { testDatabase } from '../harness/postgres.ts'
@@ -144,4 +145,44 @@ test('commands and serve take the service from the environment, and end with 1 w
   }
   const doctor = await run(away, ['doctor'])
   assert.match(doctor.out, /problem +keys +the key service at .* does not answer/)
+})
+
+test('machines share the hourly keys of CVV2 values by the service, which deletes them after 20 hours', async () => {
+  const hourMs = 3_600_000
+  let now = Date.parse('2026-02-03T04:05:06Z')
+  const machine = () => keyServiceHours(settingsOf(service), { now: () => now })
+  const named = () => service.keys().filter((name) => name.includes('-cvv2-')).length
+  const [one, other] = [machine(), machine()]
+  await Promise.all([one.turn(), other.turn()])
+  const first = one.current()
+  assert.deepEqual(other.version(first.version)?.reveal(), first.key.reveal())
+  assert.equal(first.key.reveal().length, 32)
+
+  now += hourMs
+  assert.notEqual(one.current().version, first.version)
+  await one.turn()
+  const late = machine()
+  await late.turn()
+  assert.deepEqual(late.version(first.version)?.reveal(), first.key.reveal(), 'a machine that starts later')
+  service.calls.length = 0
+  assert.ok(one.current() && late.current())
+  assert.deepEqual(service.calls, [], 'a sale asks nobody')
+
+  const { token } = service
+  service.token = 'another'
+  now += 3 * hourMs
+  await assert.rejects(one.turn(), KeyServiceFailed)
+  const meanwhile = one.current()
+  assert.ok(one.version(meanwhile.version), 'the last key goes on sealing')
+  service.token = token
+  await one.turn()
+  assert.notEqual(one.current().version, meanwhile.version)
+
+  now += 17 * hourMs
+  await Promise.all([one, other, late].map((each) => each.turn()))
+  for (const each of [one, other, late]) assert.equal(each.version(first.version), undefined)
+  const left = named()
+  now += 40 * hourMs
+  await one.turn()
+  assert.ok(left > 2 && named() <= 3, `${left}, then ${named()}`)
 })

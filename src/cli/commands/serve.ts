@@ -3,9 +3,8 @@ import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
-import { openHourKeys } from '../../storage/store-hour-keys.ts'
 import { serveConfig } from '../config.ts'
-import { encryptionBy } from '../key-config.ts'
+import { encryptionBy, hourKeysBy } from '../key-config.ts'
 import type { Terminal } from '../terminal.ts'
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
@@ -23,7 +22,8 @@ Environment
   TOLLGATE_KMS_URL  a key service with the transit API of Vault, which holds the key-encryption key; then TOLLGATE_KMS_KEY,
                  its name there (tollgate), and TOLLGATE_KMS_TOKEN_FILE, the file with the token
   CVV2_KEY_DIRECTORY  where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of
-                 this machine (/dev/shm/tollgate- and the number of the user)
+                 this machine (/dev/shm/tollgate- and the number of the user); or CVV2_KEY_SERVICE=on for several
+                 machines on one database, which then share them by the key service
   HOST, PORT     where to listen (127.0.0.1, 8080)
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
@@ -46,7 +46,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const log = openLog({ level: config.logLevel, destination: stdout })
   if (config.kek.from === 'environment')
     log.warn('the key-encryption key is in the environment, where other programs of this user can read it: use TOLLGATE_KEY_FILE')
-  if (!config.cvv2Keys.isMemory)
+  if ('directory' in config.cvv2Keys && !config.cvv2Keys.isMemory)
     log.warn(
       { directory: config.cvv2Keys.directory },
       'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
@@ -58,7 +58,7 @@ async function serve(terminal: Terminal): Promise<void> {
   const gateway = await startGateway({
     ...config,
     kek: encryptionBy(config.kek, random),
-    hourKeys: openHourKeys(config.cvv2Keys.directory, clock, random),
+    hourKeys: hourKeysBy(config.cvv2Keys, clock, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     clock,
     random,
