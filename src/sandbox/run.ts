@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, createWriteStream, renameSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, renameSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
@@ -19,6 +19,7 @@ import { gatewayUrl } from './database-user.ts'
 import { sandboxDocs } from './docs.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
+import { openLogFile } from './log-file.ts'
 import type { Program } from './programs.ts'
 import { secureLineOf, startSimulators, threeDSecureOf } from './simulators.ts'
 import { pointMobile, settleWorld } from './world.ts'
@@ -227,7 +228,5 @@ function masterKey(directory: string): KeyEncryption {
   return localKeks(() => readKeks(file, readFileSync(file, 'utf8')), systemRandom)
 }
 
-function fileLog(directory: string, level: string): Log {
-  const file = createWriteStream(join(directory, 'log', 'gateway.log'), { flags: 'a', mode: 0o600 })
-  return openLog({ level, destination: file })
-}
+const fileLog = (directory: string, level: string): Log =>
+  openLog({ level, destination: openLogFile(join(directory, 'log', 'gateway.log')) })
