@@ -5,7 +5,7 @@ import { secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
 import type { SealedTable } from '../storage/reseal.ts'
-import { fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
+import { CardForgotten, fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */
 export interface ReferenceIds {
@@ -52,10 +52,13 @@ export interface Payer {
 /** A sealed number without its CVV2. */
 export type SealedNumber = Pick<SealedCard, 'panSealed' | 'panKey' | 'fingerprint'>
 
-/** A card to be stored: `place` is the first payment, `sealed` its card as stored with it. */
+/**
+ * A card to be stored: `place` is the first payment, `sealed` its card as stored with it; undefined
+ * once that is no longer kept, and then only an existing reference is found.
+ */
 export interface NewReference {
   place: Place
-  sealed: SealedNumber
+  sealed: SealedNumber | undefined
   card: ShownCard
   first: FirstPayment
   at: number
@@ -64,7 +67,7 @@ export interface NewReference {
 /** The card that a transfer credited: without expiry and holder it can only be credited again. */
 export interface NewDestination {
   place: Place
-  sealed: SealedCard
+  sealed: SealedCard | undefined
   card: DestinationCard
   at: number
 }
@@ -140,6 +143,7 @@ export function sealForReference(
   keys: KeyRing,
   random: Random,
 ): SealedNumber {
+  if (!sealed) throw new CardForgotten(place)
   const { panSealed, panKey, fingerprint } = sealed
   const { pan } = openCard({ panSealed, panKey, fingerprint }, place, keys)
   const { version, key } = keys.current('pan')
@@ -157,6 +161,7 @@ export function sealDestination(
   keys: KeyRing,
   random: Random,
 ): SealedNumber {
+  if (!sealed) throw new CardForgotten(place)
   const { destination } = openCard(sealed, place, keys)
   if (!destination) throw new Error(`order ${place.orderId} credits no card`)
   const { version, key } = keys.current('pan')

@@ -1,7 +1,7 @@
 import { hmacSha256 } from '../base/digest.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
-import { secret, type Secret } from '../base/secret.ts'
+import { Secret, secret } from '../base/secret.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
@@ -88,6 +88,32 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
   }
   if (!sealed.cvv2Sealed || sealed.cvv2Key === undefined) return card
   return { ...card, cvv2: openCvv2(sealed.cvv2Sealed, sealed.cvv2Key, cvv2Context(place), keys) }
+}
+
+/** The card of an order is needed, and its number is no longer kept. */
+export class CardForgotten extends Error {
+  constructor({ orderId }: Place) {
+    super(`the card of order ${orderId} is no longer kept`)
+  }
+}
+
+/**
+ * Stands for the card of an ended order whose number was erased. Captures, returns and reversals
+ * name the payment and need no number; whatever does need it gets a `CardForgotten`.
+ */
+export const forgottenCard = (place: Place): Card => ({ pan: new ForgottenNumber(place) })
+
+class ForgottenNumber extends Secret<string> {
+  readonly #place: Place
+
+  constructor(place: Place) {
+    super('')
+    this.#place = place
+  }
+
+  override reveal(): never {
+    throw new CardForgotten(this.#place)
+  }
 }
 
 /** 32 bytes, equal for equal numbers of one merchant; useless without the key. */

@@ -5,6 +5,7 @@ import { addAccessCommand } from './commands/access.ts'
 import { addAcquirerCommands } from './commands/acquirer.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBinCommands } from './commands/bin.ts'
+import { addCardsCommands } from './commands/cards.ts'
 import { addDeliveryCommands } from './commands/delivery.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEndpointCommands } from './commands/endpoint.ts'
@@ -44,6 +45,7 @@ const commands = [
   addDoctorCommand,
   addAccessCommand,
   addAuditCommands,
+  addCardsCommands,
   addPartitionCommands,
   addAcquirerCommands,
   addSignCommand,

@@ -23,16 +23,18 @@ export async function performCreateCardRef(
     'end-point-id': String(order.endpointId),
   }
   const status = statusOf(order)
-  if (status !== 'approved' || order.kind === 'transfer' || isRandomSum(order)) {
+  const refused = (why: string) => {
     const { code, text } = refusals['wrong state']
     return {
       ...about,
       status: finalStatuses.has(status) ? 'declined' : 'error',
-      'error-message': text(`${order.orderId} does not allow create-card-ref`),
+      'error-message': text(`${order.orderId} ${why}`),
       'error-code': String(code),
     } satisfies ReplyOf<typeof createCardRefReply>
   }
+  if (status !== 'approved' || order.kind === 'transfer' || isRandomSum(order)) return refused('does not allow create-card-ref')
   const reference = await registerCard({ place: order, card: order.card, first: firstPaymentOf(order), at: now })
+  if (!reference) return refused('does not allow create-card-ref: its card number is no longer kept')
   const { cardRefId, recurringPaymentId, dstCardRefId, dstRecurringPaymentId } = reference.ids
   const registered = { ...about, status, 'card-ref-id': String(cardRefId) }
   return operation === 'create-card-ref'

@@ -1,3 +1,4 @@
+import { CardForgotten } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Kind, Rendered } from '../delivery/try.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
@@ -58,7 +59,9 @@ const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(b
 async function sourceOf(parts: Mapping, order: Order): Promise<MappedCard> {
   const { merchantId, orderId, card } = order
   const place = { merchantId, orderId }
-  const { ids, uniqueReference } = await parts.registerCard({ place, card, first: firstPaymentOf(order), at: parts.clock.now() })
+  const reference = await parts.registerCard({ place, card, first: firstPaymentOf(order), at: parts.clock.now() })
+  if (!reference) throw new CardForgotten(place)
+  const { ids, uniqueReference } = reference
   return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }
 

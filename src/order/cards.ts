@@ -12,22 +12,22 @@ import {
   type NewReference,
 } from '../card/reference.ts'
 import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
-import { openCard, type Card, type SealedCard } from '../card/vault.ts'
+import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import { head, type Order } from './order.ts'
 import type { OrderStore } from './store.ts'
 
-/**
- * The vault as the operations use it. It throws if retention has removed a card that is still
- * needed, which is a defect.
- */
+/** The vault as the operations use it. Retention erases card numbers of ended payments. */
 export interface Cards {
-  /** The card of an order, opened, for its next step. */
+  /** The card of an order, opened, for its next step; throws if it was erased. */
   cardOf(place: Place): Promise<Card>
-  /** Stores the card of a payment for later payments. */
-  registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference>
+  /**
+   * Stores the card of a payment for later payments; undefined if the number was erased before
+   * there was a reference.
+   */
+  registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference | undefined>
   findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
   openReference(reference: CardReference): Card
   /**
@@ -66,20 +66,20 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
     ...shared,
   })
   const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
-  const sealedOf = async (place: Place): Promise<SealedCard> => {
-    const sealed = await reading.submit(place)
-    if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
-    return sealed
-  }
   return {
-    cardOf: async (place) => openCard(await sealedOf(place), place, keys),
+    async cardOf(place) {
+      const sealed = await reading.submit(place)
+      if (!sealed) throw new CardForgotten(place)
+      return openCard(sealed, place, keys)
+    },
     async registerCard(made) {
-      const reference = await registering.submit({ ...made, sealed: await sealedOf(made.place) })
+      const reference = await registering.submit({ ...made, sealed: await reading.submit(made.place) })
+      if (reference instanceof CardForgotten) return undefined
       if (reference instanceof Error) throw reference
       return reference
     },
     registerDestination: async (made) =>
-      references.registerDestination({ ...made, sealed: await sealedOf(made.place) }, keys, random),
+      references.registerDestination({ ...made, sealed: await reading.submit(made.place) }, keys, random),
     async findDestination(merchantId, id) {
       const found = await references.findDestination(merchantId, id)
       return found && { ...openReference(found, keys), card: found.card }

@@ -1,7 +1,7 @@
-import type { Card } from '../card/vault.ts'
+import { forgottenCard, type Card } from '../card/vault.ts'
 import type { Held } from './hand.ts'
 import { machine } from './machine.ts'
-import type { Order } from './order.ts'
+import { head, type Order } from './order.ts'
 import { placeKey, type Place } from './change.ts'
 import { isOutside } from './perform.ts'
 import { placeOf, type Entry, type Happened } from './submission.ts'
@@ -12,8 +12,8 @@ export interface Sources {
   held: (place: Place) => Held | undefined
   isCurrent: (place: Place) => boolean
   load: (places: readonly Place[]) => Promise<Order[]>
-  /** Throws for a card that no longer exists. */
-  cards: (places: readonly Place[]) => Promise<(place: Place) => Card>
+  /** Nothing for a card that no longer exists. */
+  cards: (places: readonly Place[]) => Promise<(place: Place) => Card | undefined>
 }
 
 /** Events that may lead to an outside step, which needs the card. */
@@ -23,8 +23,9 @@ const needsCard = (item: Happened): boolean => (item.is === 'event' ? leadOutsid
 
 /**
  * Finds the order of each event, in memory or in the database. If an outside step may follow, it
- * also loads the card of an order that is not in memory. If an order does not exist, or its card is
- * gone, only its own entry fails: the batch is halved until only that order is left.
+ * also loads the card of an order that is not in memory. If an order does not exist, or the card of
+ * a payment that is under way is gone, only its own entry fails: the batch is halved until only
+ * that order is left.
  */
 export async function openWorks(entries: readonly Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')
@@ -47,11 +48,17 @@ export async function openWorks(entries: readonly Entry[], works: Map<string, Wo
     const held = sources.held(place)
     const order = absent.has(key) ? read.get(key) : held?.order
     if (!order) throw new Error(`there is no order ${key}`)
-    const card = cardless.has(key) ? cardOf?.(place) : held?.card
+    const card = cardless.has(key) ? (cardOf?.(place) ?? forgotten(order)) : held?.card
     const fresh: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
     const work = works.get(key) ?? fresh
     works.set(key, work)
     opened.push([entry, work])
   }
   return opened
+}
+
+/** Retention erases card numbers of ended payments alone. */
+function forgotten(order: Order): Card {
+  if (head(order).finalAt === undefined) throw new Error(`the card of order ${order.orderId} is gone`)
+  return forgottenCard(order)
 }

@@ -90,7 +90,7 @@ async function counts(fresh: NewReference): Promise<{ references: number; number
     plain<{ references: bigint; numbers: bigint }>(`
       select (select count(*) from card_reference where merchant_id = $1 and fingerprint = $2) as references,
         (select count(*) from card_number_ref where merchant_id = $1 and fingerprint = $2) as numbers`),
-    [merchantId, bytea(fresh.sealed.fingerprint)],
+    [merchantId, bytea(fresh.sealed!.fingerprint)],
   )
   return { references: Number(row!.references), numbers: Number(row!.numbers) }
 }
@@ -250,7 +250,7 @@ test('a registration that broke off half way is taken up by the next, with the n
     plain<{ unique_reference: bigint }>(
       'select unique_reference from card_number_ref where merchant_id = 1 and fingerprint = $1',
     ),
-    [bytea(fresh.sealed.fingerprint)],
+    [bytea(fresh.sealed!.fingerprint)],
   )
   const made = await register(fresh)
   assert.equal(BigInt(made.uniqueReference), kept!.unique_reference)
