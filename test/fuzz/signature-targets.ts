@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { signatureHeaders } from '../../client/message-signature.ts'
+import { privateKeyOf } from '../../src/base/ed25519.ts'
 import { secret } from '../../src/base/secret.ts'
 import { judgeSignature } from '../../src/merchant/message-signature.ts'
 import { baseStrings, percentEncoded, readAuthorization, signatureBytes } from '../../src/merchant/oauth.ts'
@@ -35,17 +36,19 @@ export const authorizationTarget: Target = {
 }
 
 const path = '/gateway/api/v2/return/101'
-const key = secret(Buffer.alloc(32, 5))
+const bytes = secret(Buffer.alloc(32, 5))
+const signingSecret = `whsec_${bytes.reveal().toString('base64')}`
+const signingKey = privateKeyOf(bytes)
+const signer = { keyid: 'shop', secret: bytes, publicKeys: [createPublicKey(signingKey)] }
 const signing = {
   login: 'shop',
-  signingSecret: `whsec_${key.reveal().toString('base64')}`,
   nonce: 'n-1',
   timestampSeconds: 1_700_000_000,
 }
 
 /** What the client signs, a header a line, and the body below. */
-function signed(body: string, headers: Record<string, string>): string {
-  const more = signatureHeaders({ method: 'POST', url: `https://pay.example${path}`, body, headers, ...signing })
+function signed(body: string, headers: Record<string, string>, key: string | KeyObject = signingSecret): string {
+  const more = signatureHeaders({ method: 'POST', url: `https://pay.example${path}`, body, headers, key, ...signing })
   const lines = Object.entries({ ...headers, ...more }).map(([name, value]) => `${name.toLowerCase()}: ${value}`)
   return [...lines, '', body].join('\n')
 }
@@ -54,6 +57,7 @@ export const messageSignatureTarget: Target = {
   seeds: [
     signed('a=1', {}),
     signed('', { 'idempotency-key': 'k' }),
+    signed('a=1', {}, signingKey),
     'signature: sig=:AAAA:\nsignature-input: sig=();created=1\n\n',
   ],
   words: ['"@authority"', '"@query"', ';alg="', ';nonce="', 'sha-256=:', 'sha-512=:AA==:', ', sig2=()', '("', '")'],
@@ -63,7 +67,7 @@ export const messageSignatureTarget: Target = {
     const lines = text.slice(0, end < 0 ? text.length : end).split('\n')
     const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]!, line.slice(line.indexOf(': ') + 2)]))
     const body = Buffer.from(end < 0 ? '' : text.slice(end + 2), 'latin1')
-    const judged = judgeSignature({ method: 'POST', path, headers, body }, { keyid: 'shop', key }, () => true)
+    const judged = judgeSignature({ method: 'POST', path, headers, body }, signer, () => true)
     if (judged.is === 'wrong') return
     // Nothing here has the key, so only what the client signed can hold.
     assert.equal(judged.nonce, signing.nonce)
