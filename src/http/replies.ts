@@ -5,9 +5,14 @@ export type ReplyHeaders = Readonly<Record<string, string>>
 
 /**
  * Headers of every reply, unless the route sets its own: replies have names, addresses and digits
- * of cards, and no browser may guess another content type.
+ * of cards, no browser may guess another content type, and no reply is a page that loads anything
+ * or stands in a frame.
  */
-const plain: ReplyHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const plain: ReplyHeaders = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
 /** A browser that was here by TLS does not come without it for a year. */
 const secure: ReplyHeaders = { ...plain, 'strict-transport-security': 'max-age=31536000' }
 
