@@ -9,7 +9,7 @@ import { packagesOf, resolveFrom, type InstalledPackage, type LockFile } from '.
 export const sbomFile = 'sbom.cdx.json'
 
 /**
- * The same text for the same lock file. It names no registry: a package is told by its purl, and is
+ * Equal lock files give equal texts. No registry is named: a package is known by its purl, and
  * recognised by its hash wherever it came from.
  */
 export function sbomText(lock: LockFile): string {

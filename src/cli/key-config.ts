@@ -109,7 +109,8 @@ function descriptorNo(text: string): number {
   throw new Error(`TOLLGATE_KEY_FD is ${JSON.stringify(text)}, not the number of an open descriptor`)
 }
 
-function fileText(name: string, from: string | number): string {
+/** The text of a file that a setting names. Throws with the name of the setting. */
+export function fileText(name: string, from: string | number): string {
   try {
     return readFileSync(from, 'utf8')
   } catch (error) {

@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { keyPairOf, type ReadKeyPair } from '../http/key-pair.ts'
+import { fileText } from './key-config.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -30,11 +31,3 @@ export function tlsFiles(env: Environment, complaints: string[]): ReadKeyPair | 
 }
 
 const names = { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE' }
-
-function fileText(name: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`${name} cannot be read: ${(error as Error).message}`, { cause: error })
-  }
-}

@@ -1,18 +1,10 @@
 /** The headers of Standard Webhooks (https://www.standardwebhooks.com), which sign a message. */
-import { sign, type KeyObject } from 'node:crypto'
+import { sign } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { hmacSha256 } from '../base/digest.ts'
-import type { Secret } from '../base/secret.ts'
+import type { Signers } from '../merchant/merchant.ts'
 import type { Delivery } from './delivery.ts'
 import type { Rendered, TrySettings } from './try.ts'
-
-/** What a merchant's messages are signed with; unsigned without either. */
-export interface MessageKeys {
-  /** By HMAC-SHA256, `v1`. */
-  signingSecret?: Secret<Buffer> | undefined
-  /** By Ed25519, `v1a`. */
-  signingKey?: KeyObject | undefined
-}
 
 /**
  * What a signature covers: the query as it is sent, with the merchant's own pairs, or the body of a
@@ -29,9 +21,9 @@ const idOf = ({ merchantId, orderId, deliveryNo }: Delivery): string => `msg_${m
 
 /** Called right before each try, so that the signature has its time. */
 export const messageSigner =
-  (keysOf: (merchantId: bigint) => MessageKeys | undefined, clock: Clock): TrySettings['sign'] =>
+  (signersOf: (merchantId: bigint) => Signers | undefined, clock: Clock): TrySettings['sign'] =>
   (message, delivery) => {
-    const { signingSecret, signingKey } = keysOf(delivery.merchantId) ?? {}
+    const { signingSecret, signingKey } = signersOf(delivery.merchantId) ?? {}
     if (!signingSecret && !signingKey) return message
     const id = idOf(delivery)
     const timestamp = String(Math.floor(clock.now() / 1000))

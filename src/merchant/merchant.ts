@@ -3,7 +3,15 @@ import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import type { FilterRule } from './filter.ts'
 
-export interface Merchant {
+/** What signs messages to a merchant; they are unsigned without either. */
+export interface Signers {
+  /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
+  signingSecret?: Secret<Buffer> | undefined
+  /** Signs callbacks by Ed25519 too; absent until an operator asks for one. */
+  signingKey?: KeyObject | undefined
+}
+
+export interface Merchant extends Signers {
   merchantId: bigint
   login: string
   name: string
@@ -12,10 +20,6 @@ export interface Merchant {
   controlKeys: readonly Secret<string>[]
   /** The keys that verify its OAuth signatures: those registered and not retired, oldest first. */
   publicKeys: readonly KeyObject[]
-  /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
-  signingSecret?: Secret<Buffer> | undefined
-  /** Signs callbacks by Ed25519 too; absent until an operator asks for one. */
-  signingKey?: KeyObject | undefined
   /** The requests that are refused without a signature; none if absent. */
   signedRequests?: SignedRequests | undefined
 }

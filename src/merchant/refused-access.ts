@@ -7,7 +7,7 @@ export interface RefusedRequest {
   /** The serial number or code that the client was given, if any. */
   serial: string
   operation: string
-  /** Of an endpoint or group that exists, as in the path; else empty. */
+  /** As in the path, if there is such an endpoint or group; else empty. */
   endpoint: string
   /** As claimed; of the endpoint's merchant where the operation names none. */
   login: string

@@ -10,7 +10,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import type { SignedRequests } from './merchant.ts'
+import type { SignedRequests, Signers } from './merchant.ts'
 
 export interface SigningSecretRow {
   signing_secret_sealed: Buffer | null
@@ -76,11 +76,6 @@ export async function holdSigners(runner: Runner, merchantId: bigint, keys: Pick
 /** Which requests are refused without a signature; undefined for none. */
 export async function demandSignatures(runner: Runner, merchantId: bigint, which: SignedRequests | undefined): Promise<void> {
   await runner.run(demand, [merchantId, which ?? null])
-}
-
-export interface Signers {
-  signingSecret?: Secret<Buffer> | undefined
-  signingKey?: KeyObject | undefined
 }
 
 export function openSigners(row: SigningSecretRow, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Signers {

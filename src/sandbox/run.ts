@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync, renameSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
+import { hmacSha256 } from '../base/digest.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -206,15 +206,11 @@ const endOf = (program: Program): Promise<string> =>
 const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
 
 /**
- * Of the database user of the gateway. Sandboxes that share a database share the key, and so this
- * password.
+ * The password of the gateway's database user. Sandboxes that share a database share the key, and
+ * so this one.
  */
 const gatewayPassword = (directory: string): Secret<string> =>
-  secret(
-    createHmac('sha256', readFileSync(masterKeyFile(directory)))
-      .update('database user of the gateway')
-      .digest('hex'),
-  )
+  secret(hmacSha256(secret(readFileSync(masterKeyFile(directory))), 'database user of the gateway').toString('hex'))
 
 /** The key-encryption key: created once, stored in its own file, never in the database. */
 function masterKey(directory: string): KeyEncryption {

@@ -154,7 +154,7 @@ async function recordRefusal(desk: Desk, { words, numbers }: Running, error: unk
   // lock of the trail refused would wait for it again.
   if (words.startsWith('audit ') || refused === 'audit trail held') return
   const subject = numbers.length === 0 ? words : `${words} ${numbers.join(' ')}`
-  // The operator is told why the command failed in any case.
+  // A trail that cannot be written must not hide why the command failed.
   await record(desk, { action: 'refused', subject, details: { reason: refused } }).catch(() => {})
 }
 
