@@ -22,10 +22,11 @@ import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
 import { refuseDatabase, watchPartitions } from './database.ts'
 import { openGateway } from './open.ts'
-import type { Ground } from './parts.ts'
+import type { Ground, RegistryStores } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import { renewal } from './renewal.ts'
+import { startResealing } from './resealing.ts'
 import type { Tuning } from './tuning.ts'
 import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
@@ -160,14 +161,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const gateway = await openGateway({
     ground,
     stores: {
-      registry: {
-        current: configuration.current,
-        keys,
-        ids: (name, block) => openIds(pool, name, block),
-        issuerOf: bins.issuerOf,
-        ranges,
-        addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
-      },
+      registry: { ...registryOf(pool, keys), current: configuration.current, issuerOf: bins.issuerOf, ranges },
       cell,
     },
     transports: { gates, outgoing, directories },
@@ -187,6 +181,8 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   closing.add(() => gateway.stop())
   closing.add(() => threeDSServer?.refuse())
   await threeDSServer?.begin(gateway.lease, gateway.results)
+  const resealing = startResealing({ pool, keys, ...gateway.lease, clock, random, log })
+  closing.add(() => resealing.stop())
   const shared = {
     connections: () => server.connections(),
     pools: () => outgoing.pools(),
@@ -194,6 +190,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     configuration: () => configuration.current().version,
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
+    resealed: resealing.rows,
     partitionDays,
   }
   closing.add(startPeriodic(clock, log, [...renewals, ...(threeDSServer?.renewals ?? [])]))
@@ -258,6 +255,12 @@ const openGates = ({ clock, random, log }: Ground, meters: Meters): Connectors =
       }),
     (closed) => void closed,
   )
+
+const registryOf = (pool: Pool, keys: KeyRing): Pick<RegistryStores, 'keys' | 'ids' | 'addRefusedAccess'> => ({
+  keys,
+  ids: (name, block) => openIds(pool, name, block),
+  addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
+})
 
 /** The configuration and the BIN table. Both are kept up to date from now on. */
 async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, gates: Connectors, closing: Closing) {

@@ -30,6 +30,8 @@ export interface SharedGauges {
   /** The directory servers, and whether their card ranges are in memory. */
   directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
+  /** Rows that this process sealed again under a new key. */
+  resealed: () => number
   /** How many days the partitions for new orders last. */
   partitionDays: () => number
 }
@@ -141,6 +143,8 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     (_all, { turns }) => units.map((unit) => [{ unit }, turns()[unit].most])],
   ['tollgate_read_budget', 'The most that one turn may take', ['unit'],
     () => units.map((unit) => [{ unit }, turnBudget[unit]])],
+  ['tollgate_resealed_rows_total', 'Rows sealed again under a new key, since the start', [],
+    (_all, { resealed }) => [[{}, resealed()]]],
   ['tollgate_partition_days', 'How many days the partitions for new orders last, looked up once an hour; at most 3650', [],
     (_all, { partitionDays }) => [[{}, partitionDays()]]],
   ['tollgate_lease_holding', '1 while this process may send', [],

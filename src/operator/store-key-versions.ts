@@ -1,15 +1,11 @@
-import { sealedReferences } from '../card/reference.ts'
-import { sealedCards } from '../card/vault.ts'
-import { sealedControlKeys } from '../merchant/control-key.ts'
-import { sealedGateSecrets } from '../merchant/store-gates.ts'
-import { sealedSigningSecrets, sealedSigningSeeds } from '../merchant/store-signing-secrets.ts'
-import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
-import { firstId, resealBatch, usesVersion, type RowId, type SealedTable } from '../storage/reseal.ts'
+import { firstId, resealBatch, usesVersion, type RowId } from '../storage/reseal.ts'
 import { activationMs, addKey, contextOf, newKey, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
+import { orderResealing } from '../storage/store-resealing.ts'
 import type { Desk } from './desk.ts'
 import { Refused, type KeyUse } from './refused.ts'
+import { sealedTables, sealedWithOrders } from './sealed-tables.ts'
 import { change } from './store-audit.ts'
 
 /** Keys that an operator may replace. The keys of CVV2 replace themselves every hour. */
@@ -68,7 +64,8 @@ function stateOf(row: KeyRow, rows: readonly KeyRow[], now: number): KeyVersion[
 }
 
 /**
- * Adds a version; every process uses it from the time in the result. The key is wrapped before the
+ * Adds a version; every process uses it from the time in the result, and gateways seal what is
+ * stored with orders again from then on. The key is wrapped before the
  * transaction, because a key service may take its time, and the rows are locked meanwhile.
  */
 export async function rotateKeyOf(
@@ -88,6 +85,8 @@ export async function rotateKeyOf(
     refuseComing(newestIn(await runner.run(locked)), at)
     if (!(await addKey(runner, key, { at, activeAt })))
       throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
+    const tables = sealedWithOrders.filter((t) => t.purpose === purpose).map(({ table }) => table)
+    if (tables.length > 0) await orderResealing(runner, tables, { version, dueAt: activeAt })
     return {
       note: note('rotate', purpose, version, { active_at: new Date(activeAt).toISOString() }),
       result: { version, activeAt },
@@ -132,16 +131,6 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
     return { note: { action: 'keys rewrap', subject: 'key-encryption key', details: { keys, from, to: id } }, result: keys }
   })
 }
-
-const sealedTables: readonly SealedTable[] = [
-  sealedCards,
-  sealedReferences,
-  sealedInvoices,
-  ...sealedControlKeys,
-  sealedSigningSecrets,
-  sealedSigningSeeds,
-  sealedGateSecrets,
-]
 
 export interface Progress {
   table: string

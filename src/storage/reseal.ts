@@ -44,8 +44,8 @@ function statementsOf(t: SealedTable): Statements {
   const lists = arrays.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')
   const statements: Statements = {
     page: statement(
-      `select ${[...ids, t.version, ...columns].join(', ')} from ${t.table}
-      where ${first} is not null and ${t.version} < $1 and (${ids.join(', ')}) > (${params})
+      `select ${ids.join(', ')}, ${first} is not null and ${t.version} < $1 as older, ${[t.version, ...columns].join(', ')}
+      from ${t.table} where (${ids.join(', ')}) > (${params})
       order by ${ids.join(', ')} limit $${ids.length + 2}`,
     ),
     // Whoever changed the row meanwhile has sealed it under the current key.
@@ -66,16 +66,22 @@ const lowest: Readonly<Record<'bigint' | 'text', bigint | string>> = { bigint: -
 
 export const firstId = (t: SealedTable): RowId => Object.values(t.id).map((type) => lowest[type])
 
+/** Of its columns as text. */
+export const rowIdOf = (t: SealedTable, columns: readonly string[]): RowId =>
+  Object.values(t.id).map((type, i) => (type === 'bigint' ? BigInt(columns[i]!) : columns[i]!))
+
 export interface Resealed {
+  /** Rows that were sealed again. */
   rows: number
   /** Where the next batch begins; undefined after the last one. */
   next?: RowId
 }
 
 /**
- * Seals the next rows that are under an older version under the current one. It can be stopped and
- * begun again at any place, and run beside payments and beside itself. Throws if a value does not
- * open, which is a defect.
+ * Looks at the next `most` rows and seals those under an older version again, under the current
+ * one. It can be stopped and begun again at any place, and run beside payments and beside itself.
+ * Throws if a value does not open, which is a defect. *Rejected:* a page of older rows alone, which
+ * reads a whole table for the last page.
  */
 export async function resealBatch(
   pool: Pool,
@@ -88,8 +94,11 @@ export async function resealBatch(
   const current = keys.current(t.purpose)
   const ids = Object.keys(t.id)
   const columns = Object.keys(t.sealed)
-  const rows = await pool.run(page, [current.version, ...after, most])
-  if (rows.length === 0) return { rows: 0 }
+  const looked = await pool.run(page, [current.version, ...after, most])
+  const last = looked.at(-1)
+  const next = last && looked.length === most ? { next: ids.map((name) => last[name]) as RowId } : {}
+  const rows = looked.filter((row) => row.older)
+  if (rows.length === 0) return { rows: 0, ...next }
   const again = rows.map((row) => {
     const version = row[t.version] as bigint
     const key = keys.version(t.purpose, version)
@@ -103,8 +112,7 @@ export async function resealBatch(
     return [...id, version, bytea(row[columns[0]!] as Buffer), ...sealed.map((value) => value && bytea(value))]
   })
   await pool.run(save, [current.version, ...again[0]!.map((_, i) => again.map((values) => values[i]))])
-  const last = rows.at(-1)!
-  return rows.length < most ? { rows: rows.length } : { rows: rows.length, next: ids.map((name) => last[name]) as RowId }
+  return { rows: rows.length, ...next }
 }
 
 /** Whether any row is sealed under that version. */

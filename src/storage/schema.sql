@@ -510,6 +510,17 @@ create table request (
   constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
 ) partition by RANGE (order_id);
 
+create table resealing (
+  table_name text not null,
+  version bigint not null,
+  due_at timestamp with time zone not null,
+  lease bigint,
+  after text[],
+  rows bigint not null,
+  ended_at timestamp with time zone,
+  constraint resealing_pkey PRIMARY KEY (table_name)
+);
+
 create table transaction (
   merchant_id bigint not null,
   order_id bigint not null,

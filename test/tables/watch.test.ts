@@ -33,6 +33,7 @@ function watching(own: readonly GatewayGauges[]) {
         { directory: 'new', loaded: false },
       ],
       turns: openTurns(queueMicrotask).counts,
+      resealed: () => 0,
       partitionDays: () => 365,
     },
   )

@@ -85,21 +85,25 @@ async function limitedEndpoint(): Promise<number> {
   return id
 }
 
-test('rewrap seals every stored number and control key under the newest keys, and they still open', async () => {
+interface Resealing {
+  table: string
+  version: string
+  ended_at: string | null
+}
+
+test('after a rotation the gateway seals every stored number again, and rewrap the control keys', async () => {
   const { ref } = await registered(world)
   const bought = await order(world)
   await settled(world, bought)
   await rotate('pan', 'control')
+  const [pan, control] = [await current('pan'), await current('control')]
+  const resealing = async () => (await json<{ resealing: Resealing[] }>('keys', 'list')).resealing
+  await until(resealing, (all) => all.length > 0 && all.every((one) => one.version === pan && one.ended_at !== null))
   const told = await json<{ tables: { table: string; rows: number }[] }>('keys', 'rewrap', '--rest', '0', '--batch', '3')
-  for (const name of ['order_facts', 'card_reference', 'merchant'])
-    assert.ok(
-      told.tables.some(({ table, rows }) => table === name && rows > 0),
-      name,
-    )
-  const [pan, control] = [BigInt(await current('pan')), BigInt(await current('control'))]
-  assert.deepEqual(await versionsOf('order_facts', 'pan_key'), [pan])
-  assert.deepEqual(await versionsOf('card_reference', 'pan_key'), [pan])
-  assert.deepEqual(await versionsOf('merchant', 'control_key_version'), [control])
+  assert.ok(told.tables.some(({ table, rows }) => table === 'merchant' && rows > 0))
+  assert.deepEqual(await versionsOf('order_facts', 'pan_key'), [BigInt(pan)])
+  assert.deepEqual(await versionsOf('card_reference', 'pan_key'), [BigInt(pan)])
+  assert.deepEqual(await versionsOf('merchant', 'control_key_version'), [BigInt(control)])
   assert.equal((await settled(world, await rebillOrder(world, ref))).status, 'approved')
   const again = await json<{ tables: { rows: number }[] }>('keys', 'rewrap')
   assert.ok(again.tables.every(({ rows }) => rows === 0))

@@ -12,6 +12,7 @@ import {
   type Rotatable,
 } from '../../operator/store-key-versions.ts'
 import { splitKek, combineShares } from '../../storage/key-shares.ts'
+import { listResealing, type Resealing } from '../../storage/store-resealing.ts'
 import type { Terminal } from '../terminal.ts'
 import { Failure } from './failure.ts'
 import { atOffice } from './installation.ts'
@@ -48,8 +49,8 @@ Examples
     .addHelpText(
       'after',
       `
-Payments run on. What older versions sealed is still opened, and a request that is sent again is recognised under the
-version that recognised it first. To seal everything under the new one: npx tollgate keys rewrap
+Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the background;
+npx tollgate keys list shows how far that is. For what the configuration has: npx tollgate keys rewrap
 
 Examples
   npx tollgate keys rotate pan
@@ -110,8 +111,8 @@ function aVersion(text: string): bigint {
 
 async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async (office) => {
-    const versions = await listKeys(office)
-    if (options.json) return terminal.printJson({ keys: versions.map(keyJson) })
+    const [versions, resealing] = await Promise.all([listKeys(office), listResealing(office.pool)])
+    if (options.json) return terminal.printJson({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) })
     if (versions.length === 0) return terminal.print('None yet; the first start of the gateway makes them.')
     const now = terminal.clock.now()
     terminal.print(
@@ -127,8 +128,33 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
         versions,
       ),
     )
+    if (resealing.length === 0) return
+    terminal.print('\nSealed again by the gateways, under a new version\n')
+    terminal.print(
+      table(
+        [
+          { title: 'TABLE', of: (one) => one.table },
+          { title: 'VERSION', of: ({ version }) => String(version), align: 'right' },
+          { title: 'ROWS', of: ({ rows }) => rows.toLocaleString('en'), align: 'right' },
+          { title: 'STATE', of: (one) => resealingState(one, now) },
+          { title: '', of: ({ dueAt, endedAt }) => agoText(endedAt ?? dueAt, now) },
+        ],
+        resealing,
+      ),
+    )
   })
 }
+
+const resealingState = ({ dueAt, endedAt }: Resealing, now: number): 'ended' | 'coming' | 'under way' =>
+  endedAt !== undefined ? 'ended' : dueAt > now ? 'coming' : 'under way'
+
+const resealingJson = (one: Resealing) => ({
+  table: one.table,
+  version: String(one.version),
+  rows: one.rows,
+  due_at: new Date(one.dueAt).toISOString(),
+  ended_at: one.endedAt === undefined ? null : new Date(one.endedAt).toISOString(),
+})
 
 const keyJson = ({ purpose, version, state, createdAt, activeAt, kek }: KeyVersion) => ({
   key: purpose,
@@ -147,8 +173,9 @@ async function rotate(terminal: Terminal, purpose: Rotatable, options: { json?: 
     if (options.json)
       return terminal.printJson({ key: purpose, version: String(version), active_at: new Date(activeAt).toISOString() })
     terminal.print(`Version ${version} of the ${purpose} key is used from ${timeText(activeAt)} UTC, in ten seconds.`)
-    if (purpose === 'pan' || purpose === 'control')
-      terminal.print('To seal what there is under it, wait until then and run: npx tollgate keys rewrap')
+    if (purpose === 'pan')
+      terminal.print('From then on the gateways seal what is stored under it. To see how far that is: npx tollgate keys list')
+    if (purpose === 'control') terminal.print('To seal what there is under it, wait until then and run: npx tollgate keys rewrap')
   })
 }
 
