@@ -1,4 +1,5 @@
 import { long } from './long.ts'
+import { newKey } from './new-key.ts'
 import { overload } from './overload.ts'
 import { slowAcquirer } from './slow-acquirer.ts'
 import { start } from './start.ts'
@@ -6,4 +7,4 @@ import { twoProcesses } from './two-processes.ts'
 import type { ByName } from './wishes.ts'
 
 /** The benches that are not part of everything. */
-export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, start, long]
+export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, start, long, newKey]

@@ -31,8 +31,8 @@ export interface ResealingDuty {
   stop(): Promise<void>
 }
 
-/** Rows that a batch looks at. */
-const batch = 500
+/** Rows that a batch looks at; to seal them again takes the event loop a few milliseconds. */
+const batch = 200
 /**
  * A pause of this many times what the batch took, so that a slow database is left alone for longer:
  * the work takes a fourth of one connection.
@@ -44,9 +44,11 @@ const lookEveryMs = 5_000
 export function startResealing(parts: ResealingParts): ResealingDuty {
   const { pool, keys, heartbeat, judge, clock, random, log } = parts
   let sealed = 0
+  let underWay = false
 
   async function turn(): Promise<number> {
-    if (!heartbeat.holding() || !(await isResealingDue(pool, clock.now()))) return lookEveryMs
+    if (!heartbeat.holding() || !(underWay || (await isResealingDue(pool, clock.now())))) return lookEveryMs
+    underWay = false
     const claimed = await claimResealing(pool, await judge(), clock.now())
     if (!claimed) return lookEveryMs
     const t = sealedWithOrders.find(({ table }) => table === claimed.table)
@@ -58,6 +60,7 @@ export function startResealing(parts: ResealingParts): ResealingDuty {
     const { rows, next } = await resealBatch(pool, t, keys, random, { after, most: batch })
     sealed += rows
     await noteResealed(pool, heartbeat.processId, claimed, { rows, at: clock.now(), ...(next && { after: next.map(String) }) })
+    underWay = next !== undefined
     if (!next) log.info({ table: t.table, version: String(claimed.version) }, 'everything is sealed under the new key')
     return Math.max(leastRestMs, restFactor * (clock.monotonic() - began))
   }
