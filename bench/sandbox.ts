@@ -129,6 +129,8 @@ export async function startSandbox(
 
   try {
     const file = await sandboxFile(directory, child.ended, signal)
+    // The sandbox shows off both signatures of a callback; merchants have the second if they ask.
+    await runCli({ directory }, ['merchant', 'signing-key', file.merchant.login, '--off'])
     return {
       site: {
         baseUrl: file.base_url,

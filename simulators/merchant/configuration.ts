@@ -1,3 +1,5 @@
+import type { KeyObject } from 'node:crypto'
+import { publicKeyOf } from '../../src/base/ed25519.ts'
 import { secret, type Secret } from '../../src/base/secret.ts'
 import {
   readConfiguration as readMobileConfiguration,
@@ -14,8 +16,10 @@ const shopKeys = ['plain', 'secure', 'euro', 'acs_url', 'directory_server_url', 
 export interface Configuration {
   login: string
   controlKey: Secret<string>
-  /** `whsec_` and base64; signatures of callbacks are checked only with it. */
+  /** `whsec_` and base64; for signatures of callbacks by HMAC. */
   signingSecret: Secret<string> | undefined
+  /** `whpk_` and base64; for signatures of callbacks by Ed25519. */
+  signingPublicKey: KeyObject | undefined
   gatewayBaseUrl: string
   /** Where the shop sells and reads; without it there is no shop, and only callbacks are taken. */
   shop: Pick<ShopOptions, 'endpoints' | 'journals'> | undefined
@@ -35,6 +39,7 @@ export function readConfiguration(text: string | undefined): Configuration {
     login: String(given['login']),
     controlKey: secret(String(given['control_key'])),
     signingSecret: readSigningSecret(given['signing_secret']),
+    signingPublicKey: readSigningPublicKey(given['signing_public_key']),
     gatewayBaseUrl: withoutSlash(given['gateway_base_url']),
     shop: readShop(given['shop']),
     mobile: given['mobile'] === undefined ? undefined : readMobile(given),
@@ -53,6 +58,14 @@ function readSigningSecret(given: unknown): Secret<string> | undefined {
   if (typeof given !== 'string' || !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(given))
     throw new Error(`the signing_secret of ${variable} is not whsec_ and base64`)
   return secret(given)
+}
+
+function readSigningPublicKey(given: unknown): KeyObject | undefined {
+  if (given === undefined) return undefined
+  const encoded = typeof given === 'string' && given.startsWith('whpk_') ? given.slice('whpk_'.length) : ''
+  const key = publicKeyOf(Buffer.from(encoded, 'base64'))
+  if (!key) throw new Error(`the signing_public_key of ${variable} is not whpk_ and base64 of 32 bytes`)
+  return key
 }
 
 function withoutSlash(url: unknown): string {

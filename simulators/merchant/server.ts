@@ -3,25 +3,21 @@ import { createServer } from 'node:http'
 import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
-import type { Secret } from '../../src/base/secret.ts'
 import type { Merchant } from '../merchant-server/merchant.ts'
 import { strangerOf } from '../this-machine.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
 import { addDemoApp, type DemoAppOptions } from './app/routes.ts'
-import { CallbackBook } from './callbacks/book.ts'
+import { CallbackBook, type CallbackKeys } from './callbacks/book.ts'
 import { addCallbacks, callbacksFirst } from './callbacks/routes.ts'
 import { plain } from './sending.ts'
 
 export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerAdminUrl'>
 
-interface MerchantServerOptions {
+interface MerchantServerOptions extends CallbackKeys {
   host: string
   /** 0 picks a free port. */
   port: number
   login: string
-  controlKey: Secret<string>
-  /** Signatures of callbacks are checked only with it. */
-  signingSecret?: Secret<string> | undefined
   /** Including its path, such as `http://127.0.0.1:8080/gateway`; only shown. */
   gatewayBaseUrl: string
   /** If present, the endpoints of the mobile API are served beside the callbacks. */

@@ -3,7 +3,13 @@ import { secret } from '../base/secret.ts'
 
 export interface SandboxFile {
   base_url: string
-  merchant: { login: string; control_key: string; signing_secret: string; oauth_private_key_file: string }
+  merchant: {
+    login: string
+    control_key: string
+    signing_secret: string
+    signing_public_key: string
+    oauth_private_key_file: string
+  }
   endpoints: Record<string, number>
   endpoint_groups: Record<string, number>
   /** Where the gateway has `/health`, `/ready` and `/metrics`. */

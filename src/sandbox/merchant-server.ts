@@ -18,9 +18,12 @@ export function startMerchantServer(world: SandboxWorld, around: Around & { dire
   return startProgram('merchant', ['--port', '0'], around.directory, { MERCHANT_SERVER_CONFIG: configuration })
 }
 
+/** A merchant whose callbacks are not signed by Ed25519 has no public key. */
+type Account = Omit<SandboxWorld, 'signingPublicKey'> & Partial<Pick<SandboxWorld, 'signingPublicKey'>>
+
 /** The configuration that `simulators/merchant` reads. */
 export function merchantConfiguration(
-  { login, controlKey, signingSecret, endpoints }: SandboxWorld,
+  { login, controlKey, signingSecret, signingPublicKey, endpoints }: Account,
   { databaseUrl, baseUrl, simulators }: Around,
 ): object {
   const inDollars = Object.entries(endpoints).filter(([name]) => /^mobile(?:_|$)/.test(name))
@@ -29,6 +32,7 @@ export function merchantConfiguration(
     login,
     control_key: controlKey.reveal(),
     signing_secret: signingSecret.reveal(),
+    signing_public_key: signingPublicKey,
     gateway_base_url: baseUrl,
     shop: { ...endpoints, ...simulators },
     app: { endpoints: Object.fromEntries(inDollars) },

@@ -174,6 +174,7 @@ async function serve(
       login: shop.login,
       control_key: shop.controlKey.reveal(),
       signing_secret: shop.signingSecret.reveal(),
+      signing_public_key: shop.signingPublicKey,
       oauth_private_key_file: oauth.file,
     },
     endpoints: shop.endpoints,

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { systemClock } from '../base/clock.ts'
+import { privateKeyOf } from '../base/ed25519.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -14,7 +15,14 @@ import {
   updateEndpoint,
 } from '../merchant/store.ts'
 import { insertGate, sealGateSecrets, updateGate } from '../merchant/store-gates.ts'
-import { holdSigners, newSigningSecret, replaceSigningSecret, signingSecretText } from '../merchant/store-signing-secrets.ts'
+import {
+  holdSigners,
+  newSigningSecret,
+  replaceSigningKey,
+  replaceSigningSecret,
+  signingKeyText,
+  signingSecretText,
+} from '../merchant/store-signing-secrets.ts'
 import { fingerprintOf, pemOf } from '../operator/public-key.ts'
 import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
@@ -30,6 +38,8 @@ export interface SandboxWorld {
   controlKey: Secret<string>
   /** As receivers' libraries read it. */
   signingSecret: Secret<string>
+  /** Of signatures by Ed25519, as receivers' libraries read it. */
+  signingPublicKey: string
   endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
   groups: { multi: number; multi_secure: number }
 }
@@ -90,7 +100,7 @@ export async function settleWorld(
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
   await registerKey(pool, merchant.merchantId, oauthKey, now)
-  const signingSecret = await settleSigningSecret(pool, keys, merchant.merchantId)
+  const signers = await settleSigners(pool, keys, merchant.merchantId)
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
     const { port, tls, tlsKey } = secureLine
@@ -107,7 +117,7 @@ export async function settleWorld(
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
-    signingSecret,
+    ...signers,
     endpoints: {
       plain: named('plain'),
       secure: named('secure'),
@@ -132,12 +142,19 @@ async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: n
 }
 
 /** The merchant of a sandbox of an older version has none yet. */
-const settleSigningSecret = (pool: Pool, keys: KeyRing, merchantId: bigint): Promise<Secret<string>> =>
+const settleSigners = (
+  pool: Pool,
+  keys: KeyRing,
+  merchantId: bigint,
+): Promise<Pick<SandboxWorld, 'signingSecret' | 'signingPublicKey'>> =>
   transaction(pool, async (runner) => {
-    const { signingSecret: present } = await holdSigners(runner, merchantId, keys)
-    const signingSecret = present ?? newSigningSecret(systemRandom)
-    if (!present) await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, systemRandom)
-    return secret(signingSecretText(signingSecret))
+    const present = await holdSigners(runner, merchantId, keys)
+    const signingSecret = present.signingSecret ?? newSigningSecret(systemRandom)
+    if (!present.signingSecret) await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, systemRandom)
+    const seed = secret(systemRandom.bytes(32))
+    const signingKey = present.signingKey ?? privateKeyOf(seed)
+    if (!present.signingKey) await replaceSigningKey(runner, merchantId, seed, keys, systemRandom)
+    return { signingSecret: secret(signingSecretText(signingSecret)), signingPublicKey: signingKeyText(signingKey) }
   })
 
 /** Creates the missing ones. */

@@ -61,6 +61,7 @@ interface Shown {
   method: string
   valid: boolean
   signature: string
+  signatures: Fields
   headers: Fields
   fields: Fields
 }
@@ -130,6 +131,7 @@ test('a callback is a GET with its pairs in the query, or a POST of a form, what
     method: 'GET',
     valid: true,
     signature: 'not checked',
+    signatures: {},
     headers: {},
     fields: signed(outcome('get-1', { name: 'Zoë & Jörg', comment: 'a+b=c' })),
   })

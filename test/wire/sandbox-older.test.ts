@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from 'pg'
+import { order } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { until } from '../harness/until.ts'
 
 const world = await openWorld({ own: true })
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -50,4 +52,18 @@ test('an older sandbox gains the endpoints and gates of the mobile API; a newer 
     `select (settings -> 'commissionFixedMinor')::int as fixed from gate where name = 'economy'`,
   )
   assert.deepEqual(economy.rows, [{ fixed: 75 }])
+})
+
+test('an older sandbox gains what signs its callbacks, and its merchant server believes both signatures', async () => {
+  const forget = 'signing_secret_sealed = null, signing_secret_key = null, signing_seed_sealed = null, signing_seed_key = null'
+  await world.crash(async () => {
+    await database.query(`update merchant set ${forget}`)
+  })
+  const { merchant_server_url: url } = file()
+  await order(world, { server_callback_url: `${url}/callback` })
+  const [callback] = await until(
+    async () => (await (await fetch(`${url}/callbacks.json`)).json()) as { signatures: object }[],
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual(callback?.signatures, { v1: 'valid', v1a: 'valid' })
 })

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { sameText, sha1Hex } from '../../../src/base/digest.ts'
 import type { Secret } from '../../../src/base/secret.ts'
-import { signatureVerdict, type SignatureHeaders, type SignatureVerdict } from './signature.ts'
+import { judgeSignatures, type SignatureHeaders, type Signatures, type VerifyingKeys } from './signature.ts'
 
 /**
  * One message of the gateway, as it came. `fields` holds what was sent, in order; of a name sent
@@ -16,8 +16,8 @@ export interface Callback {
   /** Whether `control` was made with the merchant's control key. */
   valid: boolean
   headers: SignatureHeaders
-  /** Whether the headers sign what was sent, with the merchant's signing secret. */
-  signature: SignatureVerdict
+  /** Whether the headers sign what was sent. */
+  signatures: Signatures
   fields: ReadonlyMap<string, string>
 }
 
@@ -31,11 +31,9 @@ export interface Message {
   headers: SignatureHeaders
 }
 
-/** The keys that a merchant shares with the gateway. */
-export interface CallbackKeys {
+/** What a merchant checks callbacks with. */
+export interface CallbackKeys extends VerifyingKeys {
   controlKey: Secret<string>
-  /** Signatures are not checked without it. */
-  signingSecret?: Secret<string> | undefined
 }
 
 export interface CallbackFilter {
@@ -103,10 +101,10 @@ export class CallbackBook {
     const orderid = lastOf(pairs, 'orderid')
     const clientOrderid = lastOf(pairs, 'client_orderid')
     const valid = this.#controlHolds([status, orderid, clientOrderid], lastOf(pairs, 'control'))
-    const signature = signatureVerdict(headers, payload, this.#keys.signingSecret, receivedAt)
-    const wrong = valid ? (signature === 'valid' || signature === 'not checked' ? undefined : 'signature') : 'control'
+    const signatures = judgeSignatures(headers, payload, this.#keys, receivedAt)
+    const wrong = valid ? (isBelieved(signatures) ? undefined : 'signature') : 'control'
     if (wrong) this.#wrong++
-    this.#keep({ number: ++this.#received, receivedAt, method, valid, headers, signature, form, clientOrderid, orderid })
+    this.#keep({ number: ++this.#received, receivedAt, method, valid, headers, signatures, form, clientOrderid, orderid })
     return { wrong, clientOrderid }
   }
 
@@ -138,6 +136,8 @@ export class CallbackBook {
       this.#characters -= this.#kept.shift()!.form.length
   }
 }
+
+export const isBelieved = ({ verdict }: Signatures): boolean => verdict === 'valid' || verdict === 'not checked'
 
 /** The last value of this name; empty without one. */
 function lastOf(pairs: URLSearchParams, name: string): string {

@@ -1,6 +1,6 @@
 import { iconOf } from '../sending.ts'
-import { signedParts, type Callback, type CallbackFilter } from './book.ts'
-import type { SignatureVerdict } from './signature.ts'
+import { isBelieved, signedParts, type Callback, type CallbackFilter } from './book.ts'
+import { controlMark, copyable, counted, cut, signatureMark, statusMark } from './look.ts'
 import { asset } from '../../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 
@@ -26,8 +26,6 @@ interface CallbacksPage {
 }
 
 const rowsOfPage = 50
-/** Longer values are truncated on the page; `/callbacks.json` has them in full. */
-const shownCharacters = 600
 
 export function callbacksPage(page: CallbacksPage): string {
   const { nonce } = page
@@ -125,7 +123,7 @@ function table({ callbacks, before, filter, now }: CallbacksPage): Markup {
 
 function row(callback: Callback, now: number): Markup {
   const { number, fields, valid } = callback
-  const wrong = !valid || badSignatures.has(callback.signature)
+  const wrong = !valid || !isBelieved(callback.signatures)
   return html`<tbody id="callback-${number}" ${wrong ? html` class="wrong"` : undefined}>
     <tr>
       <td class="when">${time(callback.receivedAt, now)}</td>
@@ -159,10 +157,10 @@ function details(callback: Callback): Markup {
       </p>
       <p class="note">
         status, orderid, client_orderid and the control key, one after the other; its SHA-1 in hex is the control.
-        ${verdict(fields.get('control'), valid)}
+        ${controlVerdict(fields.get('control'), valid)}
       </p>
     </section>
-    ${signature(callback)}
+    ${signatureSection(callback)}
     <section>
       <h2>Fields</h2>
       <dl class="fields">
@@ -179,10 +177,9 @@ function details(callback: Callback): Markup {
   </div>`
 }
 
-const badSignatures: ReadonlySet<SignatureVerdict> = new Set(['wrong', 'too old or too new', 'absent'])
-
 /** What Standard Webhooks signs: unlike the control, all that was sent, and when. */
-function signature({ signature: verdictOf, headers: { id, timestamp, signature: given }, method }: Callback): Markup {
+function signatureSection({ signatures: { verdict: whole, kinds }, headers, method }: Callback): Markup {
+  const { id, timestamp, signature: given } = headers
   const rows = [
     ['webhook-id', id],
     ['webhook-timestamp', timestamp],
@@ -199,13 +196,25 @@ function signature({ signature: verdictOf, headers: { id, timestamp, signature: 
           </div>`,
       )}
     </dl>
+    <ul class="verdicts">
+      ${[...kinds].map(
+        ([kind, verdict]) =>
+          html`<li>
+            <code>${cut(kind)}</code>${signatureMark(verdict)}<span class="made">${made.get(kind) ?? 'not known here'}</span>
+          </li>`,
+      )}
+    </ul>
     <p class="note">
-      HMAC-SHA256 under the signing secret, over id, timestamp and the raw ${method === 'POST' ? 'body' : 'query'}, with dots
-      between.
-      ${badSignatures.has(verdictOf) ? html`<strong class="bad">It is ${verdictOf}.</strong>` : html`It is ${verdictOf}.`}
+      Over id, timestamp and the raw ${method === 'POST' ? 'body' : 'query'}, with dots between; good for five minutes.
+      ${whole === 'not checked' ? 'Not checked: there is no key for it here.' : undefined}
     </p>
   </section>`
 }
+
+const made = new Map([
+  ['v1', 'HMAC-SHA256 under the signing secret'],
+  ['v1a', 'Ed25519 by the key of this merchant'],
+])
 
 const signedNames = ['status', 'orderid', 'client_orderid'] as const
 
@@ -213,7 +222,7 @@ const signedNames = ['status', 'orderid', 'client_orderid'] as const
  * The expected control is not shown: otherwise the page would hand out valid controls for any
  * fields that somebody sends to it.
  */
-function verdict(control: string | undefined, valid: boolean): Markup {
+function controlVerdict(control: string | undefined, valid: boolean): Markup {
   if (valid) return html`The one received is valid.`
   if (control === undefined || control === '') return html`<strong class="bad">This callback has none.</strong>`
   if (!/^[0-9a-f]{40}$/i.test(control)) return html`<strong class="bad">The one received is not 40 hex digits.</strong>`
@@ -241,30 +250,6 @@ function emptyState({ filter, gatewayBaseUrl, counts }: CallbacksPage): Markup {
   </section>`
 }
 
-const check = '<path class="cut" d="M4.8 8.3l2.2 2.2 4.2-4.6"/>'
-const cross = '<path class="cut" d="M5.8 5.8l4.4 4.4m0-4.4l-4.4 4.4"/>'
-// Each outcome has a word, a colour and a shape (drawn on a field of 16 × 16), so that none of them
-// is needed to tell it.
-// oxfmt-ignore
-const marks = new Map<string | undefined, [tone: string, shape: string]>([
-  ['approved', ['good',    `<circle cx="8" cy="8" r="7"/>${check}`]],
-  ['declined', ['bad',     `<path d="M8 .6L15.4 8 8 15.4.6 8z"/>${cross}`]],
-  ['filtered', ['warning', '<path d="M8 1.2l7.4 13.3H.6z"/><path class="cut" d="M8 6v4.2M8 12v.4"/>']],
-  ['error',    ['bad',     '<rect x="1" y="1" width="14" height="14" rx="2"/><path class="cut" d="M8 4v5M8 11.4v.6"/>']],
-])
-const notFinal: [tone: string, shape: string] = ['open', '<circle class="ring" cx="8" cy="8" r="5.8"/>']
-
-function mark([tone, shape]: [tone: string, shape: string], word: string): Markup {
-  return html`<span class="mark ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${verbatim(shape)}</svg>${cut(word)}</span>`
-}
-
-const statusMark = (status: string | undefined): Markup => mark(marks.get(status) ?? notFinal, status || 'none')
-
-const controlMark = (valid: boolean): Markup =>
-  valid
-    ? mark(['open', '<path class="line" d="M2.5 8.5l3.8 3.8 7.2-8"/>'], 'valid')
-    : mark(['bad', `<circle cx="8" cy="8" r="7"/>${cross}`], 'wrong')
-
 function amountOf(text: string | undefined): { whole: string; fraction: string } | undefined {
   const match = /^(\d{1,20})(\.\d{1,10})?$/.exec(text ?? '')
   return match ? { whole: match[1]!, fraction: match[2]?.slice(1) ?? '' } : undefined
@@ -284,20 +269,6 @@ function amount(text: string | undefined, currency: string | undefined): Markup 
   return html`${number} <span class="currency">${cut(currency ?? '')}</span>`
 }
 
-/**
- * One click selects the whole of it; where the script runs, it is copied as well. What is cut short
- * cannot be copied whole, so it is plain text.
- */
-function copyable(text: string | undefined): Markup {
-  if (text === undefined || text === '') return html``
-  return text.length > shownCharacters ? html`${cut(text)}` : html`<span class="copy" title="${text}">${text}</span>`
-}
-
-function cut(text: string): string | Markup {
-  if (text.length <= shownCharacters) return text
-  return html`${text.slice(0, shownCharacters)}<i> … ${counted(text.length)} characters, all of them in the JSON</i>`
-}
-
 const exactTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')
 
 const time = (ms: number, now: number): Markup =>
@@ -310,8 +281,6 @@ function relative(elapsedMs: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`
 }
-
-const counted = (count: number): string => count.toLocaleString('en')
 
 function queryFor({ clientOrderid, orderid }: CallbackFilter, before?: number): string {
   const query = new URLSearchParams()

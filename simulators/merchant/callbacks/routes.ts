@@ -45,11 +45,12 @@ export function addCallbacks(app: FastifyInstance, options: CallbackRoutes): voi
   app.get('/callbacks.json', (request, reply) => {
     const list = book.list(filterOf(queryOf(request.url)))
     return reply.header('cache-control', 'no-store').send(
-      list.map(({ receivedAt, method, valid, signature, headers, fields }) => ({
+      list.map(({ receivedAt, method, valid, signatures, headers, fields }) => ({
         received_at: new Date(receivedAt).toISOString(),
         method,
         valid,
-        signature,
+        signature: signatures.verdict,
+        signatures: Object.fromEntries(signatures.kinds),
         headers: { 'webhook-id': headers.id, 'webhook-timestamp': headers.timestamp, 'webhook-signature': headers.signature },
         fields: Object.fromEntries(fields),
       })),

@@ -69,10 +69,11 @@ Examples
         terminal.print(isNew ? `Merchant ${login} has a new signing secret.\n` : `Merchant ${login}\n`)
         terminal.print(facts([['Signing secret', text]]))
         if (isNew) terminal.print('\nCallbacks are signed with it within a second.')
-        if (isNew && office.installation.sandbox?.login === login)
-          terminal.print("sandbox.json and the sandbox's merchant server have it after the next start of the sandbox.")
+        if (isNew && office.installation.sandbox?.login === login) terminal.print(afterNextStart)
       }),
     )
+
+const afterNextStart = "sandbox.json and the sandbox's merchant server have it after the next start of the sandbox."
 
 const addSigningKey = (merchant: Command, terminal: Terminal): Command =>
   merchant
@@ -100,5 +101,6 @@ Examples
         terminal.print(isNew ? `Merchant ${login} has a new pair of keys.\n` : `Merchant ${login}\n`)
         terminal.print(facts([['Public key', publicKey]]))
         if (isNew) terminal.print('\nCallbacks are signed by it within a second.')
+        if (isNew && office.installation.sandbox?.login === login) terminal.print(afterNextStart)
       }),
     )
