@@ -24,6 +24,7 @@ import { failureOf } from './commands/refusals.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSignCommand } from './commands/sign.ts'
+import { addSignRequestCommand } from './commands/sign-request.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { ConfigError } from './config.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
@@ -49,6 +50,7 @@ const commands = [
   addPartitionCommands,
   addAcquirerCommands,
   addSignCommand,
+  addSignRequestCommand,
   addMerchantServerCommand,
   addSimulateCommand,
 ]

@@ -27,7 +27,9 @@ export interface Terminal extends Shell {
   printJson(value: object): void
   /** A line on standard error. */
   complain(text: string): void
-  /** All of standard input, trimmed. */
+  /** All of standard input. */
+  readBytes(): Promise<Buffer>
+  /** The same as a text, trimmed. */
   readInput(): Promise<string>
   /** The command that runs. */
   running: Running
@@ -47,6 +49,11 @@ export function openTerminal(shell: Shell): Terminal {
   const lines = new Console({ stdout, stderr })
   // Colour only if a person is looking (https://no-color.org).
   const coloured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
+  const readBytes = async () => {
+    const chunks: Buffer[] = []
+    for await (const chunk of stdin()) chunks.push(Buffer.from(chunk))
+    return Buffer.concat(chunks)
+  }
   return {
     ...shell,
     print(text) {
@@ -61,11 +68,8 @@ export function openTerminal(shell: Shell): Terminal {
       forgive(stderr)
       lines.error(text)
     },
-    async readInput() {
-      const chunks: Buffer[] = []
-      for await (const chunk of stdin()) chunks.push(Buffer.from(chunk))
-      return Buffer.concat(chunks).toString('utf8').trim()
-    },
+    readBytes,
+    readInput: async () => (await readBytes()).toString('utf8').trim(),
     running: { words: '', numbers: [] },
     exitCode: 0,
   }

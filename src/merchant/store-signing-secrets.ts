@@ -35,6 +35,12 @@ const held = statement<SigningSecretRow>(
 /** As Standard Webhooks writes a secret, and as receivers' libraries read it. */
 export const signingSecretText = (key: Secret<Buffer>): string => `whsec_${key.reveal().toString('base64')}`
 
+/** Undefined if it is none: an empty or cut secret would sign what anybody can sign. */
+export function readSigningSecret(text: string): Secret<Buffer> | undefined {
+  const key = Buffer.from(text.trim().replace(/^whsec_/, ''), 'base64')
+  return key.length >= 24 && signingSecretText(secret(key)) === text.trim() ? secret(key) : undefined
+}
+
 /** Made here, never chosen, so that it cannot be guessed from what it signs. */
 export const newSigningSecret = (random: Random): Secret<Buffer> => secret(random.bytes(32))
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, test } from 'node:test'
 import { openClient } from '../../client/client.ts'
@@ -8,7 +8,7 @@ import { readPairs } from '../../client/form.ts'
 import { signatureHeaders } from '../../client/message-signature.ts'
 import { configurationRead } from '../harness/configuration.ts'
 import { openWorld } from '../harness/opening.ts'
-import { cliOf } from './cli-run.ts'
+import { cliOf, run } from './cli-run.ts'
 
 // Requests that are signed as a whole, beside their control: docs/choices.md, "Signed requests".
 
@@ -162,4 +162,81 @@ test('an Ed25519 key that the operator registered signs in place of the secret, 
   await configurationRead(world)
   assert.equal(endOf(await byKey.status(paid)), 'refused 2')
   assert.equal(endOf(await signed.status(paid)), 'ok')
+})
+
+describe('npx tollgate sign-request', () => {
+  const url = urlOf('status')
+  /** The headers as they are printed, and as `curl -H @file` reads them. */
+  const printed = (text: string): Record<string, string> =>
+    Object.fromEntries(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+    )
+  const status = (headers: Record<string, string>, text = body) => send(url, headers, text).then((reply) => reply.type ?? '')
+  const fileOf = (name: string, content: string): string => {
+    const file = join(world.directory, `${name}-${process.pid}`)
+    writeFileSync(file, content)
+    return file
+  }
+
+  it('prints headers with which the gateway takes a request that has to be signed, and no other body or call', async () => {
+    await demand('all')
+    const { tell } = cliOf(() => world)
+    assert.equal(await status({}), 'validation-error')
+    const own = ['sign-request', url, '--login', login]
+    const byInput = printed(await tell(own, body))
+    assert.equal(await status(byInput, `${body}&x=1`), 'validation-error')
+    assert.equal(await status(byInput), 'status-response')
+    assert.equal(await status(byInput), 'validation-error')
+    const text = `${body}\n`
+    const file = fileOf('body', text)
+    assert.equal(await status(printed(await tell([...own, '--body', file])), text), 'status-response')
+    assert.equal(await status(printed(await tell([...own, '--body', file]))), 'validation-error')
+    const named = printed(await tell([...own, '--idempotency-key', 'mine-1'], body))
+    assert.equal(named['Idempotency-Key'], 'mine-1')
+    assert.equal(await status({ ...named, 'Idempotency-Key': 'mine-2' }), 'validation-error')
+    assert.equal(await status(named), 'status-response')
+    rmSync(file)
+  })
+
+  it('signs without an installation, by the secret of the environment or by an Ed25519 key, and prints neither', async () => {
+    await demand('all')
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const publicFile = fileOf('public.pem', publicKey.export({ format: 'pem', type: 'spki' }).toString())
+    const privateFile = fileOf('private.pem', privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
+    await cliOf(() => world).tell(['merchant', 'key', 'add', login, '--file', publicFile])
+    await configurationRead(world)
+    const ways: [env: Record<string, string>, more: string[]][] = [
+      [{ TOLLGATE_SIGNING_SECRET: signingSecret }, []],
+      [{}, ['--private-key', privateFile]],
+    ]
+    for (const [env, more] of ways) {
+      const ran = await run(env, ['sign-request', url, '--login', login, ...more, '--json'], body)
+      assert.equal(ran.code, 0, ran.err)
+      assert.ok(!ran.out.includes(signingSecret))
+      const { headers } = JSON.parse(ran.out) as { headers: Record<string, string> }
+      assert.equal(await status(headers), 'status-response')
+    }
+    rmSync(publicFile)
+    rmSync(privateFile)
+  })
+
+  // oxfmt-ignore
+  const wrong: [args: string[], env: Record<string, string>, says: RegExp][] = [
+    [['ftp://pay.example/x'],                         {},                                            /It is not a URL/],
+    [[url, '--method', 'post'],                       {},                                            /in capitals, such as POST/],
+    [[url],                                           { TOLLGATE_SIGNING_SECRET: signingSecret },    /Whose request is it\?/],
+    [[url, '--login', 'l'],                           { TOLLGATE_SIGNING_SECRET: 'whsec_c2hvcnQ=' }, /is not a signing secret/],
+    [[url, '--login', 'l', '--private-key', '/no.pem'], {},                                          /\/no\.pem is not there/],
+    [[url, '--login', 'l', '--private-key', '/no.pem'], { TOLLGATE_SIGNING_SECRET: signingSecret },  /both sign/],
+    [[url, '--login', 'l', '--body', '/no.txt'],      { TOLLGATE_SIGNING_SECRET: signingSecret },    /--body: \/no\.txt cannot be read/],
+  ]
+  for (const [args, env, says] of wrong)
+    it(`${args.join(' ').replace(url, 'URL')}: ends with 2 and says why`, async () => {
+      const ran = await run(env, ['sign-request', ...args], body)
+      assert.equal(ran.code, 2, ran.out)
+      assert.match(ran.err, says)
+    })
 })

@@ -88,17 +88,27 @@ export const oneOf =
 
 export const aLimit = aNumber(1, 1_000)
 
-/** The content of a file; `-` is standard input. An unreadable file is refused with its option. */
+/** The text of a file; `-` is standard input. An unreadable file is refused with its option. */
 export async function fileText(
   terminal: Terminal,
   file: string,
   option = '--file',
   mostBytes = 256 * 1024 * 1024,
 ): Promise<string> {
-  if (file === '-') return terminal.readInput()
+  return file === '-' ? terminal.readInput() : (await fileBytes(terminal, file, option, mostBytes)).toString('utf8')
+}
+
+/** The content of a file as it is; `-` is standard input. */
+export async function fileBytes(
+  terminal: Terminal,
+  file: string,
+  option: string,
+  mostBytes = 256 * 1024 * 1024,
+): Promise<Buffer> {
+  if (file === '-') return terminal.readBytes()
   try {
     if (statSync(file).size > mostBytes) throw new Error('it is too large')
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } catch (error) {
     throw new WrongUsage(`${option}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }

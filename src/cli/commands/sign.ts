@@ -51,7 +51,7 @@ The control key is never an argument: it is the one of --login, of ${keyVariable
 It is never printed.
 Fields that are not signed may be given and change nothing. A login that is left out is the merchant's.
 For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, good for five minutes
-and one call.
+and one call. A request that is signed as a whole is npx tollgate sign-request's.
 
 Examples
   npx tollgate sign sale endpoint=101 client_orderid=o-1 amount=10.42 currency=USD email=jane@example.com
@@ -165,18 +165,24 @@ function signV4(terminal: Terminal, { operation, endpoint, pairs }: Request, opt
   const url = `${base.replace(/\/$/, '')}${path}/${endpoint}`
   const nonce = uuid(terminal.random)
   const timestampSeconds = Math.floor(terminal.clock.now() / 1_000)
-  const { baseString, authorization } = signOauth({ url, login, nonce, timestampSeconds, bodyPairs: pairs }, privateKeyIn(file))
+  const { baseString, authorization } = signOauth(
+    { url, login, nonce, timestampSeconds, bodyPairs: pairs },
+    privateKeyIn(file, 'rsa'),
+  )
   if (options.json) return terminal.printJson({ operation, url, base_string: baseString, authorization })
   terminal.print(`URL            ${url}\nBase string    ${baseString}\nAuthorization  ${authorization}`)
 }
 
-function privateKeyIn(file: string): KeyObject {
+const kindOfKey = { rsa: 'RSA', ed25519: 'Ed25519' } as const
+
+/** The private key of a file, which has to be of this kind. */
+export function privateKeyIn(file: string, kind: keyof typeof kindOfKey): KeyObject {
   try {
     const key = createPrivateKey(readFileSync(file, 'utf8'))
-    if (key.asymmetricKeyType === 'rsa') return key
+    if (key.asymmetricKeyType === kind) return key
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       throw new WrongUsage(`--private-key: ${file} is not there.`)
   }
-  throw new WrongUsage(`--private-key: ${file} is not a private RSA key in PEM.`)
+  throw new WrongUsage(`--private-key: ${file} is not a private ${kindOfKey[kind]} key in PEM.`)
 }
