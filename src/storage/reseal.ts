@@ -48,12 +48,18 @@ function statementsOf(t: SealedTable): Statements {
       from ${t.table} where (${ids.join(', ')}) > (${params})
       order by ${ids.join(', ')} limit $${ids.length + 2}`,
     ),
-    // Whoever changed the row meanwhile has sealed it under the current key.
+    // Whoever changed a row meanwhile has sealed it under the current key. Whoever is changing it
+    // now is not waited for: a batch that waits, and is waited for, is a deadlock.
     save: statement(
-      `update ${t.table} t set ${t.version} = $1, ${columns.map((name) => `${name} = n.${name}`).join(', ')}
-      from unnest(${lists}) as n (${arrays.map(([name]) => name).join(', ')})
+      `with n as (select * from unnest(${lists}) as n (${arrays.map(([name]) => name).join(', ')})),
+      free as (
+        select ${ids.map((name) => `t.${name}`).join(', ')} from ${t.table} t join n using (${ids.join(', ')})
+        where t.${t.version} = n.old_version and t.${first} = n.old_value
+        for update of t skip locked)
+      update ${t.table} t set ${t.version} = $1, ${columns.map((name) => `${name} = n.${name}`).join(', ')}
+      from n join free using (${ids.join(', ')})
       where ${ids.map((name) => `t.${name} = n.${name}`).join(' and ')}
-        and t.${t.version} = n.old_version and t.${first} = n.old_value`,
+      returning 1`,
     ),
     uses: statement(`select exists (select from ${t.table} where ${first} is not null and ${t.version} = $1) as uses`),
   }
@@ -79,7 +85,8 @@ export interface Resealed {
 
 /**
  * Looks at the next `most` rows and seals those under an older version again, under the current
- * one. It can be stopped and begun again at any place, and run beside payments and beside itself.
+ * one; after rows that somebody was changing, the next batch begins where this one did. It can be
+ * stopped and begun again at any place, and run beside payments and beside itself.
  * Throws if a value does not open, which is a defect. *Rejected:* a page of older rows alone, which
  * reads a whole table for the last page.
  */
@@ -111,8 +118,8 @@ export async function resealBatch(
     })
     return [...id, version, bytea(row[columns[0]!] as Buffer), ...sealed.map((value) => value && bytea(value))]
   })
-  await pool.run(save, [current.version, ...again[0]!.map((_, i) => again.map((values) => values[i]))])
-  return { rows: rows.length, ...next }
+  const saved = await pool.run(save, [current.version, ...again[0]!.map((_, i) => again.map((values) => values[i]))])
+  return saved.length < rows.length ? { rows: saved.length, next: after } : { rows: saved.length, ...next }
 }
 
 /** Whether any row is sealed under that version. */

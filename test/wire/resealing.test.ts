@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import { openCard, sealCard } from '../../src/card/vault.ts'
+import { openCard, sealCard, sealedCards } from '../../src/card/vault.ts'
 import { startResealing } from '../../src/gateway/resealing.ts'
 import { rotateKeyOf } from '../../src/operator/store-key-versions.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement } from '../../src/storage/pool.ts'
+import { firstId, resealBatch } from '../../src/storage/reseal.ts'
 import { activationMs, openKeyRing } from '../../src/storage/store-keys.ts'
 import { listResealing } from '../../src/storage/store-resealing.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
@@ -123,4 +124,22 @@ test('a new key for card numbers: one process at a time seals the stored ones ag
     assert.equal(panKey, 2n)
     assert.equal(openCard({ panSealed, panKey, fingerprint }, place(id), keys).pan.reveal(), pan)
   }
+})
+
+test('a card that is being changed is not waited for, and sealed again afterwards', async () => {
+  const installation = await openInstallation()
+  const { pool, clock, keys } = installation
+  await storeCards(installation)
+  await rotateKeyOf({ pool, clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  clock.pass(activationMs)
+  await keys.refresh()
+  const seal = (after = firstId(sealedCards)) => resealBatch(pool, sealedCards, keys, systemRandom, { after, most: 2_000 })
+  const connection = await pool.connect()
+  await connection.command('begin')
+  await connection.command('select from order_facts where order_id = 17 for update')
+  const { rows, next } = await seal()
+  await connection.command('rollback')
+  connection.release(false)
+  assert.equal(rows, cards - 1)
+  assert.deepEqual(await seal(next), { rows: 1 })
 })
