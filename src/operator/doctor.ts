@@ -1,5 +1,6 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
 import { scarceDays } from '../storage/store-partitions.ts'
+import type { MachineFacts } from './store-machine.ts'
 import type { Encryption, LineDemand } from './database-line.ts'
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
@@ -11,6 +12,9 @@ type Found =
   | { finds: 'database answers'; version: string; roundTripMs: number }
   | { finds: 'database too old'; version: string }
   | { finds: 'database line'; demand: LineDemand; encryption: Encryption }
+  | { finds: 'memory stays in memory' }
+  | { finds: 'core dumps' }
+  | { finds: 'swap'; on: readonly string[] }
   | { finds: 'clocks agree' }
   | { finds: 'clocks differ'; aheadMs: number }
   | { finds: 'commits are durable' }
@@ -74,6 +78,13 @@ export function serverFindings(f: ServerFacts): Finding[] {
 export function lineFinding(demand: LineDemand, encryption: Encryption): Finding {
   const isGood = demand.isLocal || (encryption !== undefined && demand.isVerified)
   return { is: isGood ? 'ok' : 'problem', finds: 'database line', demand, encryption }
+}
+
+export function machineFindings({ dumpsCore, swap }: MachineFacts): Finding[] {
+  const findings: Finding[] = []
+  if (dumpsCore) findings.push({ is: 'warning', finds: 'core dumps' })
+  if (swap.length > 0) findings.push({ is: 'warning', finds: 'swap', on: swap })
+  return findings.length > 0 ? findings : [{ is: 'ok', finds: 'memory stays in memory' }]
 }
 
 export function migrationFinding({ changed, foreign, missing }: MigrationFacts): Finding {

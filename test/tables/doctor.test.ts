@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
-import { migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
+import { machineFacts } from '../../src/operator/store-machine.ts'
+import { machineFindings, migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
 import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
@@ -100,4 +104,27 @@ test('a payment whose cardholder is being authenticated is not overdue work', ()
     findings.find(({ what }) => what === 'transactions'),
     { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
   )
+})
+
+test('the doctor warns of core dumps and of swap, which write card numbers to a disk', () => {
+  const proc = mkdtempSync(join(tmpdir(), 'tollgate-proc-'))
+  after(() => rmSync(proc, { recursive: true }))
+  mkdirSync(join(proc, 'self'))
+  const saysOf = (limit: string, swaps: string) => {
+    const line = (name: string, soft: string) => `${name.padEnd(25)} ${soft.padEnd(20)} unlimited            bytes     \n`
+    writeFileSync(join(proc, 'self', 'limits'), line('Max data size', 'unlimited') + line('Max core file size', limit))
+    writeFileSync(join(proc, 'swaps'), `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${swaps}`)
+    return machineFindings(machineFacts(proc)!).map((finding) => {
+      const { is, says } = inFindingWords(finding, now)
+      return `${is}: ${says}`
+    })
+  }
+  assert.deepEqual(saysOf('0', ''), ['ok: is written to no disk: no core dumps, no swap'])
+  const dumps = 'warning: a process that is started as this one was may write a core dump, with card numbers in it'
+  assert.deepEqual(saysOf('unlimited', ''), [dumps])
+  assert.deepEqual(saysOf('1024', '/swap.img                               file\t\t8388604\t\t0\t\t-2\n'), [
+    dumps,
+    'warning: memory, with card numbers in it, may be swapped to /swap.img',
+  ])
+  assert.equal(machineFacts(join(proc, 'nowhere')), undefined)
 })

@@ -39,6 +39,17 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
       is === 'ok' ? undefined : 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>',
     ]
   },
+  'memory stays in memory': () => ['memory', 'is written to no disk: no core dumps, no swap'],
+  'core dumps': () => [
+    'memory',
+    'a process that is started as this one was may write a core dump, with card numbers in it',
+    'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
+  ],
+  swap: ({ on }) => [
+    'memory',
+    `memory, with card numbers in it, may be swapped to ${on.join(', ')}`,
+    'swapoff -a, or MemorySwapMax=0 for the gateway in a unit of systemd; encrypted swap with a key of each boot does as well',
+  ],
   'clocks agree': () => ['clocks', 'database and this machine agree'],
   'clocks differ': ({ aheadMs }) => [
     'clocks',

@@ -7,12 +7,14 @@ import {
   controlKeyFinding,
   directoryFindings,
   lineFinding,
+  machineFindings,
   migrationFinding,
   serverFindings,
   workFindings,
   type Finding,
   type WeakKey,
 } from '../../operator/doctor.ts'
+import { machineFacts } from '../../operator/store-machine.ts'
 import { counted } from '../../operator/moments.ts'
 import { listGates } from '../../operator/store-config.ts'
 import { readGates } from '../../merchant/store-gates.ts'
@@ -44,7 +46,8 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 Looks at the database, the line to it and its clock, migrations, keys, control keys that can be guessed, running gateways,
-overdue and parked work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates.
+overdue and parked work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates,
+core dumps and swap of this machine.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -123,6 +126,9 @@ async function look(
   const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
   const looked = gates.map((gate) => gateFindings({ ...gate, secrets: secrets.get(gate.gateId) ?? {} }, clock))
   report(...(gates.length > 0 ? (await Promise.all(looked)).flat() : [noGate]))
+  // The cards of a sandbox are test cards.
+  const machine = installation.sandbox ? undefined : machineFacts()
+  if (machine) report(...worded(machineFindings(machine)))
 }
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')

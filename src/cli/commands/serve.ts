@@ -3,6 +3,7 @@ import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
+import { machineFacts } from '../../operator/store-machine.ts'
 import { serveConfig } from '../config.ts'
 import { encryptionBy, hourKeysBy } from '../key-config.ts'
 import type { Terminal } from '../terminal.ts'
@@ -51,6 +52,8 @@ async function serve(terminal: Terminal): Promise<void> {
       { directory: config.cvv2Keys.directory },
       'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
     )
+  if (machineFacts()?.dumpsCore)
+    log.warn('this process may write a core dump, with card numbers in it: start it with ulimit -c 0')
   endOnDefect(log)
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
