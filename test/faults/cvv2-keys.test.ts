@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFaultDesk } from '../harness/fault-desk.ts'
+import { bytesOf, filesBelow } from '../harness/files.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { openReceiver } from '../harness/receiver.ts'
 import { openStage } from '../harness/three-d-secure.ts'
@@ -55,10 +56,8 @@ test('neither a copy of the data directory nor its log of changes has a key that
     ['audit', 'control', 'digest', 'fingerprint', 'pan', 'receipt'],
   )
   await desk.rows('checkpoint')
-  const files = readdirSync(world.directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-  const having = (bytes: Buffer) => files.filter((path) => existsSync(path) && readFileSync(path).includes(bytes))
+  const files = filesBelow(world.directory)
+  const having = (bytes: Buffer) => files.filter((path) => bytesOf(path)?.includes(bytes))
   // The search would find a key: it finds what the key seals, in a table and in the log.
   const sealed = having(cvv2!)
   assert.ok(sealed.some((path) => path.includes('pg_wal')) && sealed.some((path) => path.includes('base')), sealed.join())

@@ -1,89 +1,75 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { Client } from 'pg'
 import { openLog } from '../../src/base/log.ts'
 import { secret } from '../../src/base/secret.ts'
-import { checkDigitHolds } from '../../src/base/luhn.ts'
-import {
-  accepted,
-  encodePairs,
-  newOrderId,
-  order,
-  postSale,
-  sale,
-  saleUrl,
-  send,
-  settled,
-  signedSale,
-  status,
-  statusOf,
-  statusUrl,
-  type Changes,
-  type Order,
-} from '../conformance/client.ts'
-import { startWorld, type World } from '../harness/world.ts'
-import { cvv2In, openSearch, type Search } from './search.ts'
+import { newOrderId, order, send, settled, status, statusOf, type Order } from '../conformance/client.ts'
+import { closing, openWorld } from '../harness/opening.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { until } from '../harness/until.ts'
+import { run } from '../wire/cli-run.ts'
+import { card, cvv2, email, pans, shortNumber, withCheckDigit } from './cards.ts'
+import { refusedInEveryWay } from './refusals.ts'
+import { cvv2In, cvv2InTables, openSearch, type Search } from './search.ts'
 
 /** Card data and keys go through every operation, then are searched for wherever data stays. */
 
-const withCheckDigit = (digits: string): string =>
-  digits + '0123456789'.split('').find((digit) => checkDigitHolds(digits + digit))!
-const pans = {
-  usual: withCheckDigit('401288880739041'),
-  longest: withCheckDigit('510510073904177310'),
-  refused: withCheckDigit('400073904177310'),
-}
-const shortNumber = withCheckDigit('40007394')
-/**
- * Declined by the sandbox. A number is never printed with a leading zero, so this matches nothing
- * by chance.
- */
-const cvv2 = '0739'
-const email = 'canary-0739@tollgate.example'
-
-let world: World
-let database: Client
+const merchant = closing(await openReceiver(() => 200))
+const callback = `${merchant.origin}/callback`
+// A PostgreSQL of its own, whose files are searched too. New orders wait for a sweep, so that their
+// CVV2 has to be stored for a while.
+const world = await openWorld({ embedded: true, env: { LOG_LEVEL: 'debug', TOLLGATE_HAND_OVER: 'off' } })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
 /** Orders whose outcome is known. */
 const finished: Order[] = []
 let ofShortNumber: Order
 let printed = ''
-let search: Search
-const placesOf = (text: string): Promise<string[]> => search.placesOf(text)
+/** What commands print, by their words. */
+let told: ReadonlyMap<string, string> = new Map()
+const received = () =>
+  merchant
+    .calls('/callback')
+    .map((call) => JSON.stringify([call.raw, call.headers]))
+    .join('\n')
+const search: Search = openSearch(
+  world,
+  database,
+  () => printed,
+  () => [...told, ['a callback', received()]],
+)
+/** The places after everything was done. */
+let all: ReadonlyMap<string, string>
+const placesOf = (text: string): Promise<string[]> => search.placesOf(text, all)
+/** Where the database keeps tables, and its write-ahead log. */
+const inTables = /^file postgres.base/
+const inWal = /^file postgres.pg_wal/
 
 before(async () => {
-  // New orders wait for a sweep, so that their CVV2 has to be stored for a while.
-  world = await startWorld({ env: { LOG_LEVEL: 'debug', TOLLGATE_HAND_OVER: 'off' } })
-  database = new Client({ connectionString: world.databaseUrl })
   await database.connect()
-  search = openSearch(world, database, () => printed)
   await goThroughEverything()
-})
-after(async () => {
-  await database?.end()
-  await world?.stop()
+  told = await everyCommand()
+  await database.query('checkpoint')
+  all = await search.everything()
 })
 
 const fault = (script: object) =>
   send('POST', `${world.acquirerAdminUrl}/faults`, JSON.stringify(script), { 'content-type': 'application/json' })
-const card = (pan: string, changes: Changes = {}): Changes => ({ credit_card_number: pan, cvv2, email, ...changes })
-const raw = (body: string | Buffer, headers: Changes = {}, path = saleUrl(world)) => send('POST', path, body, headers)
-const callback = () => `${world.merchantServerUrl}/callback`
 
 async function goThroughEverything(): Promise<void> {
   const group = { path: `group/${world.groups.multi}` }
   const taken = await Promise.all([
-    order(world, card(pans.usual, { server_callback_url: callback() })),
-    order(world, card(pans.longest, { cvv2: '1234', notify_url: callback() })),
+    order(world, card(pans.usual, { server_callback_url: `${world.merchantServerUrl}/callback` })),
+    order(world, card(pans.longest, { cvv2: '1234', notify_url: callback })),
     order(world, card(pans.usual, { cvv2: '1234', currency: 'EUR' }), group),
     order(world, card(pans.longest, { expire_year: '2020' })),
     order(world, card(shortNumber, { cvv2: '1234' })),
     order(world, card(pans.usual, { server_callback_url: 'http://127.0.0.1:9/' })),
   ])
   ofShortNumber = taken[4]
-  await refusedInEveryWay()
+  finished.push(await refusedInEveryWay(world))
   for (const made of taken) await receiptOf(made)
   await crashWhileAuthorising()
   await status(world, { client_orderid: newOrderId(), credit_card_number: pans.refused, cvv2 })
@@ -96,44 +82,6 @@ async function receiptOf(made: Order): Promise<void> {
   if (seen['receipt-id']) await send('GET', `${world.baseUrl}/view-receipt/${seen['end-point-id']}/${seen['receipt-id']}/`)
 }
 
-/** Every refusal of a sale with a card in it; bodies that are no form; a field that is too long. */
-async function refusedInEveryWay(): Promise<void> {
-  const pan = pans.refused
-  const form = encodePairs(Object.entries(signedSale(world, card(pan))))
-  const again = card(pan, { client_orderid: newOrderId(), cvv2: '1234' })
-  // oxfmt-ignore
-  const changes: readonly Changes[] = [
-    { order_desc: undefined }, { control: 'x' }, { cvv2: `${cvv2}${cvv2}` }, { cvv2: `${cvv2}x` }, { credit_card_number: `${pan}0000` }, { credit_card_number: `${pan}x` },
-    { credit_card_number: ` ${pan.slice(0, 8)} ${pan.slice(8)}` }, { cardNumber: pans.usual }, { currency: 'KWD' }, { currency: 'XXY' }, { amount: pan }, { expire_month: pan },
-    { server_callback_url: `http://user:${pan}@a.example/` }, { redirect_url: `ftp://a.example/${pan}` }, { ipaddress: pan }, { country: pan }, { email: pan },
-  ]
-  for (const change of changes) assert.equal((await sale(world, card(pan, change))).type, 'validation-error')
-  assert.equal((await sale(world, card(pan), { path: world.endpoints.disabled })).type, 'validation-error')
-  assert.equal((await sale(world, card(pan), { path: 999_999_999 })).type, 'validation-error')
-  assert.equal((await sale(world, card(pan), { path: world.other.endpoint })).type, 'validation-error')
-  const first = signedSale(world, again)
-  finished.push(accepted(await postSale(world, first)))
-  accepted(await postSale(world, first))
-  assert.equal((await sale(world, { ...again, amount: '11.00' })).type, 'validation-error')
-  await settled(world, finished.at(-1)!)
-  await Promise.all([
-    raw(`${form}&x=%`),
-    raw(Buffer.concat([Buffer.from(`${form}&x=`), Buffer.of(0xff)])),
-    raw(form, { 'content-type': 'text/plain' }),
-    raw(`${form}&cvv2=${cvv2}`),
-    raw(JSON.stringify(card(pan)), { 'content-type': 'application/json' }),
-    raw(`${form}&x=${'y'.repeat(3 * 1024 * 1024)}`),
-    raw(form, {}, saleUrl(world, pan)),
-    raw('', {}, `${saleUrl(world)}?${form}`),
-    raw(form, {}, statusUrl(world)),
-    raw(form, {}, `${world.baseUrl}/nowhere/${pan}`),
-    raw(form, { accept: 'application/vnd.pay+json' }),
-    send('GET', `${saleUrl(world)}?credit_card_number=${pan}&cvv2=${cvv2}`),
-    send('GET', `${world.baseUrl}/view-receipt/${pan}/${pan}/`),
-    raw(form.replace('credit_card_number=', `credit_card_number=${'1'.repeat(100_000)}`)),
-  ])
-}
-
 async function crashWhileAuthorising(): Promise<void> {
   await fault({ match: { amount_minor: '7391' }, do: { delay_ms: 60_000 } })
   await order(world, card(pans.usual, { amount: '73.91' }))
@@ -144,30 +92,93 @@ async function crashWhileAuthorising(): Promise<void> {
   finished.push(waiting)
 }
 
+/** What shows an operator an order, its merchant or its messages, in words and as JSON. */
+async function everyCommand(of = finished, actor = 'canary'): Promise<Map<string, string>> {
+  const lines = [
+    ...of.map(({ orderid }) => `order show ${orderid}`),
+    'order find --limit 100',
+    'delivery list --limit 100',
+    'access --limit 100',
+    'invoice find',
+    'cards forget',
+    'merchant list',
+    'endpoint list',
+    'gate list',
+    'keys list',
+    'doctor',
+    'audit list --limit 100',
+    'audit head',
+    'audit verify',
+  ]
+  const printedBy = new Map<string, string>()
+  for (const line of lines)
+    for (const words of line === 'audit head' ? [line] : [line, `${line} --json`]) {
+      const { code, out, err } = await run({ TOLLGATE_DIR: world.directory, TOLLGATE_ACTOR: actor }, words.split(' '))
+      assert.equal(code, 0, `${words}: ${err}`)
+      printedBy.set(`tollgate ${words}`, out + err)
+    }
+  return printedBy
+}
+
 test('the search finds a number that is in a column, in bytes, in a log or in the output', async () => {
   const log = join(world.directory, 'log', 'gateway.log')
+  const numbers = ['1', '2', '3', '4'].map((digit) => withCheckDigit(`40000007390417${digit}`))
+  const [inJson, inBytes, inBigint, inNumeric] = numbers
   const planted = withCheckDigit('400000073904177')
   const kept = printed
-  await database.query('create table scratch (note jsonb, bytes bytea)')
-  await database.query('insert into scratch values ($1, null)', [JSON.stringify({ deep: [planted] })])
-  await database.query('insert into scratch values (null, $1)', [Buffer.from(`x${pans.refused}`)])
+  await database.query('create table scratch (note jsonb, bytes bytea, big bigint, sum numeric, code text)')
+  await database.query('insert into scratch values ($1, $2, $3, $4, $5)', [
+    JSON.stringify({ deep: [inJson] }),
+    Buffer.from(`x${inBytes}`),
+    inBigint,
+    inNumeric,
+    '0738',
+  ])
+  await database.query('checkpoint')
   const untouched = readFileSync(log)
   appendFileSync(log, `{"msg":"${Buffer.from(planted).toString('base64')}"}\n`)
   printed += `at ${planted.slice(0, 4)} ${planted.slice(4, 8)} ${planted.slice(8, 12)} ${planted.slice(12)}`
-  const found = [await placesOf(planted), await placesOf(pans.refused)]
+  const places = await search.everything()
   await database.query('drop table scratch')
+  await database.query('checkpoint')
   writeFileSync(log, untouched)
   printed = kept
-  assert.deepEqual(found, [
-    ['table public.scratch', `file ${join('log', 'gateway.log')}`, 'the output'],
-    ['table public.scratch'],
+  assert.deepEqual(await search.placesOf(planted, places), [`file ${join('log', 'gateway.log')}`, 'the output'])
+  for (const number of numbers) {
+    const [table, ...files] = await search.placesOf(number, places)
+    assert.equal(table, 'table public.scratch')
+    assert.ok(files.some((file) => inTables.test(file)) && files.some((file) => inWal.test(file)), files.join())
+  }
+  const withCode = [...places].filter(([, content]) => cvv2InTables(content, '0738')).map(([name]) => name)
+  assert.ok(withCode.some((file) => inTables.test(file)) && withCode.some((file) => inWal.test(file)), withCode.join())
+  const dropped = await search.placesOf(inJson!)
+  assert.ok(dropped.length > 0 && dropped.every((place) => inWal.test(place)), dropped.join())
+})
+
+test('the search finds the name of an order in callbacks and in what commands print', async () => {
+  const planted = `planted-${newOrderId()}`
+  const made = await order(world, card(pans.usual, { cvv2: '1234', client_orderid: planted, server_callback_url: callback }))
+  await settled(world, made)
+  await until(received, (text) => text.includes(planted))
+  await database.query(
+    `insert into access_refused (hour, login, endpoint, operation, address, reason, count, first_at, last_at)
+     values (date_trunc('hour', now()), $1, '1', 'sale', '127.0.0.1', 'planted', 1, now(), now())`,
+    [planted],
+  )
+  const printedNow = await everyCommand([made], planted)
+  const places = new Map([...printedNow, ['a callback', received()]])
+  assert.deepEqual((await search.placesOf(planted, places)).toSorted(), [
+    'a callback',
+    ...['access --limit 100', 'audit list --limit 100', 'order find --limit 100', `order show ${made.orderid}`].flatMap(
+      (words) => [`tollgate ${words}`, `tollgate ${words} --json`],
+    ),
   ])
+  assert.ok((await search.placesOf(made.orderid, places)).includes('tollgate delivery list --limit 100 --json'))
 })
 
 test('the search reads the tables of orders and cards, the finest log, and the ledger of the acquirer', async () => {
-  const places = await search.everything()
   const content = (name: RegExp) =>
-    [...places]
+    [...all]
       .filter(([place]) => name.test(place))
       .map(([, text]) => text)
       .join('')
@@ -184,8 +195,8 @@ for (const [which, pan] of Object.entries(pans))
   })
 
 test('a CVV2 is nowhere in clear', async () => {
-  for (const [name, content] of await search.everything()) {
-    assert.equal(cvv2In(content, cvv2), undefined, name)
+  for (const [name, content] of all) {
+    assert.equal((name.startsWith('file postgres') ? cvv2InTables : cvv2In)(content, cvv2), undefined, name)
     assert.ok(!name.startsWith('table') || !content.includes(`\\x${Buffer.from(cvv2).toString('hex')}`), name)
   }
 })
@@ -220,7 +231,8 @@ test('the master key is in its file only, in whatever spelling', async () => {
 })
 
 test('an e-mail address is in the order and in no log', async () => {
-  for (const place of await placesOf(email)) assert.match(place, /^table public\.order/)
+  for (const place of await placesOf(email))
+    assert.ok(/^table public\.order|^tollgate order/.test(place) || inTables.test(place) || inWal.test(place), place)
 })
 
 test('a Secret prints as stars whichever way it is printed', () => {

@@ -2,19 +2,17 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { send, settled } from '../conformance/client.ts'
 import { until } from '../harness/until.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { openApp, type App, type Begun, type Json } from '../wire/mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation } from '../wire/mobile-merchant.ts'
 import { openSumPage } from '../wire/mobile-sum-page.ts'
+import { withCheckDigit } from './cards.ts'
 import { cvv2In, openSearch, type Search } from './search.ts'
 
 /** What apps send goes through every operation, declines and crashes; then it is searched for. */
 
-const withCheckDigit = (digits: string): string =>
-  digits + '0123456789'.split('').find((digit) => checkDigitHolds(digits + digit))!
 const pans = {
   source: withCheckDigit('401288880751041'),
   destination: withCheckDigit('510510075104177310'),

@@ -1,22 +1,30 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Client } from 'pg'
+import { bytesOf, filesBelow } from '../harness/files.ts'
 import type { World } from '../harness/world.ts'
 
 /** Searches for a text wherever data outlives a request: rows, files, and the sandbox's output. */
 export interface Search {
   /** The content of each place by its name. */
   everything(): Promise<Map<string, string>>
-  placesOf(text: string): Promise<string[]>
+  /** The names of the places with this text, of `places` if they were read before. */
+  placesOf(text: string, places?: ReadonlyMap<string, string>): Promise<string[]>
 }
 
-export function openSearch(world: World, database: Client, printed: () => string): Search {
-  const everything = async () => new Map([...(await rowsOf(database)), ...filesOf(world), ['the output', printed()] as const])
+/** `more` are places of the test's own. */
+export function openSearch(
+  world: World,
+  database: Client,
+  printed: () => string,
+  more: () => Iterable<readonly [place: string, content: string]> = () => [],
+): Search {
+  const everything = async () =>
+    new Map([...(await rowsOf(database)), ...filesOf(world), ['the output', printed()] as const, ...more()])
   return {
     everything,
-    async placesOf(text) {
+    async placesOf(text, places) {
       const wanted = spellings(text)
-      return [...(await everything())]
+      return [...(places ?? (await everything()))]
         .filter(([, content]) => wanted.some((spelling) => content.includes(spelling)))
         .map(([name]) => name)
     },
@@ -31,8 +39,21 @@ function spellings(text: string): string[] {
       .toString('base64')
       .slice(shift === 0 ? 0 : 4, -4),
   )
-  const grouped = /^[0-9]{16,}$/.test(text) ? [' ', '-'].map((between) => text.replace(/(.{4})(?=.)/g, `$1${between}`)) : []
-  return [text, bytes.toString('hex'), Buffer.from(text, 'utf16le').toString('hex'), ...base64, ...grouped]
+  const numbers = /^[0-9]{16,}$/.test(text) ? [...grouped(text), ...asNumber(text)] : []
+  return [text, bytes.toString('hex'), Buffer.from(text, 'utf16le').toString('hex'), ...base64, ...numbers]
+}
+
+const grouped = (digits: string): string[] => [' ', '-'].map((between) => digits.replace(/(.{4})(?=.)/g, `$1${between}`))
+
+/** As PostgreSQL keeps a bigint and a numeric, and as ISO 8583 packs digits. */
+function asNumber(digits: string): string[] {
+  const bigint = Buffer.alloc(8)
+  bigint.writeBigInt64LE(BigInt(digits))
+  const base10000 = digits.padStart(Math.ceil(digits.length / 4) * 4, '0').match(/.{4}/g)!
+  const numeric = Buffer.alloc(2 * base10000.length)
+  for (const [at, digit] of base10000.entries()) numeric.writeInt16LE(Number(digit), 2 * at)
+  const packed = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
+  return [bigint, numeric, packed].map((bytes) => bytes.toString('latin1'))
 }
 
 /** Every row of every table as text, with bytes in hexadecimal, and these bytes as text too. */
@@ -56,24 +77,13 @@ async function rowsOf(database: Client): Promise<Map<string, string>> {
 /** Every file of the sandbox but the two that are made to hold a key. */
 function filesOf(world: World): Map<string, string> {
   const found = new Map<string, string>()
-  for (const entry of readdirSync(world.directory, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name)
+  for (const path of filesBelow(world.directory)) {
     const name = relative(world.directory, path)
-    if (!entry.isFile() || name === 'sandbox.json' || name === join('keys', 'master.key')) continue
-    const text = textOf(path)
-    if (text !== undefined) found.set(`file ${name}`, text)
+    if (name === 'sandbox.json' || name === join('keys', 'master.key')) continue
+    const bytes = bytesOf(path)
+    if (bytes) found.set(`file ${name}`, bytes.toString('latin1'))
   }
   return found
-}
-
-/** Undefined when it is gone by now, such as a file that is written to replace another. */
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch (error) {
-    if (existsSync(path)) throw error
-    return undefined
-  }
 }
 
 const named = /"(cvv2?|cvc|security_?code)"\s*:\s*"?[0-9]/i
@@ -82,4 +92,14 @@ const named = /"(cvv2?|cvc|security_?code)"\s*:\s*"?[0-9]/i
 export function cvv2In(content: string, cvv2: string): string | undefined {
   const found = named.exec(content) ?? new RegExp(`(?<![\\w.:%-])${cvv2}(?![\\w.:%-])`).exec(content)
   return found ? content.slice(Math.max(0, found.index - 60), found.index + 20) : undefined
+}
+
+/**
+ * Where a CVV2 is a column of its own, or is called one, in the files of a database. Elsewhere four
+ * digits would be found by chance, so this finds none inside a longer text.
+ */
+export function cvv2InTables(content: string, cvv2: string): string | undefined {
+  const lengthOfColumn = String.fromCharCode(2 * (cvv2.length + 1) + 1)
+  const called = new RegExp(`(cvv2?|cvc|security_?code)["=: ]{1,4}${cvv2}`, 'i')
+  return content.includes(`${lengthOfColumn}${cvv2}`) ? 'a column' : called.exec(content)?.[0]
 }

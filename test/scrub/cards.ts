@@ -1,0 +1,21 @@
+import { checkDigitHolds } from '../../src/base/luhn.ts'
+import type { Changes } from '../conformance/client.ts'
+
+/** Card data that is searched for. */
+
+export const withCheckDigit = (digits: string): string =>
+  digits + '0123456789'.split('').find((digit) => checkDigitHolds(digits + digit))!
+export const pans = {
+  usual: withCheckDigit('401288880739041'),
+  longest: withCheckDigit('510510073904177310'),
+  refused: withCheckDigit('400073904177310'),
+}
+export const shortNumber = withCheckDigit('40007394')
+/**
+ * Declined by the sandbox. A number is never printed with a leading zero, so this matches nothing
+ * by chance.
+ */
+export const cvv2 = '0739'
+export const email = 'canary-0739@tollgate.example'
+
+export const card = (pan: string, changes: Changes = {}): Changes => ({ credit_card_number: pan, cvv2, email, ...changes })
