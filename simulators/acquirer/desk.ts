@@ -5,6 +5,7 @@ import { declinedWith, firstType, isRepeat, judge, judgeReversal, namesOf, reply
 import type { Entry, Names } from './entry.ts'
 import { seeded, type Effect, type Facts, type FaultScripts } from './faults.ts'
 import { keyOf, type Ledger } from './ledger.ts'
+import type { MacKey } from './mac.ts'
 import { masked, replyFor, replyWith } from './reply.ts'
 import { encode, readTags, type Message } from './wire.ts'
 
@@ -14,6 +15,8 @@ export interface Line {
   readonly isOpen: boolean
   /** Set by sign-on, cleared by sign-off; without it everything but network messages is refused. */
   signedOn: boolean
+  /** With it, messages need a MAC, and answers have one. */
+  readonly mac?: MacKey
   send(frame: Buffer): void
   /** Sends `last` and closes. */
   hangUp(last?: Buffer): void
@@ -46,7 +49,15 @@ export class Desk {
   latencyMs = 0
   /** From the arrival of the first reversal of a CVV2 217 payment to its answer. */
   slowReversalMs: number
-  readonly counts = { repeats: 0, duplicates: 0, format_errors: 0, forestalled: 0, reversals_without_original: 0, unreadable: 0 }
+  readonly counts = {
+    repeats: 0,
+    duplicates: 0,
+    format_errors: 0,
+    forestalled: 0,
+    mac_errors: 0,
+    reversals_without_original: 0,
+    unreadable: 0,
+  }
   readonly byType = new Map<string, number>()
   readonly #ledger: Ledger
   readonly #faults: FaultScripts
@@ -84,6 +95,7 @@ export class Desk {
     const { type } = request
     this.byType.set(type, (this.byType.get(type) ?? 0) + 1)
     if (replyType(type) === undefined) this.#log.warn({ line: line.id, type }, 'an answer came that nobody asked for')
+    else if (request.mac && request.mac !== 'correct') this.#refuse(line, request, '916', `the MAC is ${request.mac}`)
     else if (type === '1804') this.#network(line, request)
     else if (!line.signedOn) this.#refuse(line, request, '904', 'sign on first')
     else if (firstType(type) === '1420') this.#reversal(line, request)
@@ -119,6 +131,7 @@ export class Desk {
     const { card, amountMinor, orderId, mute } = verdict.entry
     const effect = this.#faults.meet({ card, amountMinor, orderId, message: 'authorisation' }, (candidate) => {
       if ('decline' in candidate) return isNew
+      if (isOfMac(candidate) && !line.mac) return false
       return !mute && !('answer_after_reversal' in candidate && verdict.entry.state === 'reversed')
     })
     const entry = effect && 'decline' in effect ? declinedWith(verdict.entry, effect.decline) : verdict.entry
@@ -149,7 +162,9 @@ export class Desk {
       orderId: readTags(request.fields[48]!)?.get('OI') ?? '',
       message: 'reversal',
     }
-    const effect = this.#faults.meet(facts, (candidate) => !('answer_after_reversal' in candidate))
+    const effect = this.#faults.meet(facts, (candidate) =>
+      isOfMac(candidate) ? line.mac !== undefined : !('answer_after_reversal' in candidate),
+    )
     const now = this.#clock.now()
     if (effect && 'decline' in effect) {
       return this.#later(this.latencyMs, () => this.#put(line, replyWith(request, effect.decline)))
@@ -185,6 +200,7 @@ export class Desk {
   #refuse(line: Line, request: Message, actionCode: string, text: string): void {
     if (actionCode === '904') this.counts.format_errors++
     if (actionCode === '909') this.counts.forestalled++
+    if (actionCode === '916') this.counts.mac_errors++
     this.#log.info({ line: line.id, type: request.type, ...namesOf(request), actionCode, text }, 'a message was refused')
     this.#later(this.latencyMs, () => this.#put(line, replyWith(request, actionCode, text)))
   }
@@ -209,17 +225,18 @@ export class Desk {
         ...reply,
         fields: reply.fields.with(11, String((Number(reply.fields[11]) % 999_999) + 1).padStart(6, '0')),
       })
-    } else if ('garbage' in effect) this.#whenWritten(() => line.send(garbage(Number(reply.fields[11]))))
+    } else if ('no_mac' in effect) this.#put(line, reply, encode(reply))
+    else if ('wrong_mac' in effect) this.#put(line, reply, withWrongMac(encode(reply, line.mac)))
+    else if ('garbage' in effect) this.#whenWritten(() => line.send(garbage(Number(reply.fields[11]))))
     else if ('half_frame' in effect) {
-      const frame = encode(reply)
+      const frame = encode(reply, line.mac)
       this.#whenWritten(() => line.hangUp(frame.subarray(0, frame.length >> 1)))
     } else this.#whenWritten(() => line.hangUp())
   }
 
-  #put(line: Line, reply: Message): void {
+  #put(line: Line, reply: Message, frame = encode(reply, line.mac)): void {
     if (!line.isOpen) return
     this.#record(line, 'out', reply)
-    const frame = encode(reply)
     this.#whenWritten(() => line.send(frame))
   }
 
@@ -242,6 +259,13 @@ function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {
   const requests = messages.filter(({ fields }) => fields['48']?.split(' ').includes(`OI=${orderId}`))
   const asked = new Set(requests.map(namesOfOne))
   return messages.filter((one) => asked.has(namesOfOne(one)))
+}
+
+const isOfMac = (effect: Effect): boolean => 'no_mac' in effect || 'wrong_mac' in effect
+
+function withWrongMac(frame: Buffer): Buffer {
+  frame[frame.length - 1]! ^= 1
+  return frame
 }
 
 /** Whether the gateway gets a usable answer. */

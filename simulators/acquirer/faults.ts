@@ -11,6 +11,8 @@ export type Effect =
   | { duplicate: true }
   | { answer_after_reversal: true }
   | { wrong_stan: true }
+  | { wrong_mac: true }
+  | { no_mac: true }
   | { garbage: true }
   | { half_frame: true }
   | { close: true }
@@ -133,6 +135,8 @@ const effects = new Map<string, Rule>([
   ['duplicate',             isTrue],
   ['answer_after_reversal', isTrue],
   ['wrong_stan',            isTrue],
+  ['wrong_mac',             isTrue],
+  ['no_mac',                isTrue],
   ['garbage',               isTrue],
   ['half_frame',            isTrue],
   ['close',                 isTrue],

@@ -3,16 +3,20 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
+import { macNames, type MacKey } from './mac.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
 
 const usage = `usage: program.js --port N --admin-port N [--ledger FILE] [--cavv-key FILE] [--host 127.0.0.1]
-                  [--slow-reversal-ms 30000] [--tls-port N --certificates DIR] [--die-with-parent]
+                  [--slow-reversal-ms 30000] [--tls-port N --certificates DIR] [--mac ALGORITHM --mac-key-file FILE]
+                  [--die-with-parent]
 
   --port, --admin-port   0 takes a free port; what was taken is printed as one line of JSON
   --ledger               keeps the books over restarts
   --cavv-key             the issuers' key, 32 bytes in hex: proofs of 3-D Secure are checked with it
   --tls-port             a second port, by TLS, for clients with a certificate
   --certificates         has acquirer.pem, acquirer.key, and the authority ds-ca.pem
+  --mac                  aes-cmac or retail-mac: messages need a MAC, at the port by TLS if there is one
+  --mac-key-file         its key, in hexadecimal
   --die-with-parent      stops when standard input ends
 `
 
@@ -32,6 +36,8 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
       'slow-reversal-ms': { type: 'string' },
       'tls-port': { type: 'string' },
       certificates: { type: 'string' },
+      mac: { type: 'string' },
+      'mac-key-file': { type: 'string' },
       'die-with-parent': { type: 'boolean' },
     },
   })
@@ -43,6 +49,7 @@ function readOptions(): Omit<AcquirerOptions, 'log'> & { dieWithParent: boolean 
     ...(values.host === undefined ? {} : { host: values.host }),
     slowReversalMs: whole('--slow-reversal-ms', values['slow-reversal-ms'] ?? '30000', 3_600_000),
     ...(values['tls-port'] === undefined ? {} : { tls: readTls(values['tls-port'], values.certificates) }),
+    ...(values.mac === undefined ? {} : { mac: readMac(values.mac, values['mac-key-file']) }),
     dieWithParent: values['die-with-parent'] ?? false,
   }
 }
@@ -56,6 +63,13 @@ function readTls(port: string, directory: string | undefined): NonNullable<Acqui
     cert: pem('acquirer.pem'),
     key: pem('acquirer.key'),
   }
+}
+
+function readMac(name: string, file: string | undefined): MacKey {
+  const algorithm = macNames.find((one) => one === name)
+  if (algorithm === undefined) throw new Error(`--mac must be one of ${macNames.join(', ')}`)
+  if (file === undefined) throw new Error('--mac-key-file is missing')
+  return { algorithm, key: Buffer.from(readFileSync(file, 'utf8').trim(), 'hex') }
 }
 
 function whole(name: string, text: string | undefined, most: number): number {

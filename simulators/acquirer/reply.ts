@@ -93,13 +93,20 @@ function additionalData(entry: Entry): string {
   })
 }
 
+const hexOf = (mac: string): string => Buffer.from(mac, 'latin1').toString('hex')
+
+const shownAs = new Map([
+  [2, maskCard],
+  [14, () => '****'],
+  [48, maskTags],
+  [64, hexOf],
+  [128, hexOf],
+])
+
 /** The fields of a message for people: the card number by its ends, expiry and CVV2 not at all. */
 export function masked({ fields }: Message): Record<string, string> {
   const shown: Record<string, string> = {}
-  for (const [number, value] of fields.entries()) {
-    if (value !== undefined)
-      shown[number] = number === 2 ? maskCard(value) : number === 14 ? '****' : number === 48 ? maskTags(value) : value
-  }
+  for (const [number, value] of fields.entries()) if (value !== undefined) shown[number] = shownAs.get(number)?.(value) ?? value
   return shown
 }
 

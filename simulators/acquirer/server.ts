@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk, Line } from './desk.ts'
+import type { MacKey } from './mac.ts'
 import { decode, FrameReader, Unreadable } from './wire.ts'
 
 /** A peer that reads nothing is cut off when this many bytes of answers are waiting. */
@@ -17,6 +18,13 @@ export interface LineTls {
   ca: string
   cert: string
   key: string
+}
+
+/** What protects the messages of a line. */
+export interface Protection {
+  tls?: LineTls | undefined
+  /** For the messages of the port by TLS or, where there is none, of that in clear. */
+  mac?: MacKey | undefined
 }
 
 /** A port and what listens there, if it accepts. */
@@ -41,13 +49,14 @@ export class LineServer {
   #refuses = true
   #opened = 0
 
-  constructor(desk: Desk, log: Log, host: string, port: number, tls?: LineTls) {
+  constructor(desk: Desk, log: Log, host: string, port: number, { tls, mac }: Protection = {}) {
     this.#desk = desk
     this.#log = log
     this.#host = host
-    const opened = (socket: Socket) => this.#open(socket)
-    this.#clear = { port, hadPort: false, make: () => createServer({ noDelay: true }, opened) }
-    if (tls) this.#secure = { port: tls.port, hadPort: false, make: () => this.#secureServer(tls, opened) }
+    const open = (socket: Socket) => this.#open(socket)
+    const openWithMac = (socket: Socket) => this.#open(socket, mac)
+    this.#clear = { port, hadPort: false, make: () => createServer({ noDelay: true }, tls ? open : openWithMac) }
+    if (tls) this.#secure = { port: tls.port, hadPort: false, make: () => this.#secureServer(tls, openWithMac) }
   }
 
   get port(): number {
@@ -121,8 +130,8 @@ export class LineServer {
     return count
   }
 
-  #open(socket: Socket): void {
-    const line = new SocketLine(++this.#opened, socket)
+  #open(socket: Socket, mac?: MacKey): void {
+    const line = new SocketLine(++this.#opened, socket, mac)
     const reader = new FrameReader()
     this.#lines.add(line)
     this.#log.info({ line: line.id }, 'a connection was opened')
@@ -130,7 +139,7 @@ export class LineServer {
       try {
         for (const body of reader.push(chunk)) {
           if (!line.isOpen) return
-          this.#desk.receive(line, decode(body))
+          this.#desk.receive(line, decode(body, mac))
         }
       } catch (error) {
         this.#drop(line, error)
@@ -170,13 +179,15 @@ function listening(server: Server, port: number, host: string): Promise<NodeJS.E
 
 class SocketLine implements Line {
   readonly id: number
+  readonly mac?: MacKey
   signedOn = false
   readonly #socket: Socket
   #waiting: Buffer[] = []
   #waitingBytes = 0
 
-  constructor(id: number, socket: Socket) {
+  constructor(id: number, socket: Socket, mac?: MacKey) {
     this.id = id
+    if (mac) this.mac = mac
     this.#socket = socket
   }
 

@@ -6,15 +6,14 @@ import { Desk } from './desk.ts'
 import { FaultScripts } from './faults.ts'
 import { Journal } from './journal.ts'
 import { Ledger } from './ledger.ts'
-import { LineServer, type LineTls } from './server.ts'
+import { LineServer, type Protection } from './server.ts'
 
-export interface AcquirerOptions {
+/** With TLS there is a second port; clients need a certificate of its authority. */
+export interface AcquirerOptions extends Protection {
   log: Log
   /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number
   host?: string
-  /** A second port, by TLS; clients need a certificate of its authority. */
-  tls?: LineTls
   /** Always on loopback; 0 or absent picks a free port. */
   adminPort?: number
   /** Keeps the books across restarts. If absent, they are in memory only. */
@@ -51,7 +50,7 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
   const clock = options.clock ?? systemClock
   const { cavvKey, slowReversalMs = 30_000 } = options
   const desk = new Desk({ ledger, faults, whenWritten, clock, log, slowReversalMs, ...(cavvKey ? { cavvKey } : {}) })
-  const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0, options.tls)
+  const line = new LineServer(desk, log, options.host ?? '127.0.0.1', options.port ?? 0, options)
   if (ledgerFile !== undefined) {
     journal = Journal.open(
       ledgerFile,

@@ -1,3 +1,5 @@
+import { macHolds, macOf, type MacKey } from './mac.ts'
+
 /**
  * The acquirer's own implementation of docs/iso8583.md. It deliberately shares nothing with the
  * gateway's codec: a mistake made in both would go unnoticed, but a mistake in one is noticed by
@@ -11,6 +13,8 @@
 export interface Message {
   type: string
   fields: (string | undefined)[]
+  /** Of a message that was read from a line with a key. */
+  mac?: 'correct' | 'missing' | 'incorrect'
 }
 
 /**
@@ -20,7 +24,7 @@ export class Unreadable extends Error {}
 
 const longestMessage = 4096
 
-type Alphabet = 'n' | 'an' | 'ans'
+type Alphabet = 'n' | 'an' | 'ans' | 'b'
 type Layout = 'fixed' | 'LL' | 'LLL'
 interface Row {
   alphabet: Alphabet
@@ -56,18 +60,20 @@ const rows = new Map<number, Row>([
   [49, row('n',    3)],
   [56, row('n',   35, 'LL')],
   [62, row('ans', 999, 'LLL')],
+  [64, row('b',    8)],
+  [128, row('b',   8)],
 ])
 
 const rowsInOrder = [...rows]
 
-const alphabets: Record<Alphabet, RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$/, ans: /^[ -~]*$/ }
+const alphabets: Record<Alphabet, RegExp> = { n: /^[0-9]*$/, an: /^[0-9A-Za-z]*$/, ans: /^[ -~]*$/, b: /^/ }
 const prefixDigits: Record<Layout, number> = { fixed: 0, LL: 2, LLL: 3 }
 
 /**
  * Reads one message, without the frame's length. Throws `Unreadable` for anything that the dialect
- * does not have.
+ * not have. With a key, its last field should be a MAC.
  */
-export function decode(body: Buffer): Message {
+export function decode(body: Buffer, key?: MacKey): Message {
   const text = body.toString('latin1')
   const type = text.slice(0, 4)
   if (!/^1[0-9]{3}$/.test(type)) throw new Unreadable('the message type is not one of ISO 8583:1993')
@@ -84,7 +90,12 @@ export function decode(body: Buffer): Message {
     at = readField(text, at, number, shape, fields)
   }
   if (at !== text.length) throw new Unreadable('the message goes on after its last field')
-  return { type, fields }
+  return { type, fields, ...(key && { mac: judged(key, body, fields[hasSecond ? 128 : 64]) }) }
+}
+
+function judged(key: MacKey, body: Buffer, mac: string | undefined): 'correct' | 'missing' | 'incorrect' {
+  if (mac === undefined) return 'missing'
+  return macHolds(key, body) ? 'correct' : 'incorrect'
 }
 
 function readField(text: string, start: number, number: number, shape: Row, into: (string | undefined)[]): number {
@@ -108,9 +119,9 @@ function readField(text: string, start: number, number: number, shape: Row, into
 
 /**
  * The message as a frame, its length in front. A value that does not fit its field is a defect of
- * the caller and throws.
+ * the caller and throws. With a key it has a MAC, which is made here.
  */
-export function encode(message: Message): Buffer {
+export function encode(message: Message, key?: MacKey): Buffer {
   const bitmap = [0, 0, 0, 0, 0, 0, 0, 0]
   let text = ''
   for (const [number, shape] of rowsInOrder) {
@@ -120,10 +131,13 @@ export function encode(message: Message): Buffer {
     bitmap[(number - 1) >> 3]! |= 0x80 >> ((number - 1) & 7)
     text += laidOut(value, shape)
   }
+  if (key) bitmap[7]! |= 1
   const body = message.type + String.fromCharCode(...bitmap) + text
-  const frame = Buffer.allocUnsafe(2 + body.length)
-  frame.writeUInt16BE(body.length)
+  const length = body.length + (key ? 8 : 0)
+  const frame = Buffer.allocUnsafe(2 + length)
+  frame.writeUInt16BE(length)
   frame.write(body, 2, 'latin1')
+  if (key) macOf(key, frame.subarray(2, 2 + body.length)).copy(frame, 2 + body.length)
   return frame
 }
 

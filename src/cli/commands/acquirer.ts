@@ -37,6 +37,9 @@ interface AddOptions {
   duplicate?: true
   answerAfterReversal?: true
   wrongStan?: true
+  wrongMac?: true
+  /** Of --no-mac. */
+  mac?: false
   garbage?: true
   halfFrame?: true
   close?: true
@@ -110,6 +113,8 @@ const addAdd = (fault: Command, terminal: Terminal) =>
     .option('--duplicate', 'answered twice')
     .option('--answer-after-reversal', 'answered when the reversal has come')
     .option('--wrong-stan', 'answered under another number')
+    .option('--wrong-mac', 'answered with another MAC, at a gate that has one')
+    .option('--no-mac', 'answered without a MAC, at a gate that has one')
     .option('--garbage', 'answered with bytes that are no message')
     .option('--half-frame', 'half an answer, then the connection ends')
     .option('--close', 'the connection ends instead of an answer')
@@ -140,6 +145,8 @@ async function add(terminal: Terminal, o: AddOptions): Promise<void> {
     ...(o.duplicate ? { duplicate: true } : {}),
     ...(o.answerAfterReversal ? { answer_after_reversal: true } : {}),
     ...(o.wrongStan ? { wrong_stan: true } : {}),
+    ...(o.wrongMac ? { wrong_mac: true } : {}),
+    ...(o.mac === false ? { no_mac: true } : {}),
     ...(o.garbage ? { garbage: true } : {}),
     ...(o.halfFrame ? { half_frame: true } : {}),
     ...(o.close ? { close: true } : {}),
