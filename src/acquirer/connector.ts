@@ -8,6 +8,7 @@ export interface GateSettings extends Pick<
   | 'port'
   | 'tls'
   | 'plainLine'
+  | 'mac'
   | 'terminalId'
   | 'cardAcceptorId'
   | 'cardAcceptorName'
@@ -118,7 +119,7 @@ export type ReversalOutcome =
 export interface Stray {
   stan: string
   terminalId: string
-  kind: 'unexpected' | 'mismatched'
+  kind: 'unexpected' | 'mismatched' | 'unauthentic'
 }
 
 /**

@@ -34,5 +34,5 @@ export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done:
 /** Changes with the settings and the secrets of a gate, and shows neither. */
 const markOf = ({ settings, secrets }: Gate): string =>
   createHash('sha256')
-    .update(JSON.stringify([settings, secrets?.tlsKey?.reveal()]))
+    .update(JSON.stringify([settings, secrets?.tlsKey?.reveal(), secrets?.macKey?.reveal().toString('hex')]))
     .digest('base64')

@@ -49,7 +49,13 @@ export interface Gate {
 export interface GateSecrets {
   /** The private key of the client certificate, in PEM. */
   tlsKey?: Secret<string>
+  /** The key of the MAC that the messages have. */
+  macKey?: Secret<Buffer>
 }
+
+/** AES-CMAC, or algorithm 3 of ISO/IEC 9797-1 with DES. */
+export const macAlgorithms = ['aes-cmac', 'retail-mac'] as const
+export type MacAlgorithm = (typeof macAlgorithms)[number]
 
 /** TLS of a gate's line. All texts are PEM. */
 export interface GateTls {
@@ -95,6 +101,8 @@ export interface GateRow {
   tls?: GateTls
   /** A line in clear may lead to a host that is not private. */
   plainLine?: boolean
+  /** Messages have no MAC if not set. */
+  mac?: MacAlgorithm
 }
 
 /** What happens if an authentication leaves liability with the merchant. */

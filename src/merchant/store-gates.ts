@@ -13,21 +13,37 @@ interface GateColumns {
   settings: Gate['settings']
   secrets_sealed: Buffer | null
   secrets_key: bigint | null
+  mac_key_sealed: Buffer | null
+  mac_key_version: bigint | null
 }
 
-const gates = statement<GateColumns>(`select gate_id, name, enabled, settings, secrets_sealed, secrets_key from gate`)
+const gates = statement<GateColumns>(
+  `select gate_id, name, enabled, settings, secrets_sealed, secrets_key, mac_key_sealed, mac_key_version from gate`,
+)
 const addGate = statement<object>(`insert into gate (gate_id, name, enabled, settings, created_at) values ($1, $2, $3, $4, $5)`)
 const setGate = statement<object>(`update gate set settings = $2, enabled = $3 where gate_id = $1`)
 const setSecrets = statement<object>(`update gate set secrets_sealed = $2, secrets_key = $3 where gate_id = $1`)
+const setMacKey = statement<object>(`update gate set mac_key_sealed = $2, mac_key_version = $3 where gate_id = $1`)
 
 /** All gates with their secrets. Throws if a key of those is missing. */
 export const readGates = async (runner: Runner, keys: Pick<KeyRing, 'version'>): Promise<Gate[]> =>
-  (await runner.run(gates)).map(({ gate_id: gateId, name, enabled, settings, secrets_sealed: sealed, secrets_key: version }) => {
-    const gate = { gateId, name, enabled, settings }
-    if (sealed === null || version === null) return gate
-    const key = keys.version('control', version)
-    if (!key) throw new Error(`control key ${version}, which seals the secrets of gate ${gateId}, is missing`)
-    return { ...gate, secrets: openGateSecrets(key, sealed, gateId) }
+  (await runner.run(gates)).map((row) => {
+    const { gate_id: gateId, name, enabled, settings } = row
+    const opened = (sealed: Buffer | null, version: bigint | null, context: string): Buffer | undefined => {
+      if (sealed === null || version === null) return undefined
+      const key = keys.version('control', version)
+      if (!key) throw new Error(`control key ${version}, which seals the secrets of gate ${gateId}, is missing`)
+      return unseal(key, sealed, context)
+    }
+    const secrets = opened(row.secrets_sealed, row.secrets_key, contextOf(gateId))
+    const macKey = opened(row.mac_key_sealed, row.mac_key_version, macContextOf(gateId))
+    return {
+      gateId,
+      name,
+      enabled,
+      settings,
+      secrets: { ...(secrets && readSecrets(secrets)), ...(macKey && { macKey: secret(macKey) }) },
+    }
   })
 
 export async function insertGate(runner: Runner, g: Omit<Gate, 'secrets'>, now: number): Promise<void> {
@@ -39,29 +55,46 @@ export async function updateGate(runner: Runner, g: Omit<Gate, 'secrets'>): Prom
   await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
 }
 
-/** Replaces all secrets of a gate. */
-export async function sealGateSecrets(
+/** Replaces the private key of a gate. */
+export async function sealTlsKey(
   runner: Runner,
   gateId: bigint,
-  { tlsKey }: GateSecrets,
+  tlsKey: Secret<string>,
   keys: Pick<KeyRing, 'current'>,
   random: Random,
 ): Promise<void> {
   const { key, version } = keys.current('control')
-  const sealed = seal(key, Buffer.from(JSON.stringify({ tlsKey: tlsKey?.reveal() })), contextOf(gateId), random)
+  const sealed = seal(key, Buffer.from(JSON.stringify({ tlsKey: tlsKey.reveal() })), contextOf(gateId), random)
   await runner.run(setSecrets, [gateId, bytea(sealed), version])
 }
 
-export async function dropGateSecrets(runner: Runner, gateId: bigint): Promise<void> {
+export async function dropTlsKey(runner: Runner, gateId: bigint): Promise<void> {
   await runner.run(setSecrets, [gateId, null, null])
 }
 
-function openGateSecrets(key: Secret<Buffer>, sealed: Buffer, gateId: bigint): GateSecrets {
-  const { tlsKey } = JSON.parse(unseal(key, sealed, contextOf(gateId)).toString()) as { tlsKey?: string }
+/** Replaces the key of a gate's MAC. */
+export async function sealMacKey(
+  runner: Runner,
+  gateId: bigint,
+  macKey: Secret<Buffer>,
+  keys: Pick<KeyRing, 'current'>,
+  random: Random,
+): Promise<void> {
+  const { key, version } = keys.current('control')
+  await runner.run(setMacKey, [gateId, bytea(seal(key, macKey.reveal(), macContextOf(gateId), random)), version])
+}
+
+export async function dropMacKey(runner: Runner, gateId: bigint): Promise<void> {
+  await runner.run(setMacKey, [gateId, null, null])
+}
+
+function readSecrets(opened: Buffer): GateSecrets {
+  const { tlsKey } = JSON.parse(opened.toString()) as { tlsKey?: string }
   return tlsKey === undefined ? {} : { tlsKey: secret(tlsKey) }
 }
 
 const contextOf = (gateId: bigint) => `gate secrets:${gateId}`
+const macContextOf = (gateId: bigint) => `gate mac key:${gateId}`
 
 export const sealedGateSecrets: SealedTable = {
   table: 'gate',
@@ -69,4 +102,12 @@ export const sealedGateSecrets: SealedTable = {
   id: { gate_id: 'bigint' },
   version: 'secrets_key',
   sealed: { secrets_sealed: contextOf },
+}
+
+export const sealedMacKeys: SealedTable = {
+  table: 'gate',
+  purpose: 'control',
+  id: { gate_id: 'bigint' },
+  version: 'mac_key_version',
+  sealed: { mac_key_sealed: macContextOf },
 }

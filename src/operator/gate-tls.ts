@@ -6,10 +6,10 @@ import type { GateRow, GateTls } from '../merchant/merchant.ts'
 import { unfit, type Misfit } from './refused.ts'
 
 /**
- * Changes of a line's protection; absent fields keep their value. A certificate and its key come
+ * Changes of a line's TLS; absent fields keep their value. A certificate and its key come
  * together. `tls: false` forgets certificates, name and key.
  */
-export interface LineWish {
+export interface TlsWish {
   tls?: boolean
   tlsCa?: string
   tlsCert?: string
@@ -17,10 +17,8 @@ export interface LineWish {
   tlsName?: string
 }
 
-export const isLineWish = (wish: LineWish): boolean => Object.values(wish).some((value) => value !== undefined)
-
 /** The settings of TLS after a wish; undefined for a line in clear. */
-export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: number): GateTls | Misfit | undefined {
+export function tlsAfter(before: GateTls | undefined, wish: TlsWish, now: number): GateTls | Misfit | undefined {
   const { tls, tlsCa, tlsCert, tlsKey, tlsName } = wish
   const others = { tlsCa, tlsCert, tlsKey, tlsName }
   const named = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsName'] as const).find((field) => others[field] !== undefined)

@@ -1,6 +1,6 @@
 /** The settings of a gate, their valid values, and the display of a gate. */
 import countries from 'i18n-iso-countries/index.js'
-import type { GateRow } from '../merchant/merchant.ts'
+import type { GateRow, MacAlgorithm } from '../merchant/merchant.ts'
 import { onOff, type Fact } from './facts.ts'
 import { certificateFacts, dayOf, lineMisfit } from './gate-tls.ts'
 import { isoTime, spanText } from './moments.ts'
@@ -62,6 +62,7 @@ export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name'
   ['State', onOff(enabled), 'status'],
   ['Address', `${s.host}:${s.port}`],
   ...lineFacts(s),
+  ['MAC', s.mac === undefined ? 'none' : macNames[s.mac]],
   ['Terminal', s.terminalId],
   ['Card acceptor', `${s.cardAcceptorId} (${s.cardAcceptorName})`],
   ['Acquirer', s.acquirerId],
@@ -79,6 +80,11 @@ export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name'
     `${s.recurrentInitiator ?? 'MERCHANT'}, ${s.recurrentScenario ?? 'REGULAR'} unless a request says otherwise`,
   ],
 ]
+
+const macNames: Record<MacAlgorithm, string> = {
+  'aes-cmac': 'AES-CMAC',
+  'retail-mac': 'ISO 9797-1 algorithm 3 (retail MAC)',
+}
 
 /** The private key is not shown; that there is one follows from the certificate. */
 function lineFacts({ host, tls, plainLine }: GateRow): Fact[] {
@@ -118,6 +124,7 @@ export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number 
   port: g.settings.port,
   tls: tlsJson(g.settings),
   plain_line: g.settings.plainLine ?? false,
+  mac: g.settings.mac ?? null,
   terminal_id: g.settings.terminalId,
   card_acceptor_id: g.settings.cardAcceptorId,
   card_acceptor_name: g.settings.cardAcceptorName,

@@ -2,7 +2,7 @@
 import { sealedReferences } from '../card/reference.ts'
 import { sealedCards } from '../card/vault.ts'
 import { sealedControlKeys } from '../merchant/control-key.ts'
-import { sealedGateSecrets } from '../merchant/store-gates.ts'
+import { sealedGateSecrets, sealedMacKeys } from '../merchant/store-gates.ts'
 import { sealedSigningSecrets, sealedSigningSeeds } from '../merchant/store-signing-secrets.ts'
 import { sealedInvoices } from '../mobile-api/store-invoice-rows.ts'
 import type { SealedTable } from '../storage/reseal.ts'

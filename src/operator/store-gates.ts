@@ -1,40 +1,67 @@
-import type { GateRow } from '../merchant/merchant.ts'
-import { dropGateSecrets, insertGate, sealGateSecrets, updateGate } from '../merchant/store-gates.ts'
+import type { Random } from '../base/random.ts'
+import type { Secret } from '../base/secret.ts'
+import type { GateRow, GateSecrets } from '../merchant/merchant.ts'
+import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/store-gates.ts'
+import type { Runner } from '../storage/pool.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Desk } from './desk.ts'
 import { isMisfit, Refused } from './refused.ts'
 import { gateMisfit } from './gate.ts'
-import { isLineWish, tlsAfter, type LineWish } from './gate-tls.ts'
+import { macAfter, type MacWish } from './gate-mac.ts'
+import { tlsAfter, type TlsWish } from './gate-tls.ts'
 import { change } from './store-audit.ts'
 import { gateNamed, listGates, type GateEntry } from './store-config.ts'
 
-/** A desk that can open the keys, for a gate with a private key. */
+/** A desk that can open the keys, for a gate with keys. */
 export type GateDesk = Desk & { keys: () => Promise<KeyRing> }
 
+/** Changes of what protects a line, with the content of files. */
+export type LineWish = TlsWish & MacWish
+
+export const isLineWish = (wish: LineWish): boolean => Object.values(wish).some((value) => value !== undefined)
+
 export async function addGate(desk: GateDesk, name: string, settings: GateRow, line: LineWish = {}): Promise<bigint> {
-  const whole = settingsAfter(settings, {}, line, desk.clock.now())
+  const { settings: whole, macKey } = gateAfter(settings, {}, line, desk.clock.now())
   const gateId = await openIds(desk.pool, 'gate', 1).take()
-  const keys = line.tlsKey && (await desk.keys())
+  const keys = await keysFor(desk, line)
   return change(desk, 'config', async (runner) => {
     if ((await listGates(runner)).some((g) => g.name === name)) throw new Refused({ what: 'taken', thing: 'gate', name })
     await insertGate(runner, { gateId, name, enabled: true, settings: whole }, desk.clock.now())
-    if (keys && line.tlsKey) await sealGateSecrets(runner, gateId, { tlsKey: line.tlsKey }, keys, desk.random)
+    if (keys) await sealKeys(runner, gateId, { tlsKey: line.tlsKey, macKey }, keys, desk.random)
     return { note: { action: 'gate add', subject: `gate ${gateId}`, details: { name, ...whole } }, result: gateId }
   })
 }
 
 export async function setGate(desk: GateDesk, name: string, wish: Partial<GateRow>, line: LineWish = {}): Promise<GateEntry> {
-  const keys = line.tlsKey && (await desk.keys())
+  const keys = await keysFor(desk, line)
   return change(desk, 'config', async (runner) => {
     const gate = await gateNamed(runner, name)
-    const after = { ...gate, settings: settingsAfter(gate.settings, wish, line, desk.clock.now()) }
+    const { settings, macKey } = gateAfter(gate.settings, wish, line, desk.clock.now())
+    const after = { ...gate, settings }
     await updateGate(runner, after)
-    if (keys && line.tlsKey) await sealGateSecrets(runner, gate.gateId, { tlsKey: line.tlsKey }, keys, desk.random)
-    if (line.tls === false) await dropGateSecrets(runner, gate.gateId)
-    const details = { before: gate.settings, after: after.settings, ...(line.tlsKey && { private_key: 'replaced' }) }
+    if (keys) await sealKeys(runner, gate.gateId, { tlsKey: line.tlsKey, macKey }, keys, desk.random)
+    if (line.tls === false) await dropTlsKey(runner, gate.gateId)
+    if (line.mac === 'off') await dropMacKey(runner, gate.gateId)
+    const replaced = { ...(line.tlsKey && { private_key: 'replaced' }), ...(macKey && { mac_key: 'replaced' }) }
+    const details = { before: gate.settings, after: settings, ...replaced }
     return { note: { action: 'gate set', subject: `gate ${gate.gateId}`, details }, result: after }
   })
+}
+
+/** Opened before the transaction, since a key service may have to be asked. */
+const keysFor = async (desk: GateDesk, { tlsKey, macKeyFile }: LineWish): Promise<KeyRing | undefined> =>
+  tlsKey || macKeyFile ? desk.keys() : undefined
+
+async function sealKeys(
+  runner: Runner,
+  gateId: bigint,
+  { tlsKey, macKey }: { [K in keyof GateSecrets]: GateSecrets[K] | undefined },
+  keys: KeyRing,
+  random: Random,
+): Promise<void> {
+  if (tlsKey) await sealTlsKey(runner, gateId, tlsKey, keys, random)
+  if (macKey) await sealMacKey(runner, gateId, macKey, keys, random)
 }
 
 export async function setGateEnabled(desk: Desk, name: string, enabled: boolean): Promise<GateEntry> {
@@ -46,11 +73,19 @@ export async function setGateEnabled(desk: Desk, name: string, enabled: boolean)
 }
 
 /** Throws when the settings would fit no line or no message. */
-function settingsAfter({ tls: before, ...rest }: GateRow, wish: Partial<GateRow>, line: LineWish, now: number): GateRow {
-  const tls = isLineWish(line) ? tlsAfter(before, line, now) : before
+function gateAfter(
+  { tls: tlsBefore, mac: macBefore, ...rest }: GateRow,
+  wish: Partial<GateRow>,
+  line: LineWish,
+  now: number,
+): { settings: GateRow; macKey?: Secret<Buffer> } {
+  const tls = tlsAfter(tlsBefore, line, now)
   if (isMisfit(tls)) throw new Refused(tls)
-  const settings = { ...rest, ...wish, ...(tls && { tls }) }
+  const authenticated = macAfter(macBefore, line)
+  if (isMisfit(authenticated)) throw new Refused(authenticated)
+  const { mac, ...key } = authenticated
+  const settings = { ...rest, ...wish, ...(tls && { tls }), ...(mac && { mac }) }
   const misfit = gateMisfit(settings)
   if (misfit) throw new Refused(misfit)
-  return settings
+  return { settings, ...key }
 }

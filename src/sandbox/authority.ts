@@ -50,9 +50,9 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const yearMs = 365 * 86_400_000
 
 /**
- * Creates `<directory>/ds-ca.pem`, a certificate and key for each party, and `cavv.key` for the
- * issuer's proofs; replaces what is there. Built aside and moved into place whole, so that a killed
- * start leaves no half authority.
+ * Creates `<directory>/ds-ca.pem`, a certificate and key for each party, `cavv.key` for the
+ * issuer's proofs and `line-mac.key` for messages to the acquirer; replaces what is there. Built
+ * aside and moved into place whole, so that a killed start leaves no half authority.
  */
 export async function createAuthority(directory: string, random: Random, now: number): Promise<void> {
   rmSync(directory, { recursive: true, force: true })
@@ -90,7 +90,7 @@ export async function createAuthority(directory: string, random: Random, now: nu
     write(aside, `${party.file}.key`, await keyText(keys.privateKey))
   }
   await Promise.all(paresNetworks.map((network) => makeParesChain(aside, network, { random, times })))
-  write(aside, 'cavv.key', `${random.bytes(32).toString('hex')}\n`)
+  for (const key of ['cavv.key', 'line-mac.key']) write(aside, key, `${random.bytes(32).toString('hex')}\n`)
   renameSync(aside, directory)
 }
 

@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts'
  * incomplete one was made by an older version and is replaced: nobody else trusts it.
  */
 export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
-  if (['pares-mastercard.key', 'gateway-line.key'].every((name) => existsSync(join(directory, name)))) return
+  if (['pares-mastercard.key', 'gateway-line.key', 'line-mac.key'].every((name) => existsSync(join(directory, name)))) return
   // The library that writes certificates takes a fifth of a second to load.
   const { createAuthority } = await import('./authority.ts')
   await createAuthority(directory, random, now)

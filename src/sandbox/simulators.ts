@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { secret, type Secret } from '../base/secret.ts'
+import { secret } from '../base/secret.ts'
 import { startProgram, type Program } from './programs.ts'
-import type { GateTls } from '../merchant/merchant.ts'
+import type { GateRow, GateSecrets } from '../merchant/merchant.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 type Stops = { what: string; stop: () => Promise<void> }[]
@@ -30,6 +30,8 @@ export async function startSimulators(
     `--certificates=${certificates}`,
     '--port=0',
     '--tls-port=0',
+    '--mac=aes-cmac',
+    `--mac-key-file=${join(certificates, 'line-mac.key')}`,
     '--admin-port=0',
   ])
   const acsStarted = start('acs', 'issuer', [
@@ -87,12 +89,23 @@ export function threeDSecureOf(certificates: string, directoryServer: Program): 
   }
 }
 
-/** The way to the acquirer by TLS, with the sandbox's certificate as a client. */
-export function secureLineOf(certificates: string, acquirer: Program): { port: number; tls: GateTls; tlsKey: Secret<string> } {
+export interface SecureLine {
+  settings: Pick<GateRow, 'port' | 'tls' | 'mac'>
+  secrets: Required<GateSecrets>
+}
+
+/** The way to the acquirer by TLS, with the sandbox's certificate as a client, and with MACs. */
+export function secureLineOf(certificates: string, acquirer: Program): SecureLine {
   const pem = (name: string) => readFileSync(join(certificates, name), 'utf8')
   return {
-    port: Number(acquirer.ready.tls_port),
-    tls: { ca: pem('ds-ca.pem'), certificate: pem('gateway-line.pem') },
-    tlsKey: secret(pem('gateway-line.key')),
+    settings: {
+      port: Number(acquirer.ready.tls_port),
+      tls: { ca: pem('ds-ca.pem'), certificate: pem('gateway-line.pem') },
+      mac: 'aes-cmac',
+    },
+    secrets: {
+      tlsKey: secret(pem('gateway-line.key')),
+      macKey: secret(Buffer.from(pem('line-mac.key').trim(), 'hex')),
+    },
   }
 }

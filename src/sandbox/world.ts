@@ -4,7 +4,7 @@ import { privateKeyOf } from '../base/ed25519.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { EndpointSettings, GateRow, GateTls, Registry } from '../merchant/merchant.ts'
+import type { EndpointSettings, GateRow, Registry } from '../merchant/merchant.ts'
 import {
   insertEndpoint,
   insertGroup,
@@ -14,7 +14,7 @@ import {
   touchConfig,
   updateEndpoint,
 } from '../merchant/store.ts'
-import { insertGate, sealGateSecrets, updateGate } from '../merchant/store-gates.ts'
+import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/store-gates.ts'
 import {
   holdSigners,
   newSigningSecret,
@@ -27,6 +27,7 @@ import { fingerprintOf, pemOf } from '../operator/public-key.ts'
 import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
 import type { Pool } from '../storage/pool.ts'
+import type { SecureLine } from './simulators.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
@@ -55,10 +56,10 @@ const feeGates = [
 /** The port in clear, and the one by TLS with what it needs. */
 interface AcquirerLines {
   acquirerPort: number
-  secureLine: { port: number; tls: GateTls; tlsKey: Secret<string> }
+  secureLine: SecureLine
 }
 
-/** The gate whose line is by TLS. */
+/** The gate whose line is by TLS and has MACs. */
 const secureGate = 'express'
 
 /**
@@ -103,14 +104,16 @@ export async function settleWorld(
   const signers = await settleSigners(pool, keys, merchant.merchantId)
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
-    const { port, tls, tlsKey } = secureLine
     for (const one of own)
       await updateGate(runner, {
         ...one,
-        settings: { ...one.settings, ...(one.name === secureGate ? { port, tls } : { port: acquirerPort }) },
+        settings: { ...one.settings, ...(one.name === secureGate ? secureLine.settings : { port: acquirerPort }) },
       })
     const secured = own.find(({ name }) => name === secureGate)
-    if (secured) await sealGateSecrets(runner, secured.gateId, { tlsKey }, keys, systemRandom)
+    if (secured) {
+      await sealTlsKey(runner, secured.gateId, secureLine.secrets.tlsKey, keys, systemRandom)
+      await sealMacKey(runner, secured.gateId, secureLine.secrets.macKey, keys, systemRandom)
+    }
     await touchConfig(runner)
   })
   const named = await names(pool, merchant.merchantId)

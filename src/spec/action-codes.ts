@@ -38,4 +38,5 @@ export const actionCodes: ReadonlyMap<string, string> = new Map([
   ['912', 'Card issuer unavailable'],
   ['913', 'Duplicate transmission'],
   ['914', 'Not able to trace back to original transaction'],
+  ['916', 'MAC incorrect'],
 ])

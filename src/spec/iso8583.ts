@@ -74,7 +74,10 @@ const replyTags = {
   MM: { guard: 'open',   means: 'extended reason of a decline' },
 } as const satisfies Record<string, TagRow>
 
-/** No row is above 64, so a packed message never has a secondary bitmap. */
+/**
+ * No row is above 64, so a packed message never has a secondary bitmap. The MAC in field 64 or 128
+ * has no row: it belongs to the line (acquirer/iso8583/mac.ts).
+ */
 // oxfmt-ignore
 export const isoFields = {
   2:  { is: upTo('n', 19),    guard: 'card',   means: 'primary account number' },

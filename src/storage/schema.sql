@@ -247,8 +247,11 @@ create table gate (
   created_at timestamp with time zone not null,
   secrets_sealed bytea,
   secrets_key bigint,
+  mac_key_sealed bytea,
+  mac_key_version bigint,
   constraint gate_pkey PRIMARY KEY (gate_id),
   constraint gate_name_key UNIQUE (name),
+  constraint gate_mac_key_whole CHECK (((mac_key_sealed IS NULL) = (mac_key_version IS NULL))),
   constraint gate_secrets_whole CHECK (((secrets_sealed IS NULL) = (secrets_key IS NULL)))
 );
 

@@ -3,14 +3,20 @@ import type { TestContext } from 'node:test'
 import type { TlsOptions } from 'node:tls'
 import { pino } from 'pino'
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
+import { openFraming, type LineMac } from '../../src/acquirer/iso8583/mac.ts'
 import { Link, type Answer, type LinkOptions, type MismatchOf } from '../../src/acquirer/iso8583/link.ts'
 import { usualLimits, type LinkLimits } from '../../src/acquirer/iso8583/link-limits.ts'
+import type { Stray } from '../../src/acquirer/connector.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
 import type { Message } from '../../src/spec/iso8583.ts'
 import { AcquirerPeer, HandClock, replyTo, until } from './acquirer-peer.ts'
 
 export const always = (): boolean => true
 export const anyAnswer: MismatchOf = () => undefined
+
+/** For a line with a MAC. */
+export const lineMac: LineMac = { algorithm: 'aes-cmac', key: secret(Buffer.alloc(16, 7)) }
 
 export const sale = (stan: number): Message => ({
   type: '1200',
@@ -22,6 +28,7 @@ export interface Line {
   clock: HandClock
   link: Link
   strays: Message[]
+  kinds: Stray['kind'][]
   ask: (stan: number, deadline?: number, mayStillSend?: () => boolean) => Promise<Answer>
 }
 
@@ -32,6 +39,7 @@ interface Setup {
   /** TLS of the peer, and of the line to it. */
   peerTls?: TlsOptions
   tls?: LinkOptions['tls']
+  mac?: LineMac
   /** Gets each line of the log. */
   log?: (line: string) => void
 }
@@ -39,9 +47,11 @@ interface Setup {
 /** A link to a peer on a real socket, with a clock that the test moves. */
 export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line> {
   const peer = await AcquirerPeer.listen(0, setup.peerTls)
+  peer.framing = openFraming(setup.mac)
   if (setup.network) peer.network = setup.network
   const clock = new HandClock()
   const strays: Message[] = []
+  const kinds: Stray['kind'][] = []
   const link = new Link({
     host: '127.0.0.1',
     port: peer.port,
@@ -49,7 +59,11 @@ export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line>
     random: systemRandom,
     log: pino({ level: setup.log ? 'info' : 'silent' }, { write: setup.log ?? (() => {}) }),
     limits: { ...usualLimits, ...setup.limits },
-    onStray: (message) => strays.push(message),
+    framing: openFraming(setup.mac),
+    onStray(message, kind) {
+      strays.push(message)
+      kinds.push(kind)
+    },
     ...(setup.connect ? { connect: setup.connect } : {}),
     ...(setup.tls ? { tls: setup.tls } : {}),
   })
@@ -64,6 +78,7 @@ export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line>
     clock,
     link,
     strays,
+    kinds,
     ask: (stan, deadline = 60_000, may = always) => link.ask(sale(stan), deadline, may, anyAnswer),
   }
 }

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'node:tls'
-import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
+import { frameReader } from '../../src/acquirer/iso8583/codec.ts'
+import { openFraming } from '../../src/acquirer/iso8583/mac.ts'
 import type { Cancel, Clock } from '../../src/base/clock.ts'
 import { replyTypeOf, type Fields, type Message } from '../../src/spec/iso8583.ts'
 import { holds } from './until.ts'
@@ -95,6 +96,9 @@ export class AcquirerPeer {
   /** Action code by function code of a network message; no answer where there is none. */
   network: Record<string, string> = { 801: '800', 802: '800', 831: '800' }
 
+  /** With a MAC or without. */
+  framing = openFraming(undefined)
+
   private constructor(tls: TlsOptions | undefined) {
     const accept = (socket: Socket) => this.#accept(socket)
     this.#server = tls ? createTlsServer(tls, accept) : createServer(accept)
@@ -121,7 +125,7 @@ export class AcquirerPeer {
   }
 
   send(...messages: Message[]): void {
-    this.socket!.write(Buffer.concat(messages.map(pack)))
+    this.socket!.write(Buffer.concat(messages.map(this.framing.pack)))
   }
 
   async stop(): Promise<void> {
@@ -141,11 +145,11 @@ export class AcquirerPeer {
       const { bodies, refused } = next(chunk)
       if (refused !== undefined) socket.destroy()
       for (const body of bodies) {
-        const unpacked = unpack(body)
+        const unpacked = this.framing.unpack(body)
         if (unpacked.is === 'refused') throw new Error(`the gateway sent what cannot be read: ${unpacked.why}`)
         this.received.push(unpacked.message)
         const code = unpacked.message.type === '1804' ? this.network[unpacked.message.fields[24] ?? ''] : undefined
-        if (code !== undefined) socket.write(pack(replyTo(unpacked.message, code)))
+        if (code !== undefined) socket.write(this.framing.pack(replyTo(unpacked.message, code)))
       }
     })
   }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pack } from '../../src/acquirer/iso8583/codec.ts'
 import { usualLimits } from '../../src/acquirer/iso8583/link-limits.ts'
+import { openFraming } from '../../src/acquirer/iso8583/mac.ts'
+import { secret } from '../../src/base/secret.ts'
 import type { Message } from '../../src/spec/iso8583.ts'
-import { always, anyAnswer, MemoryWire, openLine, openUp, sale, stanOf } from '../harness/acquirer-line.ts'
+import { always, anyAnswer, lineMac, MemoryWire, openLine, openUp, sale, stanOf } from '../harness/acquirer-line.ts'
 import { type AcquirerPeer, replyTo, until } from '../harness/acquirer-peer.ts'
 import { seeded } from '../harness/mutate.ts'
 
@@ -53,6 +55,23 @@ test('a process that stood still beyond the deadline reads the reply before it g
   assert.equal(stanOf(await answered), '000001')
   clock.advance(200)
   assert.deepEqual(await silent, { is: 'lost', why: 'no answer in time', waitedMs: 25_200 })
+})
+
+test('an answer without a MAC or with a wrong one is a stray, and the one with its MAC is still taken', async (t) => {
+  const { peer, clock, ask, strays, kinds } = await openUp(t, { mac: lineMac })
+  const answers = [ask(1), ask(2, 20_000)]
+  await until('both have arrived', () => peer.payments.length === 2)
+  for (const framing of [undefined, { ...lineMac, key: secret(Buffer.alloc(16)) }].map(openFraming)) {
+    peer.framing = framing
+    peer.send(replyTo(sale(1), '100'), replyTo(sale(2), '100'))
+  }
+  peer.framing = openFraming(lineMac)
+  peer.send(replyTo(sale(1), '000'))
+  const [first] = await Promise.all([answers[0], until('four are seen as strays', () => strays.length === 4)])
+  assert.equal(first!.is === 'reply' && first!.message.fields[39], '000')
+  assert.deepEqual(kinds, Array(4).fill('unauthentic'))
+  clock.advance(20_000)
+  assert.deepEqual(await answers[1], { is: 'lost', why: 'no answer in time, but one with a wrong MAC', waitedMs: 20_000 })
 })
 
 test('a doubled reply and a reply under a wrong STAN, time or terminal answer nothing', async (t) => {

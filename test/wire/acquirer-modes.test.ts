@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { pack } from '../../src/acquirer/iso8583/codec.ts'
 import { usualLimits } from '../../src/acquirer/iso8583/link-limits.ts'
-import { MemoryWire, openLine, openUp, sale } from '../harness/acquirer-line.ts'
+import { openFraming } from '../../src/acquirer/iso8583/mac.ts'
+import { lineMac, MemoryWire, openLine, openUp, sale } from '../harness/acquirer-line.ts'
 import { replyTo, until } from '../harness/acquirer-peer.ts'
 
 test('a sign-on without an answer, or refused, is tried again on a new connection', async (t) => {
@@ -56,6 +58,20 @@ test('an echo without an answer ends the connection, and what is open is lost', 
   clock.advance(1)
   assert.deepEqual(await answer, { is: 'lost', why: 'no answer to an echo', waitedMs: 35_000 })
   assert.equal(link.state().mode, 'down')
+})
+
+test('an answer without a MAC keeps no line that has a key, neither to an echo nor to the sign-on', async (t) => {
+  const down: string[] = []
+  const log = (line: string) => void (line.includes('line is down') && down.push((JSON.parse(line) as { why: string }).why))
+  const { peer, clock, strays, kinds } = await openUp(t, { mac: lineMac, log })
+  peer.framing = { ...openFraming(lineMac), pack }
+  clock.advance(usualLimits.echoMs)
+  await until('the answer to the echo is a stray', () => strays.length === 1)
+  clock.advance(usualLimits.answerNetworkMs)
+  clock.advance(usualLimits.backoffFirstMs)
+  await until('so is that to the next sign-on', () => down.length === 2)
+  assert.deepEqual(down, ['no answer to an echo', 'an answer without a MAC to the sign-on'])
+  assert.deepEqual(kinds, ['unauthentic', 'unauthentic'])
 })
 
 test('a process that stood still while an echo was under way reads what came meanwhile, and keeps the line', async (t) => {

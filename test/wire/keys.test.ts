@@ -104,6 +104,7 @@ test('after a rotation the gateway seals every stored number again, and rewrap t
   assert.deepEqual(await versionsOf('order_facts', 'pan_key'), [BigInt(pan)])
   assert.deepEqual(await versionsOf('card_reference', 'pan_key'), [BigInt(pan)])
   assert.deepEqual(await versionsOf('merchant', 'control_key_version'), [BigInt(control)])
+  for (const column of ['secrets_key', 'mac_key_version']) assert.deepEqual(await versionsOf('gate', column), [BigInt(control)])
   assert.equal((await settled(world, await rebillOrder(world, ref))).status, 'approved')
   const again = await json<{ tables: { rows: number }[] }>('keys', 'rewrap')
   assert.ok(again.tables.every(({ rows }) => rows === 0))

@@ -16,6 +16,7 @@ import type {
 import { describe, localTime, momentOf, momentOfLocal, pack } from './codec.ts'
 import { Link, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
+import { lineMac, openFraming } from './mac.ts'
 import { lineAddress } from './transport.ts'
 
 /**
@@ -246,16 +247,19 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   const { gate, limits, onStray: report, ...world } = options
   const log = options.log.child({ gate: gate.gateId.toString() })
   pack(authorisationRequest(gate, probe))
-  const onStray = (message: Message, mismatch?: string): void => {
+  const onStray = (message: Message, kind: Stray['kind'], why?: string): void => {
     const { 11: stan = '', 41: terminalId = '' } = message.fields
-    if (mismatch === undefined) log.warn({ message: describe(message) }, 'a stray answer that nobody waits for')
-    else log.error({ message: describe(message), mismatch }, 'a stray answer under the names of an open request')
-    report({ stan, terminalId, kind: mismatch === undefined ? 'unexpected' : 'mismatched' })
+    if (kind === 'unexpected') log.warn({ message: describe(message) }, 'a stray answer that nobody waits for')
+    else if (kind === 'mismatched')
+      log.error({ message: describe(message), mismatch: why }, 'a stray answer under the names of an open request')
+    else log.error({ type: message.type, stan, terminalId }, `a message ${why} came and is not believed`)
+    report({ stan, terminalId, kind })
   }
   const link = new Link({
     ...world,
     log,
     ...lineAddress(gate),
+    framing: openFraming(lineMac(gate)),
     limits: { ...usualLimits, answerMs: gate.answerTimeoutMs, ...limits },
     onStray,
   })

@@ -26,3 +26,8 @@ export const usualLimits: LinkLimits = {
   answerMs: Infinity,
   maxOpen: 4_096,
 }
+
+/** A timer that is later than this shows that the process was suspended. */
+export const stoodStillMs = 50
+/** How long it then reads before it gives up on an answer. */
+export const readingMs = 200

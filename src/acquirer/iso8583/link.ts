@@ -4,9 +4,11 @@ import type { Cancel, Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { below, type Random } from '../../base/random.ts'
 import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
-import type { LinkLimits } from './link-limits.ts'
+import type { Stray } from '../connector.ts'
+import { readingMs, stoodStillMs, type LinkLimits } from './link-limits.ts'
+import type { Framing } from './mac.ts'
 import { failureOf, openTransport, type LineAddress } from './transport.ts'
-import { describe, frameReader, localTime, pack, transmissionTime, unpack } from './codec.ts'
+import { describe, frameReader, localTime, transmissionTime } from './codec.ts'
 
 /**
  * One persistent connection to an acquirer, many requests in flight. It moves messages and knows
@@ -35,13 +37,12 @@ export interface LinkOptions extends LineAddress {
   random: Random
   log: Log
   limits: LinkLimits
+  /** Writes and reads messages, with a MAC or without. */
+  framing: Framing
   /** Opens another transport than the usual one; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
-  /**
-   * Called with a readable message that answers no request. With `mismatch` an open request has its
-   * names, and continues to wait.
-   */
-  onStray: (message: Message, mismatch?: string) => void
+  /** Called with a readable message that answers no request, and why where its names would. */
+  onStray: (message: Message, kind: Stray['kind'], why?: string) => void
 }
 
 /** Why a reply with the names of a request is not its answer; undefined if it is. */
@@ -56,8 +57,8 @@ interface Ask {
   sentAt: number
   mayStillSend: () => boolean
   mismatchOf: MismatchOf
-  /** The mismatch of the last stray under the names of this request. */
-  mismatch?: string
+  /** What the last stray under the names of this request was. */
+  stray?: string
   cancelTimer: Cancel
   settle: (answer: Answer) => void
 }
@@ -92,9 +93,8 @@ export class Link {
   /**
    * Sends a request, at most once, and resolves with the result, at the latest at `deadline`
    * (monotonic). `not sent` is certain; `lost` means that it may have arrived. `mayStillSend` is
-   * called right before the write. The message is identified by fields 11, 12 and 41, spelled as on
-   * the wire. A reply with these names for which `mismatchOf` gives a reason is a stray: the
-   * request continues to wait, because its own answer may still come.
+   * called right before the write. Fields 11, 12 and 41 identify the message, spelled as on the
+   * wire. A reply with these names and a reason of `mismatchOf` is a stray: the request waits on.
    */
   ask(message: Message, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<Answer> {
     const { clock, limits } = this.#options
@@ -107,7 +107,7 @@ export class Link {
     if (this.#held.has(key) || this.#open.has(key)) return notSent('a request of this name is open')
     let frame: Buffer
     try {
-      frame = pack(message)
+      frame = this.#options.framing.pack(message)
     } catch (thrown) {
       return notSent(`the message cannot be packed: ${reasonOf(thrown)}`)
     }
@@ -208,22 +208,29 @@ export class Link {
   }
 
   #receive(body: Buffer): void {
-    const unpacked = unpack(body)
+    const unpacked = this.#options.framing.unpack(body)
     if (unpacked.is === 'refused') return this.#drop(`unreadable message: ${unpacked.why}`)
-    const { message } = unpacked
-    this.#heardAt = this.#options.clock.monotonic()
+    const { message, fault } = unpacked
     const key = keyOf(message)
+    const ask = this.#open.get(key)
+    if (fault !== undefined) {
+      // It shows no life, and what it would have answered continues to wait.
+      if (ask) ask.stray = `one ${fault}`
+      this.#options.onStray(message, 'unauthentic', fault)
+      if (this.#mode === 'signing on') this.#drop(`an answer ${fault} to the sign-on`)
+      return
+    }
+    this.#heardAt = this.#options.clock.monotonic()
     const network = this.#network
     if (network?.key === key && network.type === message.type) {
       this.#network = undefined
       return network.answered(message.fields[39])
     }
-    const ask = this.#open.get(key)
-    if (!ask) return this.#options.onStray(message)
+    if (!ask) return this.#options.onStray(message, 'unexpected')
     const mismatch = ask.mismatchOf(message)
     if (mismatch === undefined) return this.#finish(ask, { is: 'reply', message })
-    ask.mismatch = mismatch
-    this.#options.onStray(message, mismatch)
+    ask.stray = `that to another request: ${mismatch}`
+    this.#options.onStray(message, 'mismatched', mismatch)
   }
 
   /** All requests of one tick leave in one write. */
@@ -296,7 +303,7 @@ export class Link {
     const message: Message = { type: '1804', fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: functionCode } }
     this.#network = { key: keyOf(message), type: replyTypeOf(message.type), answered }
     this.#options.log.debug({ message: describe(message) }, 'network message sent')
-    this.#socket?.write(pack(message))
+    this.#socket?.write(this.#options.framing.pack(message))
   }
 
   /** Checks again when the line may have been silent for `echoMs`; messages reset no timer. */
@@ -318,12 +325,6 @@ export class Link {
   }
 }
 
-/** A timer that is later than this shows that the process was suspended. */
-const stoodStillMs = 50
-/** How long it then reads before it gives up on an answer. */
-const readingMs = 200
-const noAnswer = ({ mismatch }: Ask): string =>
-  mismatch === undefined ? 'no answer in time' : `no answer in time, but that to another request: ${mismatch}`
-
+const noAnswer = ({ stray }: Ask): string => (stray === undefined ? 'no answer in time' : `no answer in time, but ${stray}`)
 const tooLate: Answer = { is: 'not sent', why: 'it could not be sent in time' }
 const notSent = (why: string): Promise<Answer> => Promise.resolve({ is: 'not sent', why })

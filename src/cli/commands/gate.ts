@@ -1,13 +1,18 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { secret } from '../../base/secret.ts'
-import { recurrentInitiators, recurrentScenarios, type GateRow } from '../../merchant/merchant.ts'
+import {
+  macAlgorithms,
+  recurrentInitiators,
+  recurrentScenarios,
+  type GateRow,
+  type MacAlgorithm,
+} from '../../merchant/merchant.ts'
 import { onOff } from '../../operator/facts.ts'
 import { gateFacts, gateJson, readCountry, usualGate } from '../../operator/gate.ts'
-import { isLineWish, type LineWish } from '../../operator/gate-tls.ts'
 import { spanText } from '../../operator/moments.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { gateNamed, listGates } from '../../operator/store-config.ts'
-import { addGate, setGate, setGateEnabled } from '../../operator/store-gates.ts'
+import { addGate, isLineWish, setGate, setGateEnabled, type LineWish } from '../../operator/store-gates.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
@@ -22,9 +27,11 @@ interface LineOptions {
   tlsCert?: string
   tlsKey?: string
   tlsName?: string
+  mac?: MacAlgorithm | 'off'
+  macKeyFile?: string
 }
 
-type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor' | 'tls'>> &
+type Settings = Partial<Omit<GateRow, 'answerTimeoutMs' | 'countryNumeric' | 'commissionFixedMinor' | 'tls' | 'mac'>> &
   LineOptions & {
     answerTimeout?: number
     country?: string
@@ -41,6 +48,12 @@ const settings = (command: Command): Command =>
     .option('--tls-cert <file>', 'certificate of this gateway, in PEM, for an acquirer who wants one; with --tls-key')
     .option('--tls-key <file>', 'its private key, in PEM without a passphrase; it is sealed and never shown')
     .option('--plain-line <on|off>', 'whether a line in clear may lead to a host that is not private (off)', aSwitch)
+    .option(
+      '--mac <algorithm>',
+      `what authenticates the messages: ${macAlgorithms.join(', ')}, or off, which forgets the key (off)`,
+      oneOf(...macAlgorithms, 'off'),
+    )
+    .option('--mac-key-file <file>', 'the key of the MAC in hexadecimal, - for standard input; it is sealed and never shown')
     .option('--terminal-id <id>', 'field 41, at most 8 characters')
     .option('--card-acceptor-id <id>', 'field 42: the merchant at the acquirer, at most 15 characters')
     .option('--card-acceptor-name <name>', 'field 43: name and place, at most 99 characters')
@@ -128,7 +141,8 @@ A changed gate gets a new line; what is under way on the old one is answered or 
 
 Examples
   npx tollgate gate set acme --answer-timeout 20s --max-open 500
-  npx tollgate gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key`,
+  npx tollgate gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key
+  npx tollgate gate set acme --mac aes-cmac --mac-key-file acme-mac.key`,
     )
     .action(set.bind(undefined, terminal))
   for (const [verb, enabled, effect] of [
@@ -150,20 +164,24 @@ Examples
 }
 
 const mostPemBytes = 1_000_000
+const mostKeyBytes = 1_000
 
 /** Takes the options of the line out, with the content of the files. */
-async function lineOf(terminal: Terminal, { tls, tlsName, ...options }: LineOptions): Promise<LineWish> {
-  const read = (file: string | undefined, option: string) =>
-    file === undefined ? undefined : fileText(terminal, file, option, mostPemBytes)
+async function lineOf(terminal: Terminal, { tls, tlsName, mac, ...options }: LineOptions): Promise<LineWish> {
+  const read = (file: string | undefined, option: string, mostBytes = mostPemBytes) =>
+    file === undefined ? undefined : fileText(terminal, file, option, mostBytes)
   const tlsCa = await read(options.tlsCa, '--tls-ca')
   const tlsCert = await read(options.tlsCert, '--tls-cert')
   const tlsKey = await read(options.tlsKey, '--tls-key')
+  const macKey = await read(options.macKeyFile, '--mac-key-file', mostKeyBytes)
   return {
     ...(tls !== undefined && { tls }),
     ...(tlsName !== undefined && { tlsName }),
     ...(tlsCa !== undefined && { tlsCa }),
     ...(tlsCert !== undefined && { tlsCert }),
     ...(tlsKey !== undefined && { tlsKey: secret(tlsKey) }),
+    ...(mac !== undefined && { mac }),
+    ...(macKey !== undefined && { macKeyFile: secret(macKey) }),
   }
 }
 
@@ -176,6 +194,8 @@ const wishOf = ({
   tlsCert: _cert,
   tlsKey: _key,
   tlsName: _name,
+  mac: _mac,
+  macKeyFile: _file,
   ...rest
 }: Settings): Partial<GateRow> => ({
   ...rest,
@@ -223,7 +243,7 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
           { title: 'NAME', of: (g) => g.name },
           { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
           { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
-          { title: 'LINE', of: (g) => (g.settings.tls ? 'TLS' : 'in clear') },
+          { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
           { title: 'TERMINAL', of: (g) => g.settings.terminalId },
           { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
           { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
