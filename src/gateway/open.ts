@@ -4,6 +4,7 @@ import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
 import { isInternal, isOneOf } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
 import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
+import { countGuesses, type Guessed } from '../merchant/guessed.ts'
 import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
@@ -87,7 +88,9 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
   const access = openAccess(parts)
   const accessLimits = openLimits(parts)
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, access, accessLimits, door, orders: reader, invoices })
+  const guessed = countGuesses(access, accessLimits)
+  const counting = { access, accessLimits, guessed }
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...counting, door, orders: reader, invoices })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
@@ -155,10 +158,13 @@ const accounting = ({ stores }: GatewayParts, access: RefusedAccess, accessLimit
   { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await stores.cell.alive()) },
 ]
 
-type Rooms = Ways &
-  Lease &
-  Cards &
-  Pick<Orders, 'door'> & { access: RefusedAccess; accessLimits: AccessLimits; orders: Reader; invoices: Invoices }
+type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices }
+
+interface Counting {
+  access: RefusedAccess
+  accessLimits: AccessLimits
+  guessed: Guessed
+}
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(
@@ -194,6 +200,7 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
   const { current } = stores.registry
   const { basePath, publicUrls, callbackPolicy } = settings
   const finding = { locate: ports.orders.locate, order: ports.orders.byId }
+  const { guessed } = ports
   return [
     ...gatewayRoutes(basePath, ports),
     ...mobileRoutes(basePath, ports),
@@ -202,6 +209,7 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
       receipts: ports.receipts,
       ...finding,
       merchantName: (id) => current().merchant(id)?.name,
+      guessed,
     }),
     ...randomSumRoutes(basePath, ports),
     ...threeDSecureRoutes({
@@ -210,6 +218,7 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
       loopbackHttp: callbackPolicy.loopbackAnyPort,
       random,
       now: clock.now,
+      guessed,
       ipOf: ({ clientAddress }) => (isInternal(clientAddress) ? undefined : clientAddress),
       ...hostedOrders({ ...ports, ...finding, merchant: (id) => current().merchant(id) }),
     }),

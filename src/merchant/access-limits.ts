@@ -35,6 +35,8 @@ export interface AccessLimits {
   failed(login: string, client: Client): boolean
   /** As `failed`, of an app: many consumers share the address of their network. */
   failedAt(client: Client): boolean
+  /** Counts as a failure of the address, and refuses nothing. */
+  guessed(client: Client): void
   /** Whether one more line of the log may tell of a refusal that nobody signed for. */
   mayLog(client: Client): boolean
   /** How many processes share the limits. */
@@ -92,8 +94,8 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
     return isBeyond
   }
 
-  const failedFrom = (address: string) =>
-    settings.address > 0 && !isShared(address) && refuses('address', !addresses.take(address, rate('address')))
+  const takesFrom = (address: string) => settings.address === 0 || isShared(address) || addresses.take(address, rate('address'))
+  const failedFrom = (address: string) => refuses('address', !takesFrom(address))
 
   return {
     takes: (merchantId) => settings.merchant === 0 || !refuses('merchant', !merchants.take(String(merchantId), requests())),
@@ -111,6 +113,7 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
     },
     mayLog: ({ clientAddress }) => settings.address === 0 || lines.take(clientAddress, rate('address')),
     failedAt: ({ clientAddress }) => failedFrom(clientAddress),
+    guessed: ({ clientAddress }) => void takesFrom(clientAddress),
     shareWith(count) {
       processes = Math.max(1, count)
     },

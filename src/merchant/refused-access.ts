@@ -1,11 +1,11 @@
-/** Keeps account of requests with a wrong checksum, signature or token. */
+/** Keeps account of requests with a wrong checksum, signature, token or random sum. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Registry } from './merchant.ts'
 
 export interface RefusedRequest {
   /** The serial number or code that the client was given, if any. */
-  serial: string
+  serial?: string
   operation: string
   /** As in the path, if there is such an endpoint or group; else empty. */
   endpoint: string

@@ -2,6 +2,8 @@
 import type { Clock } from '../base/clock.ts'
 import { spellMinor } from '../base/money.ts'
 import { commonHashOf } from '../card/vault.ts'
+import type { Client } from '../merchant/access-limits.ts'
+import type { Guessed } from '../merchant/guessed.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { Cards } from '../order/cards.ts'
 import type { Reader } from '../order/read.ts'
@@ -51,6 +53,7 @@ export interface SumParts extends Beginning, Pick<Cards, 'cardOf'> {
   keys: KeyRing
   registry: () => Registry
   wrongSums: WrongSums
+  guessed: Guessed
   clock: Clock
 }
 
@@ -112,7 +115,7 @@ const cardHashOf = async ({ cardOf, keys }: SumParts, hold: Order): Promise<stri
 export async function takeSum(
   parts: SumParts,
   pageToken: string,
-  { answerNo, typed }: { answerNo: number; typed: string },
+  { answerNo, typed, client }: { answerNo: number; typed: string; client: Client },
 ): Promise<'taken' | 'unreadable'> {
   const found = await parts.invoices.findByPage(pageToken)
   if (found?.invoice.state !== 'answering' || found.invoice.wrongAnswers + 1 !== answerNo) return 'taken'
@@ -122,6 +125,11 @@ export async function takeSum(
   if (!hold) throw new Error(`the hold of invoice ${found.invoice.invoiceId} is gone`)
   const answer = { answerNo, sumMinor, cardHash: await cardHashOf(parts, hold) }
   const after = await parts.wrongSums.answer(found.invoice, answer, parts.processId, parts.clock.now())
+  if (after && after.invoice.wrongAnswers > found.invoice.wrongAnswers) {
+    const { merchantId, endpointId } = after.invoice
+    const { login = '' } = parts.registry().merchant(merchantId) ?? {}
+    parts.guessed(client, { login, endpoint: String(endpointId), operation: 'random-sum', reason: 'wrong sum' })
+  }
   if (after && after.invoice.state !== 'answering') parts.begin(after.invoice, after.secrets)
   return 'taken'
 }

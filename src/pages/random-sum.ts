@@ -30,9 +30,11 @@ export function randomSumRoutes(base: string, parts: SumPage): Route[] {
   ]
 }
 
-const locate = async (parts: SumPage, { params }: Incoming): Promise<{ token: string; view: SumView | undefined }> => {
-  const token = params.token ?? ''
-  return { token, view: /^[\w-]{22}$/.test(token) ? await viewOfSum(parts, token) : undefined }
+const locate = async (parts: SumPage, request: Incoming): Promise<{ token: string; view: SumView | undefined }> => {
+  const token = request.params.token ?? ''
+  const view = /^[\w-]{22}$/.test(token) ? await viewOfSum(parts, token) : undefined
+  if (!view) parts.guessed(request, { operation: 'random-sum', reason: 'unknown page' })
+  return { token, view }
 }
 
 async function show(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
@@ -60,7 +62,7 @@ async function take(base: string, parts: SumPage, request: Incoming): Promise<An
   const pairs = request.body && (await parts.turns.run(formReader(request.body)))
   if (!pairs) return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, path))
   const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
-  const answer = { answerNo: Number(field('answer')), typed: field('sum') }
+  const answer = { answerNo: Number(field('answer')), typed: field('sum'), client: request }
   const taken = await takeSum(parts, token, answer)
   return {
     status: 303,

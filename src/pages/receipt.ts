@@ -1,7 +1,8 @@
 import type { Random } from '../base/random.ts'
-import type { Route } from '../http/server.ts'
+import type { Incoming, Route } from '../http/server.ts'
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
+import type { Guessed } from '../merchant/guessed.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { receiptKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
@@ -16,6 +17,7 @@ export interface ReceiptParts {
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   merchantName: (merchantId: bigint) => string | undefined
+  guessed: Guessed
 }
 
 /**
@@ -23,15 +25,18 @@ export interface ReceiptParts {
  * the last four digits of the card.
  */
 export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
-  const handle = async ({ params }: { params: Readonly<Record<string, string>> }) => {
+  const handle = async (request: Incoming) => {
+    const { params } = request
     const id = params.receipt?.toLowerCase() ?? ''
     const place = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
       ? (parts.receipts.placeOf(id) ?? (await parts.locate(receiptKey(id))))
       : undefined
     const order = place && (await parts.order(place))
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
-    if (!order || !transaction || params.endpoint !== String(order.endpointId))
+    if (!order || !transaction || params.endpoint !== String(order.endpointId)) {
+      parts.guessed(request, { operation: 'receipt', reason: 'unknown receipt' })
       return pageAnswer(parts.random, { status: 404, title: 'Receipt not found', content: missing })
+    }
     return pageAnswer(parts.random, {
       status: 200,
       title: `Receipt ${order.clientOrderid}`,

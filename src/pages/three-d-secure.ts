@@ -2,6 +2,7 @@ import { objectReader } from '../base/json.ts'
 import type { Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { Guessed } from '../merchant/guessed.ts'
 import { formReader } from '../spec/form.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
 import { hostedUrls, methodMs, methodRan, usableUrl } from '../three-d-secure/forms.ts'
@@ -36,6 +37,7 @@ export interface ThreeDSecureParts {
   now: () => number
   turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
+  guessed: Guessed
   /** Whether the payment awaits its method, and `url` may be told that it ran. */
   collects: (threeDSServerTransID: string, url: URL) => Promise<boolean>
   /**
@@ -251,9 +253,11 @@ async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Ans
 
 const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-async function locate(parts: ThreeDSecureParts, { params }: Incoming): Promise<{ token: string; order: PageOrder | undefined }> {
-  const token = params.token ?? ''
-  return { token, order: /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined }
+async function locate(parts: ThreeDSecureParts, request: Incoming): Promise<{ token: string; order: PageOrder | undefined }> {
+  const token = request.params.token ?? ''
+  const order = /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined
+  if (!order) parts.guessed(request, { operation: 'payment-page', reason: 'unknown page' })
+  return { token, order }
 }
 
 /** The fields of a posted form, empty ones counted as absent; undefined if it is not a form. */

@@ -65,6 +65,7 @@ export const foreign = 'Zm9yZWlnbg'
 export async function openPages() {
   const orders = new Map<string, PageOrder>()
   const asked: string[] = []
+  const guesses: string[] = []
   const begun: { token: string; seen: Partial<BrowserData> }[] = []
   const collected: { token: string; compInd: CompInd; browser: BrowserData }[] = []
   const returned: [token: string, cres: string][] = []
@@ -81,6 +82,7 @@ export async function openPages() {
       now: () => now,
       turns,
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
+      guessed: (_client, { reason }) => void guesses.push(reason),
       methodBegun: (token, seen) => Promise.resolve(begun.push({ token, seen }) > 0 ? now + 10_000 : undefined),
       browserCollected: (token, facts) => Promise.resolve(void collected.push({ token, ...facts })),
       collects: (id, url) => Promise.resolve(id === transId && collectingHosts.has(url.hostname)),
@@ -101,6 +103,7 @@ export async function openPages() {
   let made = 0
   return {
     asked,
+    guesses,
     begun,
     collected,
     returned,

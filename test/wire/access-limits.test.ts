@@ -7,6 +7,9 @@ import { initiate, openMobile, read as readAnswer, urlOf, json as jsonType } fro
 import { header, parametersOf, post, v4Url } from '../conformance/oauth.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { until } from '../harness/until.ts'
+import { approved } from '../conformance/operations.ts'
+import { cliOf } from './cli-run.ts'
 
 /** Limits as clients meet them, behind a proxy that names their addresses: docs/limits.md. */
 
@@ -92,3 +95,47 @@ test('apps share addresses: one that fails locks out no other', async () => {
   assert.deepEqual(causes, [...Array(10).fill(first), last, last])
   assert.equal((await perform()).httpStatus, 200)
 })
+
+test('pages that are not there count for the address and are kept account of, and lock nothing', async () => {
+  const address = newAddress()
+  const paid = await approved(world, 'sale')
+  const { 'receipt-id': receipt = '' } = await status(newAddress(), { client_orderid: paid.client_orderid })
+  const { plain, euro } = world.endpoints
+  const get = (path: string) => send('GET', `${world.baseUrl}/${path}`, '', from(address)).then(({ httpStatus }) => httpStatus)
+  const before = await refusedBy('address')
+  const token = 'A'.repeat(22)
+  // oxfmt-ignore
+  const guesses: [operation: string, reason: string, paths: string[]][] = [
+    ['payment-page', 'unknown page',    [`3ds/${token}`, `3ds/${token}/state`, '3ds/short']],
+    ['random-sum',   'unknown page',    [`random-sum/${token}`, `random-sum/${token}/state`, 'random-sum/short', 'random-sum/1']],
+    ['receipt',      'unknown receipt', [`view-receipt/${euro}/${receipt}/`, `view-receipt/${plain}/1/`, `view-receipt/${plain}/${crypto.randomUUID()}`]],
+  ]
+  for (const [, , paths] of guesses) for (const path of paths) assert.equal(await get(path), 404, path)
+  assert.equal(await get(`3ds/${token}`), 404, 'beyond the limit it is answered as before')
+  assert.equal(await refusedBy('address'), before)
+  assert.equal(await get(`view-receipt/${plain}/${receipt}/`), 200)
+  assert.equal((await status(address))['error-code'], '6', 'what holds is served')
+  assert.deepEqual(await codes(1, () => status(address, { login: 'nobody-pages', ...wrong })), ['20'])
+  const { json } = cliOf(() => world)
+  const ofPages = () => json<{ refused: Entry[] }>('access', '--limit', '1000').then((all) => all.refused.filter(isHere))
+  const isHere = (one: Entry) => one.address === address && one.operation !== 'status'
+  const kept = await until(ofPages, (all) => all.reduce((sum, { count }) => sum + count, 0) === 11)
+  const rows = kept.map(({ login, endpoint, operation, reason, count }) => [login, endpoint, operation, reason, count])
+  assert.deepEqual(
+    rows.sort(([, , a], [, , b]) => (String(a) < String(b) ? -1 : 1)),
+    [
+      [null, null, 'payment-page', 'unknown page', 4],
+      [null, null, 'random-sum', 'unknown page', 4],
+      [null, null, 'receipt', 'unknown receipt', 3],
+    ],
+  )
+})
+
+interface Entry {
+  login: string | null
+  endpoint: string | null
+  operation: string
+  address: string | null
+  reason: string
+  count: number
+}

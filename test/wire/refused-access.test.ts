@@ -3,8 +3,10 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { order, send, status, statusUrl, type Changes } from '../conformance/client.ts'
-import { begin, initiate, openMobile, perform, askStatus } from '../conformance/mobile.ts'
+import { formType, order, send, status, statusUrl, type Changes } from '../conformance/client.ts'
+import { changed, ok, type Json } from '../conformance/mobile-merchant.ts'
+import { newCard } from '../conformance/mobile-books.ts'
+import { askStatus, begin, ends, initiate, openMobile, perform } from '../conformance/mobile.ts'
 import { ask } from '../conformance/oauth.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { closing, openWorld } from '../harness/opening.ts'
@@ -14,7 +16,7 @@ import { cliOf } from './cli-run.ts'
 /** What operators see of requests with a wrong checksum, signature or token. */
 
 const world = await openWorld()
-const mobile = await openMobile(world)
+const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
 closing(mobile.shop)
 const { json, tell } = cliOf(() => world)
 const { login } = world.merchant
@@ -93,6 +95,29 @@ test('so are a wrong signature of v4, a wrong signature of an app, and a wrong t
   await askStatus(mobile, good, { accessToken: 'x'.repeat(64), token: 'y'.repeat(36) })
   const token = await entryOf('sale-status', () => true)
   assert.deepEqual(token, { ...place, login, operation: 'sale-status', reason: 'wrong invoice or token' })
+})
+
+test('a random sum that is guessed wrong is an entry of its merchant, and one that is no sum is none', async () => {
+  const endpointId = world.endpoints.mobile_random_sum
+  const card = { 'sourceOfFunds.card.number': newCard() }
+  const randomSumCentis = { 'transaction.randomSumCentis': 543 }
+  const way = { endpoint: endpointId, check: (honest: Json) => ok(changed(honest, randomSumCentis)) }
+  const { told } = await ends(mobile, 'REDIRECT_REQUEST', 'sale', card, way)
+  const answer = (sum: string, no: number) =>
+    send('POST', String(told.redirectUrl), new URLSearchParams({ sum, answer: String(no) }).toString(), {
+      'content-type': formType,
+    })
+  for (const [sum, no] of [
+    ['no sum', 1],
+    ['5.44', 1],
+    ['5.44', 1],
+    ['5.42', 2],
+    ['5.43', 3],
+  ] as const)
+    assert.equal((await answer(sum, no)).httpStatus, 303)
+  const entry = await entryOf('random-sum', ({ count }) => count === 2)
+  const at = { endpoint: String(endpointId), address: '127.0.0.1' }
+  assert.deepEqual(entry, { ...at, login, operation: 'random-sum', reason: 'wrong sum', count: 2 })
 })
 
 test('a path without an endpoint is no access that was refused', async () => {

@@ -33,6 +33,7 @@ test('a token that is unknown or of another shape is 404, and of another shape i
     assert.match(page, /There is no such payment/)
   }
   assert.equal(pages.asked.length, earlier)
+  assert.deepEqual(new Set(pages.guesses), new Set(['unknown page']))
   const unknown = 'A'.repeat(22)
   assert.equal((await pages.get(unknown)).status, 404)
   for (const path of ['browser', 'challenge', 'method'])

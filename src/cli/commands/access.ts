@@ -17,7 +17,7 @@ interface Options {
 export function addAccessCommand(program: Command, terminal: Terminal): void {
   program
     .command('access')
-    .description('requests with a wrong checksum, signature or token: whose name, from where, how often')
+    .description('requests with a wrong checksum, signature, token or random sum: whose name, from where, how often')
     .option('--merchant <login>', "only in this merchant's name")
     .option('--from <time>', 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h without it', aMoment(terminal.clock))
     .option('--limit <number>', 'lines', aLimit, 20)
