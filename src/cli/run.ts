@@ -26,6 +26,7 @@ import { addServeCommand } from './commands/serve.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignRequestCommand } from './commands/sign-request.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
+import { addSubjectCommands } from './commands/subject.ts'
 import { ConfigError } from './config.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
@@ -47,6 +48,7 @@ const commands = [
   addAccessCommand,
   addAuditCommands,
   addCardsCommands,
+  addSubjectCommands,
   addPartitionCommands,
   addAcquirerCommands,
   addSignCommand,

@@ -26,8 +26,8 @@ export interface InvoiceRow {
   order_id: bigint
   digest: Buffer
   request: Invoice['request']
-  secrets_sealed: Buffer
-  secrets_key: bigint
+  secrets_sealed: Buffer | null
+  secrets_key: bigint | null
   cvv2_sealed: Buffer | null
   cvv2_key: bigint | null
   state: Invoice['state']
@@ -148,6 +148,8 @@ function invoiceOf(row: InvoiceRow): Invoice {
 }
 
 function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSecrets {
+  // Erased: no token fits.
+  if (row.secrets_sealed === null || row.secrets_key === null) return { accessToken: secret(''), signature: secret('') }
   const key = keys.version('pan', row.secrets_key)
   if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)
   const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as {

@@ -41,14 +41,15 @@ export const decimalOf = (o: { amountMinor: bigint; currency: string }): string 
 export function orderFacts({ order, login, merchantName, endpointName }: Story, now: number): Fact[] {
   const { card, pathId, endpointId } = order
   const { result } = head(order)
-  const expiry = `${String(card.expiryMonth).padStart(2, '0')}/${card.expiryYear}`
+  const { erasedAt } = order.request
   const by = pathId === endpointId ? '' : `, by group ${pathId}`
   return [
     ['Merchant', `${login} (${merchantName})`],
     ['client_orderid', order.clientOrderid],
     ['Endpoint', `${endpointId} (${endpointName})${by}`],
     ['Amount', `${decimalOf(order)} ${order.currency}`],
-    ['Card', `${maskOf(order)} ${card.network ?? ''}, ${expiry}, card-hash-id ${card.hashId}`],
+    ['Card', `${maskOf(order)} ${card.network ?? ''}${erasedAt === undefined ? cardDetails(card) : ''}`.trim()],
+    ['Erased', erasedAt && `the payer's data, ${timeText(Date.parse(erasedAt))} UTC`],
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
     ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
@@ -68,7 +69,10 @@ function screeningText({ screening }: Order): string | undefined {
   return fired.length === 0 ? 'none fired' : refusal ? `${many}: filtered` : many
 }
 
-const maskOf = ({ card }: Order) => `${card.bin}******${card.lastFour}`
+const cardDetails = ({ expiryMonth, expiryYear, hashId }: Order['card']) =>
+  `, ${String(expiryMonth).padStart(2, '0')}/${expiryYear}, card-hash-id ${hashId}`
+
+export const maskOf = ({ card }: { card: Pick<Order['card'], 'bin' | 'lastFour'> }) => `${card.bin}******${card.lastFour}`
 
 /** The state of a transaction and its next step. */
 export function transactionText({ currency }: Order, t: Transaction, now: number): string {
@@ -121,6 +125,7 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     : null,
   created_at: isoTime(order.createdAt),
   final_at: isoTime(order.finalAt),
+  erased_at: order.request.erasedAt ?? null,
   transactions: order.transactions.map(transactionJson),
   attempts: order.attempts.map(attemptJson),
   events: life.events.map((e) => ({ transaction: e.transactionNo, event: e.event, from: e.from, to: e.to, at: isoTime(e.at) })),

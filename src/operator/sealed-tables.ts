@@ -11,6 +11,12 @@ import type { SealedTable } from '../storage/reseal.ts'
 export const sealedWithOrders: readonly SealedTable[] = [sealedCards, sealedReferences, sealedInvoices]
 
 /** Tables of the configuration, which gateways only read. */
-const sealedSettings: readonly SealedTable[] = [...sealedControlKeys, sealedSigningSecrets, sealedSigningSeeds, sealedGateSecrets]
+const sealedSettings: readonly SealedTable[] = [
+  ...sealedControlKeys,
+  sealedSigningSecrets,
+  sealedSigningSeeds,
+  sealedGateSecrets,
+  sealedMacKeys,
+]
 
 export const sealedTables: readonly SealedTable[] = [...sealedWithOrders, ...sealedSettings]

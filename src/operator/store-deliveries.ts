@@ -147,6 +147,8 @@ export interface Resent {
   resent: number
   /** Being sent at this moment, and therefore skipped. */
   inHand: number
+  /** The payer's data was erased from their orders, and what they said with it. */
+  erased: number
 }
 
 /**
@@ -161,13 +163,14 @@ const atOnce = 500
  * skipped.
  */
 export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
-  const total: Resent = { resent: 0, inHand: 0 }
+  const total: Resent = { resent: 0, inHand: 0, erased: 0 }
   const where = await placed(desk.pool, await loginsIn(desk.pool), query)
   let after: readonly [bigint, bigint, number] = [0n, 0n, 0]
   for (;;) {
     const page = await resendSome(desk, where, after)
     total.resent += page.resent
     total.inHand += page.inHand
+    total.erased += page.erased
     if (!page.last) return total
     after = page.last
   }
@@ -178,6 +181,7 @@ interface KeyRow {
   order_id: bigint
   delivery_no: number
   lease: bigint | null
+  erased: boolean
 }
 
 async function resendSome(desk: Desk, query: PlacedQuery, after: readonly [bigint, bigint, number]) {
@@ -189,17 +193,21 @@ async function resendSome(desk: Desk, query: PlacedQuery, after: readonly [bigin
       `(d.merchant_id, d.order_id, d.delivery_no) > (${after.map(put).join(', ')})`,
     ]
     const some = statement<KeyRow>(`
-      select d.merchant_id, d.order_id, d.delivery_no, d.lease from delivery d where ${conditions.join(' and ')}
+      select d.merchant_id, d.order_id, d.delivery_no, d.lease, exists (select from order_facts f
+        where f.merchant_id = d.merchant_id and f.order_id = d.order_id and f.request->>'erasedAt' is not null) as erased
+      from delivery d where ${conditions.join(' and ')}
       order by d.merchant_id, d.order_id, d.delivery_no limit ${atOnce} for update`)
     const rows = await runner.run(some, values)
-    const free = rows.filter((r) => r.lease === null)
+    const kept = rows.filter((r) => !r.erased)
+    const free = kept.filter((r) => r.lease === null)
     await makeDue(runner, free, desk.clock.now())
     const last = rows.length < atOnce ? undefined : rows.at(-1)!
     return {
       note: { action: 'delivery resend', subject: subjectOf(query), details: { messages: free.length, ...spanOf(query) } },
       result: {
         resent: free.length,
-        inHand: rows.length - free.length,
+        inHand: kept.length - free.length,
+        erased: rows.length - kept.length,
         ...(last ? { last: [last.merchant_id, last.order_id, last.delivery_no] as const } : {}),
       },
     }

@@ -38,6 +38,8 @@ export interface Order {
 
 /** The merchant's request except identifiers, amount and card. Personal data: masked in logs. */
 export interface OrderRequest {
+  /** When the payer's data was erased, in ISO 8601; then most fields are absent or empty. */
+  erasedAt?: string
   orderDesc: string
   ipAddress: string
   email: string

@@ -20,27 +20,35 @@ export type Role = keyof typeof roles
  */
 type Privileges = string
 
-/** What can be erased of a card. */
+/** What can be erased of a card, and of an invoice. */
 const sealed = 'pan_sealed, pan_key, fingerprint, destination_sealed, cvv2_sealed, cvv2_key'
+const secrets = 'secrets_sealed, secrets_key, cvv2_sealed, cvv2_key'
+/** What tells of a person. */
+const personal = {
+  order: 'version, authentication',
+  facts: `request, card, card_hash, screening, ${sealed}`,
+  transaction: 'asked, authentication',
+  invoice: `request, confirmed, nonce, session_token, ${secrets}`,
+}
 
 // oxfmt-ignore
 export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>> = {
   //                    serve                                         operator                                     read             retention
-  orders:           row('r a w',                                      'r w(version, alarm, tries, lease, due_at)', 'r',             'r'),
-  order_facts:      row(`r a w(${sealed})`,                           `r w(${sealed})`,                            'r',             `r w(${sealed})`),
-  transaction:      row('r a w',                                      'r w(alarm, tries, lease, due_at)',          'r',             'r'),
+  orders:           row('r a w',                                      'r w(version, alarm, tries, lease, due_at)', 'r',             `r w(${personal.order})`),
+  order_facts:      row(`r a w(${sealed})`,                           `r w(${sealed})`,                            'r',             `r w(${personal.facts})`),
+  transaction:      row('r a w',                                      'r w(alarm, tries, lease, due_at)',          'r',             `r w(${personal.transaction})`),
   attempt:          row('r a w(outcome, action_code, why, ended_at)', 'r',                                         'r',             'r'),
   order_event:      row('r a',                                        'r',                                         'r',             'r'),
   order_key:        row('r a w',                                      'r',                                         'r',             ''),
   idempotency_key:  row('r a w d',                                    'r',                                         'r',             ''),
   request:          row('r a',                                        'r',                                         'r',             ''),
-  delivery:         row('r a w',                                      'r w',                                       'r',             ''),
+  delivery:         row('r a w',                                      'r w',                                       'r',             'r w(url)'),
   delivery_attempt: row('r a',                                        'r a w(try_no)',                             'r',             ''),
   locator:          row('r a',                                        'r',                                         'r',             ''),
   nonce:            row('r a w(expires_at) d',                        'r',                                         'r',             ''),
-  card_reference:   row('r a w(pan_sealed, pan_key)',                 'r w(pan_sealed, pan_key)',                  'r',             ''),
+  card_reference:   row('r a w(pan_sealed, pan_key)',                 'r w(pan_sealed, pan_key)',                  'r',             'r d'),
   card_number_ref:  row('r a',                                        'r',                                         'r',             ''),
-  mobile_invoice:   row('r a w',                                      'r w',                                       'r',             ''),
+  mobile_invoice:   row('r a w',                                      'r w',                                       'r',             `r w(${personal.invoice})`),
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
   filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
@@ -60,7 +68,7 @@ export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>
   resealing:        row('r w',                                        'r a w',                                     'r',             ''),
   access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
-  key_version:      row('r a',                                        'r a w d',                                   'r',             ''),
+  key_version:      row('r a',                                        'r a w d',                                   'r',             'r'),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // No gateway writes to the trail. The others append to it and change no row; whoever moves its
   // end to a wrong place is found by `audit verify`.

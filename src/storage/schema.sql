@@ -356,8 +356,8 @@ create table mobile_invoice (
   order_id bigint not null,
   digest bytea not null,
   request jsonb not null,
-  secrets_sealed bytea not null,
-  secrets_key bigint not null,
+  secrets_sealed bytea,
+  secrets_key bigint,
   cvv2_sealed bytea,
   cvv2_key bigint,
   state text not null,
@@ -385,6 +385,7 @@ create table mobile_invoice (
   constraint mobile_invoice_hold_check CHECK (((state <> ALL (ARRAY['holding'::text, 'answering'::text, 'releasing'::text])) OR ((hold_order_id IS NOT NULL) AND (sum_minor IS NOT NULL) AND (page_token IS NOT NULL)))),
   constraint mobile_invoice_kind_check CHECK ((kind = ANY (ARRAY['verification'::text, 'sale'::text, 'transfer'::text]))),
   constraint mobile_invoice_rest_check CHECK (((state <> ALL (ARRAY['choosing'::text, 'answering'::text])) OR (rests_until IS NOT NULL))),
+  constraint mobile_invoice_secrets_check CHECK ((((secrets_sealed IS NULL) = (secrets_key IS NULL)) AND ((secrets_sealed IS NOT NULL) OR (state = ANY (ARRAY['ordered'::text, 'declined'::text]))))),
   constraint mobile_invoice_state_check CHECK ((state = ANY (ARRAY['checking'::text, 'choosing'::text, 'holding'::text, 'answering'::text, 'ordering'::text, 'releasing'::text, 'ordered'::text, 'declined'::text]))),
   constraint mobile_invoice_sum_status_check CHECK ((sum_status = ANY (ARRAY['AUTHENTICATED'::text, 'NOT_AUTHENTICATED'::text]))),
   constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))

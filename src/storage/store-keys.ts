@@ -125,7 +125,11 @@ export async function openKeyRing(
 
   await refresh()
   for (const purpose of storedPurposes) if (keys.get(purpose)?.length === 0) await ensure(purpose, 1n)
-  await turn()
+  await turn().catch((error: { code?: string }) => {
+    // A user of the database who may only read goes on with the keys that there are.
+    const insufficientPrivilege = '42501'
+    if (error.code !== insufficientPrivilege) throw error
+  })
 
   const active = (purpose: StoredPurpose): readonly NumberedKey[] => {
     const now = clock.now()

@@ -32,7 +32,7 @@ export function openSearch(
 }
 
 /** All the ways a text may be spelled where it should not be. */
-function spellings(text: string): string[] {
+export function spellings(text: string): string[] {
   const bytes = Buffer.from(text)
   const base64 = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), bytes])

@@ -167,7 +167,7 @@ test('one callback is sent again by its number, many by a filter and only with -
   )
   assert.equal(shown.deliveries[0]?.tries.length, 2)
   assert.match(await refuse(2, 'delivery', 'resend', '--from', since), /That is 3 callbacks.*--yes/)
-  assert.deepEqual(await json('delivery', 'resend', '--from', since, '--to', '0', '--yes'), { resent: 3, in_hand: 0 })
+  assert.deepEqual(await json('delivery', 'resend', '--from', since, '--to', '0', '--yes'), { resent: 3, in_hand: 0, erased: 0 })
   await until(
     () => made.map((o) => called(o.client_orderid)),
     (n) => n.join() === '3,2,2',

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { aSpan, jsonOption } from './options.ts'
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 interface ForgetOptions {
   olderThan: number
@@ -35,7 +35,7 @@ Examples
     .action(forget.bind(undefined, terminal))
 }
 
-const atLeast =
+export const atLeast =
   (leastMs: number) =>
   (text: string): number => {
     const span = aSpan(text)

@@ -148,9 +148,10 @@ async function resend(
     if (count > 1 && !options.yes)
       throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)
     const done = await resendDeliveries(office, query)
-    if (options.json) return terminal.printJson({ resent: done.resent, in_hand: done.inHand })
+    if (options.json) return terminal.printJson({ resent: done.resent, in_hand: done.inHand, erased: done.erased })
     const alone = done.inHand > 0 ? `; ${done.inHand} being sent at this moment were left alone` : ''
-    terminal.print(`${paint(counted(done.resent, 'callback'), 'bold')} sent again${alone}.`)
+    const erased = done.erased > 0 ? `; ${done.erased} are of orders whose payer's data was erased` : ''
+    terminal.print(`${paint(counted(done.resent, 'callback'), 'bold')} sent again${alone}${erased}.`)
     terminal.print('A running gateway takes them up within a second. See: npx tollgate delivery list --state due')
   })
 }

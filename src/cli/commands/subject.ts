@@ -1,0 +1,262 @@
+import type { Command } from 'commander'
+import { secret } from '../../base/secret.ts'
+import { fingerprintOf, hashIdOf } from '../../card/vault.ts'
+import { placeKey } from '../../order/change.ts'
+import { agoText, counted } from '../../operator/moments.ts'
+import { decimalOf } from '../../operator/order.ts'
+import { Refused } from '../../operator/refused.ts'
+import { merchantNamed } from '../../operator/store-config.ts'
+import { loginsIn, orderById, type Logins } from '../../operator/store-logins.ts'
+import { countedLeft, eraseTraces } from '../../operator/store-subject-erase.ts'
+import { readStored } from '../../operator/store-subject-export.ts'
+import { ledBy, tracesOf, type Traces } from '../../operator/store-subject-others.ts'
+import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
+import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
+import { comparableEmail, comparablePhone, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
+import type { Terminal } from '../terminal.ts'
+import { atLeast, dayMs } from './cards.ts'
+import { WrongUsage } from './failure.ts'
+import { atOffice, recordReading, type Office } from './installation.ts'
+import { aLimit, anId, fileText, jsonOption, someIds } from './options.ts'
+import { statusColour, table } from './present.ts'
+
+interface Named {
+  email?: string
+  phone?: string
+  card?: string
+  order?: bigint[]
+  merchant?: string
+  olderThan: number
+  unapprovedAfter: number
+  json?: true
+}
+
+export function addSubjectCommands(program: Command, terminal: Terminal): void {
+  const subject = program.command('subject').description('data of a person: find, export and erase it')
+  named(subject.command('find'))
+    .description('the orders that hold data of a person, and whether it can be erased')
+    .option('--limit <number>', 'orders on a page', aLimit, 20)
+    .option('--after <id>', 'the next page: after this order', anId)
+    .option(...jsonOption)
+    .addHelpText('after', `${naming}\n${examples('find --email - < address.txt', 'find --card card.txt --merchant shop')}`)
+    .action(find.bind(undefined, terminal))
+  named(subject.command('export'))
+    .description('prints as JSON what is stored of a person; card numbers are masked')
+    .addHelpText('after', `${naming}\n${examples('export --email address.txt > person.json')}`)
+    .action(exportAll.bind(undefined, terminal))
+  named(subject.command('erase'))
+    .description('erases what is stored of a person; amounts, states and the audit trail stay')
+    .option('--yes', 'do it; without, it only says what would be erased')
+    .option(...jsonOption)
+    .addHelpText('after', `${naming}\n${ofErasing}\n${examples('erase --email address.txt', 'erase --email address.txt --yes')}`)
+    .action(erase.bind(undefined, terminal))
+}
+
+const naming = `
+A person is named by one of --email, --phone, --card and --order. The first three name a file with one value a line, all of
+the same person; - is standard input. E-mail addresses and numbers are looked for in the fields for them, not within texts.
+--card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time.`
+
+const ofErasing = `
+An order is left while something of it is under way (open), a callback is not delivered yet (callbacks), or it ended too
+lately for a return or a chargeback (young: --older-than, --unapproved-after). Run it again then. Card references that were
+made with an erased order are removed: the merchant cannot charge them any more.
+Run it as a member of tollgate_retention. It can be stopped and begun again. Backups keep what they had.`
+
+const examples = (...all: string[]) => `\nExamples\n${all.map((one) => `  npx tollgate subject ${one}`).join('\n')}`
+
+const named = (command: Command): Command =>
+  command
+    .option('--email <file>', 'file with the e-mail address')
+    .option('--phone <file>', 'file with the telephone number; its digits count')
+    .option('--card <file>', 'file with the card number')
+    .option('--order <ids>', 'orders by their ids, by comma', someIds)
+    .option('--merchant <login>', 'only at this merchant')
+    .option(
+      '--older-than <span>',
+      'erases approved payments that ended so long ago, 30d or more',
+      atLeast(30 * dayMs),
+      180 * dayMs,
+    )
+    .option('--unapproved-after <span>', 'declined, filtered and failed ones, 1h or more', atLeast(dayMs / 24), dayMs)
+
+/** Everything is read before the database is: a file may be missing. */
+async function personOf(terminal: Terminal, office: Office, options: Named, search: Search): Promise<Person> {
+  const given = (['email', 'phone', 'card', 'order'] as const).filter((name) => options[name] !== undefined)
+  const [by] = given
+  if (by === undefined || given.length > 1) throw new WrongUsage('Name a person by one of --email, --phone, --card and --order.')
+  if (by === 'order') return { by, orderIds: options.order! }
+  const lines = (await fileText(terminal, options[by]!, `--${by}`, 1024 * 1024)).split('\n').map((line) => line.trim())
+  const values = lines.filter((line) => line !== '')
+  // Values are never repeated: this goes to terminals and tickets.
+  const refuse = (must: string) => new WrongUsage(`--${by}: each line of the file must be ${must}.`)
+  if (values.length === 0) throw refuse('a value, and there is none')
+  if (by === 'email') {
+    if (values.some((value) => !value.includes('@'))) throw refuse('an e-mail address')
+    return { by, values: values.map(comparableEmail) }
+  }
+  if (by === 'phone') {
+    const numbers = values.map(comparablePhone)
+    if (numbers.some((digits) => digits.length < 3)) throw refuse('a telephone number')
+    return { by, values: numbers }
+  }
+  const cards = values.map((value) => value.replace(/[ -]/g, ''))
+  if (cards.some((digits) => !/^[0-9]{9,19}$/.test(digits))) throw refuse('the number of a card')
+  return cardsOf(office, cards, search)
+}
+
+async function cardsOf(office: Office, cards: readonly string[], { merchantId }: Search): Promise<Person> {
+  const keys = await office.keys()
+  const merchantIds = merchantId === undefined ? (await loginsIn(office.pool)).merchantIds : [merchantId]
+  const fingerprints = merchantIds.flatMap((id) => cards.map((digits) => fingerprintOf(secret(digits), id, keys)))
+  return { by: 'card', hashIds: fingerprints.map((print) => hashIdOf(print, keys)), fingerprints }
+}
+
+interface Asked {
+  search: Search
+  person: Person
+  logins: Logins
+  note: { subject: string; details: object }
+}
+
+async function askedOf(terminal: Terminal, office: Office, options: Named): Promise<Asked> {
+  const { pool, clock } = office
+  const now = clock.now()
+  const bounds = { approvedBefore: now - options.olderThan, othersBefore: now - options.unapprovedAfter }
+  const of = options.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, options.merchant)).merchantId }
+  const search: Search = { pool, clock, bounds, ...of, progress: progressOn(terminal) }
+  const person = await personOf(terminal, office, options, search)
+  const subject = options.merchant === undefined ? 'a person' : `a person at ${options.merchant}`
+  return { search, person, logins: await loginsIn(pool), note: { subject, details: { by: person.by } } }
+}
+
+const progressStep = 1_000_000
+
+function progressOn({ complain }: Terminal): (looked: number) => void {
+  let shown = 0
+  return (looked) => {
+    if (looked < shown + progressStep) return
+    shown = looked
+    complain(`${looked} orders were read.`)
+  }
+}
+
+async function find(terminal: Terminal, options: Named & { limit: number; after?: bigint }): Promise<void> {
+  await atOffice(
+    terminal,
+    async (office) => {
+      const { search, person, logins, note } = await askedOf(terminal, office, options)
+      const { page, next } = await pageOf(search, person, logins, options)
+      const { orders: led, others } = next === undefined ? await lastOf(search, person, page) : nothing
+      const orders = [...page, ...led]
+      await recordReading(office, terminal, { ...note, details: { ...note.details, found: orders.length } })
+      if (options.json)
+        return terminal.printJson({
+          orders: orders.map((o) => orderTraceJson(logins.of(o.merchantId), o)),
+          others: others.map((o) => otherTraceJson(logins.of(o.merchantId), o)),
+          next: next ?? null,
+        })
+      if (orders.length + others.length === 0) return terminal.print('Nothing is stored of this person.')
+      if (orders.length > 0) terminal.print(tableOf(orders, logins, office.clock.now()))
+      for (const { is, id, merchantId, left } of others)
+        terminal.print(
+          `${is} ${id} of ${logins.of(merchantId)}, without an order${left === undefined ? '' : `: ${leftText[left]}`}`,
+        )
+      if (next !== undefined) terminal.print(`\nThere are more: add --after ${next}`)
+    },
+    'admin',
+  )
+}
+
+async function pageOf(
+  search: Search,
+  person: Person,
+  logins: Logins,
+  { after, limit }: { after?: bigint; limit: number },
+): Promise<{ page: OrderTrace[]; next?: bigint }> {
+  const at = after === undefined ? undefined : await orderById(search.pool, logins, after)
+  if (after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(after) })
+  const page: OrderTrace[] = []
+  for await (const trace of ordersOf(search, person, at && { merchantId: at.merchantId, orderId: after! })) {
+    if (page.length === limit) return { page, next: page.at(-1)!.orderId }
+    page.push(trace)
+  }
+  return { page }
+}
+
+const nothing: Traces = { orders: [], others: [] }
+
+/** Besides the orders that the pages have. */
+async function lastOf(search: Search, person: Person, page: readonly OrderTrace[]): Promise<Traces> {
+  const { orders, others } = await ledBy(search, person, new Set(page.map(placeKey)))
+  const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
+  return { orders: orders.filter((_, i) => !onPages[i]), others }
+}
+
+const leftText: Readonly<Record<Left, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
+
+const stateOf = ({ erasedAt, left }: OrderTrace) => (erasedAt ? 'erased' : left === undefined ? 'can be erased' : leftText[left])
+
+const tableOf = (orders: readonly OrderTrace[], logins: Logins, now: number): string =>
+  table(
+    [
+      { title: 'ORDER', of: (o) => String(o.orderId), align: 'right' },
+      { title: 'MERCHANT', of: (o) => logins.of(o.merchantId) },
+      { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
+      { title: 'AMOUNT', of: decimalOf, align: 'point' },
+      { title: 'CUR', of: (o) => o.currency },
+      { title: 'STATUS', of: (o) => o.status, colour: (o) => statusColour(o.status) },
+      { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
+      { title: 'MADE', of: (o) => agoText(o.createdAt, now) },
+      { title: 'DATA', of: stateOf },
+    ],
+    orders,
+  )
+
+async function exportAll(terminal: Terminal, options: Named): Promise<void> {
+  await atOffice(
+    terminal,
+    async (office) => {
+      const { search, person, logins, note } = await askedOf(terminal, office, options)
+      const stored = await readStored(office.pool, await tracesOf(search, person))
+      const found = { orders: stored.orders.length, others: stored.others.length }
+      await recordReading(office, terminal, { ...note, details: { ...note.details, ...found } })
+      terminal.printJson({
+        orders: stored.orders.map(({ order, urls }) => storedOrderJson(logins.of(order.merchantId), order, urls)),
+        others: stored.others.map((one) => storedOtherJson(logins.of(one.merchantId), one)),
+      })
+    },
+    'admin',
+  )
+}
+
+async function erase(terminal: Terminal, options: Named & { yes?: true }): Promise<void> {
+  await atOffice(
+    terminal,
+    async (office) => {
+      const { search, person } = await askedOf(terminal, office, options)
+      const found = await tracesOf(search, person)
+      const fit = found.orders.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
+      const loose = found.others.filter(({ left }) => left === undefined)
+      const left = countedLeft([...found.orders, ...found.others])
+      if (!options.yes) {
+        if (options.json) return terminal.printJson({ would_erase: { orders: fit.length, others: loose.length }, left })
+        terminal.print(`${counted(fit.length, 'order')} would be erased, and ${loose.length} without an order.${leftIn(left)}`)
+        return terminal.print('Look at them with subject find, then add --yes.')
+      }
+      const done = await eraseTraces(office, search.bounds, person.by, found)
+      if (options.json) return terminal.printJson(done)
+      const { orders, invoices, references } = done
+      terminal.print(
+        `Erased: ${counted(orders, 'order')}, ${counted(invoices, 'invoice')}, ` +
+          `${counted(references, 'card reference')}.${leftIn(done.left)}`,
+      )
+    },
+    'admin',
+  )
+}
+
+function leftIn(left: Readonly<Record<Left, number>>): string {
+  const reasons = (Object.entries(left) as [Left, number][]).filter(([, count]) => count > 0)
+  return reasons.length === 0 ? '' : ` Left for now: ${reasons.map(([why, count]) => `${count} (${leftText[why]})`).join(', ')}.`
+}

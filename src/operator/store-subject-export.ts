@@ -1,0 +1,79 @@
+/** Reading everything that is stored of a person. */
+import type { ShownCard } from '../card/number.ts'
+import type { FirstPayment } from '../card/reference.ts'
+import type { Confirmed, MobileRequest } from '../mobile-api/invoice.ts'
+import { placeKey, recordKey, type Place } from '../order/change.ts'
+import type { Order } from '../order/order.ts'
+import { openOrderStore } from '../order/store.ts'
+import { statement, type Pool } from '../storage/pool.ts'
+import type { Traces } from './store-subject-others.ts'
+
+export type StoredOther = { merchantId: bigint; id: string; createdAt: number } & (
+  | { is: 'invoice'; request: MobileRequest; confirmed: Confirmed | null }
+  | { is: 'reference'; card: Omit<ShownCard, 'hashId'>; payer: FirstPayment['payer'] & { appEmail?: string } }
+)
+
+export interface Stored {
+  orders: { order: Order; urls: string[] }[]
+  /** All invoices and card references: with an order, and without. */
+  others: StoredOther[]
+}
+
+const places = `unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)`
+const urls = statement<{ merchant_id: bigint; order_id: bigint; url: string }>(`
+  select distinct d.merchant_id, d.order_id, d.url from ${places}
+  join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id`)
+/** Of the invoices that have an order, and of those that have none. */
+const invoices = statement<{
+  merchant_id: bigint
+  id: string
+  created_at: number
+  request: MobileRequest
+  confirmed: Confirmed | null
+}>(`
+  select merchant_id, invoice_id as id, created_at, request, confirmed from mobile_invoice
+  where (merchant_id, invoice_id) in (
+    select f.merchant_id, f.request->'mobile'->>'invoiceId' from ${places}
+    join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id
+    union select * from unnest($3::bigint[], $4::text[]))`)
+const references = statement<{
+  merchant_id: bigint
+  id: string
+  created_at: number
+  card: ShownCard
+  first_payment: FirstPayment
+}>(`
+  select r.merchant_id, r.card_ref_id::text as id, r.created_at, r.card, r.first_payment from ${places}
+  join card_reference r on r.merchant_id = n.merchant_id and r.order_id = n.order_id`)
+
+export async function readStored(pool: Pool, { orders, others }: Traces): Promise<Stored> {
+  const named = others.filter(({ is }) => is === 'invoice')
+  const loose = others.filter(({ is }) => is === 'reference')
+  const [loaded, sent, invoiced, registered] = await Promise.all([
+    openOrderStore(pool).load(orders),
+    pool.run(urls, keysOf(orders)),
+    pool.run(invoices, [...keysOf(orders), named.map((i) => i.merchantId), named.map((i) => i.id)]),
+    pool.run(references, keysOf([...orders, ...loose])),
+  ])
+  return {
+    orders: loaded.map((order) => ({ order, urls: sent.flatMap((row) => (recordKey(row) === placeKey(order) ? row.url : [])) })),
+    others: [
+      ...invoiced.map(({ merchant_id: merchantId, created_at: createdAt, ...i }) => ({
+        is: 'invoice' as const,
+        merchantId,
+        createdAt,
+        ...i,
+      })),
+      ...registered.map(({ card: { hashId: _hash, ...card }, first_payment: { payer, appEmail }, ...r }) => ({
+        is: 'reference' as const,
+        merchantId: r.merchant_id,
+        id: r.id,
+        createdAt: r.created_at,
+        card,
+        payer: { ...payer, ...(appEmail === undefined ? {} : { appEmail }) },
+      })),
+    ],
+  }
+}
+
+const keysOf = (some: readonly Place[]) => [some.map((p) => p.merchantId), some.map((p) => p.orderId)]

@@ -1,0 +1,170 @@
+/**
+ * The orders that hold data of a person. There is no index by address or telephone number, which
+ * every sale would pay for: orders are read partition by partition, in pages by their key.
+ */
+import { sleep, type Clock } from '../base/clock.ts'
+import type { ShownCard } from '../card/number.ts'
+import type { Place } from '../order/change.ts'
+import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { partitionsByNumber } from '../storage/store-partitions.ts'
+import type { Bounds, Left, OrderTrace, Person } from './subject.ts'
+
+interface TraceRow {
+  merchant_id: bigint
+  order_id: bigint
+  client_orderid: string
+  amount_minor: bigint
+  currency: string
+  status: string
+  card: ShownCard
+  created_at: number
+  ended_at: number | null
+  erased_at: string | null
+  reason: Left | null
+}
+
+/** `$1`, `$2`: the bounds. The time that counts is the end of an order's last transaction. */
+const columns = `o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at,
+  e.ended_at, f.request->>'erasedAt' as erased_at,
+  case
+    when e.ended_at is null then 'open'
+    when exists (select from mobile_invoice i where i.merchant_id = o.merchant_id and i.ended_at is null
+      and i.invoice_id = f.request->'mobile'->>'invoiceId') then 'open'
+    when exists (select from delivery d where d.merchant_id = o.merchant_id and d.order_id = o.order_id and d.state = 'due')
+      then 'callbacks'
+    when e.ended_at >= case when o.status = 'approved' then $1::timestamptz else $2::timestamptz end then 'young'
+  end as reason`
+const ends = `cross join lateral (
+    select case when o.step is null and o.status in ('approved', 'declined', 'filtered', 'error')
+      and count(*) = count(t.final_at) then greatest(o.final_at, max(t.final_at)) end as ended_at
+    from transaction t where t.merchant_id = o.merchant_id and t.order_id = o.order_id) e`
+const facts = `join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id`
+
+/** SQL for comparablePhone. */
+export const digitsOf = (value: string) => `ltrim(regexp_replace(${value}, '[^0-9]', '', 'g'), '0')`
+
+export const pageRows = 5_000
+/** Payments come first. */
+export const restMs = 5
+
+type ScanRow = TraceRow & { looked: bigint; last_merchant: bigint | null; last_order: bigint | null }
+
+/** A page of a partition, `$5` to `$6`: what fits, and the last row that was read. */
+const scan = (texts: readonly string[]) =>
+  statement<ScanRow>(`
+  with looked as (
+    select merchant_id, order_id, request, card from order_facts
+    where order_id >= $5 and order_id < $6 and (merchant_id, order_id) > ($7, $8) and ($4::bigint is null or merchant_id = $4)
+    order by merchant_id, order_id limit ${pageRows}),
+  found as (
+    select ${columns} from looked f join orders o on o.merchant_id = f.merchant_id and o.order_id = f.order_id ${ends}
+    where ${texts.map((text) => `${text} = any ($3::text[])`).join(' or ')})
+  select found.*, (select count(*) from looked) as looked, l.merchant_id as last_merchant, l.order_id as last_order
+  from (values (1)) as one
+  left join (select merchant_id, order_id from looked order by merchant_id desc, order_id desc limit 1) l on true
+  left join found on true
+  order by found.merchant_id, found.order_id`)
+const scans = {
+  email: scan([`lower(f.request->>'email')`, `lower(f.request->'mobile'->>'email')`]),
+  phone: scan([digitsOf(`f.request->>'phone'`), digitsOf(`f.request->>'cellPhone'`)]),
+}
+const byCard = statement<TraceRow>(`
+  select ${columns} from orders o ${facts} ${ends}
+  where f.card_hash = any ($3::text[]) and ($4::bigint is null or o.merchant_id = $4)`)
+const byPlace = statement<TraceRow>(`
+  select ${columns} from unnest($3::bigint[], $4::bigint[]) as n (merchant_id, order_id)
+  join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id ${facts} ${ends}`)
+const merchants = statement<{ merchant_id: bigint }>(
+  `select merchant_id from merchant where $1::bigint is null or merchant_id = $1`,
+)
+
+const traceOf = (r: TraceRow): OrderTrace => ({
+  merchantId: r.merchant_id,
+  orderId: r.order_id,
+  clientOrderid: r.client_orderid,
+  amountMinor: r.amount_minor,
+  currency: r.currency,
+  status: r.status,
+  card: r.card,
+  createdAt: r.created_at,
+  ...(r.ended_at === null ? {} : { endedAt: r.ended_at }),
+  ...(r.erased_at === null ? {} : { erasedAt: r.erased_at }),
+  ...(r.reason === null ? {} : { left: r.reason }),
+})
+
+export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]
+
+export interface Search {
+  pool: Pool
+  clock: Clock
+  bounds: Bounds
+  /** Only of this merchant. */
+  merchantId?: bigint
+  /** Called after each page of a search that reads everything. */
+  progress: (looked: number) => void
+}
+
+/** Those of these places that exist. */
+export async function ordersAt(runner: Runner, bounds: Bounds, places: readonly Place[]): Promise<OrderTrace[]> {
+  const rows = await runner.run(byPlace, [...inSql(bounds), places.map((p) => p.merchantId), places.map((p) => p.orderId)])
+  return rows.map(traceOf)
+}
+
+/** The orders that hold data of the person, in the order of partitions, merchants and ids. */
+export async function* ordersOf(search: Search, person: Person, after?: Place): AsyncGenerator<OrderTrace> {
+  const slices = await partitionsByNumber(search.pool)
+  const sliceOf = ({ orderId }: Place) => slices.findIndex(({ from, to }) => orderId >= from && orderId < to)
+  if (person.by === 'email' || person.by === 'phone') {
+    const looked = { count: 0 }
+    const first = after === undefined ? 0 : sliceOf(after)
+    for (const [no, slice] of slices.entries())
+      if (no >= first) yield* scanned(search, person, slice, after !== undefined && no === first ? after : begin, looked)
+    return
+  }
+  const ahead = (a: Place, b: Place) =>
+    sliceOf(a) - sliceOf(b) || Number(a.merchantId - b.merchantId) || Number(a.orderId - b.orderId)
+  const found = 'hashIds' in person ? await ofCard(search, person.hashIds) : await ofIds(search, person.orderIds)
+  found.sort(ahead)
+  for (const trace of found) if (after === undefined || ahead(trace, after) > 0) yield trace
+}
+
+/** Whether the search finds this order by itself. */
+export async function isNamed(search: Search, person: Person, trace: OrderTrace): Promise<boolean> {
+  if (person.by === 'order') return person.orderIds.includes(trace.orderId)
+  if (person.by === 'card') return person.hashIds.includes(trace.card.hashId)
+  const { merchantId, orderId } = trace
+  const alone = scanned({ ...search, merchantId }, person, { from: orderId, to: orderId + 1n }, begin, { count: 0 })
+  return !(await alone.next()).done
+}
+
+const begin: Place = { merchantId: 0n, orderId: 0n }
+
+async function* scanned(
+  { pool, clock, bounds, merchantId, progress }: Search,
+  { by, values }: Extract<Person, { by: 'email' | 'phone' }>,
+  { from, to }: { from: bigint; to: bigint },
+  after: Place,
+  looked: { count: number },
+): AsyncGenerator<OrderTrace> {
+  for (let at = after; ;) {
+    const rows = await pool.run(scans[by], [...inSql(bounds), values, merchantId ?? null, from, to, at.merchantId, at.orderId])
+    // One row at least, which has no order if nothing was found.
+    for (const row of rows) if ((row.order_id as bigint | null) !== null) yield traceOf(row)
+    const page = rows[0]!
+    looked.count += Number(page.looked)
+    progress(looked.count)
+    if (page.looked < pageRows) return
+    at = { merchantId: page.last_merchant!, orderId: page.last_order! }
+    await sleep(clock, restMs)
+  }
+}
+
+const ofCard = async ({ pool, bounds, merchantId }: Search, hashIds: readonly string[]): Promise<OrderTrace[]> =>
+  (await pool.run(byCard, [...inSql(bounds), hashIds, merchantId ?? null])).map(traceOf)
+
+/** The primary key begins with the merchant, so each one is asked for. */
+async function ofIds({ pool, bounds, merchantId }: Search, orderIds: readonly bigint[]): Promise<OrderTrace[]> {
+  const all = await pool.run(merchants, [merchantId ?? null])
+  const places = all.flatMap((row) => orderIds.map((orderId) => ({ merchantId: row.merchant_id, orderId })))
+  return ordersAt(pool, bounds, places)
+}

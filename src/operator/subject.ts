@@ -1,0 +1,54 @@
+/** A person whose data is looked for: how they are named, and what was found. */
+import type { ShownCard } from '../card/number.ts'
+import type { Place } from '../order/change.ts'
+
+/** By `card`: the number at each merchant, as its keyed hashes. */
+export type Person =
+  | { by: 'email'; values: readonly string[] }
+  | { by: 'phone'; values: readonly string[] }
+  | { by: 'card'; hashIds: readonly string[]; fingerprints: readonly Buffer[] }
+  | { by: 'order'; orderIds: readonly bigint[] }
+
+/** What ended before these times is erased; in milliseconds since 1970. */
+export interface Bounds {
+  approvedBefore: number
+  /** Of payments that were declined, filtered or ended in error. */
+  othersBefore: number
+}
+
+/**
+ * Why data of a person stays.
+ *   open       something of it is still under way
+ *   callbacks  a message to the merchant still has to be sent
+ *   young      a return, a chargeback or a reversal may still need it
+ */
+export type Left = 'open' | 'callbacks' | 'young'
+
+export interface OrderTrace extends Place {
+  clientOrderid: string
+  amountMinor: bigint
+  currency: string
+  status: string
+  card: ShownCard
+  createdAt: number
+  /** When its last transaction ended; absent while one is open. */
+  endedAt?: number
+  erasedAt?: string
+  left?: Left
+}
+
+/** An invoice or a card reference. Its order may exist, or not. */
+export interface OtherTrace {
+  is: 'invoice' | 'reference'
+  merchantId: bigint
+  id: string
+  orderId: bigint
+  createdAt: number
+  left?: Left
+}
+
+/** E-mail addresses are compared without case. */
+export const comparableEmail = (text: string): string => text.trim().toLowerCase()
+
+/** Telephone numbers are compared by their digits, without the zeros or the plus before them. */
+export const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').replace(/^0+/, '')
