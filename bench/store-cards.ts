@@ -20,10 +20,10 @@ const reserve = statement<{ first: bigint; merchant_id: bigint }>(`
   returning next_id - $1 as first, (select merchant_id from order_facts limit 1) as merchant_id`)
 /** The rest of a row is that of a sale. */
 const store = statement<object>(`
-  insert into order_facts (merchant_id, order_id, request, card, screening, card_hash, pan_sealed, pan_key, fingerprint)
-  select f.merchant_id, n.order_id, f.request, f.card, f.screening, md5(n.order_id::text), n.pan_sealed, n.pan_key, n.fingerprint
+  insert into order_facts (merchant_id, order_id, request, card, screening, card_hash, pan_sealed, pan_key)
+  select f.merchant_id, n.order_id, f.request, f.card, f.screening, md5(n.order_id::text), n.pan_sealed, n.pan_key
   from (select * from order_facts limit 1) f,
-    unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[]) as n (order_id, pan_sealed, pan_key, fingerprint)`)
+    unnest($1::bigint[], $2::bytea[], $3::bigint[]) as n (order_id, pan_sealed, pan_key)`)
 
 const openOwner = ({ databaseUrl }: Sandbox): Pool =>
   openPool({ url: databaseUrl, connections: 1, use: 'admin', log: openLog({ level: 'fatal', destination: process.stderr }) })
@@ -43,12 +43,7 @@ export async function storeCards(sandbox: Sandbox, cards: number, tick: (stored:
       const { first, merchant_id: merchantId } = block!
       const ids = Array.from({ length: count }, (_, i) => first + BigInt(i))
       const sealed = ids.map((orderId) => sealCard({ pan }, { merchantId, orderId }, keys, systemRandom))
-      await pool.run(store, [
-        ids,
-        sealed.map((one) => bytea(one.panSealed)),
-        sealed.map((one) => one.panKey),
-        sealed.map((one) => bytea(one.fingerprint)),
-      ])
+      await pool.run(store, [ids, sealed.map((one) => bytea(one.panSealed)), sealed.map((one) => one.panKey)])
       stored += count
       tick(stored)
     }

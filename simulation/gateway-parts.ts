@@ -52,6 +52,7 @@ export type Performers = Record<OutsideStep, Performer>
 
 /** The places where a planted bug may change the parts. */
 export interface Wraps {
+  keys?: (keys: KeyRing) => KeyRing
   stores?: (stores: Stores, parts: GatewayParts) => Stores
   heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
   /** The memory that the main loop shares with the heart, as one of them sees it. */

@@ -30,7 +30,11 @@ const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {}
 /** Starts the gateway of production, on the model and the simulated network. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const { wrap, clock, random, log } = given
-  const parts = { ...given, stores: wrap.stores?.(given.stores, given) ?? given.stores }
+  const parts = {
+    ...given,
+    keys: wrap.keys?.(given.keys) ?? given.keys,
+    stores: wrap.stores?.(given.stores, given) ?? given.stores,
+  }
   const ground = { clock, random, log, turns: openTurns(queueMicrotask) }
   const registry: RegistryStores = {
     current: () => parts.registry,

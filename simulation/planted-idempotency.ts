@@ -186,5 +186,7 @@ export const plantedInIdempotency: readonly Planted[] = [
   { name: 'let a key of a repeat stand for nothing', breaks: keys, wrap: forgetRepeats },
   { name: 'write a key after the commit of what it stands for', breaks: keys, wrap: writeKeysLater },
   { name: 'compare a repeat under the newest key of digests alone', breaks: [...keys, 'the same request has the same answer'], wrap: compareAsStored },
+  { name: 'make the ids of cards with a key that is replaced', breaks: [...keys, 'the same request has the same answer'], wrap: {
+    keys: (own) => ({ ...own, current: (purpose) => own.current(purpose === 'card-id' ? 'fingerprint' : purpose) }) } },
   { name: 'let merchants share their keys', breaks: [...keys, 'an acknowledged order exists'], wrap: shareKeys },
 ]

@@ -55,6 +55,8 @@ export const plantedInSums: readonly Planted[] = [
   { name: 'ask nobody for the sum', breaks: ['only the right sum confirms'], wrap: askNobody },
   { name: 'judge a tenth wrong sum', breaks: ['wrong sums are limited'], wrap: {
     sums: (sums) => Object.assign(sums, { count: () => 0 }) } },
+  { name: 'count wrong sums under the newest fingerprint key alone', breaks: ['wrong sums are limited'], wrap: {
+    keys: (keys) => ({ ...keys, versions: (purpose) => (purpose === 'fingerprint' ? [keys.current(purpose)] : keys.versions(purpose)) }) } },
   { name: 'count a form that is sent twice as two answers', breaks: ['a form is one answer', 'wrong sums are limited'], wrap: countForms },
   { name: 'never end the time for an answer', breaks: ['every order ends'], wrap: {
     stores: (s) => ({ ...s, invoices: { ...s.invoices, claimDue: async (...asked) => (await s.invoices.claimDue(...asked)).filter(({ invoice }) => invoice.state !== 'answering') } }) } },

@@ -47,8 +47,8 @@ export class References {
   }
 
   /** Keeps an existing number, and returns the number that is valid. */
-  insertNumber(merchantId: bigint, fingerprint: Buffer, drawn: number): number {
-    const key = `${merchantId}/${fingerprint.toString('hex')}`
+  insertNumber(merchantId: bigint, numberId: Buffer, drawn: number): number {
+    const key = `${merchantId}/${numberId.toString('hex')}`
     if (!this.#numbers.has(key)) this.#numbers.set(key, drawn)
     return this.#numbers.get(key)!
   }
@@ -84,7 +84,7 @@ export const openReferenceStore = (
       }
       if (drawn.length === 0) return fresh.map((one) => made.get(one)!)
       const numbers = await run(() =>
-        drawn.map(({ of, sealed, unique }) => references.insertNumber(of.place.merchantId, sealed.fingerprint, unique)),
+        drawn.map(({ of, sealed, unique }) => references.insertNumber(of.place.merchantId, sealed.numberId, unique)),
       )
       await run(() =>
         drawn.forEach(({ of, ids, sealed }, i) => {
@@ -105,7 +105,7 @@ export const openReferenceStore = (
       const ids = drawIds(random)
       const sealed = sealDestination(fresh, ids, keys, random)
       const drawn = drawUnique(random)
-      const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.fingerprint, drawn))
+      const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.numberId, drawn))
       const { place, card } = fresh
       const row = { place: { merchantId: place.merchantId, orderId }, ids, uniqueReference, sealed, card, whole: undefined }
       await run(() => references.insert(row))

@@ -1,3 +1,4 @@
+import type { CommonHashes } from '../src/card/vault.ts'
 import { wrongForMs } from '../src/mobile-api/random-sum.ts'
 import { afterAnswer, isAsked, type Answer, type WrongSums } from '../src/mobile-api/store-sums.ts'
 import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
@@ -16,21 +17,22 @@ export class Sums {
     this.#invoices = invoices
   }
 
-  count(cardHash: string, now: number): number {
-    return (this.#wrongAt.get(cardHash) ?? []).filter((at) => at > now - wrongForMs).length
+  count(cardHashes: CommonHashes, now: number): number {
+    return cardHashes.flatMap((hash) => this.#wrongAt.get(hash) ?? []).filter((at) => at > now - wrongForMs).length
   }
 
-  answer(of: Invoice, { answerNo, sumMinor, cardHash }: Answer, processId: bigint, now: number): OpenInvoice | undefined {
+  answer(of: Invoice, { answerNo, sumMinor, cardHashes }: Answer, processId: bigint, now: number): OpenInvoice | undefined {
     const row = this.#invoices.rows.get(invoiceKey(of))
     if (!row || !isAsked(row.invoice, answerNo, now)) return undefined
-    const { move, isWrong } = afterAnswer(row.invoice, sumMinor, this.count(cardHash, now), processId)
-    if (isWrong) this.#wrongAt.set(cardHash, [...(this.#wrongAt.get(cardHash) ?? []), now])
+    const { move, isWrong } = afterAnswer(row.invoice, sumMinor, this.count(cardHashes, now), processId)
+    const [current] = cardHashes
+    if (isWrong) this.#wrongAt.set(current, [...(this.#wrongAt.get(current) ?? []), now])
     return this.#invoices.move(row.invoice, move, processId, now)
   }
 }
 
 /** The store of one process; each statement goes through `run`. */
 export const openSums = (table: Sums, run: <T>(body: () => T) => Promise<T>): WrongSums => ({
-  count: (cardHash, now) => run(() => table.count(cardHash, now)),
+  count: (cardHashes, now) => run(() => table.count(cardHashes, now)),
   answer: (invoice, answer, processId, now) => run(() => table.answer(invoice, answer, processId, now)),
 })

@@ -7,17 +7,17 @@ import type { KeyPurpose, KeyRing } from '../src/storage/store-keys.ts'
 /** Short, so that many repeats meet a rotation. */
 const periodMs = 120_000
 /** How many older versions limits are looked up under: enough for the longest window of a rule. */
-const older = 3
+const olderDigests = 3
 
 /**
- * Keys of a simulated installation, derived from its seed. The key of digests is replaced every two
- * minutes, and all its versions stay; the others never rotate.
+ * Keys of a simulated installation, derived from its seed. The keys of hashes are replaced every
+ * two minutes, and all their versions stay; the others never rotate.
  */
 export function openTurningKeys(random: Random, clock: Pick<Clock, 'now'>): KeyRing {
   const seed = secret(random.bytes(32))
   const began = clock.now()
   const newest = (purpose: KeyPurpose): bigint =>
-    purpose === 'digest' ? 1n + BigInt(Math.floor((clock.now() - began) / periodMs)) : 1n
+    purpose === 'digest' || purpose === 'fingerprint' ? 1n + BigInt(Math.floor((clock.now() - began) / periodMs)) : 1n
   const made = new Map<string, ReturnType<KeyRing['current']>>()
   const key = (purpose: KeyPurpose, version: bigint) => {
     const name = `${purpose} ${version}`
@@ -30,6 +30,7 @@ export function openTurningKeys(random: Random, clock: Pick<Clock, 'now'>): KeyR
     version: (purpose, version) => (version <= newest(purpose) ? key(purpose, version).key : undefined),
     versions(purpose) {
       const from = newest(purpose)
+      const older = purpose === 'digest' ? olderDigests : Number(from)
       const all = Array.from({ length: 1 + older }, (_, i) => from - BigInt(i))
       return all.filter((version) => version > 0n).map((version) => key(purpose, version))
     },

@@ -1,11 +1,11 @@
 import { checkDigitHolds } from '../base/luhn.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
-import { secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
 import type { SealedTable } from '../storage/reseal.ts'
-import { CardForgotten, fingerprintOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
+import { CardForgotten, numberIdOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */
 export interface ReferenceIds {
@@ -50,7 +50,9 @@ export interface Payer {
 }
 
 /** A sealed number without its CVV2. */
-export type SealedNumber = Pick<SealedCard, 'panSealed' | 'panKey' | 'fingerprint'>
+export interface SealedNumber extends Pick<SealedCard, 'panSealed' | 'panKey'> {
+  numberId: Buffer
+}
 
 /**
  * A card to be stored: `place` is the first payment, `sealed` its card as stored with it; undefined
@@ -58,7 +60,7 @@ export type SealedNumber = Pick<SealedCard, 'panSealed' | 'panKey' | 'fingerprin
  */
 export interface NewReference {
   place: Place
-  sealed: SealedNumber | undefined
+  sealed: SealedCard | undefined
   card: ShownCard
   first: FirstPayment
   at: number
@@ -144,14 +146,8 @@ export function sealForReference(
   random: Random,
 ): SealedNumber {
   if (!sealed) throw new CardForgotten(place)
-  const { panSealed, panKey, fingerprint } = sealed
-  const { pan } = openCard({ panSealed, panKey, fingerprint }, place, keys)
-  const { version, key } = keys.current('pan')
-  return {
-    panSealed: seal(key, Buffer.from(pan.reveal()), contextOf(place.merchantId, cardRefId), random),
-    panKey: version,
-    fingerprint,
-  }
+  const { panSealed, panKey } = sealed
+  return sealNumber(openCard({ panSealed, panKey }, place, keys).pan, place, cardRefId, keys, random)
 }
 
 /** The same for the number that a transfer credits. */
@@ -164,11 +160,15 @@ export function sealDestination(
   if (!sealed) throw new CardForgotten(place)
   const { destination } = openCard(sealed, place, keys)
   if (!destination) throw new Error(`order ${place.orderId} credits no card`)
+  return sealNumber(destination, place, cardRefId, keys, random)
+}
+
+function sealNumber(pan: Secret<string>, { merchantId }: Place, cardRefId: bigint, keys: KeyRing, random: Random): SealedNumber {
   const { version, key } = keys.current('pan')
   return {
-    panSealed: seal(key, Buffer.from(destination.reveal()), contextOf(place.merchantId, cardRefId), random),
+    panSealed: seal(key, Buffer.from(pan.reveal()), contextOf(merchantId, cardRefId), random),
     panKey: version,
-    fingerprint: fingerprintOf(destination, place.merchantId, keys),
+    numberId: numberIdOf(pan, merchantId, keys),
   }
 }
 

@@ -27,7 +27,7 @@ interface ReferenceRow {
   order_id: bigint
   pan_sealed: Buffer
   pan_key: bigint
-  fingerprint: Buffer
+  number_id: Buffer
   card: ShownCard
   first_payment: FirstPayment
   created_at: number
@@ -35,8 +35,8 @@ interface ReferenceRow {
 }
 
 const columns = `r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id,
-    r.pan_sealed, r.pan_key, r.fingerprint, r.card, r.first_payment, r.created_at, u.unique_reference`
-const withNumber = `join card_number_ref u on u.merchant_id = r.merchant_id and u.fingerprint = r.fingerprint`
+    r.pan_sealed, r.pan_key, r.number_id, r.card, r.first_payment, r.created_at, u.unique_reference`
+const withNumber = `join card_number_ref u on u.merchant_id = r.merchant_id and u.number_id = r.number_id`
 const select = (where: string) => `select ${columns} from card_reference r ${withNumber} where ${where}`
 
 const name = columnsOf<ReferenceName>()
@@ -72,7 +72,7 @@ const selectByOrder = onRows<Registered, ReferenceRow>(
 const drawn = columnsOf<Drawn>()
 const numberRows = rowsOf({
   merchant_id: drawn.int8(({ of }) => of.place.merchantId),
-  fingerprint: drawn.bytes(({ sealed }) => sealed.fingerprint),
+  number_id: drawn.bytes(({ sealed }) => sealed.numberId),
   unique_reference: drawn.int8(({ unique }) => BigInt(unique)),
   created_at: drawn.time(({ of }) => of.at),
 })
@@ -85,7 +85,7 @@ const referenceRows = rowsOf({
   order_id: drawn.int8(({ of }) => of.place.orderId),
   pan_sealed: drawn.bytes(({ sealed }) => sealed.panSealed),
   pan_key: drawn.int8(({ sealed }) => sealed.panKey),
-  fingerprint: drawn.bytes(({ sealed }) => sealed.fingerprint),
+  number_id: drawn.bytes(({ sealed }) => sealed.numberId),
   card: drawn.json(({ of }) => of.card),
   first_payment: drawn.json(({ of }) => of.first),
   created_at: drawn.time(({ of }) => of.at),
@@ -97,7 +97,7 @@ const insertReferences = onRows<Drawn>(
   referenceRows,
   `insert into card_reference (${referenceRows.names})
   select n.* from ${referenceRows.list}
-  where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.fingerprint = n.fingerprint)
+  where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.number_id = n.number_id)
   on conflict do nothing`,
 )
 
@@ -208,9 +208,7 @@ async function register(pool: Pool, fresh: readonly Registered[], random: Random
       }
     }
     // Batches that share cards write them in the same order.
-    rows.sort(
-      (a, b) => Buffer.compare(a.sealed.fingerprint, b.sealed.fingerprint) || Number(a.of.place.orderId - b.of.place.orderId),
-    )
+    rows.sort((a, b) => Buffer.compare(a.sealed.numberId, b.sealed.numberId) || Number(a.of.place.orderId - b.of.place.orderId))
     await readOf(pool, insertNumbers, rows)
     await readOf(pool, insertReferences, rows)
   }
@@ -254,7 +252,7 @@ const referenceOf = (r: ReferenceRow): CardReference => ({
     dstRecurringPaymentId: r.dst_recurring_payment_id,
   },
   uniqueReference: Number(r.unique_reference),
-  sealed: { panSealed: r.pan_sealed, panKey: r.pan_key, fingerprint: r.fingerprint },
+  sealed: { panSealed: r.pan_sealed, panKey: r.pan_key, numberId: r.number_id },
   card: r.card,
   first: r.first_payment,
   createdAt: r.created_at,

@@ -2,6 +2,7 @@ import { hmacSha256 } from '../base/digest.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { Secret, secret } from '../base/secret.ts'
+import { withVersion } from '../storage/keyed-digest.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
@@ -21,7 +22,6 @@ export interface Card {
 export interface SealedCard {
   panSealed: Buffer
   panKey: bigint
-  fingerprint: Buffer
   cvv2Sealed?: Buffer
   cvv2Key?: bigint
   /** Sealed with the key for card numbers. */
@@ -42,7 +42,6 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
   return {
     panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
     panKey: panKey.version,
-    fingerprint: fingerprintOf(card.pan, place.merchantId, keys),
     ...(card.destination
       ? { destinationSealed: seal(panKey.key, Buffer.from(card.destination.reveal()), destinationContext(place), random) }
       : {}),
@@ -116,23 +115,38 @@ class ForgottenNumber extends Secret<string> {
   }
 }
 
-/** 32 bytes, equal for equal numbers of one merchant; useless without the key. */
-export const fingerprintOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
-  hmacSha256(keys.current('fingerprint').key, `${merchantId}:${pan.reveal()}`)
+/**
+ * 32 bytes, equal for equal numbers of one merchant, for ever; useless without the key. That key is
+ * never replaced. *Rejected:* a table of all numbers under a key that is: every sale would read it.
+ */
+export const numberIdOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>
+  hmacSha256(keys.current('card-id').key, `${merchantId}:${pan.reveal()}`)
 
-/** `card-hash-id`: 128 bits of a hash of the fingerprint, which it does not reveal. */
-export const hashIdOf = (print: Buffer, keys: KeyRing): string =>
-  hmacSha256(keys.current('fingerprint').key, Buffer.concat([Buffer.from('card-hash-id:'), print]))
+/** `card-hash-id`: 128 bits of a hash of the number's id, which it does not reveal. */
+export const hashIdOf = (numberId: Buffer, keys: KeyRing): string =>
+  hmacSha256(keys.current('card-id').key, Buffer.concat([Buffer.from('card-hash-id:'), numberId]))
     .subarray(0, 16)
     .toString('hex')
 
 /** `card-hash-id` of a number that belongs to no order yet. */
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
-  hashIdOf(fingerprintOf(pan, merchantId, keys), keys)
+  hashIdOf(numberIdOf(pan, merchantId, keys), keys)
 
-/** One hash of a number for all merchants; never shown to any of them. */
-export const commonHashOf = (pan: Secret<string>, keys: KeyRing): string =>
-  hmacSha256(keys.current('fingerprint').key, `all merchants:${pan.reveal()}`).subarray(0, 16).toString('hex')
+/** Hashes of a number: under the current key first, then under the older ones. */
+export type CommonHashes = readonly [string, ...string[]]
+
+/**
+ * The same at all merchants, and never shown to any of them. Each names the version of its key, and
+ * what was counted under any of them counts.
+ */
+export function commonHashesOf(pan: Secret<string>, keys: KeyRing): CommonHashes {
+  const [current, ...older] = keys
+    .versions('fingerprint')
+    .map(({ version, key }) =>
+      withVersion(version, hmacSha256(key, `all merchants:${pan.reveal()}`).subarray(0, 16)).toString('hex'),
+    )
+  return [current!, ...older]
+}
 
 /** Where the cards of orders are stored. */
 export const sealedCards: SealedTable = {

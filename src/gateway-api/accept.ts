@@ -24,7 +24,7 @@ export async function acceptPayment(
   parts: Paying,
   request: Addressed<Payment | Rebill> & WithEndpoint,
   made: Omit<NewOrder, 'orderId'>,
-  digest: (fingerprint: Buffer) => KeyedDigest,
+  digest: (numberId: Buffer) => KeyedDigest,
 ): Promise<Reply | Refusal> {
   const { endpoint, entry, serialNumber, now, idempotencyKey } = request
   const orderId = await parts.orderIds.take()

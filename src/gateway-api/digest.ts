@@ -8,7 +8,7 @@ export interface Digesting {
 
 /**
  * Equal for the same request: covers all its fields except control and cvv2, and the card by its
- * fingerprint. Keyed, because it covers personal data with few possible values. The operation is
+ * id. Keyed, because it covers personal data with few possible values. The operation is
  * left out if the fields already determine it.
  */
 export function requestDigest(
@@ -16,7 +16,7 @@ export function requestDigest(
   table: Table,
   values: Readonly<Record<string, unknown>>,
   operation: string | undefined,
-  fingerprint?: Buffer,
+  numberId?: Buffer,
 ): KeyedDigest {
   const fields: [string, unknown][] = operation === undefined ? [] : [['operation', operation]]
   for (const name of Object.keys(table)) {
@@ -24,7 +24,7 @@ export function requestDigest(
     if (value === undefined || name === 'control' || name === 'cvv2' || name === 'credit_card_number') continue
     fields.push([name, spelled(value)])
   }
-  const card = fingerprint === undefined ? [] : [fingerprint.toString('hex')]
+  const card = numberId === undefined ? [] : [numberId.toString('hex')]
   return keyedDigest(keys, JSON.stringify([fields, ...card]))
 }
 

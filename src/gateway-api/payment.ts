@@ -41,7 +41,7 @@ export async function performPayment(request: Request, parts: Paying): Promise<R
         printedName: values.card_printed_name,
       },
     },
-    (fingerprint) => requestDigest(parts, saleRequest, values, named, fingerprint),
+    (numberId) => requestDigest(parts, saleRequest, values, named, numberId),
   )
 }
 

@@ -38,7 +38,7 @@ export async function performRebill(
       card: { ...parts.openReference(reference), ...(cvv2 ? { cvv2 } : {}) },
       shown,
     },
-    (fingerprint) => requestDigest(parts, rebillRequest, values, named, fingerprint),
+    (numberId) => requestDigest(parts, rebillRequest, values, named, numberId),
   )
 }
 

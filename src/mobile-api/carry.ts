@@ -3,7 +3,7 @@
  * whatever it creates outside has its number beforehand.
  */
 import { eligibleGates } from '../acquirer/choose.ts'
-import { commonHashOf } from '../card/vault.ts'
+import { commonHashesOf } from '../card/vault.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { isUnauthenticated, type AuthenticationPlanner } from '../order/authentication/plan.ts'
 import { statusOf } from '../order/order.ts'
@@ -118,7 +118,7 @@ async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): P
   if (!at.endpoint.settings.randomSum || !isUnauthenticated(funds.card, at.endpoint, parts.planner))
     return orderMove(parts, at, invoice, confirmed, funds)
   const { request } = invoice
-  if ((await parts.wrongSums.count(commonHashOf(funds.card.pan, parts.keys), parts.clock.now())) >= mostWrong)
+  if ((await parts.wrongSums.count(commonHashesOf(funds.card.pan, parts.keys), parts.clock.now())) >= mostWrong)
     return { ...(await declinedOrder(parts, at, open, declines.sum)), sumStatus: 'NOT_AUTHENTICATED' }
   const { randomSumCentis } = confirmed
   const hold: Hold = {

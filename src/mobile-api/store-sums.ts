@@ -1,3 +1,4 @@
+import type { CommonHashes } from '../card/vault.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
@@ -7,11 +8,15 @@ import type { OpenInvoice } from './store-invoice-rows.ts'
 import { lockInvoice, moveInvoice, type Move } from './store-invoices.ts'
 
 const count = statement<{ wrong: bigint }>(`
-  select (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong
-  from wrong_sum w where w.card_hash = $1`)
-/** Locks the row, or creates it: answers for one card are judged one after the other. */
+  select count(*) as wrong from wrong_sum w, unnest(w.wrong_at) t (at)
+  where w.card_hash = any ($1::text[]) and t.at > $2::timestamptz`)
+/**
+ * Locks the rows, or creates them: answers for one card are judged one after the other, also while
+ * one process uses a new key already and another does not.
+ */
 const lock = statement<{ wrong: bigint }>(`
-  insert into wrong_sum as w (card_hash, wrong_at, last_at) values ($1, '{}', $3)
+  insert into wrong_sum as w (card_hash, wrong_at, last_at)
+  select hash, '{}', $3 from unnest($1::text[]) hash order by hash
   on conflict (card_hash) do update set last_at = w.last_at
   returning (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong`)
 const note = statement<object>(`
@@ -31,33 +36,32 @@ export interface Answer {
    */
   answerNo: number
   sumMinor: bigint
-  /** The same at every merchant. */
-  cardHash: string
+  cardHashes: CommonHashes
 }
 
 export interface WrongSums {
   /** Wrong answers for a card within a day, at all merchants. */
-  count(cardHash: string, now: number): Promise<number>
+  count(cardHashes: CommonHashes, now: number): Promise<number>
   /** Judges an answer and stores the next state, once; undefined if no answer is awaited. */
   answer(invoice: Invoice, answer: Answer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
 }
 
 export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
   return {
-    async count(cardHash, now) {
-      const [row] = await pool.run(count, [cardHash, timestamp(now - wrongForMs)])
-      return Number(row?.wrong ?? 0n)
+    async count(cardHashes, now) {
+      const [row] = await pool.run(count, [[...cardHashes], timestamp(now - wrongForMs)])
+      return Number(row!.wrong)
     },
-    answer: ({ merchantId, invoiceId }, { answerNo, sumMinor, cardHash }, processId, now) =>
+    answer: ({ merchantId, invoiceId }, { answerNo, sumMinor, cardHashes }, processId, now) =>
       transaction(pool, async (runner) => {
         const open = await lockInvoice(runner, keys, merchantId, invoiceId)
         if (!open || !isAsked(open.invoice, answerNo, now)) return undefined
         const { invoice } = open
-        const about = [cardHash, timestamp(now - wrongForMs), timestamp(now)]
-        const [card] = await runner.run(lock, about)
-        if (!card) throw new Error('the row of wrong sums was neither found nor made')
-        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(card.wrong), processId)
-        if (isWrong) await runner.run(note, about)
+        const times = [timestamp(now - wrongForMs), timestamp(now)]
+        const rows = await runner.run(lock, [[...cardHashes], ...times])
+        const wrongOfCard = rows.reduce((sum, { wrong }) => sum + Number(wrong), 0)
+        const { move, isWrong } = afterAnswer(invoice, sumMinor, wrongOfCard, processId)
+        if (isWrong) await runner.run(note, [cardHashes[0], ...times])
         return moveInvoice(runner, keys, invoice, move, processId, now)
       }),
   }

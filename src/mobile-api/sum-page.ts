@@ -1,7 +1,7 @@
 /** The data of the random sum page, and the effect of its answer on an invoice. */
 import type { Clock } from '../base/clock.ts'
 import { spellMinor } from '../base/money.ts'
-import { commonHashOf } from '../card/vault.ts'
+import { commonHashesOf, type CommonHashes } from '../card/vault.ts'
 import type { Client } from '../merchant/access-limits.ts'
 import type { Guessed } from '../merchant/guessed.ts'
 import type { Registry } from '../merchant/merchant.ts'
@@ -97,7 +97,7 @@ async function askedFor(parts: SumParts, invoice: Invoice): Promise<Omit<AskingS
     leastText: spellMinor(least, request.currency),
     mostText: spellMinor(most, request.currency),
     answerNo: wrongAnswers + 1,
-    answersLeft: answersLeft(invoice, await parts.wrongSums.count(await cardHashOf(parts, hold), now)),
+    answersLeft: answersLeft(invoice, await parts.wrongSums.count(await cardHashesOf(parts, hold), now)),
     minutesLeft: Math.ceil((restsUntil - now) / 60_000),
   }
 }
@@ -105,8 +105,8 @@ async function askedFor(parts: SumParts, invoice: Invoice): Promise<Omit<AskingS
 const holdOrder = ({ orders }: SumParts, invoice: Invoice): Promise<Order | undefined> =>
   orders.byId({ merchantId: invoice.merchantId, orderId: holdOf(invoice).orderId })
 
-const cardHashOf = async ({ cardOf, keys }: SumParts, hold: Order): Promise<string> =>
-  commonHashOf((await cardOf(hold)).pan, keys)
+const cardHashesOf = async ({ cardOf, keys }: SumParts, hold: Order): Promise<CommonHashes> =>
+  commonHashesOf((await cardOf(hold)).pan, keys)
 
 /**
  * Processes the cardholder's answer. `unreadable`: it is not a sum, and does not count. A form that
@@ -123,7 +123,7 @@ export async function takeSum(
   if (sumMinor === undefined) return 'unreadable'
   const hold = await holdOrder(parts, found.invoice)
   if (!hold) throw new Error(`the hold of invoice ${found.invoice.invoiceId} is gone`)
-  const answer = { answerNo, sumMinor, cardHash: await cardHashOf(parts, hold) }
+  const answer = { answerNo, sumMinor, cardHashes: await cardHashesOf(parts, hold) }
   const after = await parts.wrongSums.answer(found.invoice, answer, parts.processId, parts.clock.now())
   if (after && after.invoice.wrongAnswers > found.invoice.wrongAnswers) {
     const { merchantId, endpointId } = after.invoice

@@ -29,7 +29,7 @@ const forgetPage = statement<PageRow>(`
     where (created_at, merchant_id, order_id) > ($1, $2, $3) and created_at < greatest($4::timestamptz, $5::timestamptz)
     order by created_at, merchant_id, order_id limit $6),
   forgotten as (
-    update order_facts f set pan_sealed = null, pan_key = null, fingerprint = null, destination_sealed = null,
+    update order_facts f set pan_sealed = null, pan_key = null, destination_sealed = null,
       cvv2_sealed = null, cvv2_key = null
     from looked l
     where f.merchant_id = l.merchant_id and f.order_id = l.order_id and f.pan_sealed is not null

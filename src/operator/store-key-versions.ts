@@ -73,7 +73,6 @@ export async function rotateKeyOf(
   encryption: KeyEncryption,
   purpose: Rotatable,
 ): Promise<{ version: bigint; activeAt: number }> {
-  if (purpose === 'fingerprint') throw new Refused({ what: 'key stays', purpose })
   const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
   const before = newestIn(await desk.pool.run(all))
   refuseComing(before, desk.clock.now())
@@ -163,8 +162,11 @@ export async function resealAll(
   return done
 }
 
-/** Processes that stopped for a while may still seal with it; requests are repeated for a day. */
-const afterMs = { sealed: 3_600_000, digest: 25 * 3_600_000 }
+/**
+ * Processes that stopped for a while may still seal with it; requests are repeated, and wrong sums
+ * counted, for a day.
+ */
+const afterMs = { sealed: 3_600_000, hashed: 25 * 3_600_000 }
 
 /**
  * The version of the key that made a stored digest, in SQL; `bytes` is the length of the digest
@@ -208,8 +210,9 @@ async function useOf(
 ): Promise<KeyUse | undefined> {
   const successor = rows.findLast((row) => row.version > version)
   if (!successor) return { is: 'current' }
-  if (purpose === 'receipt' || purpose === 'fingerprint') return { is: 'ids given out' }
-  const untilMs = successor.active_at + (purpose === 'digest' ? afterMs.digest : afterMs.sealed)
+  if (purpose === 'receipt') return { is: 'ids given out' }
+  const hashes = purpose === 'digest' || purpose === 'fingerprint'
+  const untilMs = successor.active_at + (hashes ? afterMs.hashed : afterMs.sealed)
   if (now < untilMs) return { is: 'superseded lately', untilMs }
   for (const t of sealedTables)
     if (t.purpose === purpose && (await usesVersion(runner, t, version))) return { is: 'rows', table: t.table }

@@ -80,7 +80,7 @@ const eraseOrderRows = statement<object>(`
   where o.merchant_id = n.merchant_id and o.order_id = n.order_id`)
 const eraseFacts = statement<object>(`
   update order_facts f set request = n.request::json, card = n.card::json, screening = n.screening::json, card_hash = '',
-    pan_sealed = null, pan_key = null, fingerprint = null, destination_sealed = null, cvv2_sealed = null, cvv2_key = null
+    pan_sealed = null, pan_key = null, destination_sealed = null, cvv2_sealed = null, cvv2_key = null
   from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])
     as n (merchant_id, order_id, request, card, screening)
   where f.merchant_id = n.merchant_id and f.order_id = n.order_id`)

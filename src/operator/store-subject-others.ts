@@ -38,7 +38,7 @@ const invoices = (texts: readonly string[]) =>
   )
 const references = (condition: string) =>
   scan(
-    `select merchant_id, card_ref_id as id, order_id, created_at, first_payment, fingerprint from card_reference
+    `select merchant_id, card_ref_id as id, order_id, created_at, first_payment, number_id from card_reference
     where (merchant_id, card_ref_id) > ($1, $2) and ($3::bigint is null or merchant_id = $3)
     order by merchant_id, card_ref_id limit ${pageRows}`,
     `select r.merchant_id, r.id::text as id, r.order_id, r.created_at, null::text as reason from looked r where ${condition}`,
@@ -52,12 +52,12 @@ const invoicesBy = {
 const referencesBy = {
   email: references(anyOf([`lower(${payer}->>'email')`, `lower(r.first_payment->>'appEmail')`], '$4::text[]')),
   phone: references(anyOf([digitsOf(`${payer}->>'phone'`), digitsOf(`${payer}->>'cellPhone'`)], '$4::text[]')),
-  card: references(`r.fingerprint = any ($4::bytea[])`),
+  card: references(`r.number_id = any ($4::bytea[])`),
 }
 
 async function othersOf(search: Search, person: Person): Promise<OtherTrace[]> {
   if (person.by === 'order') return []
-  if (person.by === 'card') return scanned(search, 'reference', referencesBy.card, [person.fingerprints.map(bytea)])
+  if (person.by === 'card') return scanned(search, 'reference', referencesBy.card, [person.numberIds.map(bytea)])
   const { by, values } = person
   return [
     ...(await scanned(search, 'invoice', invoicesBy[by], [values, ...inSql(search.bounds)])),

@@ -6,7 +6,7 @@ import type { Place } from '../order/change.ts'
 export type Person =
   | { by: 'email'; values: readonly string[] }
   | { by: 'phone'; values: readonly string[] }
-  | { by: 'card'; hashIds: readonly string[]; fingerprints: readonly Buffer[] }
+  | { by: 'card'; hashIds: readonly string[]; numberIds: readonly Buffer[] }
   | { by: 'order'; orderIds: readonly bigint[] }
 
 /** What ended before these times is erased; in milliseconds since 1970. */

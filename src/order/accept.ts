@@ -1,7 +1,7 @@
 import type { Random } from '../base/random.ts'
 import { issuerFacts, type Issuer } from '../card/bins.ts'
 import type { ShownCard } from '../card/number.ts'
-import { hashIdOf, sealCard, type Card, type SealedCard } from '../card/vault.ts'
+import { hashIdOf, numberIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { OrderKind } from '../spec/words.ts'
 import type { KeyedDigest } from '../storage/keyed-digest.ts'
@@ -42,8 +42,8 @@ export interface AskedBy {
   serialNumber: string
   at: number
   idempotencyKey?: string
-  /** Equal for the same request; it covers the fingerprint of the card, among others. */
-  digest: (fingerprint: Buffer) => KeyedDigest
+  /** Equal for the same request; it covers the id of the card's number, among others. */
+  digest: (numberId: Buffer) => KeyedDigest
 }
 
 export type Accepted = Extract<Advanced, { is: 'accepted' | 'in use' | 'key in use' }>
@@ -57,12 +57,13 @@ export async function acceptOrder(parts: Accepting, made: NewOrder, by: AskedBy)
   const { merchantId } = by.endpoint
   const { orderId, card } = made
   const sealed = sealCard(card, { merchantId, orderId }, keys, random)
+  const numberId = numberIdOf(card.pan, merchantId, keys)
   const advanced = await parts.door.submit({
     is: 'accept',
-    order: orderOf(parts, made, by, sealed),
+    order: orderOf(parts, made, by, numberId),
     card,
     sealed,
-    digest: by.digest(sealed.fingerprint),
+    digest: by.digest(numberId),
     ...(by.idempotencyKey === undefined ? {} : { idempotencyKey: by.idempotencyKey }),
   })
   if (advanced.is === 'accepted' || advanced.is === 'in use' || advanced.is === 'key in use') return advanced
@@ -70,7 +71,7 @@ export async function acceptOrder(parts: Accepting, made: NewOrder, by: AskedBy)
 }
 
 /** In state `new`, with its one transaction. */
-function orderOf({ keys, issuerOf }: Accepting, made: NewOrder, by: AskedBy, sealed: SealedCard): Order {
+function orderOf({ keys, issuerOf }: Accepting, made: NewOrder, by: AskedBy, numberId: Buffer): Order {
   const { card, shown, first, request, kind, amountMinor, amountText } = made
   const { endpointId, merchantId, settings } = by.endpoint
   const { descriptor } = settings
@@ -86,7 +87,7 @@ function orderOf({ keys, issuerOf }: Accepting, made: NewOrder, by: AskedBy, sea
     request: descriptor === undefined ? request : { descriptor, ...request },
     pathId: by.pathId,
     endpointId,
-    card: Object.assign({ hashId: hashIdOf(sealed.fingerprint, keys) }, shown, issuerFacts(issuerOf(card.pan.reveal()))),
+    card: Object.assign({ hashId: hashIdOf(numberId, keys) }, shown, issuerFacts(issuerOf(card.pan.reveal()))),
     events: 0,
     deliveries: 0,
     createdAt: by.at,

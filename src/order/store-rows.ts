@@ -97,7 +97,6 @@ const factsColumns = {
   screening: order.json(({ after }) => after.screening),
   pan_sealed: order.bytes(({ sealed }) => sealed?.panSealed),
   pan_key: order.int8(({ sealed }) => sealed?.panKey),
-  fingerprint: order.bytes(({ sealed }) => sealed?.fingerprint),
   cvv2_sealed: order.bytes(({ sealed }) => sealed?.cvv2Sealed),
   cvv2_key: order.int8(({ sealed }) => sealed?.cvv2Key),
   destination_sealed: order.bytes(({ sealed }) => sealed?.destinationSealed),
@@ -194,7 +193,6 @@ export type AttemptRecord = RecordOf<typeof attemptColumns>
 export type SealedCardRecord = PlaceRecord & {
   pan_sealed: Buffer
   pan_key: bigint
-  fingerprint: Buffer
   cvv2_sealed: Buffer | null
   cvv2_key: bigint | null
   destination_sealed: Buffer | null
@@ -293,7 +291,6 @@ const endOf = (r: RecordOf<typeof endColumns>): Pick<Attempt, 'outcome' | 'actio
 export const cardOf = (r: SealedCardRecord): SealedCard => ({
   panSealed: r.pan_sealed,
   panKey: r.pan_key,
-  fingerprint: r.fingerprint,
   ...(r.cvv2_sealed === null || r.cvv2_key === null ? {} : { cvv2Sealed: r.cvv2_sealed, cvv2Key: r.cvv2_key }),
   ...(r.destination_sealed === null ? {} : { destinationSealed: r.destination_sealed }),
 })

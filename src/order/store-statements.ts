@@ -304,7 +304,7 @@ export const eraseCvv2 = onRows(
 
 export const selectCards = onRows<Place, SealedCardRecord>(
   placeRows,
-  `select f.merchant_id, f.order_id, f.pan_sealed, f.pan_key, f.fingerprint, f.cvv2_sealed, f.cvv2_key, f.destination_sealed
+  `select f.merchant_id, f.order_id, f.pan_sealed, f.pan_key, f.cvv2_sealed, f.cvv2_key, f.destination_sealed
   from ${placeRows.list}
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id and f.pan_sealed is not null`,
 )

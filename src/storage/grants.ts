@@ -21,7 +21,7 @@ export type Role = keyof typeof roles
 type Privileges = string
 
 /** What can be erased of a card, and of an invoice. */
-const sealed = 'pan_sealed, pan_key, fingerprint, destination_sealed, cvv2_sealed, cvv2_key'
+const sealed = 'pan_sealed, pan_key, destination_sealed, cvv2_sealed, cvv2_key'
 const secrets = 'secrets_sealed, secrets_key, cvv2_sealed, cvv2_key'
 /** What tells of a person. */
 const personal = {

@@ -68,10 +68,10 @@ create table bin_range (
 
 create table card_number_ref (
   merchant_id bigint not null,
-  fingerprint bytea not null,
+  number_id bytea not null,
   unique_reference bigint not null,
   created_at timestamp with time zone not null,
-  constraint card_number_ref_pkey PRIMARY KEY (merchant_id, fingerprint),
+  constraint card_number_ref_pkey PRIMARY KEY (merchant_id, number_id),
   constraint card_number_ref_unique_reference_merchant_id_key UNIQUE (unique_reference, merchant_id),
   constraint card_number_ref_unique_reference_check CHECK (((unique_reference > 0) AND (unique_reference < '9007199254740992'::bigint)))
 );
@@ -98,7 +98,7 @@ create table card_reference (
   order_id bigint not null,
   pan_sealed bytea not null,
   pan_key bigint not null,
-  fingerprint bytea not null,
+  number_id bytea not null,
   card jsonb not null,
   first_payment jsonb not null,
   created_at timestamp with time zone not null,
@@ -108,7 +108,7 @@ create table card_reference (
   constraint card_reference_dst_recurring_payment_id_merchant_id_key UNIQUE (dst_recurring_payment_id, merchant_id),
   constraint card_reference_order_id_merchant_id_key UNIQUE (order_id, merchant_id, of_destination),
   constraint card_reference_recurring_payment_id_merchant_id_key UNIQUE (recurring_payment_id, merchant_id),
-  constraint card_reference_merchant_id_fingerprint_fkey FOREIGN KEY (merchant_id, fingerprint) REFERENCES card_number_ref(merchant_id, fingerprint),
+  constraint card_reference_merchant_id_fingerprint_fkey FOREIGN KEY (merchant_id, number_id) REFERENCES card_number_ref(merchant_id, number_id),
   constraint card_reference_card_ref_id_check CHECK (((card_ref_id > 0) AND ((card_ref_id % (4)::bigint) = 0))),
   constraint card_reference_dst_card_ref_id_check CHECK (((dst_card_ref_id > 0) AND ((dst_card_ref_id % (4)::bigint) = 2))),
   constraint card_reference_dst_recurring_payment_id_check CHECK (((dst_recurring_payment_id > 0) AND ((dst_recurring_payment_id % (4)::bigint) = 3))),
@@ -424,12 +424,11 @@ create table order_facts (
   card_hash text not null,
   pan_sealed bytea,
   pan_key bigint,
-  fingerprint bytea,
   cvv2_sealed bytea,
   cvv2_key bigint,
   destination_sealed bytea,
   constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id),
-  constraint order_facts_card_check CHECK ((num_nulls(pan_sealed, pan_key, fingerprint) = ANY (ARRAY[0, 3]))),
+  constraint order_facts_card_check CHECK (((pan_sealed IS NULL) = (pan_key IS NULL))),
   constraint order_facts_cvv2_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_card ON order_facts USING btree (card_hash);

@@ -6,13 +6,13 @@ import type { KeyEncryption, WrappedKey } from './key-encryption.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
 
 /**
- * `pan`, `cvv2` and `control` seal; `fingerprint` and `digest` are keys of one-way hashes;
+ * `pan`, `cvv2` and `control` seal; `card-id`, `fingerprint` and `digest` make one-way hashes;
  * `receipt` encrypts the ids of receipts; `audit` is the Ed25519 seed that signs the audit trail.
  */
 export type KeyPurpose = StoredPurpose | 'cvv2'
 
 /** Keys in the database, with versions that last until an operator replaces them. */
-const storedPurposes = ['pan', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const
+const storedPurposes = ['pan', 'control', 'card-id', 'fingerprint', 'digest', 'receipt', 'audit'] as const
 export type StoredPurpose = (typeof storedPurposes)[number]
 
 /** The data keys of the vault, unwrapped, in memory. */
@@ -53,6 +53,13 @@ const all = statement<{ purpose: StoredPurpose; version: bigint; wrapped: Buffer
   `select purpose, version, wrapped, kek, active_at from key_version`,
 )
 
+/**
+ * Installations that are older than this key made their ids with the first fingerprint key, and go
+ * on with it. A new installation has none yet, because `card-id` is made first.
+ */
+const cardIdKey = (encryption: KeyEncryption, random: Random, before: NumberedKey | undefined): Promise<NewKey> =>
+  wrappedAs(encryption, before?.key.reveal() ?? random.bytes(32), 'card-id', 1n)
+
 interface HeldKey extends NumberedKey {
   activeAt: number
 }
@@ -68,12 +75,14 @@ interface NewKey extends Required<WrappedKey> {
 }
 
 /** A random key, wrapped. Not called in a transaction: a key service may wrap it. */
-export const newKey = async (
-  encryption: KeyEncryption,
-  random: Random,
-  purpose: StoredPurpose,
-  version: bigint,
-): Promise<NewKey> => ({ purpose, version, ...(await encryption.wrap(random.bytes(32), contextOf(purpose, version))) })
+export const newKey = (encryption: KeyEncryption, random: Random, purpose: StoredPurpose, version: bigint): Promise<NewKey> =>
+  wrappedAs(encryption, random.bytes(32), purpose, version)
+
+const wrappedAs = async (encryption: KeyEncryption, key: Buffer, purpose: StoredPurpose, version: bigint): Promise<NewKey> => ({
+  purpose,
+  version,
+  ...(await encryption.wrap(key, contextOf(purpose, version))),
+})
 
 /** False if there is one of that version. */
 export async function addKey(runner: Runner, key: NewKey, { at, activeAt }: { at: number; activeAt: number }): Promise<boolean> {
@@ -99,7 +108,11 @@ export async function openKeyRing(
 
   async function ensure(purpose: StoredPurpose, version: bigint, activeAt = clock.now()) {
     if (held(purpose, version)) return
-    await addKey(pool, await newKey(encryption, random, purpose, version), { at: clock.now(), activeAt })
+    const key =
+      purpose === 'card-id'
+        ? await cardIdKey(encryption, random, held('fingerprint', 1n))
+        : await newKey(encryption, random, purpose, version)
+    await addKey(pool, key, { at: clock.now(), activeAt })
   }
 
   async function refresh() {
@@ -124,12 +137,14 @@ export async function openKeyRing(
   }
 
   await refresh()
-  for (const purpose of storedPurposes) if (keys.get(purpose)?.length === 0) await ensure(purpose, 1n)
-  await turn().catch((error: { code?: string }) => {
+  try {
+    for (const purpose of storedPurposes) if (keys.get(purpose)?.length === 0) await ensure(purpose, 1n)
+    await turn()
+  } catch (error) {
     // A user of the database who may only read goes on with the keys that there are.
     const insufficientPrivilege = '42501'
-    if (error.code !== insufficientPrivilege) throw error
-  })
+    if ((error as { code?: string }).code !== insufficientPrivilege) throw error
+  }
 
   const active = (purpose: StoredPurpose): readonly NumberedKey[] => {
     const now = clock.now()

@@ -53,7 +53,7 @@ test('neither a copy of the data directory nor its log of changes has a key that
   const rows = await desk.rows<{ purpose: string }>(`select distinct purpose from public.key_version order by 1`)
   assert.deepEqual(
     rows.map(({ purpose }) => purpose),
-    ['audit', 'control', 'digest', 'fingerprint', 'pan', 'receipt'],
+    ['audit', 'card-id', 'control', 'digest', 'fingerprint', 'pan', 'receipt'],
   )
   await desk.rows('checkpoint')
   const files = filesBelow(world.directory)

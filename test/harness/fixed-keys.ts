@@ -6,7 +6,7 @@ import type { KeyPurpose, KeyRing } from '../../src/storage/store-keys.ts'
 /** Keys that never rotate. */
 export function openFixedKeys(random: Random): KeyRing {
   const made = new Map<KeyPurpose, NumberedKey>(
-    (['pan', 'cvv2', 'control', 'fingerprint', 'digest', 'receipt', 'audit'] as const).map((purpose) => [
+    (['pan', 'cvv2', 'control', 'card-id', 'fingerprint', 'digest', 'receipt', 'audit'] as const).map((purpose) => [
       purpose,
       { version: 1n, key: secret(random.bytes(32)) },
     ]),

@@ -45,7 +45,7 @@ const run = (pool: Pool, sql: string, values: unknown[] = []) => pool.run(statem
 const narrow: Readonly<Record<string, string>> = {
   orders: 'select * from orders',
   order_facts: 'select * from order_facts',
-  sealed_card: 'select * from order_facts where pan_sealed is not null',
+  sealed_card: `select *, '\\x01' as fingerprint from order_facts where pan_sealed is not null`,
   transaction: 'select * from all_transactions',
   attempt: 'select * from all_attempts',
   order_event: 'select * from all_events',
@@ -54,8 +54,8 @@ const narrow: Readonly<Record<string, string>> = {
   locator: 'select * from locator',
   delivery: 'select * from delivery',
   delivery_attempt: 'select * from all_tries',
-  card_number_ref: 'select * from card_number_ref',
-  card_reference: 'select * from card_reference',
+  card_number_ref: 'select *, number_id as fingerprint from card_number_ref',
+  card_reference: 'select *, number_id as fingerprint from card_reference',
   mobile_invoice: 'select * from mobile_invoice',
 }
 
@@ -71,7 +71,7 @@ const compared: Readonly<Record<string, string>> = {
   all_tries: 'select * from all_tries order by merchant_id, order_id, delivery_no, try_no',
   delivery: `select merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, due_at, lease, tries,
     created_at, done_at from delivery order by merchant_id, order_id, delivery_no`,
-  card_number_ref: 'select * from card_number_ref order by merchant_id, fingerprint',
+  card_number_ref: 'select * from card_number_ref order by merchant_id, number_id',
   card_reference: 'select * from card_reference order by merchant_id, card_ref_id',
   mobile_invoice: 'select * from mobile_invoice order by merchant_id, invoice_id',
 }

@@ -1,4 +1,5 @@
 /** What processes ask the store about invoices, drawn by chance. */
+import type { CommonHashes } from '../../src/card/vault.ts'
 import type { Chance } from '../../simulation/chance.ts'
 import { secret } from '../../src/base/secret.ts'
 import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
@@ -107,12 +108,12 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
    * form.
    */
   const answers = async (invoice: Invoice) => {
-    const cardHash = chance.pick(['one card', 'one card', 'another'])
+    const cardHashes = chance.pick<CommonHashes>([['one card'], ['one card again', 'one card'], ['another']])
     for (let n = 0; n < 4; n++) {
-      const answer = { answerNo: chance.whole(1, 3), sumMinor: chance.happens(0.2) ? 345n : 346n, cardHash }
+      const answer = { answerNo: chance.whole(1, 3), sumMinor: chance.happens(0.2) ? 345n : 346n, cardHashes }
       const at = now() + chance.pick([0, 0, 0, 90_000, 86_400_000])
       note(revealed(await sums.answer(invoice, answer, chance.pick(processes), at)))
-      note(await sums.count(cardHash, at))
+      note(await sums.count(cardHashes, at))
     }
   }
   return [

@@ -13,7 +13,7 @@ import {
   type ReferenceIds,
 } from '../../src/card/reference.ts'
 import { findReferences, registerCards } from '../../src/card/store-references.ts'
-import { hashIdOf, sealCard } from '../../src/card/vault.ts'
+import { hashIdOf, numberIdOf, openCard, sealCard } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
@@ -61,7 +61,7 @@ function payment(pan: string, merchantId = 1n, expiryYear = 2031, ring = keys): 
       expiryMonth: 1,
       expiryYear,
       printedName: 'ЖАННА Ö. D’ARC',
-      hashId: hashIdOf(sealed.fingerprint, ring),
+      hashId: hashIdOf(numberIdOf(secret(pan), merchantId, ring), ring),
     },
     first: {
       networkReference: '012345678901234',
@@ -84,13 +84,16 @@ async function register(
 }
 const find = async (cardRefId: bigint, merchantId = 1n) => (await findReferences(pool, [{ merchantId, cardRefId }]))[0]
 
+const numberIdIn = ({ place, sealed }: NewReference, ring = keys): Buffer =>
+  numberIdOf(openCard(sealed!, place, ring).pan, place.merchantId, ring)
+
 async function counts(fresh: NewReference): Promise<{ references: number; numbers: number }> {
   const { merchantId } = fresh.place
   const [row] = await pool.run(
     plain<{ references: bigint; numbers: bigint }>(`
-      select (select count(*) from card_reference where merchant_id = $1 and fingerprint = $2) as references,
-        (select count(*) from card_number_ref where merchant_id = $1 and fingerprint = $2) as numbers`),
-    [merchantId, bytea(fresh.sealed!.fingerprint)],
+      select (select count(*) from card_reference where merchant_id = $1 and number_id = $2) as references,
+        (select count(*) from card_number_ref where merchant_id = $1 and number_id = $2) as numbers`),
+    [merchantId, bytea(numberIdIn(fresh))],
   )
   return { references: Number(row!.references), numbers: Number(row!.numbers) }
 }
@@ -247,10 +250,8 @@ test('a registration that broke off half way is taken up by the next, with the n
   await assert.rejects(register(fresh, systemRandom, breaking), /the line is cut/)
   assert.deepEqual(await counts(fresh), { references: 0, numbers: 1 })
   const [kept] = await pool.run(
-    plain<{ unique_reference: bigint }>(
-      'select unique_reference from card_number_ref where merchant_id = 1 and fingerprint = $1',
-    ),
-    [bytea(fresh.sealed!.fingerprint)],
+    plain<{ unique_reference: bigint }>('select unique_reference from card_number_ref where merchant_id = 1 and number_id = $1'),
+    [bytea(numberIdIn(fresh))],
   )
   const made = await register(fresh)
   assert.equal(BigInt(made.uniqueReference), kept!.unique_reference)

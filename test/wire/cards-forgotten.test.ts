@@ -59,7 +59,7 @@ const all = [...Object.values(old), ...Object.values(young)]
 const kept = async () => {
   const rows = await sql(
     `select order_id from order_facts where order_id = any ($1::bigint[])
-      and num_nonnulls(pan_sealed, pan_key, fingerprint, destination_sealed, cvv2_sealed, cvv2_key) > 0`,
+      and num_nonnulls(pan_sealed, pan_key, destination_sealed, cvv2_sealed, cvv2_key) > 0`,
     [all.map(({ orderid }) => orderid)],
   )
   return rows.map(({ order_id: id }) => String(id)).sort()

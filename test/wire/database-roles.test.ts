@@ -42,8 +42,8 @@ before(async () => {
   )
   await sql(
     owner,
-    `insert into order_facts (merchant_id, order_id, request, card, card_hash, pan_sealed, pan_key, fingerprint)
-    values (1, 1000001, '{}', '{}', 'f', 'sealed', 1, 'f')`,
+    `insert into order_facts (merchant_id, order_id, request, card, card_hash, pan_sealed, pan_key)
+    values (1, 1000001, '{}', '{}', 'f', 'sealed', 1)`,
   )
 })
 
@@ -83,7 +83,7 @@ test('each role has the privileges of its rows, none of them on a partition, and
   }
 })
 
-const nullCard = `update order_facts set pan_sealed = null, pan_key = null, fingerprint = null`
+const nullCard = `update order_facts set pan_sealed = null, pan_key = null`
 const append = `
   with moved as (update audit_head set no = no + 1, hash = 'h' where only_row returning no, hash)
   insert into audit select gen_random_uuid(), now(), 'ann', 'order show', 'order 1', '{}', no, hash from moved`

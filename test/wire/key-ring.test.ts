@@ -5,6 +5,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { retireKey, rotateKeyOf } from '../../src/operator/store-key-versions.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { commonHashesOf, numberIdOf } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
 import { activationMs, openKeyRing } from '../../src/storage/store-keys.ts'
@@ -91,5 +92,31 @@ test('a version is destroyed for every process once its time is over and no row 
     await ring.refresh()
     assert.deepEqual([ring.version('pan', 1n), ring.version('digest', 1n)], [undefined, undefined])
     assert.ok(ring.version('digest', 2n))
+  }
+})
+
+test('a card is counted under every version of the fingerprint key, and has one id for ever', async () => {
+  const { clock, desk, rings } = await openRings()
+  const pan = secret('4111111111111111')
+  const read = () => rings.map((ring) => ({ hashes: commonHashesOf(pan, ring), id: numberIdOf(pan, 1n, ring).toString('hex') }))
+  const [before] = read()
+  await rotateKeyOf(desk, kek, 'fingerprint')
+  await Promise.all(rings.map((ring) => ring.refresh()))
+  assert.deepEqual(read(), [before, before], 'before the version is used')
+  clock.pass(activationMs)
+  const [one, other] = read()
+  assert.deepEqual(one, other)
+  assert.deepEqual([one!.id, one!.hashes.slice(1)], [before!.id, before!.hashes])
+  assert.match(one!.hashes[0], /^00000002[0-9a-f]{32}$/)
+})
+
+test('an installation that is older than the key of card ids goes on with its first fingerprint key', async () => {
+  const { clock, desk, rings } = await openRings()
+  const [ring] = rings
+  assert.notDeepEqual(ring.current('card-id').key.reveal(), ring.current('fingerprint').key.reveal())
+  await desk.pool.run(statement(`delete from key_version where purpose = 'card-id'`))
+  for (const again of [1, 2]) {
+    const { key, version } = (await openKeyRing(desk.pool, kek, clock, systemRandom)).current('card-id')
+    assert.deepEqual([version, key.reveal()], [1n, ring.current('fingerprint').key.reveal()], `start ${again}`)
   }
 })

@@ -31,13 +31,13 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
 pan          seals card numbers; replaced by itself after a week
 control      seals the control keys of merchants
 digest       recognises a request that is sent again, and counts by limits
-fingerprint  recognises a card; card-hash-ids are made with it, so it is not replaced
+fingerprint  recognises a card at all merchants, to count wrong answers
+card-id      makes card-hash-ids, which must never change, so it is never replaced
 receipt      makes the ids of receipts
 audit        signs the end of the audit trail
              (the hourly keys of CVV2 values are not in the database)
 
 Examples
-  npx tollgate keys list
   npx tollgate keys list --json`,
     )
     .action(list.bind(undefined, terminal))

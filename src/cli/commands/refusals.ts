@@ -55,8 +55,6 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
       ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
       : `This key is key ${keyNo} of ${login} already. See: npx tollgate merchant key list ${login}`,
   'key retired': ({ login, keyNo }) => `Key ${keyNo} of ${login} is retired already.`,
-  'key stays': ({ purpose }) =>
-    `The ${purpose} key is not rotated: card-hash-ids are made with it, and those given out must never change.`,
   'rotation under way': ({ purpose, version, activeAt }) =>
     `Version ${version} of the ${purpose} key was added already; it is used from ${timeText(activeAt)} UTC.`,
   'unknown key': ({ purpose, version }) => `There is no version ${version} of the ${purpose} key. See: npx tollgate keys list`,
@@ -73,7 +71,7 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
 
 function keyUse(by: KeyUse, purpose: string): string {
   if (by.is === 'current') return `it is the newest. Rotate it first: npx tollgate keys rotate ${purpose}`
-  if (by.is === 'superseded lately') return `requests that it signed may still be repeated, until ${timeText(by.untilMs)} UTC`
+  if (by.is === 'superseded lately') return `what it made may still be in use, until ${timeText(by.untilMs)} UTC`
   if (by.is === 'ids given out') return 'ids that were given out lead to their payments by it'
   return purpose === 'digest'
     ? `the table ${by.table} still has values under it, which end by themselves`

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { secret } from '../../base/secret.ts'
-import { fingerprintOf, hashIdOf } from '../../card/vault.ts'
+import { hashIdOf, numberIdOf } from '../../card/vault.ts'
 import { placeKey } from '../../order/change.ts'
 import { agoText, counted } from '../../operator/moments.ts'
 import { decimalOf } from '../../operator/order.ts'
@@ -108,8 +108,8 @@ async function personOf(terminal: Terminal, office: Office, options: Named, sear
 async function cardsOf(office: Office, cards: readonly string[], { merchantId }: Search): Promise<Person> {
   const keys = await office.keys()
   const merchantIds = merchantId === undefined ? (await loginsIn(office.pool)).merchantIds : [merchantId]
-  const fingerprints = merchantIds.flatMap((id) => cards.map((digits) => fingerprintOf(secret(digits), id, keys)))
-  return { by: 'card', hashIds: fingerprints.map((print) => hashIdOf(print, keys)), fingerprints }
+  const numberIds = merchantIds.flatMap((id) => cards.map((digits) => numberIdOf(secret(digits), id, keys)))
+  return { by: 'card', hashIds: numberIds.map((id) => hashIdOf(id, keys)), numberIds }
 }
 
 interface Asked {
