@@ -9,7 +9,7 @@ import { rotateKeyOf } from '../../src/operator/store-key-versions.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { bytea, openPool, statement } from '../../src/storage/pool.ts'
-import { firstId, resealBatch } from '../../src/storage/reseal.ts'
+import { firstId, resealBatch, type RowId } from '../../src/storage/reseal.ts'
 import { activationMs, openKeyRing } from '../../src/storage/store-keys.ts'
 import { listResealing } from '../../src/storage/store-resealing.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
@@ -135,4 +135,21 @@ test('a card that is being changed is not waited for, and sealed again afterward
   connection.release(false)
   assert.equal(rows, cards - 1)
   assert.deepEqual(await seal(next), { rows: 1 })
+})
+
+test('rows that need nothing are passed more quickly than rows are sealed', async () => {
+  const installation = await openInstallation()
+  const { pool, clock, keys } = installation
+  await storeCards(installation)
+  await rotateKeyOf({ pool, clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  await keys.refresh()
+  clock.pass(activationMs)
+  const batch = (after: RowId) => resealBatch(pool, sealedCards, keys, systemRandom, { after, most: 5 })
+  assert.deepEqual(await batch(firstId(sealedCards)), { rows: 5, next: [7n, 5n] })
+  assert.deepEqual(await batch([7n, 5n]), { rows: 5, next: [7n, 10n] })
+  await pool.run(statement(`update order_facts set pan_key = 2 where order_id between 11 and 120 or order_id = 125`))
+  assert.deepEqual(await batch([7n, 10n]), { rows: 0, next: [7n, 110n] })
+  assert.deepEqual(await batch([7n, 110n]), { rows: 5, next: [7n, 126n] })
+  assert.deepEqual(await batch([7n, BigInt(cards) - 3n]), { rows: 3 })
+  assert.deepEqual(await batch([7n, BigInt(cards)]), { rows: 0 })
 })
