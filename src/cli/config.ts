@@ -5,7 +5,7 @@ import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
-import { lineComplaint } from '../operator/database-line.ts'
+import { isDatabaseUrl, lineComplaint } from '../operator/database-line.ts'
 import { cvv2Keys, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
 import { tlsFiles } from './tls-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
@@ -48,8 +48,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const databaseUrl = env.DATABASE_URL ?? ''
   if (databaseUrl === '')
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
-  else if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
-    complaints.push('DATABASE_URL is not a postgres:// URL')
+  else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')
   else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
   const port = readPort('PORT', env.PORT, complaints) ?? 8080
   const operator = readOperator(env, port, complaints)

@@ -13,6 +13,8 @@ export interface LineDemand {
   authorities?: string
 }
 
+export const isDatabaseUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+
 /** Of several parameters with one name the driver takes the last. */
 export function lineDemandOf(databaseUrl: string): LineDemand {
   const { hostname, searchParams } = new URL(databaseUrl)
@@ -27,16 +29,20 @@ export function lineDemandOf(databaseUrl: string): LineDemand {
   }
 }
 
+/** Whether nobody between here and the server can read or change what passes. */
+export const isSafeLine = ({ isLocal, isVerified, authorities }: LineDemand): boolean =>
+  isLocal || (isVerified && authorities !== undefined)
+
 /**
  * Why production may not use this URL: whoever is between here and another machine could read and
  * change payments. Undefined if it may.
  */
 export function lineComplaint(databaseUrl: string): string | undefined {
-  const { host, isLocal, isVerified, authorities } = lineDemandOf(databaseUrl)
-  if (isLocal || (isVerified && authorities !== undefined)) return undefined
-  const lacks = isVerified ? 'sslrootcert=ca.pem' : 'sslmode=verify-full&sslrootcert=ca.pem'
+  const demand = lineDemandOf(databaseUrl)
+  if (isSafeLine(demand)) return undefined
+  const lacks = demand.isVerified ? 'sslrootcert=ca.pem' : 'sslmode=verify-full&sslrootcert=ca.pem'
   return (
-    `DATABASE_URL leads to another machine, ${host}, over a line that is not verified: add ${lacks}, ` +
+    `DATABASE_URL leads to another machine, ${demand.host}, over a line that is not verified: add ${lacks}, ` +
     'with the file of the authority of its certificate'
   )
 }

@@ -1,7 +1,7 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
 import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
-import type { Encryption, LineDemand } from './database-line.ts'
+import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
 import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -74,9 +74,9 @@ export function serverFindings(f: ServerFacts): Finding[] {
   ]
 }
 
-/** In clear only on this machine; elsewhere to a server that has shown who it is. */
+/** In clear only on this machine; elsewhere as `serve` demands it. */
 export function lineFinding(demand: LineDemand, encryption: Encryption): Finding {
-  const isGood = demand.isLocal || (encryption !== undefined && demand.isVerified)
+  const isGood = demand.isLocal || (encryption !== undefined && isSafeLine(demand))
   return { is: isGood ? 'ok' : 'problem', finds: 'database line', demand, encryption }
 }
 

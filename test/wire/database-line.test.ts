@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -7,9 +9,13 @@ import { Client } from 'pg'
 import { lineComplaint, lineDemandOf } from '../../src/operator/database-line.ts'
 import { openAuthority } from '../harness/directory.ts'
 import { closing } from '../harness/opening.ts'
-import { startTestServer } from '../harness/postgres.ts'
+import { startTestServer, testDatabase } from '../harness/postgres.ts'
 import { until } from '../harness/until.ts'
 import { run } from './cli-run.ts'
+
+interface Checked {
+  checks: { is: string; what: string; says: string }[]
+}
 
 /** The line to PostgreSQL: when production refuses it, and what the doctor says of it. */
 
@@ -33,6 +39,45 @@ test('production takes a line to another machine only if the server must prove w
   for (const [url, production] of lines)
     if (production === 'taken') assert.equal(lineComplaint(url), undefined, url)
     else assert.match(lineComplaint(url) ?? 'taken', production, url)
+})
+
+// By 0.0.0.0 the system connects to this machine; Tollgate cannot know where it leads.
+const elsewhere = (url: string) => Object.assign(new URL(url), { hostname: '0.0.0.0' }).href
+
+test('commands and migrate refuse an unverified line before they connect; the doctor reports it', async () => {
+  let connections = 0
+  const listener = closing(createServer((socket) => void (connections++, socket.destroy())))
+  await once(listener.listen(0, '127.0.0.1'), 'listening')
+  const { port } = listener.address() as AddressInfo
+  for (const parameters of ['', '?sslmode=require&sslrootcert=ca.pem', '?sslmode=verify-full']) {
+    const env = { DATABASE_URL: `postgres://u:p@0.0.0.0:${port}/x${parameters}` }
+    for (const words of ['migrate', 'merchant list', 'merchant disable shop', 'keys list', 'audit verify', 'cards forget']) {
+      const { code, out, err } = await run(env, words.split(' '))
+      assert.equal(code, 2, `${words}: ${out}${err}`)
+      assert.match(err, /another machine, 0\.0\.0\.0, .*not verified: add ssl/, words)
+    }
+  }
+  assert.equal(connections, 0)
+  const { code, out } = await run({ DATABASE_URL: `postgres://u:p@0.0.0.0:${port}/x` }, ['doctor', '--json'])
+  const { checks } = JSON.parse(out) as Checked
+  assert.deepEqual([code, connections > 0], [1, true])
+  assert.deepEqual(checks.map(({ is, what }) => `${what} ${is}`).slice(1), ['database problem', 'line problem'])
+})
+
+test('a line that serve would refuse is a problem for the doctor, who looks at all else', async () => {
+  const database = closing(await testDatabase())
+  const migrated = await run({ DATABASE_URL: database.url }, ['migrate'])
+  assert.equal(migrated.code, 0, migrated.err)
+  const whatOf = async (url: string) => {
+    const { out } = await run({ DATABASE_URL: url }, ['doctor', '--json'])
+    return (JSON.parse(out) as Checked).checks.map(({ is, what }) => `${what} ${is}`)
+  }
+  const here = await whatOf(database.url)
+  assert.ok(here.includes('line ok'))
+  assert.deepEqual(
+    await whatOf(elsewhere(database.url)),
+    here.map((check) => (check === 'line ok' ? 'line problem' : check)),
+  )
 })
 
 test('the doctor says whether the line is encrypted, and to whom', { timeout: 120_000 }, async () => {
@@ -59,7 +104,7 @@ test('the doctor says whether the line is encrypted, and to whom', { timeout: 12
   const lineOf = async (parameters: string) => {
     const url = `${server.url}?${parameters}`
     const { out } = await run({ DATABASE_URL: url }, ['doctor', '--json'])
-    const { checks } = JSON.parse(out) as { checks: { is: string; what: string; says: string }[] }
+    const { checks } = JSON.parse(out) as Checked
     // Without a line the database is the last thing that it looks at.
     return (checks.find(({ what }) => what === 'line') ?? checks.at(-1)!).says
   }

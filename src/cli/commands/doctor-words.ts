@@ -24,6 +24,7 @@ export function inFindingWords(finding: Finding, now: number): WordedFinding {
 type Wording<F> = (finding: F, now: number) => readonly [what: string, says: string, advice?: string | undefined]
 
 const namedProcesses = 5
+export const lineAdvice = 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>'
 const migrateAdvice = 'run: npx tollgate migrate'
 
 const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> } = {
@@ -33,11 +34,7 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     const to = host === '' || host.startsWith('/') ? 'by a socket of this machine' : `to ${host}`
     const who = isVerified ? 'whose certificate is verified' : 'whose certificate is not verified'
     const says = encryption ? `encrypted, ${encryption.protocol} with ${encryption.cipher}, ${to}, ${who}` : `in clear, ${to}`
-    return [
-      'line',
-      says,
-      is === 'ok' ? undefined : 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>',
-    ]
+    return ['line', says, is === 'ok' ? undefined : lineAdvice]
   },
   'memory stays in memory': () => ['memory', 'is written to no disk: no core dumps, no swap'],
   'core dumps': () => [

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Clock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
-import { encryptionOf, lineDemandOf } from '../../operator/database-line.ts'
+import { encryptionOf, isSafeLine, lineDemandOf } from '../../operator/database-line.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
   controlKeyFinding,
@@ -32,7 +32,7 @@ import { openPool, type Pool } from '../../storage/pool.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import type { Terminal } from '../terminal.ts'
 import { gateFindings } from './doctor-gates.ts'
-import { inFindingWords, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
+import { inFindingWords, lineAdvice, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
 import { findInstallation, inWords, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
 import { paint, printable, statusColour } from './present.ts'
@@ -66,6 +66,7 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
   const { env, stderr, clock } = terminal
   const installation = findInstallation(env)
   report(...sandboxFindings(installation))
+  // Not as other commands do, which refuse a line that is not verified: this one reports it.
   const pool = openPool({
     url: installation.databaseUrl,
     connections: 10,
@@ -108,7 +109,11 @@ async function look(
     report(...worded([lineFinding(lineDemandOf(installation.databaseUrl), await encryptionOf(pool))]))
   } catch (error) {
     const failure = inWords(error)
-    return report(problem('database', reasonOf(failure), 'start it, or correct DATABASE_URL'))
+    const demand = lineDemandOf(installation.databaseUrl)
+    return report(
+      problem('database', reasonOf(failure), 'start it, or correct DATABASE_URL'),
+      ...(isSafeLine(demand) ? [] : [problem('line', `to ${demand.host}, demands no verified certificate`, lineAdvice)]),
+    )
   }
   const migrated = migrationFinding(await migrationFacts(pool))
   report(...worded([migrated]))

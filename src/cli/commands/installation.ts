@@ -5,9 +5,10 @@ import { openLog, reasonOf } from '../../base/log.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Desk } from '../../operator/desk.ts'
+import { isDatabaseUrl, lineComplaint } from '../../operator/database-line.ts'
 import { Refused } from '../../operator/refused.ts'
 import { record, type Note } from '../../operator/store-audit.ts'
-import { openPool } from '../../storage/pool.ts'
+import { openPool, type Pool, type PoolSettings } from '../../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
@@ -50,7 +51,7 @@ export function findInstallation(env: Environment): Installation {
     throw new WrongUsage('TOLLGATE_DIR names a sandbox with another database than DATABASE_URL. Unset the one you do not mean.')
   if (named) return named
   if (env.DATABASE_URL) {
-    if (!/^postgres(ql)?:\/\//.test(env.DATABASE_URL) || !URL.canParse(env.DATABASE_URL))
+    if (!isDatabaseUrl(env.DATABASE_URL))
       throw new WrongUsage('DATABASE_URL is not a postgres:// URL, such as postgres://user:password@host:5432/database')
     return { databaseUrl: env.DATABASE_URL, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
   }
@@ -102,6 +103,19 @@ const isSandboxFile = (read: unknown): read is SandboxFile =>
   read !== null &&
   ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
 
+/**
+ * Opens the database for a command, over a line that `serve` would take. Only the doctor opens
+ * another, to say what else is wrong. A sandbox has test data alone.
+ */
+export function openDatabase(
+  { databaseUrl, sandbox }: Pick<Installation, 'databaseUrl' | 'sandbox'>,
+  settings: Omit<PoolSettings, 'url'>,
+): Pool {
+  const complaint = sandbox ? undefined : lineComplaint(databaseUrl)
+  if (complaint !== undefined) throw new WrongUsage(`${complaint}.`)
+  return openPool({ url: databaseUrl, ...settings })
+}
+
 /** A desk at an installation, with its keys available to the few commands that need them. */
 export interface Office extends Desk {
   installation: Installation
@@ -122,7 +136,7 @@ export async function atOffice(
   const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
-  const pool = openPool({ url: installation.databaseUrl, connections: 3, use, log })
+  const pool = openDatabase(installation, { connections: 3, use, log })
   const desk = { pool, clock, random, who }
   try {
     await work({

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { openLog } from '../../base/log.ts'
 import { migrate } from '../../storage/migrate.ts'
-import { openPool } from '../../storage/pool.ts'
+import { isDatabaseUrl } from '../../operator/database-line.ts'
 import { ConfigError } from '../config.ts'
 import type { Terminal } from '../terminal.ts'
+import { openDatabase } from './installation.ts'
 
 export function addMigrateCommand(program: Command, terminal: Terminal): void {
   program
@@ -15,8 +16,9 @@ export function addMigrateCommand(program: Command, terminal: Terminal): void {
 async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise<void> {
   const url = env.DATABASE_URL
   if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
+  if (!isDatabaseUrl(url)) throw new ConfigError(['DATABASE_URL is not a postgres:// URL'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })
-  const pool = openPool({ url, connections: 2, use: 'admin', log })
+  const pool = openDatabase({ databaseUrl: url }, { connections: 2, use: 'admin', log })
   try {
     const applied = await migrate(pool, clock.now(), log)
     print(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
