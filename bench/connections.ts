@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { ReplyReader, type Reply } from './reply.ts'
 
 /**
@@ -7,14 +8,21 @@ import { ReplyReader, type Reply } from './reply.ts'
  * more processor time for a request than a bare server does to answer it.
  */
 export interface Connections {
-  post(path: string, type: string, body: string): Promise<Reply>
+  /** `headers`: further lines of the head, each with its end. */
+  post(path: string, type: string, body: string, headers?: string): Promise<Reply>
   close(): void
 }
 
 const packetBytes = 16_384
 const lookEveryMs = 500
 
-export function openConnections(origin: string, withinMs: number): Connections {
+/** Whom an https origin has to be, and the authority (PEM) that says so. */
+export interface ServerName {
+  ca: string
+  name: string
+}
+
+export function openConnections(origin: string, withinMs: number, server?: ServerName): Connections {
   const { host } = new URL(origin)
   const all = new Set<Connection>()
   /** The last one used is used next: its memory is warm. */
@@ -25,7 +33,7 @@ export function openConnections(origin: string, withinMs: number): Connections {
   late.unref()
 
   function open(): Connection {
-    const one = new Connection(origin, {
+    const one = new Connection(origin, server, {
       idle: () => void idle.push(one),
       gone() {
         all.delete(one)
@@ -38,11 +46,11 @@ export function openConnections(origin: string, withinMs: number): Connections {
   }
 
   return {
-    async post(path, type, body) {
+    async post(path, type, body, headers = '') {
       const length = Buffer.byteLength(body)
       if (length !== body.length) throw new Error('Only ASCII can be sent.')
-      const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n`
-      return (idle.pop() ?? open()).ask(head + body)
+      const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n`
+      return (idle.pop() ?? open()).ask(`${head}${headers}\r\n${body}`)
     },
     close() {
       clearInterval(late)
@@ -57,13 +65,14 @@ class Connection {
   readonly #tell: { idle(): void; gone(): void }
   #asked: { at: number; resolve(reply: Reply): void; reject(error: Error): void } | undefined
 
-  constructor(origin: string, tell: { idle(): void; gone(): void }) {
+  constructor(origin: string, server: ServerName | undefined, tell: { idle(): void; gone(): void }) {
     const { hostname, port } = new URL(origin)
     this.#tell = tell
     // A buffer of its own, read by a callback: no stream is woken, and nothing is allocated.
     const callback = (count: number, buffer: Uint8Array) => this.#read((buffer as Buffer).subarray(0, count))
     const onread = { buffer: Buffer.alloc(packetBytes), callback }
-    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true, onread })
+    const to = { host: hostname, port: Number(port), noDelay: true, onread }
+    this.#socket = server ? connectTls({ ...to, ca: server.ca, servername: server.name }) : connect(to)
     let failure = new Error('the connection was closed before the reply')
     this.#socket.on('error', (error) => (failure = error))
     this.#socket.on('close', () => {

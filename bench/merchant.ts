@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { signatureHeaders } from '../client/message-signature.ts'
 import { secret, type Secret } from '../src/base/secret.ts'
 import { controlOf } from '../src/merchant/control.ts'
-import { openConnections, type Connections } from './connections.ts'
+import { openConnections, type Connections, type ServerName } from './connections.ts'
 import type { StoredOrders } from './stored-orders.ts'
 
 /** What a merchant of the sandbox knows, as it goes to the load process. */
@@ -13,6 +15,10 @@ export interface Site {
   endpoints: Readonly<Record<string, number>>
   /** Where the sandbox's merchant server takes callbacks. */
   callbackUrl: string
+  /** Requests are signed as a whole with it, if it is there. */
+  signingSecret?: string
+  /** Whom the gateway of an https URL has to be. */
+  server?: ServerName
   /** Further gateways on the same database, between which the payments are shared. */
   alsoAt?: readonly string[]
   /** Orders that were written without the gateway. */
@@ -70,13 +76,14 @@ export const refusedForLoad = 'refused: too many requests'
 
 export function openMerchant(site: Site, withinMs: number): Merchant {
   const { origin, pathname } = new URL(site.baseUrl)
-  const gateway = openConnections(origin, withinMs)
+  const gateway = openConnections(origin, withinMs, site.server)
   /** The issuers' servers that a cardholder's browser is sent to, by origin. */
   const others = new Map<string, Connections>()
   const key = secret(site.controlKey)
   let polls = 0
 
-  const post = async (path: string, body: string) => (await gateway.post(pathname + path, form, body)).body
+  const post = async (path: string, body: string) =>
+    (await gateway.post(pathname + path, form, body, signatureOf(site, path, body))).body
 
   async function untilEnd(began: number, ask: Asking): Promise<string> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
@@ -125,6 +132,15 @@ export function openMerchant(site: Site, withinMs: number): Merchant {
       for (const one of [gateway, ...others.values()]) one.close()
     },
   }
+}
+
+/** The lines of the head by which a request is signed as a whole. */
+function signatureOf({ baseUrl, login, signingSecret: key }: Site, path: string, body: string): string {
+  if (key === undefined) return ''
+  const moment = { nonce: randomUUID(), timestampSeconds: Math.floor(Date.now() / 1_000) }
+  const message = { method: 'POST', url: baseUrl + path, body, headers: {}, login, key, ...moment }
+  const headers = Object.entries(signatureHeaders(message))
+  return headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
 }
 
 /**

@@ -28,6 +28,8 @@ export interface Sandbox extends Gateway {
   pid: number
   /** Gateways of the bench on the same database. */
   others?: readonly Gateway[]
+  /** Of its merchant: what callbacks are signed with, and requests can be. */
+  signingSecret: string
   acquirerAdminUrl: string
   /** As the owner of the tables. */
   databaseUrl: string
@@ -40,7 +42,7 @@ interface SandboxFile {
   base_url: string
   operator_url: string
   pid: number
-  merchant: { login: string; control_key: string }
+  merchant: { login: string; control_key: string; signing_secret: string }
   endpoints: Record<string, number>
   merchant_server_url: string
   simulators: { acquirer_admin_url: string }
@@ -142,6 +144,7 @@ export async function startSandbox(
       pid: file.pid,
       gatewayOrigin: new URL(file.base_url).origin,
       operatorUrl: file.operator_url,
+      signingSecret: file.merchant.signing_secret,
       acquirerAdminUrl: file.simulators.acquirer_admin_url,
       databaseUrl: file.database_url,
       gatewayDatabaseUrl: file.gateway_database_url,

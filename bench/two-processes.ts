@@ -56,11 +56,15 @@ export const twoProcesses: ByName = {
 
 const startWithinMs = 60_000
 
-async function startSecondGateway(sandbox: Sandbox): Promise<Gateway & { stop(): Promise<void> }> {
+/** `settings` are those of `serve`. */
+export async function startSecondGateway(
+  sandbox: Sandbox,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Gateway & { stop(): Promise<void> }> {
   const log = openSync(join(sandbox.directory, 'log', 'second-gateway.log'), 'a')
   const child = fork(fileURLToPath(new URL('./second-gateway.js', import.meta.url)), {
     // Another port than the sandbox's: on the same one it would take the other's place.
-    env: { ...ownEnvironment(), ...servingOn(sandbox), PORT: '0', OPERATOR_PORT: '0' },
+    env: { ...ownEnvironment(), ...servingOn(sandbox), PORT: '0', OPERATOR_PORT: '0', ...settings },
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
   })
@@ -77,8 +81,13 @@ async function startSecondGateway(sandbox: Sandbox): Promise<Gateway & { stop():
   try {
     const served = once(child, 'message', { signal: AbortSignal.timeout(startWithinMs) })
     const [ports] = (await Promise.race([served, failed])) as [{ port: number; operatorPort: number }]
-    const at = (port: number) => `http://127.0.0.1:${port}`
-    return { pid: child.pid!, gatewayOrigin: at(ports.port), operatorUrl: at(ports.operatorPort), stop }
+    const at = (port: number, scheme = 'http') => `${scheme}://127.0.0.1:${port}`
+    return {
+      pid: child.pid!,
+      gatewayOrigin: at(ports.port, settings['TLS_CERT_FILE'] ? 'https' : 'http'),
+      operatorUrl: at(ports.operatorPort),
+      stop,
+    }
   } catch (thrown) {
     child.kill('SIGKILL')
     throw thrown

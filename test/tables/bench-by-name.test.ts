@@ -5,6 +5,7 @@ import type { Figures } from '../../bench/bench.ts'
 import { compared } from '../../bench/by-turns.ts'
 import type { LoadReport } from '../../bench/exchange.ts'
 import { rowOf } from '../../bench/overload.ts'
+import { costsOf } from '../../bench/secured.ts'
 import { delaysOf, quantileOf } from '../../bench/slow-acquirer.ts'
 
 const figures = (values: Partial<Figures>) => values as Figures
@@ -94,4 +95,19 @@ test('two sides by turns are compared by the means of their rounds', () => {
     ]).ratio,
     null,
   )
+})
+
+test('signatures and TLS cost what the means of their rounds differ from plain', () => {
+  const round = (side: string, rate: number, cpu: number | null) => ({
+    side,
+    sales_per_s: rate,
+    gateway_cpu_us_per_sale: cpu,
+  })
+  const all = [round('plain', 1_000, 400), round('signed', 800, 500), round('plain', 1_200, 600), round('signed', 960, 700)]
+  assert.deepEqual(costsOf(all), [
+    { side: 'plain', sales_per_s: 1_100, gateway_cpu_us_per_sale: 500, sales_ratio: 1, gateway_cpu_ratio: 1 },
+    { side: 'signed', sales_per_s: 880, gateway_cpu_us_per_sale: 600, sales_ratio: 0.8, gateway_cpu_ratio: 1.2 },
+  ])
+  const [none] = costsOf([round('plain', 0, null)])
+  assert.deepEqual([none!.gateway_cpu_us_per_sale, none!.sales_ratio, none!.gateway_cpu_ratio], [null, null, null])
 })

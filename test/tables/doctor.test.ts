@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
 import { machineFacts } from '../../src/operator/store-machine.ts'
-import { machineFindings, migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
+import { lineFinding, machineFindings, migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
 import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
@@ -127,4 +127,12 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
     'warning: memory, with card numbers in it, may be swapped to /swap.img',
   ])
   assert.equal(machineFacts(join(proc, 'nowhere')), undefined)
+})
+
+test('an encrypted line to another machine is good only if the authority of its certificate is named', () => {
+  const encryption = { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' }
+  const verified = { host: 'db.example', isLocal: false, isVerified: true }
+  assert.equal(lineFinding(verified, encryption).is, 'problem')
+  assert.equal(lineFinding({ ...verified, authorities: 'ca.pem' }, encryption).is, 'ok')
+  assert.equal(lineFinding({ ...verified, isVerified: false, authorities: 'ca.pem' }, encryption).is, 'problem')
 })

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
 import { openConnections } from '../../bench/connections.ts'
+import { openAuthority } from '../harness/directory.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
@@ -106,4 +108,35 @@ test('a server that is not there, and a body that is not ASCII, are failures too
   await assert.rejects(connections.post('/x', 'text/plain', 'a'), /ECONNREFUSED/)
   await assert.rejects(connections.post('/x', 'text/plain', 'ü'), /Only ASCII/)
   connections.close()
+})
+
+test('over TLS the server has to be the one that is named, by the authority that is given', async () => {
+  const authority = await openAuthority()
+  const { cert, key } = authority.of('directory-server')
+  const requests: string[] = []
+  const server = createTlsServer({ cert, key: key.reveal() }, (socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (data) => {
+      requests.push(data.toString())
+      socket.write(ok)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const post = async (ca: string, name: string) => {
+    const connections = openConnections(origin, 5_000, { ca, name })
+    try {
+      return await connections.post('/x', 'text/plain', 'a', 'x-more: 1\r\n')
+    } finally {
+      connections.close()
+    }
+  }
+  try {
+    assert.equal((await post(authority.ca, 'localhost')).body, 'ok')
+    assert.match(requests[0]!, /content-length: 1\r\nx-more: 1\r\n\r\na$/)
+    await assert.rejects(post(authority.ca, 'pay.example'), /pay\.example/)
+    await assert.rejects(post((await openAuthority()).ca, 'localhost'), /certificate|signature/)
+  } finally {
+    server.close()
+  }
 })
