@@ -54,7 +54,7 @@ test('keys that a file wraps are brought under the service, and then the file op
   const before = await ring(fixedKek(local, systemRandom))
   assert.deepEqual(await wrappers(), [kekId(local)])
   const { version, key } = before.current('pan')
-  assert.equal(await rewrapKeys(desk, byService), 6)
+  assert.equal(await rewrapKeys(desk, byService), 7)
   assert.deepEqual(await wrappers(), ['transit/tollgate/v1'])
   assert.deepEqual((await ring()).version('pan', version)?.reveal(), key.reveal())
   await assert.rejects(ring(fixedKek(local, systemRandom)), WrongKek)
@@ -63,7 +63,7 @@ test('keys that a file wraps are brought under the service, and then the file op
 
 test('after the service replaced its key, rewrap brings the keys under the new version', async () => {
   service.rotate('tollgate')
-  assert.equal(await rewrapKeys(desk, byService), 6)
+  assert.equal(await rewrapKeys(desk, byService), 7)
   assert.deepEqual(await wrappers(), ['transit/tollgate/v2'])
 })
 
