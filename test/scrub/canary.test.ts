@@ -155,6 +155,14 @@ test('the search finds a number that is in a column, in bytes, in a log or in th
   assert.ok(dropped.length > 0 && dropped.every((place) => inWal.test(place)), dropped.join())
 })
 
+test('the search finds what goes across the pages of the write-ahead log', async () => {
+  const planted = `across-${newOrderId()} `.repeat(1_000)
+  await database.query(`select pg_logical_emit_message(false, 'canary', $1)`, [planted])
+  await database.query('checkpoint')
+  const places = await search.placesOf(planted)
+  assert.ok(places.length > 0 && places.every((place) => inWal.test(place)), places.join())
+})
+
 test('the search finds the name of an order in callbacks and in what commands print', async () => {
   const planted = `planted-${newOrderId()}`
   const made = await order(world, card(pans.usual, { cvv2: '1234', client_orderid: planted, server_callback_url: callback }))

@@ -81,9 +81,20 @@ function filesOf(world: World): Map<string, string> {
     const name = relative(world.directory, path)
     if (name === 'sandbox.json' || name === join('keys', 'master.key')) continue
     const bytes = bytesOf(path)
-    if (bytes) found.set(`file ${name}`, bytes.toString('latin1'))
+    if (bytes) found.set(`file ${name}`, (isWalSegment.test(name) ? withoutPageHeaders(bytes) : bytes).toString('latin1'))
   }
   return found
+}
+
+const isWalSegment = /pg_wal.[0-9A-F]{24}$/
+const walPage = { bytes: 8_192, firstHeader: 40, header: 24 }
+
+/** PostgreSQL begins each page of its write-ahead log with a header, in the midst of any record. */
+function withoutPageHeaders(segment: Buffer): Buffer {
+  const pages = Array.from({ length: Math.ceil(segment.length / walPage.bytes) }, (_, i) =>
+    segment.subarray(i * walPage.bytes + (i === 0 ? walPage.firstHeader : walPage.header), (i + 1) * walPage.bytes),
+  )
+  return Buffer.concat(pages)
 }
 
 const named = /"(cvv2?|cvc|security_?code)"\s*:\s*"?[0-9]/i
