@@ -42,7 +42,6 @@ export type Refusal =
   | { what: 'removed'; login: string; filterNo: number }
   | { what: 'key known'; login: string; keyNo: number; retired: boolean }
   | { what: 'key retired'; login: string; keyNo: number }
-  /** A key of this purpose cannot be replaced. */
   | { what: 'rotation under way'; purpose: string; version: bigint; activeAt: number }
   | { what: 'unknown key'; purpose: string; version: bigint }
   | { what: 'key in use'; purpose: string; version: bigint; by: KeyUse }

@@ -108,7 +108,7 @@ create table card_reference (
   constraint card_reference_dst_recurring_payment_id_merchant_id_key UNIQUE (dst_recurring_payment_id, merchant_id),
   constraint card_reference_order_id_merchant_id_key UNIQUE (order_id, merchant_id, of_destination),
   constraint card_reference_recurring_payment_id_merchant_id_key UNIQUE (recurring_payment_id, merchant_id),
-  constraint card_reference_merchant_id_fingerprint_fkey FOREIGN KEY (merchant_id, number_id) REFERENCES card_number_ref(merchant_id, number_id),
+  constraint card_reference_merchant_id_number_id_fkey FOREIGN KEY (merchant_id, number_id) REFERENCES card_number_ref(merchant_id, number_id),
   constraint card_reference_card_ref_id_check CHECK (((card_ref_id > 0) AND ((card_ref_id % (4)::bigint) = 0))),
   constraint card_reference_dst_card_ref_id_check CHECK (((dst_card_ref_id > 0) AND ((dst_card_ref_id % (4)::bigint) = 2))),
   constraint card_reference_dst_recurring_payment_id_check CHECK (((dst_recurring_payment_id > 0) AND ((dst_recurring_payment_id % (4)::bigint) = 3))),
