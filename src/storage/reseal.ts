@@ -43,15 +43,14 @@ function statementsOf(t: SealedTable): Statements {
   ]
   const lists = arrays.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')
   const statements: Statements = {
-    // The older rows, and the last of all that were looked at, whatever its version.
+    // The older rows, and the last one that may be looked at, whatever its version.
     page: statement(
-      `with looked as materialized (
+      `select * from (
         select ${ids.join(', ')}, ${first} is not null and ${t.version} < $1 as older, ${[t.version, ...columns].join(', ')},
           row_number() over (order by ${ids.join(', ')}) as place
         from ${t.table} where (${ids.join(', ')}) > (${params})
-        order by ${ids.join(', ')} limit $${ids.length + 2})
-      select * from looked where older or place = (select count(*) from looked)
-      order by place limit $${ids.length + 3}`,
+        order by ${ids.join(', ')} limit $${ids.length + 2}) looked
+      where older or place = $${ids.length + 2} order by ${ids.join(', ')} limit $${ids.length + 3}`,
     ),
     // Whoever changed a row meanwhile has sealed it under the current key. Whoever is changing it
     // now is not waited for: a batch that waits, and is waited for, is a deadlock.
