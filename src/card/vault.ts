@@ -2,7 +2,7 @@ import { hmacSha256 } from '../base/digest.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { Secret, secret } from '../base/secret.ts'
-import { withVersion } from '../storage/keyed-digest.ts'
+import { keyedHashes } from '../storage/keyed-digest.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 
@@ -132,20 +132,13 @@ export const hashIdOf = (numberId: Buffer, keys: KeyRing): string =>
 export const hashIdOfNumber = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): string =>
   hashIdOf(numberIdOf(pan, merchantId, keys), keys)
 
-/** Hashes of a number: under the current key first, then under the older ones. */
+/** In hexadecimal; those of `keyedHashes`. */
 export type CommonHashes = readonly [string, ...string[]]
 
-/**
- * The same at all merchants, and never shown to any of them. Each names the version of its key, and
- * what was counted under any of them counts.
- */
+/** Hashes of a number, the same at all merchants, and never shown to any of them. */
 export function commonHashesOf(pan: Secret<string>, keys: KeyRing): CommonHashes {
-  const [current, ...older] = keys
-    .versions('fingerprint')
-    .map(({ version, key }) =>
-      withVersion(version, hmacSha256(key, `all merchants:${pan.reveal()}`).subarray(0, 16)).toString('hex'),
-    )
-  return [current!, ...older]
+  const [current, ...older] = keyedHashes(keys, 'fingerprint', `all merchants:${pan.reveal()}`)
+  return [current.toString('hex'), ...older.map((hash) => hash.toString('hex'))]
 }
 
 /** Where the cards of orders are stored. */

@@ -1,7 +1,6 @@
-import { hmacSha256 } from '../base/digest.ts'
 import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import { withVersion } from '../storage/keyed-digest.ts'
+import { keyedHashes } from '../storage/keyed-digest.ts'
 import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
 
 /** The row of one limited key. */
@@ -95,9 +94,6 @@ export class LimitsInHand {
 export const hideBy =
   (keys: KeyRing): Hide =>
   (text) => {
-    const [current, ...older] = keys.versions('digest').map(({ version, key }) => {
-      const hash = hmacSha256(key, `limit:${text}`).subarray(0, 16)
-      return withVersion(version, hash).toString('base64url')
-    })
-    return [current!, ...older]
+    const [current, ...older] = keyedHashes(keys, 'digest', `limit:${text}`)
+    return [current.toString('base64url'), ...older.map((hash) => hash.toString('base64url'))]
   }

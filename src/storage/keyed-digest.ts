@@ -38,11 +38,25 @@ export const isSameRequest = (asked: KeyedDigest, row: Buffer): boolean => asked
  * Version 1 has no prefix: its rows are older than the versions, and stay as they are. All others
  * begin with four bytes.
  */
-export function withVersion(version: bigint, digest: Buffer): Buffer {
+function withVersion(version: bigint, digest: Buffer): Buffer {
   if (version === 1n) return digest
   const prefix = Buffer.alloc(versionBytes)
   prefix.writeUInt32BE(Number(version))
   return Buffer.concat([prefix, digest])
+}
+
+/** Hashes of one text: under the current key first, then under the older ones. */
+export type KeyedHashes = readonly [Buffer, ...Buffer[]]
+
+/**
+ * Of 128 bits; each names the version of its key. What is counted is counted under the first, and
+ * what was counted under any of them counts.
+ */
+export function keyedHashes(keys: Pick<KeyRing, 'versions'>, purpose: 'digest' | 'fingerprint', text: string): KeyedHashes {
+  const [current, ...older] = keys
+    .versions(purpose)
+    .map(({ version, key }) => withVersion(version, hmacSha256(key, text).subarray(0, 16)))
+  return [current!, ...older]
 }
 
 /** `bytes`: the length of the digest itself. */

@@ -108,6 +108,12 @@ test('a card is counted under every version of the fingerprint key, and has one 
   assert.deepEqual(one, other)
   assert.deepEqual([one!.id, one!.hashes.slice(1)], [before!.id, before!.hashes])
   assert.match(one!.hashes[0], /^00000002[0-9a-f]{32}$/)
+  await assert.rejects(retireKey(desk, 'fingerprint', 1n), /key in use/)
+  clock.pass(25 * 3_600_000)
+  await retireKey(desk, 'fingerprint', 1n)
+  await Promise.all(rings.map((ring) => ring.refresh()))
+  const after = { id: before!.id, hashes: one!.hashes.slice(0, 1) }
+  assert.deepEqual(read(), [after, after])
 })
 
 test('an installation that is older than the key of card ids goes on with its first fingerprint key', async () => {
