@@ -1,10 +1,10 @@
-import type { Row } from './bench.ts'
+import type { Figures, Row } from './bench.ts'
 import { rounded } from './figures.ts'
 import { measured, type Carried, type Run } from './levels.ts'
 import { tableHead, tableRow } from './report.ts'
 import { figure } from './table.ts'
 
-/** One of two ways to carry the same sales. */
+/** One of the ways to carry the same sales. */
 export interface Side {
   name: string
   carried: Carried
@@ -25,27 +25,34 @@ export interface ByTurns {
   ratio: number | null
 }
 
-const rounds = 2
+const roundsEach = 2
 
 /**
- * Measures two sides by turns: what else runs on the machine comes and goes, and in this way it
- * meets both alike.
+ * Measures the sides by turns: what else runs on the machine comes and goes, and in this way it
+ * meets them alike. The figures of each side's rounds.
  */
-export async function byTurns(run: Run, name: string, sides: readonly [Side, Side], inFlight: number): Promise<ByTurns> {
+export async function measureTurns(run: Run, name: string, sides: readonly Side[], inFlight: number): Promise<Figures[][]> {
   const { people, lines, progress } = run.output
-  const rates: [number[], number[]] = [[], []]
+  const all: Figures[][] = sides.map(() => [])
   people(tableHead())
-  for (let round = 1; round <= rounds; round++)
+  for (let round = 1; round <= roundsEach; round++)
     for (const [i, side] of sides.entries()) {
-      progress.say(`Round ${round} of ${rounds}: ${side.name}`)
+      progress.say(`Round ${round} of ${roundsEach}: ${side.name}`)
       await side.begin?.()
       const { figures, report } = await measured(run, side.carried, { inFlight })
       const row: RoundRow = { bench: `${name}-round`, in_flight: inFlight, side: side.name, round: String(round), ...figures }
-      rates[i]!.push(figures.sales_per_s)
+      all[i]!.push(figures)
       lines(row)
       people(`${tableRow(row, report)}   ${side.name}`)
     }
-  return compared(rates)
+  return all
+}
+
+/** Measures two sides and compares their rates. */
+export async function byTurns(run: Run, name: string, sides: readonly [Side, Side], inFlight: number): Promise<ByTurns> {
+  const [first, second] = await measureTurns(run, name, sides, inFlight)
+  const ratesOf = (rounds: readonly Figures[] = []) => rounds.map((figures) => figures.sales_per_s)
+  return compared([ratesOf(first), ratesOf(second)])
 }
 
 /** `names` are those of the sides, in the order of their rates. */

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Figures } from './bench.ts'
+import { measureTurns } from './by-turns.ts'
 import { rounded } from './figures.ts'
-import { carryUnmeasured, measured, type Carried, type Run } from './levels.ts'
-import { tableHead, tableRow } from './report.ts'
+import { carryUnmeasured, type Carried } from './levels.ts'
 import { endedWell, openRun } from './run.ts'
 import { sale } from './sale.ts'
 import { tableOf, figure, type Column } from './table.ts'
@@ -10,7 +11,6 @@ import { startSecondGateway } from './two-processes.ts'
 import type { ByName } from './wishes.ts'
 
 const inFlight = 256
-const rounds = 2
 
 /**
  * The sandbox's own process and both others run in all rounds, so that what they do without sales
@@ -43,61 +43,41 @@ export const secured: ByName = {
       { name: 'signed', carried: at(plain, signs) },
       { name: 'signed, TLS', carried: at(tls, { ...signs, server }) },
     ]
-    const costs = costsOf(await measureSides(run, sides))
+    const warmUp = wishes.warmUp ?? sale.warmUp
+    if (warmUp > 0) for (const side of sides) await carryUnmeasured(run, side.carried, warmUp)
+    const all = await measureTurns(run, secured.name, sides, inFlight)
+    const costs = costsOf(sides.map(({ name }, i) => ({ name, rounds: all[i]! })))
     output.people(`\n${tableOf(`${inFlight} in flight`, columns, costs)}\n`)
     for (const cost of costs) output.lines({ bench: secured.name, in_flight: inFlight, ...cost })
     return endedWell(secured.name, [carried], output)
   },
 }
 
-/** A measured round of one side. */
-export interface Round {
+/** The means of a side's rounds, and by how much they differ from those of the first. */
+export interface Cost {
   side: string
-  sales_per_s: number
+  sales_per_s: number | null
   gateway_cpu_us_per_sale: number | null
-}
-
-async function measureSides(run: Run, sides: readonly { name: string; carried: Carried }[]): Promise<Round[]> {
-  const { people, lines, progress } = run.output
-  const warmUp = run.wishes.warmUp ?? sale.warmUp
-  if (warmUp > 0) for (const { carried } of sides) await carryUnmeasured(run, carried, warmUp)
-  const all: Round[] = []
-  people(tableHead())
-  for (let round = 1; round <= rounds; round++)
-    for (const { name: side, carried } of sides) {
-      progress.say(`Round ${round} of ${rounds}: ${side}`)
-      const { figures, report } = await measured(run, carried, { inFlight })
-      all.push({ side, ...figures })
-      const row = { bench: `${secured.name}-round`, in_flight: inFlight, side, round: String(round), ...figures }
-      lines(row)
-      people(`${tableRow(row, report)}   ${side}`)
-    }
-  return all
-}
-
-/** The means of a side, and by how much they differ from those of the first. */
-export interface Cost extends Round {
   sales_ratio: number | null
   gateway_cpu_ratio: number | null
 }
 
-export function costsOf(all: readonly Round[]): Cost[] {
-  const means = [...new Set(all.map(({ side }) => side))].map((side) => {
-    const own = all.filter((round) => round.side === side)
-    const mean = (of: (round: Round) => number | null) => own.reduce((sum, round) => sum + (of(round) ?? NaN), 0) / own.length
-    return { side, rate: mean((round) => round.sales_per_s), cpu: mean((round) => round.gateway_cpu_us_per_sale) }
+type Round = Pick<Figures, 'sales_per_s' | 'gateway_cpu_us_per_sale'>
+
+export function costsOf(sides: readonly { name: string; rounds: readonly Round[] }[]): Cost[] {
+  const means = sides.map(({ name, rounds }) => {
+    const mean = (of: (round: Round) => number | null) => rounds.reduce((sum, one) => sum + (of(one) ?? NaN), 0) / rounds.length
+    return { name, rate: mean((round) => round.sales_per_s), cpu: mean((round) => round.gateway_cpu_us_per_sale) }
   })
-  const [first] = means as [(typeof means)[number]]
-  return means.map(({ side, rate, cpu }) => ({
-    side,
+  const [first] = means
+  return means.map(({ name, rate, cpu }) => ({
+    side: name,
     sales_per_s: rounded(rate, 1),
-    gateway_cpu_us_per_sale: finite(cpu, 1),
-    sales_ratio: finite(rate / first.rate, 3),
-    gateway_cpu_ratio: finite(cpu / first.cpu, 3),
+    gateway_cpu_us_per_sale: rounded(cpu, 1),
+    sales_ratio: rounded(rate / first!.rate, 3),
+    gateway_cpu_ratio: rounded(cpu / first!.cpu, 3),
   }))
 }
-
-const finite = (value: number, digits: number): number | null => (Number.isFinite(value) ? rounded(value, digits) : null)
 
 const columns: readonly Column<Cost>[] = [
   { head: ['', 'side'], cell: ({ side }) => side },

@@ -98,16 +98,13 @@ test('two sides by turns are compared by the means of their rounds', () => {
 })
 
 test('signatures and TLS cost what the means of their rounds differ from plain', () => {
-  const round = (side: string, rate: number, cpu: number | null) => ({
-    side,
-    sales_per_s: rate,
-    gateway_cpu_us_per_sale: cpu,
-  })
-  const all = [round('plain', 1_000, 400), round('signed', 800, 500), round('plain', 1_200, 600), round('signed', 960, 700)]
-  assert.deepEqual(costsOf(all), [
+  const round = (rate: number, cpu: number | null) => ({ sales_per_s: rate, gateway_cpu_us_per_sale: cpu })
+  const plain = { name: 'plain', rounds: [round(1_000, 400), round(1_200, 600)] }
+  const signed = { name: 'signed', rounds: [round(800, 500), round(960, 700)] }
+  assert.deepEqual(costsOf([plain, signed]), [
     { side: 'plain', sales_per_s: 1_100, gateway_cpu_us_per_sale: 500, sales_ratio: 1, gateway_cpu_ratio: 1 },
     { side: 'signed', sales_per_s: 880, gateway_cpu_us_per_sale: 600, sales_ratio: 0.8, gateway_cpu_ratio: 1.2 },
   ])
-  const [none] = costsOf([round('plain', 0, null)])
+  const [none] = costsOf([{ name: 'plain', rounds: [round(0, null)] }])
   assert.deepEqual([none!.gateway_cpu_us_per_sale, none!.sales_ratio, none!.gateway_cpu_ratio], [null, null, null])
 })
