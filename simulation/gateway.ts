@@ -86,7 +86,7 @@ function cellOf({ stores, clock, ...parts }: GatewayParts): CellStores {
   return {
     ...stores,
     alive: () => Promise.resolve(1),
-    useNonce: () => Promise.resolve(false),
+    useNonces: () => Promise.resolve([]),
     ...heartOf({ ...parts, clock }),
     upkeep: [{ name: 'Idempotency-Keys', everyMs: 60_000, run: () => stores.orders.forgetIdempotencyKeys(clock.now()) }],
     answers: () => Promise.resolve(),

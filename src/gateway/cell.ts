@@ -1,6 +1,6 @@
 import { openReferenceStore } from '../card/store-references.ts'
 import { openDeliveryStore } from '../delivery/store.ts'
-import { forgetNonces, useNonce } from '../merchant/store-nonces.ts'
+import { forgetNonces, useNonces } from '../merchant/store-nonces.ts'
 import { forgetRefusedAccess } from '../merchant/store-refused-access.ts'
 import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
@@ -32,7 +32,7 @@ export function openCell({ pool, databaseUrl, keys }: CellParts, ground: Ground)
     invoices: openInvoiceStore(pool, keys, random),
     wrongSums: openWrongSums(pool, keys),
     references: openReferenceStore(pool),
-    useNonce: (...use) => useNonce(pool, ...use),
+    useNonces: (uses) => useNonces(pool, uses),
     heartbeat: heartbeatStore(pool),
     heart: heartOnThread(databaseUrl, clock, log),
     alive: () => aliveProcesses(pool),

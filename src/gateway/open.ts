@@ -5,6 +5,7 @@ import { isInternal, isOneOf } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
 import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
 import { countGuesses, type Guessed } from '../merchant/guessed.ts'
+import { openNonces, type Nonces } from '../merchant/nonces.ts'
 import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
@@ -82,6 +83,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { heartbeat } = lease
   const cards = openCards({ orders, references: cell.references, keys: registry.keys, random, clock, log })
   const invoices = openInvoices({ store: cell.invoices, processId: lease.processId, clock, log })
+  const nonces = openNonces({ use: cell.useNonces, clock, log })
   const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices })
   const { sender } = messages
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
@@ -90,7 +92,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const accessLimits = openLimits(parts)
   const guessed = countGuesses(access, accessLimits)
   const counting = { access, accessLimits, guessed }
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...counting, door, orders: reader, invoices })
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...counting, door, orders: reader, invoices, nonces })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
@@ -131,6 +133,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       await steps.stop(drain.stepsMs)
       await door.close()
       await sender.stop(drain.deliveriesMs)
+      await nonces.close()
       await reader.close()
       await invoices.close()
       await cards.close()
@@ -158,7 +161,7 @@ const accounting = ({ stores }: GatewayParts, access: RefusedAccess, accessLimit
   { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await stores.cell.alive()) },
 ]
 
-type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices }
+type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices; nonces: Nonces }
 
 interface Counting {
   access: RefusedAccess
@@ -171,14 +174,14 @@ function sharedPorts(
   { ground, stores, transports, settings, meters }: GatewayParts,
   rooms: Rooms,
 ): Omit<Ports, 'begin' | 'waitingOf'> & Working {
-  const { clock, random } = ground
+  const { random } = ground
   const { registry, cell } = stores
   return {
     ...ground,
     ...meters,
     ...rooms,
     registry: registry.current,
-    useNonce: (merchantId, nonce, at) => cell.useNonce(merchantId, nonce, at, clock.now()),
+    useNonce: rooms.nonces.use,
     publicUrls: settings.publicUrls,
     denied: () => deniedPage(random),
     keys: registry.keys,

@@ -16,6 +16,7 @@ import type { Outgoing } from '../http/outgoing.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { RefusedSum } from '../merchant/refused-access.ts'
+import type { NonceUse } from '../merchant/store-nonces.ts'
 import type { InvoiceStore } from '../mobile-api/store-invoices.ts'
 import type { WrongSums } from '../mobile-api/store-sums.ts'
 import type { ServerIdentity } from '../order/authentication/areq.ts'
@@ -76,7 +77,7 @@ export interface CellStores {
   wrongSums: WrongSums
   references: ReferenceStore
   /** True once for each nonce of a merchant. */
-  useNonce: (merchantId: bigint, nonce: string, timestampSeconds: number, now: number) => Promise<boolean>
+  useNonces: (uses: readonly NonceUse[]) => Promise<boolean[]>
   heartbeat: HeartbeatStore
   heart: HeartStart
   /** The memory that the process shares with its heart; if absent, the heartbeat opens its own. */

@@ -1,8 +1,11 @@
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 
-const use = statement<object>(`
-  insert into nonce (merchant_id, nonce, expires_at) values ($1, $2, $3)
-  on conflict (merchant_id, nonce) do nothing returning merchant_id`)
+/** In the order of the key: two processes that store the same nonces do not wait for each other. */
+const use = statement<{ merchant_id: bigint; nonce: string }>(`
+  insert into nonce (merchant_id, nonce, expires_at)
+  select * from unnest($1::bigint[], $2::text[], $3::timestamptz[]) used (merchant_id, nonce, expires_at)
+  order by merchant_id, nonce
+  on conflict (merchant_id, nonce) do nothing returning merchant_id, nonce`)
 
 /** Skips nonces that another process is removing at this moment. */
 const forget = statement<{ nonce: string }>(`
@@ -13,6 +16,13 @@ const forget = statement<{ nonce: string }>(`
 const keptMs = 600_000
 const batch = 5_000
 
+export interface NonceUse {
+  merchantId: bigint
+  nonce: string
+  timestampSeconds: number
+  now: number
+}
+
 /**
  * True exactly once for each nonce of a merchant, in whatever process. To be asked only once the
  * signature holds: otherwise anybody could use up a merchant's nonces, and fill the table.
@@ -22,16 +32,14 @@ const batch = 5_000
  * the request itself could come again, which is room for clocks of gateways that differ. It does
  * not become good by time alone, but when it is forgotten.
  */
-export async function useNonce(
-  pool: Pool,
-  merchantId: bigint,
-  nonce: string,
-  timestampSeconds: number,
-  now: number,
-): Promise<boolean> {
-  const expiresAt = Math.max(now, timestampSeconds * 1000) + keptMs
-  const made = await pool.run(use, [merchantId, nonce, timestamp(expiresAt)])
-  return made.length === 1
+export async function useNonces(pool: Pool, uses: readonly NonceUse[]): Promise<boolean[]> {
+  const made = await pool.run(use, [
+    uses.map(({ merchantId }) => merchantId),
+    uses.map(({ nonce }) => nonce),
+    uses.map(({ timestampSeconds, now }) => timestamp(Math.max(now, timestampSeconds * 1000) + keptMs)),
+  ])
+  const fresh = new Set(made.map(({ merchant_id, nonce }) => `${merchant_id} ${nonce}`))
+  return uses.map(({ merchantId, nonce }) => fresh.delete(`${merchantId} ${nonce}`))
 }
 
 /** Removes expired nonces. Safe to run twice, and in several processes. */

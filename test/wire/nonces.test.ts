@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
-import { forgetNonces, useNonce } from '../../src/merchant/store-nonces.ts'
+import { openNonces, type Nonces } from '../../src/merchant/nonces.ts'
+import { forgetNonces, useNonces } from '../../src/merchant/store-nonces.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
@@ -26,17 +27,57 @@ after(async () => {
 
 const now = 1_700_000_000_000
 const minute = 60_000
-const use = (merchantId: bigint, nonce: string, { at = now, timestamp = now, pool = pools[0]! } = {}) =>
-  useNonce(pool, merchantId, nonce, timestamp / 1000, at)
+const use = async (merchantId: bigint, nonce: string, { at = now, timestamp = now, pool = pools[0]! } = {}) => {
+  const [isNew] = await useNonces(pool, [{ merchantId, nonce, timestampSeconds: timestamp / 1000, now: at }])
+  return isNew
+}
 const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
 
+const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), clock: systemClock, log })
+
 test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
+  const gateways = pools.map(opened)
+  const timestamp = systemClock.now() / 1000
   for (let round = 0; round < 5; round++) {
-    const nonce = randomUUID()
-    const all = await Promise.all(Array.from({ length: 50 }, (_, i) => use(1n, nonce, { pool: pools[i % 2]! })))
-    assert.equal(all.filter(Boolean).length, 1)
+    const [nonce, other] = [randomUUID(), randomUUID()]
+    const all = Array.from({ length: 50 }, (_, i) => gateways[i % 2]!.use(1n, nonce, timestamp))
+    const others = Array.from({ length: 50 }, (_, i) => gateways[i % 2]!.use(1n, `${i} ${other}`, timestamp))
+    assert.equal((await Promise.all(all)).filter(Boolean).length, 1)
+    assert.ok((await Promise.all(others)).every(Boolean))
     assert.equal(await use(1n, nonce), false)
   }
+})
+
+test('requests that come together share a commit', async () => {
+  const sizes: number[] = []
+  const counted = openNonces({
+    use: (uses) => {
+      sizes.push(uses.length)
+      return useNonces(pools[0]!, uses)
+    },
+    clock: systemClock,
+    log,
+  })
+  const all = Array.from({ length: 100 }, () => counted.use(1n, randomUUID(), systemClock.now() / 1000))
+  assert.ok((await Promise.all(all)).every(Boolean))
+  assert.deepEqual(sizes, [100])
+})
+
+test('a nonce whose commit may be lost is not tried again', async () => {
+  const pool = open()
+  let tries = 0
+  const broken = openNonces({
+    use: async (uses) => {
+      tries++
+      await useNonces(pool, uses)
+      throw Object.assign(new Error('the line broke after the commit'), { code: 'ECONNRESET' })
+    },
+    clock: systemClock,
+    log,
+  })
+  await assert.rejects(broken.use(1n, 'lost', systemClock.now() / 1000), /line broke/)
+  await pool.close()
+  assert.equal(tries, 1)
 })
 
 test('a nonce is used up also for a gateway that starts later', async () => {
