@@ -1,3 +1,4 @@
+import { auditTrail } from './audit-trail.ts'
 import { long } from './long.ts'
 import { newKey } from './new-key.ts'
 import { overload } from './overload.ts'
@@ -8,4 +9,4 @@ import { twoProcesses } from './two-processes.ts'
 import type { ByName } from './wishes.ts'
 
 /** The benches that are not part of everything. */
-export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, start, long, newKey, secured]
+export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, start, long, newKey, secured, auditTrail]

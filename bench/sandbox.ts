@@ -8,6 +8,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { openLog } from '../src/base/log.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { stopEmbeddedOrphan } from '../src/storage/embedded.ts'
+import { openPool, type Pool } from '../src/storage/pool.ts'
 import type { Site } from './merchant.ts'
 
 /** A process that serves. */
@@ -157,19 +158,38 @@ export async function startSandbox(
   }
 }
 
-/**
- * One command of `tollgate` on a sandbox; rejects with what it printed when it does not end well.
- */
-export async function runCli({ directory }: Pick<Sandbox, 'directory'>, args: readonly string[]): Promise<void> {
+/** One command of `tollgate` on a sandbox; rejects with what it printed when it fails. */
+export async function runCli(sandbox: Pick<Sandbox, 'directory'>, args: readonly string[]): Promise<void> {
+  const { code, output, errors } = await cliEnded(sandbox, args)
+  if (code !== 0) throw new Error(`tollgate ${args.join(' ')} failed:\n${output}${errors}`)
+}
+
+/** One command of `tollgate` on a sandbox, whatever its exit code. */
+export async function cliEnded(
+  { directory }: Pick<Sandbox, 'directory'>,
+  args: readonly string[],
+): Promise<{ code: number | null; output: string; errors: string }> {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: directory,
     env: { ...ownEnvironment(), TOLLGATE_DIR: directory },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const code = await new Promise((resolve) => child.once('close', resolve))
-  if (code !== 0) throw new Error(`tollgate ${args.join(' ')} failed:\n${output}`)
+  const texts = { output: '', errors: '' }
+  child.stdout.on('data', (chunk: Buffer) => (texts.output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (texts.errors += chunk.toString()))
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, ...texts }
+}
+
+/** Does something in the database of a sandbox as its owner. */
+export async function onDatabase<T>({ databaseUrl }: Sandbox, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
+  try {
+    return await work(pool)
+  } finally {
+    await pool.close()
+  }
 }
 
 /** What `tollgate serve` needs to serve on the database of a sandbox. */

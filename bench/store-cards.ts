@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../src/base/clock.ts'
-import { openLog } from '../src/base/log.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { secret } from '../src/base/secret.ts'
 import { sealCard } from '../src/card/vault.ts'
 import { localKeks, readKeks } from '../src/storage/key-encryption.ts'
-import { bytea, openPool, statement, type Pool } from '../src/storage/pool.ts'
+import { bytea, statement } from '../src/storage/pool.ts'
 import { openKeyRing } from '../src/storage/store-keys.ts'
 import { ensurePartitions } from '../src/storage/store-partitions.ts'
 import { listResealing, type Resealing } from '../src/storage/store-resealing.ts'
-import type { Sandbox } from './sandbox.ts'
+import { onDatabase, type Sandbox } from './sandbox.ts'
 
 const atOnce = 5_000
 const pan = secret('4111111111111111')
@@ -25,13 +24,9 @@ const store = statement<object>(`
   from (select * from order_facts limit 1) f,
     unnest($1::bigint[], $2::bytea[], $3::bigint[]) as n (order_id, pan_sealed, pan_key)`)
 
-const openOwner = ({ databaseUrl }: Sandbox): Pool =>
-  openPool({ url: databaseUrl, connections: 1, use: 'admin', log: openLog({ level: 'fatal', destination: process.stderr }) })
-
 /** Stores so many cards of earlier orders, each sealed for its order. */
 export async function storeCards(sandbox: Sandbox, cards: number, tick: (stored: number) => void): Promise<void> {
-  const pool = openOwner(sandbox)
-  try {
+  await onDatabase(sandbox, async (pool) => {
     const file = join(sandbox.directory, 'keys', 'master.key')
     const kek = localKeks(() => readKeks(file, readFileSync(file, 'utf8')), systemRandom)
     const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
@@ -53,17 +48,9 @@ export async function storeCards(sandbox: Sandbox, cards: number, tick: (stored:
     } finally {
       connection.release(false)
     }
-  } finally {
-    await pool.close()
-  }
+  })
 }
 
 /** How far the gateway has sealed the cards of orders again. */
-export async function resealingOf(sandbox: Sandbox): Promise<Resealing | undefined> {
-  const pool = openOwner(sandbox)
-  try {
-    return (await listResealing(pool)).find(({ table }) => table === 'order_facts')
-  } finally {
-    await pool.close()
-  }
-}
+export const resealingOf = (sandbox: Sandbox): Promise<Resealing | undefined> =>
+  onDatabase(sandbox, async (pool) => (await listResealing(pool)).find(({ table }) => table === 'order_facts'))

@@ -24,7 +24,7 @@ const signedBytes = ({ no, hash, at, key }: Pick<SignedHead, 'no' | 'hash' | 'at
 export function signHead(head: ChainHead, keys: KeyRing, now: number): SignedHead {
   const { version, key } = keys.current('audit')
   const privateKey = privateKeyOf(key)
-  const contents = { no: String(head.no), hash: head.hash.toString('hex'), at: new Date(now).toISOString(), key: String(version) }
+  const contents = { no: String(head.no), hash: head.hash, at: new Date(now).toISOString(), key: String(version) }
   return {
     ...contents,
     public_key: rawPublicKey(privateKey).toString('base64'),
@@ -60,4 +60,4 @@ export function readSignedHead(text: string): SignedHead | undefined {
 export const headHolds = (head: SignedHead, key: KeyObject): boolean =>
   verify(null, signedBytes(head), key, Buffer.from(head.signature, 'base64'))
 
-export const placeOf = (head: SignedHead): ChainHead => ({ no: BigInt(head.no), hash: Buffer.from(head.hash, 'hex') })
+export const placeOf = (head: SignedHead): ChainHead => ({ no: BigInt(head.no), hash: head.hash })

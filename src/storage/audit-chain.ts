@@ -8,8 +8,8 @@ import { hash } from 'node:crypto'
 export interface AuditContents {
   no: bigint
   auditId: string
-  /** Microseconds since 1970, the precision of the column. */
-  atMicros: bigint
+  /** Microseconds since 1970, the precision of the column, in decimals. */
+  atMicros: string
   who: string
   action: string
   subject: string
@@ -17,30 +17,49 @@ export interface AuditContents {
 }
 
 /** The place before the first row. */
-export const chainStart = { no: 0n, hash: Buffer.alloc(32) }
+export const chainStart = { no: 0n, hash: '00'.repeat(32) }
 
 /** Names the encoding. */
 const title = 'tollgate audit 1'
 
+/** Grows, and stays: a trail of a million rows is hashed without a buffer for each. */
+let bytes = Buffer.allocUnsafe(4_096)
+
 /**
- * SHA-256 over the hash before and the contents. Each field has its length in front, so that no
- * text can move from one field to the next.
+ * SHA-256 over the hash before and the contents, both in hexadecimal. Each field has its length in
+ * front, so that no text can move from one field to the next.
  */
-export function linkHash(before: Buffer, { no, auditId, atMicros, who, action, subject, details }: AuditContents): Buffer {
-  const fields = [title, String(no), auditId, String(atMicros), who, action, subject, canonicalJson(details)]
-  return hash('sha256', Buffer.concat([before, lengthPrefixed(fields)]), 'buffer')
+export function linkHash(before: string, { no, auditId, atMicros, who, action, subject, details }: AuditContents): string {
+  const fields = [title, String(no), auditId, atMicros, who, action, subject, canonicalJson(details)]
+  const most = before.length / 2 + mostBytes(fields)
+  if (most > bytes.length) bytes = Buffer.allocUnsafe(2 * most)
+  const end = writeFields(bytes, bytes.write(before, 'hex'), fields)
+  return hash('sha256', bytes.subarray(0, end), 'hex')
 }
 
 /** Each text in UTF-8 after its length in four bytes, big-endian. */
 export function lengthPrefixed(fields: readonly string[]): Buffer {
-  const lengths = fields.map((field) => Buffer.byteLength(field))
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + length, 0))
-  let at = 0
-  fields.forEach((field, i) => {
-    at = bytes.writeUInt32BE(lengths[i]!, at)
-    at += bytes.write(field, at)
-  })
-  return bytes
+  const own = Buffer.allocUnsafe(mostBytes(fields))
+  return own.subarray(0, writeFields(own, 0, fields))
+}
+
+/** UTF-8 has at most three bytes for a UTF-16 code unit. */
+const mostBytes = (fields: readonly string[]): number => fields.reduce((sum, field) => sum + 4 + 3 * field.length, 0)
+
+/**
+ * Writes all texts at once, with room for their lengths: a call out of JavaScript for each costs
+ * more.
+ */
+function writeFields(into: Buffer, start: number, fields: readonly string[]): number {
+  const text = fields.reduce((before, field) => `${before}\0\0\0\0${field}`, '')
+  const written = into.write(text, start)
+  const isAscii = written === text.length
+  let at = start
+  for (const field of fields) {
+    const length = isAscii ? field.length : Buffer.byteLength(field)
+    at = into.writeUInt32BE(length, at) + length
+  }
+  return at
 }
 
 /**
@@ -51,8 +70,7 @@ function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const read = value as Record<string, unknown>
-  const pairs = Object.keys(read)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(read[name])}`)
-  return `{${pairs.join(',')}}`
+  let text = ''
+  for (const name of Object.keys(read).sort()) text += `${text && ','}${JSON.stringify(name)}:${canonicalJson(read[name])}`
+  return `{${text}}`
 }

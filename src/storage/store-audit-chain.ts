@@ -1,10 +1,11 @@
 /** The rows of the audit trail as a chain: appending, numbering earlier rows, reading it whole. */
 import { chainStart, linkHash, type AuditContents } from './audit-chain.ts'
-import { bytea, statement, type Runner } from './pool.ts'
+import { statement, type Runner } from './pool.ts'
 
 export interface ChainHead {
   no: bigint
-  hash: Buffer
+  /** Hexadecimal, as all hashes here. */
+  hash: string
 }
 
 /** A row without its place in the chain. */
@@ -22,11 +23,13 @@ export interface AuditRow {
 export const lockTimeoutMs = 5_000
 
 const limitWait = statement<object>(`select set_config('lock_timeout', $1, true)`)
-const holdHead = statement<ChainHead>(`select no, hash from audit_head where only_row for update`)
-const readHead = statement<ChainHead>(`select no, hash from audit_head where only_row`)
-const moveHead = statement<{ no: bigint }>(`update audit_head set no = $1, hash = $2 where only_row returning no`)
+const selectHead = `select no, encode(hash, 'hex') as hash from audit_head where only_row`
+const readHead = statement<ChainHead>(selectHead)
+const holdHead = statement<ChainHead>(`${selectHead} for update`)
+const moveHead = statement<{ no: bigint }>(`update audit_head set no = $1, hash = decode($2, 'hex') where only_row returning no`)
 const add = statement<object>(`
-  insert into audit (audit_id, at, who, action, subject, details, no, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)`)
+  insert into audit (audit_id, at, who, action, subject, details, no, hash)
+  values ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'))`)
 
 export class TrailHeld extends Error {}
 
@@ -51,30 +54,32 @@ function asHeld(error: { code?: string }): never {
 export async function appendAudit(runner: Runner, head: ChainHead, row: AuditRow): Promise<void> {
   const details = JSON.stringify(row.details)
   const no = head.no + 1n
-  const hash = linkHash(head.hash, { ...row, no, atMicros: BigInt(row.at) * 1000n, details: JSON.parse(details) })
-  const values = [row.auditId, new Date(row.at).toISOString(), row.who, row.action, row.subject, details, no, bytea(hash)]
-  await Promise.all([runner.run(add, values), runner.run(moveHead, [no, bytea(hash)])])
+  const hash = linkHash(head.hash, { ...row, no, atMicros: `${row.at}000`, details: JSON.parse(details) })
+  const values = [row.auditId, new Date(row.at).toISOString(), row.who, row.action, row.subject, details, no, hash]
+  await Promise.all([runner.run(add, values), runner.run(moveHead, [no, hash])])
 }
 
 interface ChainRow {
   no: bigint
-  hash: Buffer
+  hash: string
   audit_id: string
-  at_micros: bigint
+  at_micros: string
   who: string
   action: string
   subject: string
   details: unknown
 }
 
-const columns = `no, hash, audit_id, (extract(epoch from at) * 1000000)::bigint as at_micros, who, action, subject, details`
-const pageRows = 5_000
+/** Numbers as text where they are hashed as text. */
+const columns = `no, encode(hash, 'hex') as hash, audit_id, (extract(epoch from at) * 1000000)::bigint::text as at_micros,
+  who, action, subject, details`
+const pageRows = 2_000
 const page = statement<ChainRow>(`select ${columns} from audit where no > $1 order by no limit ${pageRows}`)
 const unnumbered = statement<ChainRow>(`select ${columns} from audit where no is null order by audit_id limit ${pageRows}`)
 const number = statement<object>(`
-  update audit a set no = n.no, hash = n.hash
-  from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as n (audit_id, no, hash) where a.audit_id = n.audit_id`)
-const countUnnumbered = statement<{ n: bigint }>(`select count(*) as n from audit where no is null`)
+  update audit a set no = n.no, hash = decode(n.hash, 'hex')
+  from unnest($1::uuid[], $2::bigint[], $3::text[]) as n (audit_id, no, hash) where a.audit_id = n.audit_id`)
+const countUnnumbered = statement<{ n: bigint }>(`select count(*) as n from audit where no is null or no < 1`)
 
 const contentsOf = (row: ChainRow, no = row.no): AuditContents => ({
   no,
@@ -97,9 +102,9 @@ export async function chainEarlierRows(runner: Runner): Promise<void> {
       hash = linkHash(hash, contentsOf(row, no))
       return { no, hash }
     })
-    await runner.run(number, [rows.map((row) => row.audit_id), links.map((l) => l.no), links.map((l) => bytea(l.hash))])
+    await runner.run(number, [rows.map((row) => row.audit_id), links.map((l) => l.no), links.map((l) => l.hash)])
   }
-  await runner.run(moveHead, [no, bytea(hash)])
+  await runner.run(moveHead, [no, hash])
 }
 
 export const chainHead = async (runner: Runner): Promise<ChainHead | undefined> => (await runner.run(readHead))[0]
@@ -110,7 +115,7 @@ export type ChainFault =
   | { what: 'changed'; no: bigint; auditId: string }
   /** Rows between two others are not there. */
   | { what: 'missing'; from: bigint; to: bigint }
-  /** Rows without a number. */
+  /** Rows without a number, or with one before the first. */
   | { what: 'not in the chain'; rows: bigint }
   | { what: 'no head' }
   /** The last row is not the one that the head names. */
@@ -145,8 +150,7 @@ export async function verifyChain(
   }
   let last: ChainHead = chainStart
   const compare = (row: ChainHead) => {
-    if (exported && row.no === exported.no && !row.hash.equals(exported.hash))
-      fault({ what: 'other than exported', exported: row.no })
+    if (exported && row.no === exported.no && row.hash !== exported.hash) fault({ what: 'other than exported', exported: row.no })
   }
   let coming: Promise<ChainRow[]> | undefined = runner.run(page, [last.no])
   while (coming) {
@@ -156,8 +160,7 @@ export async function verifyChain(
     for (const row of rows) {
       // Without the row before, nothing can be said of the contents of this one.
       if (row.no !== last.no + 1n) fault({ what: 'missing', from: last.no + 1n, to: row.no - 1n })
-      else if (!linkHash(last.hash, contentsOf(row)).equals(row.hash))
-        fault({ what: 'changed', no: row.no, auditId: row.audit_id })
+      else if (linkHash(last.hash, contentsOf(row)) !== row.hash) fault({ what: 'changed', no: row.no, auditId: row.audit_id })
       last = { no: row.no, hash: row.hash }
       compare(last)
     }
@@ -167,7 +170,7 @@ export async function verifyChain(
   const loose = (await runner.run(countUnnumbered))[0]!.n
   if (loose > 0n) fault({ what: 'not in the chain', rows: loose })
   if (!report.head) fault({ what: 'no head' })
-  else if (report.head.no !== last.no || !report.head.hash.equals(last.hash))
+  else if (report.head.no !== last.no || report.head.hash !== last.hash)
     fault({ what: 'other end', last: last.no, head: report.head.no })
   if (exported && exported.no > last.no) fault({ what: 'shorter than exported', last: last.no, exported: exported.no })
   return report

@@ -63,6 +63,11 @@ const tampering: readonly (readonly [string, RegExp])[] = [
     /Row 2 /,
   ],
   [`insert into audit select gen_random_uuid(), at, who, action, subject, details, 6, hash from audit where no = 5`, /Row 6 /],
+  [`update audit set no = -no where no = 5`, /1 row without a place[^]*last row is 4/],
+  [
+    `insert into audit select gen_random_uuid(), at, who, action, subject, details, -6, hash from audit where no = 5`,
+    /1 row without a place/,
+  ],
   [`delete from audit_head`, /end of the chain is missing/],
 ]
 for (const [done, found] of tampering)

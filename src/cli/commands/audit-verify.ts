@@ -77,7 +77,7 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<void>
       return terminal.printJson({
         whole: faultCount === 0,
         rows,
-        head: head ? { no: head.no, hash: head.hash.toString('hex') } : null,
+        head: head ? { no: head.no, hash: head.hash } : null,
         faults: faults.map((fault) => ({
           ...fault,
           ...('auditId' in fault ? { audit_id: fault.auditId, auditId: undefined } : {}),
@@ -124,7 +124,7 @@ function inWords(fault: ChainFault): string {
     case 'missing':
       return fault.from === fault.to ? `Row ${fault.from} is missing.` : `Rows ${fault.from} to ${fault.to} are missing.`
     case 'not in the chain':
-      return `${counted(Number(fault.rows), 'row')} without a number: inserted by something else.`
+      return `${counted(Number(fault.rows), 'row')} without a place in the chain: inserted or numbered by something else.`
     case 'no head':
       return 'The end of the chain is missing (table audit_head).'
     case 'other end':
