@@ -15,6 +15,8 @@ type Found =
   | { finds: 'memory stays in memory' }
   | { finds: 'core dumps' }
   | { finds: 'swap'; on: readonly string[] }
+  | { finds: 'node'; version: string; lastDay: string | undefined }
+  | { finds: 'node past its end'; version: string }
   | { finds: 'clocks agree' }
   | { finds: 'clocks differ'; aheadMs: number }
   | { finds: 'commits are durable' }
@@ -85,6 +87,18 @@ export function machineFindings({ dumpsCore, swap }: MachineFacts): Finding[] {
   if (dumpsCore) findings.push({ is: 'warning', finds: 'core dumps' })
   if (swap.length > 0) findings.push({ is: 'warning', finds: 'swap', on: swap })
   return findings.length > 0 ? findings : [{ is: 'ok', finds: 'memory stays in memory' }]
+}
+
+/** The last days on which release lines of Node get repairs, as their project announces. */
+const nodeLines: Readonly<Record<string, string>> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30' }
+
+/** `version` as `process.versions.node`. A line that is newer than the known ones is good. */
+export function nodeFinding(version: string, now: number): Finding {
+  const [line] = version.split('.')
+  const lastDay = nodeLines[line!]
+  const newest = Math.max(...Object.keys(nodeLines).map(Number))
+  const isPast = lastDay === undefined ? Number(line) < newest : new Date(now).toISOString().slice(0, 10) > lastDay
+  return isPast ? { is: 'warning', finds: 'node past its end', version } : { is: 'ok', finds: 'node', version, lastDay }
 }
 
 export function migrationFinding({ changed, foreign, missing }: MigrationFacts): Finding {

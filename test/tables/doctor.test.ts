@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inFindingWords } from '../../src/cli/commands/doctor-words.ts'
 import { machineFacts } from '../../src/operator/store-machine.ts'
-import { lineFinding, machineFindings, migrationFinding, serverFindings, workFindings } from '../../src/operator/doctor.ts'
+import {
+  lineFinding,
+  machineFindings,
+  migrationFinding,
+  nodeFinding,
+  serverFindings,
+  workFindings,
+} from '../../src/operator/doctor.ts'
 import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
@@ -128,6 +135,21 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
   ])
   assert.equal(machineFacts(join(proc, 'nowhere')), undefined)
 })
+
+//   version   on the day    is        says
+const nodes: readonly (readonly [string, string, string, string])[] = [
+  ['20.20.2', '2026-04-30', 'ok', '20.20.2, which gets repairs until 2026-04-30'],
+  ['20.20.2', '2026-05-01', 'warning', '20.20.2 is of a release line that gets no more repairs, of security neither'],
+  ['23.1.0', '2026-04-30', 'warning', '23.1.0 is of a release line that gets no more repairs, of security neither'],
+  ['24.4.1', '2026-05-01', 'ok', '24.4.1, which gets repairs until 2028-04-30'],
+  ['26.0.0', '2026-05-01', 'ok', '26.0.0'],
+]
+for (const [version, day, is, says] of nodes)
+  test(`the doctor on Node ${version}, on ${day}: ${is}`, () => {
+    const at = Date.parse(`${day}T23:59:59Z`)
+    const finding = inFindingWords(nodeFinding(version, at), at)
+    assert.deepEqual([finding.is, finding.says], [is, says])
+  })
 
 test('an encrypted line to another machine is good only if the authority of its certificate is named', () => {
   const encryption = { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' }

@@ -42,6 +42,12 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'a process that is started as this one was may write a core dump, with card numbers in it',
     'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
   ],
+  node: ({ version, lastDay }) => ['node', lastDay ? `${version}, which gets repairs until ${lastDay}` : version],
+  'node past its end': ({ version }) => [
+    'node',
+    `${version} is of a release line that gets no more repairs, of security neither`,
+    'run Tollgate with a line that Node.js supports, such as 24',
+  ],
   swap: ({ on }) => [
     'memory',
     `memory, with card numbers in it, may be swapped to ${on.join(', ')}`,

@@ -8,6 +8,7 @@ import {
   directoryFindings,
   lineFinding,
   machineFindings,
+  nodeFinding,
   migrationFinding,
   serverFindings,
   workFindings,
@@ -47,7 +48,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
       `
 Looks at the database, the line to it and its clock, migrations, keys, control keys that can be guessed, running gateways,
 overdue and parked work, callbacks that wait, partitions, card ranges of directory servers, gates and their certificates,
-core dumps and swap of this machine.
+core dumps and swap of this machine, and whether its Node still gets repairs.
 It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.
 
 Examples
@@ -132,8 +133,9 @@ async function look(
   const looked = gates.map((gate) => gateFindings({ ...gate, secrets: secrets.get(gate.gateId) ?? {} }, clock))
   report(...(gates.length > 0 ? (await Promise.all(looked)).flat() : [noGate]))
   // The cards of a sandbox are test cards.
-  const machine = installation.sandbox ? undefined : machineFacts()
-  if (machine) report(...worded(machineFindings(machine)))
+  if (installation.sandbox) return
+  const machine = machineFacts()
+  report(...worded([...(machine ? machineFindings(machine) : []), nodeFinding(process.versions.node, clock.now())]))
 }
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')
