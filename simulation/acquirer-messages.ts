@@ -3,6 +3,7 @@ import { readTags, type Message } from '../simulators/acquirer/wire.ts'
 import type { Attempt, Order } from '../src/order/order.ts'
 import type { Authentications } from './authentications.ts'
 import { configuration } from './configuration.ts'
+import type { Cvv2Watch } from './cvv2-watch.ts'
 import type { FollowUps } from './follow-ups.ts'
 import type { Breaks } from './invariant.ts'
 import { watchOvertaking } from './overtaking.ts'
@@ -27,6 +28,7 @@ export interface MessageParts {
   transfers: TransferInvariants
   followUps: FollowUps
   authentications: Authentications
+  cvv2s: Cvv2Watch
   breaks: Breaks
   now: () => number
 }
@@ -42,7 +44,7 @@ const waitedForMs = ({ attempts }: Order, stan: string, terminal: string): numbe
 }
 
 export function watchMessages(parts: MessageParts): AcquirerMessages {
-  const { model, orderOf, patience, transfers, followUps, authentications, breaks, now } = parts
+  const { model, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now } = parts
   const overtaking = watchOvertaking(now)
   /** Keyed by the terminal and STAN of a message. */
   const owners = new Map<string, string>()
@@ -71,7 +73,9 @@ export function watchMessages(parts: MessageParts): AcquirerMessages {
     checkOnce(type, names, terminalId, what)
     if (transactionNo !== 1) return
     followUps.paid(order, stan, BigInt(fields[4] ?? '0'))
-    authentications.authorised(order, names, readTags(fields[48] ?? '') ?? new Map())
+    const tags = readTags(fields[48] ?? '') ?? new Map()
+    authentications.authorised(order, names, tags)
+    cvv2s.authorised(order, tags.get('92'))
   }
 
   return {

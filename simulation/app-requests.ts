@@ -9,6 +9,7 @@ import { cvv2s, payerOf, secureCvv2s, sumCvv2s } from './wants.ts'
 export interface Performed {
   invoice: Initiated
   body: object
+  cvv2: string | undefined
   /** The gateway must not charge an altered invoice, nor a card that another payer mapped. */
   isWrong?: 'altered' | 'payer'
 }
@@ -55,7 +56,7 @@ export function performed({ chance }: RequestParts, invoice: Initiated): Perform
   const isAltered = chance.happens(0.03)
   const isElse = clientCardId !== undefined && chance.happens(0.1)
   const card = cardAt(endpointId, chance)
-  const reference = { clientCardId, ...(chance.happens(0.3) ? { securityCode: '123' } : {}) }
+  const reference = { clientCardId, securityCode: chance.happens(0.3) ? '123' : undefined }
   const amountCentis = invoice.amountCentis === undefined ? {} : { amountCentis: invoice.amountCentis - (isAltered ? 1 : 0) }
   const body = {
     consumer: {
@@ -70,8 +71,10 @@ export function performed({ chance }: RequestParts, invoice: Initiated): Perform
     ...(kind === 'transfer' ? { destinationOfFunds: destinationOf(invoice, chance) } : {}),
     transaction: { ...amountCentis, currency: 'USD' },
   }
-  if (isAltered) return { invoice, body, isWrong: 'altered' }
-  return isElse ? { invoice, body, isWrong: 'payer' } : { invoice, body }
+  const { securityCode: cvv2 } = clientCardId === undefined ? card : reference
+  const performs = { invoice, body, cvv2 }
+  if (isAltered) return { ...performs, isWrong: 'altered' }
+  return isElse ? { ...performs, isWrong: 'payer' } : performs
 }
 
 function cardAt(endpointId: bigint, chance: Chance) {

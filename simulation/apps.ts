@@ -23,6 +23,8 @@ export interface AppReply {
 }
 
 export interface AppEvents {
+  /** The app is about to perform this for the first time. */
+  onPerforming(performed: Performed): void
   onPerformed(performed: Performed, reply: AppReply): void
   /** The app is about to choose a fee, perhaps one that was not listed. */
   onChoosing(invoice: Initiated, assignedId: string): void
@@ -83,6 +85,7 @@ function begin(state: State, number: number, endpointId: bigint): void {
 
 function start(state: State, performs: Performed): void {
   state.waiting++
+  state.observer.onPerforming(performs)
   void use(state, performs).finally(() => state.waiting--)
 }
 

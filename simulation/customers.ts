@@ -33,6 +33,7 @@ export interface CustomerParts {
 export function openCustomers(parts: CustomerParts): Customers {
   const { events, chances, weather, model, slots, peers, invariants, trace } = parts
   const { network, servers, issuers, legacyIssuers } = peers
+  const { paying } = invariants.cvv2s
   const asking = openAsking(events, chances.asking, () => weather.shop.lostOdds)
   const shared = { slots, asking, trace }
   const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.statuses.shown(orderId, status)
@@ -54,6 +55,7 @@ export function openCustomers(parts: CustomerParts): Customers {
     cardholders,
     backOffices,
     observer: {
+      onPaying: ({ endpointId, clientOrderid, values }) => paying(endpointId, clientOrderid, values.cvv2?.reveal()),
       onAnswer(wanted, answer) {
         const outcome = () => ('orderId' in answer ? `order ${answer.orderId}` : answer.refused)
         trace(() => `shop     ${wanted.clientOrderid} is answered ${outcome()}`)
@@ -67,7 +69,7 @@ export function openCustomers(parts: CustomerParts): Customers {
     },
   })
   const watch = invariants.mobile
-  const apps = openMobile({ ...shared, chance: chances.apps, model, ledger: network.ledger, servers, cardholders, watch })
+  const apps = openMobile({ ...shared, chance: chances.apps, model, ledger: network.ledger, servers, cardholders, paying, watch })
   return { shoppers, apps }
 }
 

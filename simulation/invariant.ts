@@ -17,6 +17,7 @@ export type Invariant =
   | 'one live order a name'
   | 'the same request has the same answer'
   | 'a CVV2 is gone when it is not needed'
+  | 'what came with a CVV2 is not charged without it'
   | 'an outcome is told once to each'
   | 'every outcome is reported'
   | 'delivered means accepted'

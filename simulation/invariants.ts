@@ -5,6 +5,7 @@ import { watchMessages, type AcquirerMessages } from './acquirer-messages.ts'
 import { watchAnswers, type Answers } from './answers.ts'
 import { watchAuthentications, type Authentications } from './authentications.ts'
 import { commitChecks } from './commits.ts'
+import { watchCvv2s, type Cvv2Watch } from './cvv2-watch.ts'
 import { watchFilters } from './filters.ts'
 import { watchFollowUps, type FollowUps } from './follow-ups.ts'
 import { check, type Breaks, type Broken } from './invariant.ts'
@@ -25,6 +26,7 @@ export interface Invariants {
   breaks: Breaks
   answers: Answers
   authentications: Authentications
+  cvv2s: Cvv2Watch
   followUps: FollowUps
   legacy: LegacyAuthentications
   messages: AcquirerMessages
@@ -71,8 +73,9 @@ export function watchInvariants({ model, peers, lives, now }: InvariantParts): I
   const legacy = watchLegacy(model, legacyIssuers, breaks)
   const issuerResultsOf = (id: string) => issuers.resultsById.get(id)
   const authentications = watchAuthentications({ issuerResultsOf, byAuthentication, orderOf, legacy, breaks, now })
-  const messages = watchMessages({ model, orderOf, patience, transfers, followUps, authentications, breaks, now })
-  const watches = { answers, authentications, followUps, legacy, messages, mobile, patience, statuses, transfers, waiting }
+  const cvv2s = watchCvv2s(breaks)
+  const messages = watchMessages({ model, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now })
+  const watches = { answers, authentications, cvv2s, followUps, legacy, messages, mobile, patience, statuses, transfers, waiting }
 
   return {
     ...watches,

@@ -88,6 +88,12 @@ export class Invoices {
     return undefined
   }
 
+  /** The keys that opened them are gone. */
+  loseCvv2s(): void {
+    for (const [key, row] of this.rows)
+      if (row.secrets.cvv2) this.rows.set(key, { ...row, secrets: { ...row.secrets, cvv2: 'lost' } })
+  }
+
   /** Fields that `to` leaves out keep their values, except `restsUntil` and the decline reason. */
   move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
     const key = invoiceKey(of)

@@ -1,4 +1,5 @@
 import { openApps, type AppParts, type Apps } from './apps.ts'
+import type { Cvv2Watch } from './cvv2-watch.ts'
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { MobileInvariants } from './mobile-invariants.ts'
@@ -8,12 +9,13 @@ import { openSumPayers } from './sum-payers.ts'
 export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'observer' | 'sumPayers'> {
   model: StoreModel
   ledger: Ledger
+  paying: Cvv2Watch['paying']
   watch: MobileInvariants
   trace: (what: () => string) => void
 }
 
 /** Apps and their merchants' servers; reports all that they do to the invariants. */
-export function openMobile({ model, ledger, watch, trace, ...parts }: MobileParts): Apps {
+export function openMobile({ model, ledger, paying, watch, trace, ...parts }: MobileParts): Apps {
   const { servers, chance, slots, asking } = parts
   const stored = ({ merchantId, invoiceId }: Initiated) => model.invoices.find(merchantId, invoiceId)?.invoice
   const sumPayers = openSumPayers({
@@ -41,6 +43,7 @@ export function openMobile({ model, ledger, watch, trace, ...parts }: MobilePart
     sumPayers,
     orderIdOf: (invoice) => stored(invoice)?.orderId,
     observer: {
+      onPerforming: ({ invoice, cvv2 }) => paying(invoice.endpointId, invoice.invoiceId, cvv2),
       onPerformed(performed, reply) {
         trace(() => `app      ${performed.invoice.invoiceId} is answered ${JSON.stringify(reply)}`)
         watch.performed(performed, reply)

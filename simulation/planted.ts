@@ -1,6 +1,7 @@
 import type { Ledger, Names } from '../simulators/acquirer/ledger.ts'
 import type { Outcome } from '../src/acquirer/connector.ts'
 import type { Clock } from '../src/base/clock.ts'
+import type { Card } from '../src/card/vault.ts'
 import { failureOf } from '../src/storage/pool.ts'
 import type { Pulse } from '../src/storage/pulse.ts'
 import { placeKey } from '../src/order/change.ts'
@@ -183,6 +184,9 @@ const reverseAt = (when: (deadlineAt: number, startedAt: number) => number): Wra
   }),
 })
 
+/** The card as if it had come without a CVV2, if that was lost. */
+const withoutLost = ({ cvv2, ...card }: Card): Card => (cvv2 && cvv2 !== 'lost' ? { ...card, cvv2 } : card)
+
 /** Takes a stray with the STAN of an authorisation for its outcome. */
 const takeStraysFor = (outcome: Outcome): Wraps => ({
   connector: (c, _parts, strays) => ({
@@ -230,6 +234,8 @@ export const planted: readonly Planted[] = [
     heartbeat: (h) => ({ ...h, holding: () => true }) } },
   { name: 'forget to erase the CVV2', breaks: ['a CVV2 is gone when it is not needed'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, eraseCvv2: false })), lease) })) },
+  { name: 'authorise without a CVV2 that cannot be opened', breaks: ['what came with a CVV2 is not charged without it'], wrap: {
+    performers: (p) => ({ ...p, authorise: ({ order, card }, transaction) => p.authorise({ order, card: withoutLost(card) }, transaction) }) } },
   { name: 'claim a name that is live', breaks: ['one live order a name', 'the same request has the same answer'], wrap:
     inTables((t) => ({ claimKeys: async (claims) => { await t.claimKeys(claims); return [...claims] } })) },
   { name: 'take a repeat for another request', breaks: ['the same request has the same answer'], wrap:

@@ -15,6 +15,7 @@ import type { Gateway } from './gateway-parts.ts'
 import { wantedRebill, type HandedOut } from './wants.ts'
 
 export interface ShopEvents {
+  onPaying(wanted: Wanted): void
   /** The gateway answered a payment with the id of its order, or with the name of a refusal. */
   onAnswer(wanted: Wanted, answer: { orderId: bigint } | { refused: string }): void
   /** A payment reaches a gateway with this key. `onKeyedAnswer` reports the reply to it. */
@@ -72,7 +73,8 @@ export function openShoppers(parts: ShopParts): Shoppers {
 }
 
 function begin(state: State, wanted: Wanted): void {
-  const { chance, asking } = state
+  const { chance, asking, observer } = state
+  observer.onPaying(wanted)
   const times = chance.happens(0.15) ? 2 : 1
   for (let n = 0; n < times; n++) {
     state.waiting++

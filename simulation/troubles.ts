@@ -23,6 +23,8 @@ export interface Troubled extends Weather {
   moods: Map<string, Mood>
   slots: number
   crash(slot: number): void
+  /** All processes crash at once, alone or with their machine, and this says which. */
+  crashAll(): 'crash of all' | 'reboot of the machine'
   /** A stop as by SIGTERM, and a new start. */
   restart(slot: number): void
   /** The whole process stands still. */
@@ -115,7 +117,7 @@ const foreverMs = 1e9
 const troubles: readonly Trouble[] = [
   (w, c) => { const slot = c.whole(0, w.slots - 1); w.crash(slot); return { is: `crash of ${slot}` } },
   (w, c) => { const slot = c.whole(0, w.slots - 1); w.crash(slot); return { is: `crash of ${slot}` } },
-  (w) => { for (let slot = 0; slot < w.slots; slot++) w.crash(slot); return { is: 'crash of all' } },
+  (w) => ({ is: w.crashAll() }),
   (w, c) => { const slot = c.whole(0, w.slots - 1); w.restart(slot); return { is: `restart of ${slot}` } },
   (w, c) => { const ms = c.between(100, 15_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },
   (w, c) => { const ms = c.between(3_500, 9_000); const slot = c.whole(0, w.slots - 1); w.pause(slot, ms); return { is: `pause of ${slot} for ${Math.round(ms)} ms` } },

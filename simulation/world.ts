@@ -2,7 +2,7 @@ import { openCalm } from './calm.ts'
 import { Chance } from './chance.ts'
 import { Events } from './clock.ts'
 import { openCustomers, type Customers } from './customers.ts'
-import { openTurningKeys } from './turning-keys.ts'
+import { openTurningKeys, type TurningKeys } from './turning-keys.ts'
 import type { Wraps } from './gateway-parts.ts'
 import type { Broken } from './invariant.ts'
 import { watchInvariants, type Invariants } from './invariants.ts'
@@ -42,6 +42,7 @@ interface World {
   weather: Weather
   slots: readonly Process[]
   processes: Processes
+  keys: TurningKeys
   peers: Peers
   customers: Customers
   invariants: Invariants
@@ -63,6 +64,8 @@ const orderEveryMs = 2_400
  * is over.
  */
 const nightOdds = 0.8
+/** How likely a crash of all processes is one of their machine. */
+const rebootOdds = 0.5
 
 /** Runs one seed to its end, or to the first invariant that breaks. */
 export async function runWorld(options: WorldOptions): Promise<Ended> {
@@ -111,6 +114,7 @@ const drawChances = (chance: Chance) => ({
   appTraffic: chance.fork(),
   sumTraffic: chance.fork(),
   legacyTraffic: chance.fork(),
+  reboots: chance.fork(),
 })
 
 async function openWorld({ seed, wrap = {}, trace: write }: WorldOptions): Promise<World> {
@@ -127,13 +131,14 @@ async function openWorld({ seed, wrap = {}, trace: write }: WorldOptions): Promi
   const lives = (id: bigint) => slots.some(({ actor }) => actor.processId === id && actor.alive)
   const invariants = watchInvariants({ model, peers, lives, now: () => events.now })
   report({ model, peers, trace }, invariants)
+  const keys = openTurningKeys(chances.keys.random(), { now: () => events.wall() })
   const processes = new Processes({
     events,
     chance: chances.start,
     model,
     database: weather.database,
     peers,
-    keys: openTurningKeys(chances.keys.random(), { now: () => events.wall() }),
+    keys,
     settings: chances.settings,
     wrap,
     log: write ? logTo(trace) : silentLog,
@@ -141,11 +146,11 @@ async function openWorld({ seed, wrap = {}, trace: write }: WorldOptions): Promi
     onReached: invariants.patience.reached,
   })
   const customers = openCustomers({ events, chances, weather, model, slots, peers, invariants, trace })
-  return { events, chances, model, weather, slots, processes, peers, customers, invariants, trace }
+  return { events, chances, model, weather, slots, processes, keys, peers, customers, invariants, trace }
 }
 
 function troubleProcesses(world: World, untilMs: number): void {
-  const { events, chances, weather, slots, processes, peers, invariants, trace } = world
+  const { events, chances, model, weather, slots, processes, keys, peers, invariants, trace } = world
   const troubled = {
     ...weather,
     events,
@@ -153,6 +158,13 @@ function troubleProcesses(world: World, untilMs: number): void {
     moods: peers.merchants.moods,
     slots: slots.length,
     crash: (n: number) => processes.die(slots[n]!, 'crash'),
+    crashAll() {
+      for (const slot of slots) processes.die(slot, 'crash')
+      if (!chances.reboots.happens(rebootOdds)) return 'crash of all'
+      keys.loseHourKeys()
+      model.invoices.loseCvv2s()
+      return 'reboot of the machine'
+    },
     restart: (n: number) => processes.stop(slots[n]!),
     pause: (n: number, ms: number) => processes.standStill([slots[n]!.actor, slots[n]!.thread], ms),
     busy: (n: number, ms: number) => processes.standStill([slots[n]!.actor], ms),
