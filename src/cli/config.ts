@@ -1,11 +1,14 @@
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
+import type { KeptFor } from '../gateway/forgetting.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { isDatabaseUrl, lineComplaint } from '../operator/database-line.ts'
+import { readSpan, spanText } from '../operator/moments.ts'
+import { keptFor } from '../operator/store-cards.ts'
 import { cvv2Keys, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
 import { tlsFiles } from './tls-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
@@ -26,6 +29,8 @@ export interface ServeConfig {
   maxConnections?: number
   maxPerAddress?: number
   limits: LimitSettings
+  /** Absent: card numbers are erased by hand alone. */
+  cardsKeptFor?: KeptFor
   threeDSecure?: ThreeDSecureOptions
 }
 
@@ -57,6 +62,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
   const connections = readConnections(env, complaints)
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
+  const cardsKeptFor = readCardsForget(env.CARDS_FORGET, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -74,6 +80,7 @@ export function serveConfig(env: Environment): ServeConfig {
     ...(tls === undefined ? {} : { tls }),
     logLevel: env.LOG_LEVEL ?? 'info',
     limits,
+    ...(cardsKeptFor && { cardsKeptFor }),
     ...(publicUrls === undefined ? {} : { publicUrls }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
@@ -159,6 +166,24 @@ function readLimits(text: string | undefined, complaints: string[]): LimitSettin
       )
   }
   return limits
+}
+
+/** Such as `approved=180d unapproved=1d`; what is not named is as usual. Undefined for `off`. */
+function readCardsForget(text: string | undefined, complaints: string[]): KeptFor | undefined {
+  const parts = (text ?? '').split(/[\s,]+/).filter((one) => one !== '')
+  if (parts.length === 1 && parts[0] === 'off') return undefined
+  const spans: Record<keyof KeptFor, number> = { approved: keptFor.approved.usual, unapproved: keptFor.unapproved.usual }
+  for (const part of parts) {
+    const [, written, span = ''] = /^([a-z]+)=(.*)$/.exec(part) ?? []
+    const name = (['approved', 'unapproved'] as const).find((one) => one === written)
+    const ms = readSpan(span)
+    const is = `CARDS_FORGET is ${JSON.stringify(part)}`
+    if (name === undefined || ms === undefined)
+      complaints.push(`${is}, not approved or unapproved with a span, such as approved=180d, nor off alone`)
+    else if (ms < keptFor[name].least) complaints.push(`${is}: it is ${spanText(keptFor[name].least)} at least`)
+    else spans[name] = ms
+  }
+  return spans
 }
 
 /** Undefined if it is absent; 0 picks a free one. */

@@ -21,6 +21,7 @@ import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
 import { refuseDatabase, watchPartitions } from './database.ts'
+import { startForgetting, type KeptFor } from './forgetting.ts'
 import { openGateway } from './open.ts'
 import type { Ground, RegistryStores } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
@@ -60,6 +61,8 @@ export interface GatewayOptions {
   /** So many of them may be of one address, unless it is a trusted proxy's; a fifth by default. */
   maxPerAddress?: number
   limits: LimitSettings
+  /** How long card numbers of ended payments are kept; if absent, until an operator erases them. */
+  cardsKeptFor?: KeptFor
   /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
   /** CVV2 values of the sandbox that steer 3-D Secure. */
@@ -183,6 +186,8 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   await threeDSServer?.begin(gateway.lease, gateway.results)
   const resealing = startResealing({ pool, keys, ...gateway.lease, clock, random, log })
   closing.add(() => resealing.stop())
+  const forgetting = startForgetting({ pool, ...gateway.lease, clock, log }, o.cardsKeptFor)
+  closing.add(() => forgetting.stop())
   const shared = {
     connections: () => server.connections(),
     pools: () => outgoing.pools(),
@@ -191,6 +196,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
     resealed: resealing.rows,
+    cardsForgotten: forgetting.cards,
     partitionDays,
   }
   closing.add(startPeriodic(clock, log, [...renewals, ...(threeDSServer?.renewals ?? [])]))

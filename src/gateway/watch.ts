@@ -32,6 +32,8 @@ export interface SharedGauges {
   turns: Turns['counts']
   /** Rows that this process sealed again under a new key. */
   resealed: () => number
+  /** Card numbers that this process erased because nothing needs them any more. */
+  cardsForgotten: () => number
   /** How many days the partitions for new orders last. */
   partitionDays: () => number
 }
@@ -145,6 +147,8 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     () => units.map((unit) => [{ unit }, turnBudget[unit]])],
   ['tollgate_resealed_rows_total', 'Rows sealed again under a new key, since the start', [],
     (_all, { resealed }) => [[{}, resealed()]]],
+  ['tollgate_cards_forgotten_total', 'Sealed card numbers erased because nothing needs them any more, since the start', [],
+    (_all, { cardsForgotten }) => [[{}, cardsForgotten()]]],
   ['tollgate_partition_days', 'How many days the partitions for new orders last, looked up once an hour; at most 3650', [],
     (_all, { partitionDays }) => [[{}, partitionDays()]]],
   ['tollgate_lease_holding', '1 while this process may send', [],

@@ -178,6 +178,7 @@ create table duty (
   lease bigint,
   tries integer not null,
   error text,
+  place json,
   constraint duty_pkey PRIMARY KEY (name)
 ) with (fillfactor=50);
 

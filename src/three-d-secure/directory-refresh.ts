@@ -14,7 +14,7 @@ import { applyDelta, differenceOf } from './range-changes.ts'
 import type { CardRange } from './ranges.ts'
 import {
   beginTry,
-  claimDuty,
+  claimRefresh,
   endFailed,
   endRefreshed,
   enterDirectory,
@@ -67,7 +67,7 @@ function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> 
   async function turn(): Promise<number> {
     if (!entered) await enterDirectory(pool, directory, clock.now(), parts.now)
     entered = true
-    const claimed = await claimDuty(pool, directory, await parts.judge(), clock.now())
+    const claimed = await claimRefresh(pool, directory, await parts.judge(), clock.now())
     const lookAt = claimed.is === 'mine' ? await refresh(directory, parts) : claimed.lookAt
     return Math.max(second, Math.min(lookMs, lookAt - clock.now()))
   }

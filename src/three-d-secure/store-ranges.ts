@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { isFree } from '../storage/leased.ts'
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
-import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import { claimDuty, enterDuty, type ClaimedDuty } from '../storage/store-duty.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { Change } from './range-changes.ts'
@@ -11,25 +10,10 @@ import { openRanges, type CardRange } from './ranges.ts'
 
 const dutyOf = (directory: string) => `card ranges ${directory}`
 
-const addDuty = statement<object>(`
-  insert into duty (name, due_at, lease, tries, error) values ($1, $2, null, 0, null) on conflict do nothing`)
 const addState = statement<object>(`insert into directory_state (directory, version) values ($1, 0) on conflict do nothing`)
 const bringForward = statement<object>(`update duty set due_at = least(due_at, $2) where name = $1`)
 const forgetAsked = statement<object>(`update directory_state set asked_at = null where directory = $1`)
 
-/**
- * Takes the duty if it is due and its lease is free, a dead process's or the caller's own. One
- * statement, so that only one of two processes gets it.
- */
-const claim = statement<object>(`
-  with due as (
-    select d.name from duty d
-    where d.name = $2 and d.due_at <= $3
-      and ${isFree('d', { me: '$1', silent: '$6', deadAfterMs: '$5' })}
-    for update of d skip locked)
-  update duty d set lease = $1, due_at = $4 from due where d.name = due.name
-  returning d.name`)
-const dueAt = statement<{ due_at: number }>(`select due_at from duty where name = $1`)
 const state = statement<StateRow>(`
   select directory, version, serial_num, ds_start_version, ds_end_version, asked_at
   from directory_state where directory = any ($1::text[])`)
@@ -114,29 +98,15 @@ export interface Interval {
  */
 export async function enterDirectory(pool: Pool, directory: string, at: number, now: boolean): Promise<void> {
   await pool.run(addState, [directory])
-  await pool.run(addDuty, [dutyOf(directory), timestamp(at)])
+  await enterDuty(pool, dutyOf(directory), at)
   if (!now) return
   await pool.run(forgetAsked, [directory])
   await pool.run(bringForward, [dutyOf(directory), timestamp(at)])
 }
 
-/**
- * Takes the duty of a directory server. If it is not due, or a live process owns it, returns when
- * to check again.
- */
-export async function claimDuty(
-  pool: Pool,
-  directory: string,
-  { processId, silent }: Claimer,
-  now: number,
-): Promise<{ is: 'mine' } | { is: 'not due'; lookAt: number }> {
-  const values = [processId, dutyOf(directory), timestamp(now), timestamp(now + leaseLookMs), deadAfterMs, [...silent]]
-  const [mine] = await pool.run(claim, values)
-  if (mine) return { is: 'mine' }
-  const [row] = await pool.run(dueAt, [dutyOf(directory)])
-  const due = row?.due_at ?? now
-  return { is: 'not due', lookAt: due > now ? due : now + leaseLookMs }
-}
+/** Takes the duty of a directory server. */
+export const claimRefresh = (pool: Pool, directory: string, by: Claimer, now: number): Promise<ClaimedDuty> =>
+  claimDuty(pool, dutyOf(directory), by, now)
 
 export async function readState(pool: Pool, directory: string): Promise<DirectoryState> {
   const [row] = await pool.run(state, [[directory]])

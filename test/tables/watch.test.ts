@@ -34,6 +34,7 @@ function watching(own: readonly GatewayGauges[]) {
       ],
       turns: openTurns(queueMicrotask).counts,
       resealed: () => 0,
+      cardsForgotten: () => 0,
       partitionDays: () => 365,
     },
   )

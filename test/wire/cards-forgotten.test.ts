@@ -4,10 +4,16 @@ import { Client } from 'pg'
 import { accepted, order, settled, statusOf, type Order } from '../conformance/client.ts'
 import { notRegistered, rebill, refOf, register } from '../conformance/card.ts'
 import { ended, follow, preauth } from '../harness/follow.ts'
+import { metricsOf } from '../harness/metrics.ts'
 import { closing, openWorld } from '../harness/opening.ts'
+import { startServe } from '../harness/serve.ts'
+import { until } from '../harness/until.ts'
 import { run } from './cli-run.ts'
 
-/** `cards forget` as the role for it, and what merchants can still do with a payment afterwards. */
+/**
+ * Cards are erased by `cards forget`, as the role for it, and by gateways that serve; and what
+ * merchants can still do with a payment afterwards.
+ */
 
 const world = await openWorld()
 const database = closing(new Client({ connectionString: world.databaseUrl }))
@@ -108,4 +114,16 @@ test('a span that would erase what is still needed is refused', async () => {
   const refused = await run(env, ['cards', 'forget', '--older-than', '29d'])
   assert.equal(refused.code, 2)
   assert.match(refused.err, /30 d at least/)
+})
+
+test('a gateway that serves erases cards as CARDS_FORGET says, and counts them', async () => {
+  const one = await sale()
+  await days(one, 40)
+  const gateway = closing(await startServe(world, undefined, { CARDS_FORGET: 'approved=30d' }))
+  const counted = async () => (await metricsOf(gateway.world))('tollgate_cards_forgotten_total') ?? 0
+  await until(counted, (cards) => cards > 0)
+  const [left] = await sql('select num_nonnulls(pan_sealed, pan_key) as sealed from order_facts where order_id = $1', [
+    one.orderid,
+  ])
+  assert.deepEqual(left, { sealed: 0 })
 })

@@ -113,6 +113,31 @@ test('the port for results needs the key of its certificate, and reads both agai
   assert.equal(threeDSecure!.results.read!().cert, threeDSecure!.results.cert)
 })
 
+test('CARDS_FORGET names how long cards are kept, each part alone, or off', () => {
+  const day = 86_400_000
+  // oxfmt-ignore
+  const fit: [text: string, approved: number, unapproved: number][] = [
+    ['',                              180 * day, day],
+    ['approved=180d unapproved=1d',   180 * day, day],
+    ['approved=30d',                   30 * day, day],
+    ['unapproved=1h',                 180 * day, day / 24],
+    ['unapproved=48h, approved=720h',  30 * day, 2 * day],
+  ]
+  for (const [text, approved, unapproved] of fit)
+    assert.deepEqual(serveConfig({ ...usual, CARDS_FORGET: text }).cardsKeptFor, { approved, unapproved }, text)
+  assert.deepEqual(serveConfig(usual).cardsKeptFor, { approved: 180 * day, unapproved: day })
+  assert.equal(serveConfig({ ...usual, CARDS_FORGET: 'off' }).cardsKeptFor, undefined)
+  const unfit = (part: string) =>
+    `CARDS_FORGET is "${part}", not approved or unapproved with a span, such as approved=180d, nor off alone`
+  for (const part of ['on', 'approved', 'approved=', 'approved=180', 'approved=-1d', 'declined=1d', 'Approved=180d'])
+    assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: part }), [unfit(part)])
+  assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: 'off approved=180d' }), [unfit('off')])
+  assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: 'approved=29d unapproved=59min' }), [
+    'CARDS_FORGET is "approved=29d": it is 30 d at least',
+    'CARDS_FORGET is "unapproved=59min": it is 1 h at least',
+  ])
+})
+
 test('a public URL is an https origin and nothing more', () => {
   for (const url of ['https://pay.example', 'https://pay.example/', 'https://pay.example:8443'])
     assert.deepEqual(serveConfig({ ...usual, PUBLIC_URL: url }).publicUrls, [url.replace(/\/$/, '')])

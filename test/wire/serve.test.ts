@@ -30,11 +30,13 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
       TOLLGATE_KEY: key,
       TRUSTED_PROXIES: '10.0.0.0/8 proxy.example',
       ACCESS_LIMITS: 'pair=10 pears=3',
+      CARDS_FORGET: 'approved=6months',
     },
     2,
     [
       /TRUSTED_PROXIES is "proxy\.example": it is no IP address or network such as 10\.0\.0\.0\/8/,
       /ACCESS_LIMITS is "pears=3", not one of merchant, login, address, pair with a number/,
+      /CARDS_FORGET is "approved=6months", not approved or unapproved with a span, such as approved=180d/,
     ],
   ],
   [

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { counted, spanText } from '../../operator/moments.ts'
-import { forgetCards } from '../../operator/store-cards.ts'
+import { forgetCards, keptFor } from '../../operator/store-cards.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
 import { aSpan, jsonOption } from './options.ts'
 
-export const dayMs = 86_400_000
+const { approved, unapproved } = keptFor
 
 interface ForgetOptions {
   olderThan: number
@@ -18,15 +18,26 @@ export function addCardsCommands(program: Command, terminal: Terminal): void {
   cards
     .command('forget')
     .description('erases card numbers that no order needs any more')
-    .option('--older-than <span>', 'of approved payments that ended so long ago, 30d or more', atLeast(30 * dayMs), 180 * dayMs)
-    .option('--unapproved-after <span>', 'of declined, filtered and failed ones, 1h or more', atLeast(dayMs / 24), dayMs)
+    .option(
+      '--older-than <span>',
+      'of approved payments that ended so long ago, 30d or more',
+      atLeast(approved.least),
+      approved.usual,
+    )
+    .option(
+      '--unapproved-after <span>',
+      'of declined, filtered and failed ones, 1h or more',
+      atLeast(unapproved.least),
+      unapproved.usual,
+    )
     .option(...jsonOption)
     .addHelpText(
       'after',
       `
 What is shown of a card stays: first and last digits, brand, card-hash-id. Captures, returns and voids need no number.
 create-card-ref is refused for such a payment, unless it made its reference before; references have a number of their own.
-Run it once a day, as a member of tollgate_retention. It can be stopped and begun again.
+The gateways do it each hour, as CARDS_FORGET of serve says. Where that is off, run it once a day, as a member of
+tollgate_retention. It can be stopped and begun again.
 
 Examples
   npx tollgate cards forget

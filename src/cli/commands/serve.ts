@@ -32,6 +32,8 @@ Environment
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
   ACCESS_LIMITS    limits of requests and failures, such as merchant=500 pair=10; see docs/limits.md
+  CARDS_FORGET   how long sealed card numbers of ended payments are kept (approved=180d unapproved=1d); off: until
+                 npx tollgate cards forget
   TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
   MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS  so many are open at most (5000), and of one address that is no
                  trusted proxy (a fifth)

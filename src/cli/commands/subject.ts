@@ -5,6 +5,7 @@ import { placeKey } from '../../order/change.ts'
 import { agoText, counted } from '../../operator/moments.ts'
 import { decimalOf } from '../../operator/order.ts'
 import { Refused } from '../../operator/refused.ts'
+import { keptFor } from '../../operator/store-cards.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
 import { loginsIn, orderById, type Logins } from '../../operator/store-logins.ts'
 import { countedLeft, eraseTraces } from '../../operator/store-subject-erase.ts'
@@ -14,7 +15,7 @@ import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
 import { comparableEmail, comparablePhone, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
 import type { Terminal } from '../terminal.ts'
-import { atLeast, dayMs } from './cards.ts'
+import { atLeast } from './cards.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice, recordReading, type Office } from './installation.ts'
 import { aLimit, anId, fileText, jsonOption, someIds } from './options.ts'
@@ -75,10 +76,15 @@ const named = (command: Command): Command =>
     .option(
       '--older-than <span>',
       'erases approved payments that ended so long ago, 30d or more',
-      atLeast(30 * dayMs),
-      180 * dayMs,
+      atLeast(keptFor.approved.least),
+      keptFor.approved.usual,
     )
-    .option('--unapproved-after <span>', 'declined, filtered and failed ones, 1h or more', atLeast(dayMs / 24), dayMs)
+    .option(
+      '--unapproved-after <span>',
+      'declined, filtered and failed ones, 1h or more',
+      atLeast(keptFor.unapproved.least),
+      keptFor.unapproved.usual,
+    )
 
 /** Everything is read before the database is: a file may be missing. */
 async function personOf(terminal: Terminal, office: Office, options: Named, search: Search): Promise<Person> {

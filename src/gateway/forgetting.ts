@@ -1,0 +1,99 @@
+/**
+ * The duties that erase card numbers which nothing needs any more, as `cards forget` does by hand.
+ * One process at a time does each of them, step by step; where it stops, another goes on.
+ */
+import type { Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
+import { forgetStep, walkFromStart, type Walk } from '../operator/store-cards.ts'
+import { startSweep } from '../storage/leased.ts'
+import type { Pool } from '../storage/pool.ts'
+import { claimDuty, enterDuty, noteDuty } from '../storage/store-duty.ts'
+import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { Judge } from '../storage/store-silence.ts'
+
+/** How long the cards of ended payments are kept, in milliseconds. */
+export interface KeptFor {
+  approved: number
+  unapproved: number
+}
+
+export interface ForgettingParts {
+  pool: Pool
+  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  judge: Judge
+  clock: Clock
+  log: Log
+}
+
+export interface ForgettingDuty {
+  /** Card numbers that this process erased. */
+  cards: () => number
+  /** Resolves once its step is over. */
+  stop(): Promise<void>
+}
+
+/** A step of one of the duties, from the place where the last one ended; null at the beginning. */
+interface Task {
+  name: string
+  step(place: unknown): Promise<{ forgotten: number; place: object; isOver: boolean }>
+}
+
+const everyMs = 3_600_000
+const firstLookMs = 5_000
+/** How long it may take to notice that another process left a duty. */
+const longestLookMs = 60_000
+/** Orders that a step looks at. */
+const ordersInStep = 200
+/** A pause of this many times what the step took, so that a slow database is left alone. */
+const restFactor = 3
+const leastRestMs = 20
+
+/** Without `keptFor` nothing is erased. */
+export function startForgetting(parts: ForgettingParts, keptFor: KeptFor | undefined): ForgettingDuty {
+  let cards = 0
+  const erased = (count: number) => void (cards += count)
+  const stops = (keptFor ? tasksOf(parts, keptFor) : []).map((task) => keepDoing(parts, task, erased))
+  return { cards: () => cards, stop: async () => void (await Promise.all(stops.map((stop) => stop()))) }
+}
+
+/**
+ * Two walks, each of which begins where everything before is done. One alone would look at all the
+ * cards of half a year again every hour. An order that an operator has to take up holds them back.
+ */
+function tasksOf({ pool, clock }: ForgettingParts, { approved, unapproved }: KeptFor): Task[] {
+  const walk = (name: string, span: number, skipsApproved: boolean): Task => ({
+    name,
+    async step(place) {
+      const now = clock.now()
+      const bounds = { approvedBefore: now - approved, othersBefore: now - unapproved, madeBefore: now - span, skipsApproved }
+      const step = await forgetStep(pool, (place as Walk | null) ?? walkFromStart, bounds, ordersInStep)
+      return { ...step, place: step.isOver ? { at: step.walk.done, done: step.walk.done } : step.walk }
+    },
+  })
+  return [walk('cards of unapproved payments', unapproved, true), walk('cards of approved payments', approved, false)]
+}
+
+/** Does a step of the task whenever it is due and free; returns a function that stops. */
+function keepDoing(parts: ForgettingParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {
+  const { pool, heartbeat, judge, clock, log } = parts
+  const { processId, holding } = heartbeat
+  let isEntered = false
+
+  async function turn(): Promise<number> {
+    if (!isEntered) await enterDuty(pool, name, clock.now())
+    isEntered = true
+    if (!holding()) return firstLookMs
+    const claimed = await claimDuty(pool, name, await judge(), clock.now())
+    if (claimed.is === 'not due') return Math.max(leastRestMs, Math.min(longestLookMs, claimed.lookAt - clock.now()))
+    const began = clock.monotonic()
+    const { forgotten, place, isOver } = await step(claimed.place)
+    erased(forgotten)
+    if (forgotten > 0) log.info({ duty: name, cards: forgotten }, 'card numbers were erased')
+    const due = isOver ? clock.now() + everyMs : clock.now()
+    await noteDuty(pool, name, processId, { place, due, letGo: isOver })
+    return isOver ? longestLookMs : Math.max(leastRestMs, restFactor * (clock.monotonic() - began))
+  }
+  const failed = (error: unknown) =>
+    log.warn({ duty: name, reason: reasonOf(error) }, 'card numbers could not be erased; it is tried again')
+  return startSweep({ clock, everyMs: firstLookMs, failed }, turn).stop
+}
