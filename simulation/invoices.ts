@@ -1,3 +1,4 @@
+import { defined } from '../src/base/defined.ts'
 import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoice-rows.ts'
 import { byName, type InvoiceStore, type Move } from '../src/mobile-api/store-invoices.ts'
@@ -100,8 +101,9 @@ export class Invoices {
     const row = this.rows.get(key)
     if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
     const { restsUntil: _rested, errorCode: _code, errorMessage: _message, ...was } = row.invoice
-    const { cvv2, ...others } = row.secrets
-    const secrets = cvv2 === undefined || withoutCvv2.has(to.state) ? others : row.secrets
+    const { cvv2, pan, toPan, ...tokens } = row.secrets
+    const numbers = ended.has(to.state) ? {} : defined({ pan, toPan })
+    const secrets = { ...tokens, ...numbers, ...(cvv2 && !withoutCvv2.has(to.state) && { cvv2 }) }
     const invoice: Invoice = { ...was, ...to, tries: 0 }
     this.#write(key, { invoice, secrets, dueAt: dueAfter({ lease, ...to }, now), lease })
     return { invoice, secrets }

@@ -4,11 +4,14 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { forgetNumbers, type InvoiceKey } from '../mobile-api/store-ended.ts'
 import { forgetStep, walkFromStart, type Walk } from '../operator/store-cards.ts'
 import { startSweep } from '../storage/leased.ts'
 import type { Pool } from '../storage/pool.ts'
 import { claimDuty, enterDuty, noteDuty } from '../storage/store-duty.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
 import type { Judge } from '../storage/store-silence.ts'
 
 /** How long the cards of ended payments are kept, in milliseconds. */
@@ -19,9 +22,11 @@ export interface KeptFor {
 
 export interface ForgettingParts {
   pool: Pool
+  keys: KeyRing
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
   judge: Judge
   clock: Clock
+  random: Random
   log: Log
 }
 
@@ -42,17 +47,18 @@ const everyMs = 3_600_000
 const firstLookMs = 5_000
 /** How long it may take to notice that another process left a duty. */
 const longestLookMs = 60_000
-/** Orders that a step looks at. */
-const ordersInStep = 200
+/** Orders, or invoices, that a step looks at. */
+const inStep = 200
 /** A pause of this many times what the step took, so that a slow database is left alone. */
 const restFactor = 3
 const leastRestMs = 20
 
-/** Without `keptFor` nothing is erased. */
+/** Without `keptFor` the cards of payments stay. Those of invoices of the mobile API never do. */
 export function startForgetting(parts: ForgettingParts, keptFor: KeptFor | undefined): ForgettingDuty {
   let cards = 0
   const erased = (count: number) => void (cards += count)
-  const stops = (keptFor ? tasksOf(parts, keptFor) : []).map((task) => keepDoing(parts, task, erased))
+  const tasks = [invoices(parts), ...(keptFor ? walks(parts, keptFor) : [])]
+  const stops = tasks.map((task) => keepDoing(parts, task, erased))
   return { cards: () => cards, stop: async () => void (await Promise.all(stops.map((stop) => stop()))) }
 }
 
@@ -60,18 +66,27 @@ export function startForgetting(parts: ForgettingParts, keptFor: KeptFor | undef
  * Two walks, each of which begins where everything before is done. One alone would look at all the
  * cards of half a year again every hour. An order that an operator has to take up holds them back.
  */
-function tasksOf({ pool, clock }: ForgettingParts, { approved, unapproved }: KeptFor): Task[] {
+function walks({ pool, clock }: ForgettingParts, { approved, unapproved }: KeptFor): Task[] {
   const walk = (name: string, span: number, skipsApproved: boolean): Task => ({
     name,
     async step(place) {
       const now = clock.now()
       const bounds = { approvedBefore: now - approved, othersBefore: now - unapproved, madeBefore: now - span, skipsApproved }
-      const step = await forgetStep(pool, (place as Walk | null) ?? walkFromStart, bounds, ordersInStep)
+      const step = await forgetStep(pool, (place as Walk | null) ?? walkFromStart, bounds, inStep)
       return { ...step, place: step.isOver ? { at: step.walk.done, done: step.walk.done } : step.walk }
     },
   })
   return [walk('cards of unapproved payments', unapproved, true), walk('cards of approved payments', approved, false)]
 }
+
+/** Few have any: an invoice loses its card numbers when it ends. */
+const invoices = (parts: ForgettingParts): Task => ({
+  name: 'cards of ended invoices',
+  async step(place) {
+    const { forgotten, last } = await forgetNumbers(parts, (place as { after?: InvoiceKey } | null)?.after, inStep)
+    return { forgotten, place: last ? { after: last } : {}, isOver: !last }
+  },
+})
 
 /** Does a step of the task whenever it is due and free; returns a function that stops. */
 function keepDoing(parts: ForgettingParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {

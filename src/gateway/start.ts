@@ -186,7 +186,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   await threeDSServer?.begin(gateway.lease, gateway.results)
   const resealing = startResealing({ pool, keys, ...gateway.lease, clock, random, log })
   closing.add(() => resealing.stop())
-  const forgetting = startForgetting({ pool, ...gateway.lease, clock, log }, o.cardsKeptFor)
+  const forgetting = startForgetting({ pool, keys, ...gateway.lease, clock, random, log }, o.cardsKeptFor)
   closing.add(() => forgetting.stop())
   const shared = {
     connections: () => server.connections(),

@@ -11,7 +11,7 @@ export type Completing = Beginning & { invoices: Pick<Invoices, 'find' | 'move'>
  * it gets the same answer.
  */
 export async function completeTransfer(
-  { invoice, assignedId, now }: Request,
+  { invoice, secrets, assignedId, now }: Request,
   { invoices, processId, begin }: Completing,
 ): Promise<object | MobileRefusal> {
   const { fees = [], restsUntil = 0 } = invoice
@@ -19,7 +19,7 @@ export async function completeTransfer(
   const refused = (why: string) => refuseMobile('fee not chosen', why)
   if (invoice.state === 'choosing' && restsUntil > now) {
     if (!fee) return refused('assignedId is not in the list')
-    const chosen = await invoices.move(invoice, { state: 'ordering', lease: processId, fee }, now)
+    const chosen = await invoices.move({ invoice, secrets }, { state: 'ordering', lease: processId, fee }, now)
     if (chosen) {
       begin(chosen.invoice, chosen.secrets)
       return invoiceAnswer(invoice)

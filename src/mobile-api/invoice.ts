@@ -44,7 +44,7 @@ export interface Confirmed {
   randomSumCentis?: number
 }
 
-/** In memory only; at rest sealed. */
+/** In memory only; at rest sealed. Of an ended invoice the tokens alone are left. */
 export interface InvoiceSecrets {
   accessToken: Secret<string>
   signature: Secret<string>

@@ -14,7 +14,7 @@ export interface Invoices extends Omit<InvoiceStore, 'add' | 'find' | 'move'> {
   add(invoice: Invoice, secrets: InvoiceSecrets): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   /** Undefined if it is in another state by now, or owned by another process. */
-  move(invoice: Invoice, to: Move, now: number): Promise<OpenInvoice | undefined>
+  move(open: OpenInvoice, to: Move, now: number): Promise<OpenInvoice | undefined>
   /** Resolves when what is under way is stored. */
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export function openInvoices({ store, processId, clock, log }: InvoicesParts): I
     ...store,
     add: (invoice, secrets) => adding.submit({ invoice, secrets }),
     find: async (merchantId, invoiceId) => opened(await finding.submit({ merchantId, invoiceId })),
-    move: async (invoice, to, now) => opened(await moving.submit({ invoice, to, now })),
+    move: async ({ invoice, secrets }, to, now) => opened(await moving.submit({ invoice, secrets, to, now })),
     close: async () => void (await Promise.all([adding.close(), finding.close(), moving.close()])),
   }
 }

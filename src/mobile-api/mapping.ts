@@ -6,6 +6,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import { firstPaymentOf, type Cards } from '../order/cards.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Order } from '../order/order.ts'
+import { mobileKind } from '../spec/mobile/kinds.ts'
 import { judgeMapping, mappingBody, type MappedCard } from './merchant-wire.ts'
 import { merchantEndpointOf } from './merchant-endpoint.ts'
 import type { Invoices } from './invoices.ts'
@@ -32,7 +33,8 @@ export function cardMapping(
     const { invoice, secrets } = found
     const { merchant, endpoint } = merchantEndpointOf(w.registry(), invoice)
     const source = invoice.request.card && (await sourceOf(w, order))
-    const destination = secrets.toPan && (await destinationOf(w, order))
+    const creditsNew = mobileKind(invoice.kind).credits && invoice.request.toClientCardId === undefined
+    const destination = creditsNew && (await destinationOf(w, order))
     const body = mappingBody(invoice, secrets, { ...(source && { source }), ...(destination && { destination }) })
     return {
       method: 'POST',

@@ -1,4 +1,5 @@
 /** Rows of invoices, and the secrets in them. */
+import { defined } from '../base/defined.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
@@ -67,9 +68,17 @@ export interface SealedInvoice {
   openSecrets: () => InvoiceSecrets
 }
 
-interface SealedBytes {
+export interface SealedBytes {
   bytes: Buffer
   keyVersion: bigint
+}
+
+/** What is sealed in `secrets_sealed`, as JSON. */
+interface Kept {
+  accessToken: string
+  signature: string
+  pan?: string
+  toPan?: string
 }
 
 /** A new invoice of a process, as it is stored. */
@@ -84,17 +93,27 @@ export const nameOf = (row: Pick<InvoiceRow, 'merchant_id' | 'invoice_id'>): str
   invoiceKey({ merchantId: row.merchant_id, invoiceId: row.invoice_id })
 
 export function sealSecrets({ invoice, secrets }: OpenInvoice, keys: KeyRing, random: Random): Pick<Sealed, 'secrets' | 'cvv2'> {
-  const key = keys.current('pan')
-  const kept = {
-    accessToken: secrets.accessToken.reveal(),
-    signature: secrets.signature.reveal(),
-    pan: secrets.pan?.reveal(),
-    toPan: secrets.toPan?.reveal(),
-  }
-  const bytes = seal(key.key, Buffer.from(JSON.stringify(kept)), contextOf(invoice, 'secrets'), random)
-  const sealed = { bytes, keyVersion: key.version }
-  if (!secrets.cvv2) return { secrets: sealed }
-  return { secrets: sealed, cvv2: sealCvv2(secrets.cvv2, contextOf(invoice, 'cvv2'), keys, random) }
+  const { pan, toPan, cvv2 } = secrets
+  const kept = { ...tokensOf(secrets), ...defined({ pan: pan?.reveal(), toPan: toPan?.reveal() }) }
+  const sealed = { secrets: sealKept(invoice, kept, keys, random) }
+  return cvv2 ? { ...sealed, cvv2: sealCvv2(cvv2, contextOf(invoice, 'cvv2'), keys, random) } : sealed
+}
+
+/** What an ended invoice keeps: the app shows its token to ask for the status. */
+export const sealTokens = (
+  { invoice, secrets }: { invoice: InvoiceName; secrets: InvoiceSecrets },
+  keys: KeyRing,
+  random: Random,
+): SealedBytes => sealKept(invoice, tokensOf(secrets), keys, random)
+
+const tokensOf = ({ accessToken, signature }: InvoiceSecrets): Kept => ({
+  accessToken: accessToken.reveal(),
+  signature: signature.reveal(),
+})
+
+function sealKept(of: InvoiceName, kept: Kept, keys: KeyRing, random: Random): SealedBytes {
+  const { key, version } = keys.current('pan')
+  return { bytes: seal(key, Buffer.from(JSON.stringify(kept)), contextOf(of, 'secrets'), random), keyVersion: version }
 }
 
 export const sealedOf = (row: InvoiceRow, keys: KeyRing): SealedInvoice => {
@@ -147,17 +166,14 @@ function invoiceOf(row: InvoiceRow): Invoice {
   }
 }
 
-function secretsOf(row: InvoiceRow, invoice: Invoice, keys: KeyRing): InvoiceSecrets {
+export type SecretsRow = Pick<InvoiceRow, 'secrets_sealed' | 'secrets_key' | 'cvv2_sealed' | 'cvv2_key'>
+
+export function secretsOf(row: SecretsRow, invoice: InvoiceName, keys: KeyRing): InvoiceSecrets {
   // Erased: no token fits.
   if (row.secrets_sealed === null || row.secrets_key === null) return { accessToken: secret(''), signature: secret('') }
   const key = keys.version('pan', row.secrets_key)
-  if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${row.invoice_id}`)
-  const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as {
-    accessToken: string
-    signature: string
-    pan?: string
-    toPan?: string
-  }
+  if (!key) throw new Error(`the vault has no key ${row.secrets_key} for invoice ${invoice.invoiceId}`)
+  const kept = JSON.parse(unseal(key, row.secrets_sealed, contextOf(invoice, 'secrets')).toString()) as Kept
   const { cvv2_sealed: cvv2, cvv2_key: cvv2Key } = row
   return {
     accessToken: secret(kept.accessToken),

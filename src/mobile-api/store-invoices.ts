@@ -20,9 +20,11 @@ import {
   nameOf,
   openInvoice,
   sealSecrets,
+  sealTokens,
   sealedOf,
   type InvoiceRow,
   type OpenInvoice,
+  type SealedBytes,
   type SealedInvoice,
   type Sealed,
 } from './store-invoice-rows.ts'
@@ -102,12 +104,14 @@ const movedRows = rowsOf({
   error_message: moved.text(({ to }) => ('errorMessage' in to ? to.errorMessage : undefined)),
   fees: moved.json(({ to }) => ('fees' in to ? to.fees : undefined)),
   fee: moved.json(({ to }) => to.fee),
+  secrets_sealed: moved.bytes(({ tokens }) => tokens?.bytes),
+  secrets_key: moved.int8(({ tokens }) => tokens?.keyVersion),
 })
 /**
  * Moves an invoice only from the state that the decision was about, and only for the process that
  * works on it: if two processes decide, one succeeds. An invoice that ends, or is certain to, loses
- * its CVV2. The page of a random sum is found by its token alone. No invoice may be in the list
- * twice.
+ * its CVV2; one that ends its card numbers, which its order has, if there is one. The page of a
+ * random sum is found by its token alone. No invoice may be in the list twice.
  */
 const move = onRows<Moving, InvoiceRow>(
   movedRows,
@@ -119,6 +123,8 @@ const move = onRows<Moving, InvoiceRow>(
     error_code = n.error_code, error_message = n.error_message,
     fees = coalesce(n.fees::jsonb, i.fees), fee = coalesce(n.fee::jsonb, i.fee),
     ended_at = case when n.state in ('ordered', 'declined') then n.at end,
+    secrets_sealed = coalesce(n.secrets_sealed, i.secrets_sealed), secrets_key = coalesce(n.secrets_key, i.secrets_key),
+    has_numbers = i.has_numbers and n.secrets_sealed is null,
     cvv2_sealed = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
   from ${movedRows.list}
@@ -151,14 +157,19 @@ export type Move = (
   | ({ state: 'declined' } & Decline)
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
+/** One that does not end the invoice. */
+export type OnwardMove = Exclude<Move, { state: 'ordered' | 'declined' }>
+
 /** A decision about an invoice as it was read. */
-export interface Decided {
-  invoice: Invoice
+export interface Decided extends OpenInvoice {
   to: Move
   now: number
 }
 
-type Moving = Decided & { processId: bigint }
+/** `tokens`: what an invoice that ends keeps of its secrets. */
+type Moving = Omit<Decided, 'secrets'> & { processId: bigint; tokens?: SealedBytes }
+
+const isEnd = ({ state }: Move): boolean => state === 'ordered' || state === 'declined'
 
 /** Answers of the first three are in the order of what was asked. All of them may be repeated. */
 export interface InvoiceStore {
@@ -195,7 +206,11 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     },
     find: async (names) => (await find(names)).map((row) => row && sealedOf(row, keys)),
     async move(decided, processId) {
-      const moves = decided.map((one) => ({ processId, ...one }))
+      const moves: Moving[] = decided.map((one) => ({
+        processId,
+        ...one,
+        ...(isEnd(one.to) && { tokens: sealTokens(one, keys, random) }),
+      }))
       const answers = new Map<Moving, SealedInvoice>()
       for (const round of roundsOf(moves)) {
         const rows = new Map((await readOf(pool, move, round.toSorted(byName))).map((row) => [nameOf(row), row]))
@@ -247,7 +262,7 @@ export async function moveInvoice(
   runner: Runner,
   keys: KeyRing,
   invoice: Invoice,
-  to: Move,
+  to: OnwardMove,
   processId: bigint,
   now: number,
 ): Promise<OpenInvoice | undefined> {

@@ -5,7 +5,7 @@ import { transaction } from '../storage/transaction.ts'
 import { declines, holdOf, type Invoice } from './invoice.ts'
 import { judgeAnswer, wrongForMs } from './random-sum.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
-import { lockInvoice, moveInvoice, type Move } from './store-invoices.ts'
+import { lockInvoice, moveInvoice, type OnwardMove } from './store-invoices.ts'
 
 const count = statement<{ wrong: bigint }>(`
   select count(*) as wrong from wrong_sum w, unnest(w.wrong_at) t (at)
@@ -77,7 +77,7 @@ export function afterAnswer(
   sumMinor: bigint,
   wrongOfCard: number,
   processId: bigint,
-): { move: Move; isWrong: boolean } {
+): { move: OnwardMove; isWrong: boolean } {
   const judged = judgeAnswer(sumMinor, holdOf(invoice).sumMinor, invoice.wrongAnswers, wrongOfCard)
   if (judged.is === 'right') return { move: { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }, isWrong: false }
   const isWrong = judged.is === 'wrong'

@@ -46,7 +46,7 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
         const move = await nextMove(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
         if (!move) return await rest(open.invoice, w.clock.now() + againMs)
-        open = await w.invoices.move(open.invoice, move, w.clock.now())
+        open = await w.invoices.move(open, move, w.clock.now())
         last = open?.invoice ?? last
       }
     } catch (error) {

@@ -379,6 +379,7 @@ create table mobile_invoice (
   wrong_answers smallint not null default 0,
   sum_status text,
   alarm text,
+  has_numbers boolean not null default true,
   constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
   constraint mobile_invoice_nonce_merchant_id_key UNIQUE (nonce, merchant_id),
   constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
@@ -392,6 +393,7 @@ create table mobile_invoice (
   constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
 );
 CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX mobile_invoice_ended_with_numbers ON mobile_invoice USING btree (merchant_id, invoice_id) WHERE (has_numbers AND (ended_at IS NOT NULL) AND (secrets_sealed IS NOT NULL));
 CREATE UNIQUE INDEX mobile_invoice_page_token_merchant_id_idx ON mobile_invoice USING btree (page_token, merchant_id) WHERE (page_token IS NOT NULL);
 CREATE INDEX mobile_invoice_parked ON mobile_invoice USING btree (invoice_id) WHERE (alarm IS NOT NULL);
 

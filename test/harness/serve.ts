@@ -34,7 +34,8 @@ function asGateway({ databaseUrl, gatewayDatabaseUrl }: Pick<World, 'databaseUrl
 export async function startServe(world: World, program?: string, more: Record<string, string> = {}): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
   const own = { DATABASE_URL: asGateway(world), TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
-  const env = { ...process.env, ...own, ...more }
+  // Another file may have made its orders old.
+  const env = { ...process.env, ...own, CARDS_FORGET: 'off', ...more }
   const child = spawn(process.execPath, program === undefined ? [main, 'serve'] : [program], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

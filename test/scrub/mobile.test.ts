@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
+import { secretsOf, type SecretsRow } from '../../src/mobile-api/store-invoice-rows.ts'
+import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { openPool, statement } from '../../src/storage/pool.ts'
+import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { send, settled } from '../conformance/client.ts'
 import { until } from '../harness/until.ts'
 import { startWorld, type World } from '../harness/world.ts'
@@ -210,6 +220,35 @@ for (const [which, pan] of Object.entries(pans))
     assert.deepEqual(await search.placesOf(pan), [])
     for (const text of [...shown, JSON.stringify(app.merchant.calls)]) assert.ok(!text.includes(pan), text.slice(0, 200))
   })
+
+test('no ended invoice has a card number, not even sealed; its tokens open', async () => {
+  const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim(), 'base64'))
+  const pool = openPool({
+    url: world.databaseUrl,
+    connections: 1,
+    use: 'oltp',
+    log: openLog({ level: 'fatal', destination: process.stderr }),
+  })
+  try {
+    const keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
+    const rows = await pool.run(
+      statement<SecretsRow & { merchant_id: bigint; invoice_id: string; state: string; has_numbers: boolean }>(
+        `select merchant_id, invoice_id, state, has_numbers, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key
+        from mobile_invoice`,
+      ),
+      [],
+    )
+    const ended = rows.filter(({ state }) => state === 'ordered' || state === 'declined')
+    assert.ok(ended.length >= 15, `${ended.length} have ended`)
+    for (const row of ended) {
+      const kept = secretsOf(row, { merchantId: row.merchant_id, invoiceId: row.invoice_id }, keys)
+      assert.deepEqual([Object.keys(kept), row.has_numbers], [['accessToken', 'signature'], false], row.invoice_id)
+      assert.ok(secrets.accessTokens.has(kept.accessToken.reveal()))
+    }
+  } finally {
+    await pool.close()
+  }
+})
 
 test('no CVV2 is in clear, and no finished transaction has a sealed one', async () => {
   for (const [name, content] of await search.everything()) assert.equal(cvv2In(content, cvv2), undefined, name)

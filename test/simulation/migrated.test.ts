@@ -73,7 +73,8 @@ const compared: Readonly<Record<string, string>> = {
     created_at, done_at from delivery order by merchant_id, order_id, delivery_no`,
   card_number_ref: 'select * from card_number_ref order by merchant_id, number_id',
   card_reference: 'select * from card_reference order by merchant_id, card_ref_id',
-  mobile_invoice: 'select * from mobile_invoice order by merchant_id, invoice_id',
+  // Of an older invoice nobody knows whether it has card numbers; a duty looks.
+  mobile_invoice: `select to_jsonb(i) - 'has_numbers' as invoice from mobile_invoice i order by merchant_id, invoice_id`,
 }
 
 async function narrowCopy(): Promise<void> {

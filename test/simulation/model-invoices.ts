@@ -137,6 +137,7 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
       // From the state that is stored, or from one that it had before.
       const decided = chosen.map((invoice, i) => ({
         invoice: (chance.happens(0.8) ? read[i]?.invoice : undefined) ?? invoice,
+        secrets: read[i]?.openSecrets() ?? newSecrets(chance),
         to: newMove(chance, at, asked.length),
         now: at,
       }))

@@ -61,7 +61,7 @@ const chosen = (fee: Fee): Move => ({ state: 'ordering', lease: 1n, fee })
 async function waitingForChoice(): Promise<Invoice> {
   const invoice = newInvoice()
   await invoices.add(invoice, secrets)
-  return (await invoices.move(invoice, choosing, now))!.invoice
+  return (await invoices.move({ invoice, secrets }, choosing, now))!.invoice
 }
 
 test('what comes at the same time shares a statement', async () => {
@@ -86,7 +86,7 @@ test('of invoices with one id or one nonce that come at the same time, the first
 
 test('two fees that are chosen at the same time: one counts, and only its chooser is told so', async () => {
   const invoice = await waitingForChoice()
-  const answers = await Promise.all(fees.map((fee) => invoices.move(invoice, chosen(fee), now)))
+  const answers = await Promise.all(fees.map((fee) => invoices.move({ invoice, secrets }, chosen(fee), now)))
   assert.deepEqual(
     answers.map((one) => one?.invoice.fee?.assignedId),
     ['plain', undefined],
@@ -97,11 +97,34 @@ test('a batch that is run again, because its answer was lost, has the same answe
   const fresh = [newInvoice(), newInvoice()].map((invoice) => ({ invoice, secrets }))
   assert.deepEqual(await store.add(fresh, 1n), [true, true])
   assert.deepEqual(await store.add(fresh, 1n), [true, true])
-  const moves = [await waitingForChoice(), await waitingForChoice()].map((invoice, i) => ({ invoice, to: chosen(fees[i]!), now }))
+  const moves = [await waitingForChoice(), await waitingForChoice()].map((invoice, i) => ({
+    invoice,
+    secrets,
+    to: chosen(fees[i]!),
+    now,
+  }))
   const states = async () => (await store.move(moves, 1n)).map((one) => [one?.invoice.state, one?.invoice.fee?.assignedId])
   const ordering = fees.map(({ assignedId }) => ['ordering', assignedId])
   assert.deepEqual(await states(), ordering)
   assert.deepEqual(await states(), ordering)
+})
+
+test('an invoice that ends loses its card numbers in the same statement, and keeps its tokens', async () => {
+  const cards = { pan: secret('4111111111111111'), toPan: secret('5555555555554444') }
+  const open = { invoice: newInvoice(), secrets: { ...secrets, ...cards } }
+  await invoices.add(open.invoice, open.secrets)
+  const ordering = (await invoices.move(open, chosen(fees[0]!), now))!
+  assert.equal(ordering.secrets.toPan?.reveal(), '5555555555554444')
+  const moved = (await invoices.move(ordering, { state: 'ordered' }, now))!
+  for (const one of [moved, (await invoices.find(1n, open.invoice.invoiceId))!]) {
+    assert.deepEqual(Object.keys(one.secrets), ['accessToken', 'signature'])
+    assert.deepEqual([one.invoice.state, one.secrets.accessToken.reveal()], ['ordered', 'a token'])
+  }
+  const kept = await pool.run(
+    statement<{ has_numbers: boolean }>('select has_numbers from mobile_invoice where invoice_id = $1'),
+    [open.invoice.invoiceId],
+  )
+  assert.deepEqual(kept, [{ has_numbers: false }])
 })
 
 test('an invoice whose secrets cannot be opened fails alone', async () => {

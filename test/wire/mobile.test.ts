@@ -81,6 +81,20 @@ test('the same request again has the same answer; with other content invoice and
   assert.equal((await ledger(world, orderId)).length, 1)
 })
 
+test('what ended has no card number any more, and the same request still has the same answer', async () => {
+  for (const one of [app.begin('sale'), app.begin('transfer', { to: { card: { number: '5555555555554444' } } })]) {
+    const token = await app.accepted(one)
+    const seen = await app.ended(one, token)
+    assert.equal(seen.state, 'APPROVED')
+    const { rows } = await database.query('select has_numbers, state from mobile_invoice where invoice_id = $1', [one.invoiceId])
+    assert.deepEqual(rows, [{ has_numbers: false, state: 'ordered' }])
+    assert.equal(await app.accepted(one), token)
+    assert.deepEqual(await app.ended(one, token), seen)
+    const other = { ...one, body: { ...one.body, order: { description: 'something else' } } }
+    await app.refused(other, 'INVALID_REQUEST', /invoiceId/)
+  }
+})
+
 describe('a merchant server that lies, or fails', () => {
   const lies: readonly (readonly [
     string,
