@@ -18,7 +18,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { bodyLimits } from './body.ts'
 import { minorOfCentis } from './centis.ts'
 import type { MerchantEndpoint } from './merchant-endpoint.ts'
-import { noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
+import { noRoom, refuseMobile, unknown, type MobileRefusal } from './refusal.ts'
 import type { Received, WithAmount, WithDigest, WithEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
@@ -40,8 +40,6 @@ export function endpointServes({ endpointId, kind, registry }: Received): Mobile
     return refused('has a control key that cannot sign')
   return { merchant, endpoint }
 }
-
-const unknown = refuseMobile('unknown', 'invoiceId is not known')
 
 /** An app may ask about a transaction and finish it even if the endpoint is switched off. */
 export function endpointIsKnown({ endpointId, registry }: Received): MobileRefusal | WithEndpoint {

@@ -11,6 +11,7 @@ export interface MobileRefusal {
 
 export const refuseMobile = (refused: RefusalName, message: string): MobileRefusal => ({ refused, message })
 
+export const unknown = refuseMobile('unknown', 'invoiceId is not known')
 export const noRoom = refuseMobile('no room', 'there is no room for it now; try again')
 
 /** How an operation answers a refusal. */

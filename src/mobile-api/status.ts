@@ -7,6 +7,7 @@ import type { HostedUrls } from '../three-d-secure/forms.ts'
 import { centisOfMinor } from './centis.ts'
 import type { Fee, Invoice } from './invoice.ts'
 import { invoiceAnswer } from './perform.ts'
+import { unknown, type MobileRefusal } from './refusal.ts'
 import type { WithInvoice } from './stages.ts'
 
 export interface Showing {
@@ -20,9 +21,11 @@ export interface Showing {
 }
 
 /** Shows an app where its transaction stands. */
-export async function statusOfMobile({ invoice }: Pick<WithInvoice, 'invoice'>, parts: Showing): Promise<object> {
-  const { merchantId, orderId } = invoice
-  const shown = invoice.state === 'ordered' ? await parts.orders.shown({ merchantId, orderId }) : undefined
+export async function statusOfMobile({ invoice }: Pick<WithInvoice, 'invoice'>, parts: Showing): Promise<object | MobileRefusal> {
+  const { merchantId, orderId, state } = invoice
+  const shown = state === 'ordered' ? await parts.orders.shown({ merchantId, orderId }) : undefined
+  // The order was made, so its partition was detached since.
+  if (state === 'ordered' && !shown) return unknown
   return { ...invoiceAnswer(invoice), ...stateOf(parts, invoice, shown?.order) }
 }
 

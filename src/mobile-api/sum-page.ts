@@ -67,7 +67,9 @@ export async function viewOfSum(parts: SumParts, pageToken: string): Promise<Sum
     return { ...shown, is: 'over', status: 'declined', unconfirmed: invoice.sumStatus === 'NOT_AUTHENTICATED' }
   if (state === 'ordered') {
     const order = await parts.orders.byId({ merchantId, orderId })
-    const status = order ? statusOf(order) : 'processing'
+    // It was made, so its partition was detached since.
+    if (!order) return undefined
+    const status = statusOf(order)
     return finalStatuses.has(status) ? { ...shown, is: 'over', status, unconfirmed: false } : { ...shown, is: 'working' }
   }
   const asked = await askedFor(parts, invoice)

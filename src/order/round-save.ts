@@ -93,7 +93,9 @@ async function save(parts: SavingParts, round: Saving, tables: OrderTables): Pro
   acceptAll(parts, round, won)
   const sends = sendsOf(parts, works)
   const changes = [...works].filter(([key, w]) => w.entries.length > 0 && !earlier.has(key)).map(([, w]) => w)
-  const [kept] = await Promise.all([tables.save(changes, leaseFor(parts, sends)), tables.insertRepeats(repeatsOf(round, bound))])
+  const kept = await tables.save(changes, leaseFor(parts, sends))
+  // After the new orders: a repeat of one that is not stored is not noted.
+  await tables.insertRepeats(repeatsOf(round, bound))
   for (const change of changes) if (change.before && kept.has(placeKey(change.after))) filters.count(change)
   await filters.save(tables)
   const rows = rowsFor([...bound, ...madeBy(entries, works, kept)], round.now)

@@ -279,16 +279,18 @@ export const insertEvents = onRows(
 )
 
 const repeat = columnsOf<RepeatRow>()
-export const insertRepeats = insertion(
-  'request',
-  rowsOf({
-    ...placeColumns,
-    serial_number: repeat.uuid((r) => r.serialNumber),
-    operation: repeat.text((r) => r.operation),
-    transaction_no: repeat.int4((r) => r.transactionNo),
-    at: repeat.time((r) => r.at),
-  }),
-  'on conflict do nothing',
+const repeatRows = rowsOf({
+  ...placeColumns,
+  serial_number: repeat.uuid((r) => r.serialNumber),
+  operation: repeat.text((r) => r.operation),
+  transaction_no: repeat.int4((r) => r.transactionNo),
+  at: repeat.time((r) => r.at),
+})
+/** The partition of an order may be detached while its name still answers repeats. */
+export const insertRepeats = onRows(
+  repeatRows,
+  `insert into request (${repeatRows.names}) select ${repeatRows.names} from ${repeatRows.list}
+  where exists (select from orders o where o.merchant_id = n.merchant_id and o.order_id = n.order_id) on conflict do nothing`,
 )
 
 /** Always returns one row; a row of nulls if the order does not exist. */

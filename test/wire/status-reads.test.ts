@@ -125,3 +125,14 @@ for (const [what, by, bySerial, no] of asks)
     const expected: Record<string, string | undefined> = { ...statusView(order, order.transactions[no - 1]!) }
     for (const [name, value] of Object.entries(expected)) assert.equal('refused' in reply ? undefined : reply[name], value, name)
   })
+
+test('a repeat of an order that is no longer stored is noted nowhere, and the other repeats of its batch are', async () => {
+  const { merchantId, orderId } = order
+  const repeat = { merchantId, operation: 'sale', transactionNo: 1, at: now }
+  // No partition is made for this id.
+  const gone = { ...repeat, orderId: 10n ** 12n, serialNumber: serial(901) }
+  const stored = { ...repeat, orderId, serialNumber: serial(902) }
+  await openOrderStore(pool).transaction((tables) => tables.insertRepeats([gone, stored]))
+  const shown = await reader.shown({ merchantId, orderId }, serial(902))
+  assert.equal(shown?.transaction?.no, 1)
+})
