@@ -47,6 +47,12 @@ export type Refusal =
   | { what: 'key in use'; purpose: string; version: bigint; by: KeyUse }
   /** Another command is in the middle of its change. */
   | { what: 'audit trail held'; forMs: number }
+  /** Only the owner of the tables may do it. */
+  | { what: 'owner needed' }
+  /** Another command detaches, exports or drops partitions. */
+  | { what: 'partitions held' }
+  | { what: 'partitions needed'; partitions: readonly { number: bigint; needs: readonly Need[] }[] }
+  | { what: 'partitions unproven'; partitions: readonly { number: bigint; unproven: Unproven }[] }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
@@ -60,6 +66,20 @@ export type KeyUse =
   | { is: 'superseded lately'; untilMs: number }
   | { is: 'rows'; table: string }
   | { is: 'ids given out' }
+
+/** What the gateway still needs a partition for, with how many rows there are of it. */
+export type Need =
+  /** Ids of new orders are in it. */
+  | { is: 'current' }
+  /** The process may still have ids of it, reserved before the later ones were used. */
+  | { is: 'gateway'; instance: string; startedAt: number }
+  | { is: 'default partition'; table: string }
+  | { is: 'open' | 'young' | 'callbacks' | 'invoices' | 'idempotency keys'; count: bigint }
+
+/** Why the export of a partition does not prove that its rows are kept. */
+export type Unproven =
+  | { is: 'not exported' | 'half detached' | 'no manifest' | 'other manifest' }
+  | { is: 'no file' | 'file altered' | 'table altered'; name: string }
 
 /** `… of page`: where a list should have continued. */
 export type UnknownThing =

@@ -1,6 +1,7 @@
 import type { Desk } from './desk.ts'
 import { statement, type Pool } from '../storage/pool.ts'
-import { ensurePartitions, partitionsAhead, partitionsByNumber, type Ahead } from '../storage/store-partitions.ts'
+import { partitionSpans, type Piece } from '../storage/store-detached.ts'
+import { ensurePartitions, partitionsAhead, type Ahead } from '../storage/store-partitions.ts'
 import { change } from './store-audit.ts'
 
 /** The partitions of all tables for the same order ids. */
@@ -9,32 +10,37 @@ export interface PartitionFact {
   /** The first id, and the first one after it. */
   from: bigint
   to: bigint
-  bytes: bigint
+  /** `exported` is detached, with files that were complete once. */
+  state: 'attached' | 'detaching' | 'detached' | 'exported'
+  pieces: readonly Piece[]
   /** When its first and its last order was made, if there is any. */
   firstAt?: number
   lastAt?: number
 }
 
-const sizes = statement<{ bytes: bigint }>(`
-  select coalesce(sum(pg_total_relation_size(to_regclass(quote_ident(name)))), 0)::bigint as bytes
-  from unnest($1::text[]) as name`)
 const span = statement<{ first_at: number | null; last_at: number | null }>(
   `select min(created_at) as first_at, max(created_at) as last_at from orders where order_id >= $1 and order_id < $2`,
 )
 
 /** In the order of their ids, and how long they last. */
 export async function listPartitions(pool: Pool): Promise<{ partitions: PartitionFact[]; ahead: Ahead }> {
-  const [found, ahead] = await Promise.all([partitionsByNumber(pool), partitionsAhead(pool)])
+  const [found, ahead] = await Promise.all([partitionSpans(pool), partitionsAhead(pool)])
   const partitions = await Promise.all(
-    found.map(async ({ number, from, to, names }) => {
-      const [[size], [of]] = await Promise.all([pool.run(sizes, [names]), pool.run(span, [from, to])])
+    found.map(async ({ number, from, to, pieces, note }): Promise<PartitionFact> => {
+      const states = new Set(pieces.map(({ state }) => state))
+      const [whole] = states
+      const state = states.size > 1 || whole === 'detaching' ? 'detaching' : note?.manifest === undefined ? whole! : 'exported'
+      const [of] = await pool.run(span, [from, to])
+      // Only the owner may read a detached table; the times are noted at it.
+      const { firstAt, lastAt } = note ?? { firstAt: of!.first_at ?? undefined, lastAt: of!.last_at ?? undefined }
       return {
         number,
         from,
         to,
-        bytes: size!.bytes,
-        ...(of!.first_at === null ? {} : { firstAt: of!.first_at }),
-        ...(of!.last_at === null ? {} : { lastAt: of!.last_at }),
+        state,
+        pieces,
+        ...(firstAt === undefined ? {} : { firstAt }),
+        ...(lastAt === undefined ? {} : { lastAt }),
       }
     }),
   )

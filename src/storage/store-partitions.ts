@@ -5,7 +5,17 @@
 import { statement, type Pool } from './pool.ts'
 
 /** The tables whose rows live in partitions by order id. */
-const partitioned = ['orders', 'order_facts', 'transaction', 'attempt', 'order_event', 'request', 'delivery', 'delivery_attempt']
+export const partitioned = [
+  'orders',
+  'order_facts',
+  'transaction',
+  'attempt',
+  'order_event',
+  'request',
+  'delivery',
+  'delivery_attempt',
+] as const
+export type PartitionedTable = (typeof partitioned)[number]
 const width = 10_000_000n
 /**
  * Fill factor, in percent of a page. The rest is for the one or two updates of a row, so that it
@@ -41,7 +51,7 @@ const bounds = statement<{ name: string; partition: string; bound: string }>(`
   join pg_class t on t.oid = pt.partrelid
   join pg_inherits i on i.inhparent = t.oid
   join pg_class p on p.oid = i.inhrelid
-  where t.relnamespace = current_schema()::regnamespace`)
+  where t.relnamespace = current_schema()::regnamespace and p.oid <> pt.partdefid`)
 
 /** How far the partitions go. */
 export interface Ahead {
@@ -71,22 +81,19 @@ export interface Slice {
   number: bigint
   from: bigint
   to: bigint
-  names: readonly string[]
 }
 
 /** In the order of their ids. */
 export async function partitionsByNumber(pool: Pool): Promise<Slice[]> {
   const found = await pool.run(bounds)
   const numbers = new Set(found.map(({ bound }) => (endOf(bound) - 1n) / width))
-  return [...numbers]
-    .sort((a, b) => (a < b ? -1 : 1))
-    .map((number) => ({
-      number,
-      from: number * width,
-      to: (number + 1n) * width,
-      names: found.filter(({ bound }) => (endOf(bound) - 1n) / width === number).map(({ partition }) => partition),
-    }))
+  return [...numbers].sort((a, b) => (a < b ? -1 : 1)).map((number) => ({ number, ...partitionBounds(number) }))
 }
+
+export const partitionBounds = (number: bigint): { from: bigint; to: bigint } => ({
+  from: number * width,
+  to: (number + 1n) * width,
+})
 
 const endOf = (bound: string): bigint => BigInt(/TO \('?(\d+)'?\)/.exec(bound)?.[1] ?? 0)
 

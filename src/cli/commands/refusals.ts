@@ -2,6 +2,7 @@
 import { spanText, timeText } from '../../operator/moments.ts'
 import { isMisfit, type KeyUse, type Refusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
+import { needText, unprovenText } from './partition-words.ts'
 
 export const failureOf = (refusal: Refusal): Failure => {
   const text = (words[refusal.what] as (refusal: Refusal) => string)(refusal)
@@ -63,6 +64,14 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
   'audit trail held': ({ forMs }) =>
     `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
     'a command that hangs is ended by the database after 30 s.',
+  'owner needed': () =>
+    'The user of DATABASE_URL may not do this: it needs the owner of the tables, as migrate does. ' +
+    'See docs/operating.md, "Database users".',
+  'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
+  'partitions needed': ({ partitions }) =>
+    partitions.map(({ number, needs }) => `Partition ${number} stays attached: ${needs.map(needText).join('; ')}.`).join('\n'),
+  'partitions unproven': ({ partitions }) =>
+    partitions.map(({ number, unproven }) => `Partition ${number} is not dropped: ${unprovenText(unproven)}.`).join('\n'),
   'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
   'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
   'invoice of several': ({ invoiceId, logins }) =>

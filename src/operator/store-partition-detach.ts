@@ -1,0 +1,117 @@
+import { statement, type Runner } from '../storage/pool.ts'
+import {
+  attachPiece,
+  detachPiece,
+  noteDetached,
+  partitionSpans,
+  pieceOf,
+  withPartitionsHeld,
+  type Piece,
+  type Span,
+} from '../storage/store-detached.ts'
+import { connectedAs } from '../storage/store-roles.ts'
+import type { Desk } from './desk.ts'
+import { Refused, unfit, type Need } from './refused.ts'
+import { change } from './store-audit.ts'
+import { needsOf } from './store-partition-needs.ts'
+
+/** Returns and disputes of a payment come for about so long. */
+const returnsMs = 180 * 86_400_000
+
+export interface Detached {
+  detached: bigint[]
+  /** Wholly before the date, but needed. */
+  left: { number: bigint; needs: Need[] }[]
+}
+
+/**
+ * What has to be off before the second look: an order changes through the row in `orders`, whose
+ * version each change checks, and a callback through its own.
+ */
+const first: ReadonlySet<string> = new Set(['orders', 'delivery'])
+
+/** Runs what only one command does at a time, and only as the owner of the tables. */
+export async function asKeeper<T>({ pool }: Desk, work: () => Promise<T>): Promise<T> {
+  if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
+  const done = await withPartitionsHeld(pool, async () => ({ result: await work() }))
+  if (!done) throw new Refused({ what: 'partitions held' })
+  return done.result
+}
+
+/** Detaches what lies before the time, and finishes what an earlier command began. */
+export function detachPartitions(desk: Desk, before: number): Promise<Detached> {
+  const latest = desk.clock.now() - returnsMs
+  if (before > latest) throw new Refused(unfit('before', 'a time 180 days ago or earlier: until then payments may be returned'))
+  return asKeeper(desk, async () => {
+    const result: Detached = { detached: [], left: [] }
+    const spans = await partitionSpans(desk.pool)
+    const whole = spans.filter((span) => !isBegun(span))
+    const partly = spans.filter((span) => isBegun(span) && span.note === undefined)
+    // PostgreSQL hides one partition of a table at a time, so what was interrupted comes first.
+    for (const span of [...partly, ...whole]) {
+      const times = await timesOf(desk.pool, span)
+      if (!times || (!isBegun(span) && times.lastAt >= before)) continue
+      const needs = await detachSpan(desk, span, isBegun(span) ? latest : before, times)
+      if (needs.length === 0) result.detached.push(span.number)
+      else result.left.push({ number: span.number, needs })
+    }
+    return result
+  })
+}
+
+export const isBegun = ({ pieces }: Span): boolean => pieces.some(({ state }) => state !== 'attached')
+
+/** Without needs it is detached. */
+async function detachSpan(desk: Desk, span: Span, endedBefore: number, times: Times): Promise<Need[]> {
+  const { pool } = desk
+  const needs = await needsOf(pool, span, endedBefore)
+  if (needs.length > 0 && !isBegun(span)) return needs
+  await note(desk, span, 'partitions detach')
+  const isFirst = ({ table }: Piece) => first.has(table)
+  for (const piece of span.pieces.filter(isFirst)) await detachPiece(pool, piece)
+  // Nobody can change these orders now; what began before the first look is over, and is seen.
+  const lateNeeds = await needsOf(pool, span, endedBefore)
+  if (lateNeeds.length > 0) {
+    await putBack(desk, span)
+    return lateNeeds
+  }
+  for (const piece of span.pieces.filter((one) => !isFirst(one))) await detachPiece(pool, piece)
+  await note(desk, span, 'partitions detached', (runner) => noteDetached(runner, span, times))
+  return []
+}
+
+async function putBack(desk: Desk, span: Span): Promise<void> {
+  const now = (await partitionSpans(desk.pool)).find(({ number }) => number === span.number)!
+  for (const piece of now.pieces) {
+    if (piece.state === 'detaching') await detachPiece(desk.pool, piece)
+    if (piece.state !== 'attached') await attachPiece(desk.pool, piece, span)
+  }
+  await note(desk, span, 'partitions attached')
+}
+
+type Times = { firstAt: number; lastAt: number }
+
+/** When the first and the last order was made; undefined without orders. */
+async function timesOf(runner: Runner, span: Span): Promise<Times | undefined> {
+  const [row] = await runner.run(
+    statement<{ first_at: number | null; last_at: number | null }>(
+      `select min(created_at) as first_at, max(created_at) as last_at from ${pieceOf(span, 'orders').name}`,
+    ),
+  )
+  const { first_at: firstAt, last_at: lastAt } = row!
+  return firstAt === null || lastAt === null ? undefined : { firstAt, lastAt }
+}
+
+/** A line of the audit trail about a partition, with what is done in the same transaction. */
+export const note = (
+  desk: Desk,
+  { number, from, to }: Pick<Span, 'number' | 'from' | 'to'>,
+  action: string,
+  body: (runner: Runner) => Promise<void> = () => Promise.resolve(),
+  details: object = {},
+): Promise<void> =>
+  change(desk, 'orders', async (runner) => {
+    await body(runner)
+    const ids = { from: Number(from), to: Number(to - 1n) }
+    return { note: { action, subject: `partition ${number}`, details: { ...ids, ...details } }, result: undefined }
+  })
