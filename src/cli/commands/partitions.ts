@@ -16,7 +16,7 @@ export function addPartitionCommands(program: Command, terminal: Terminal): void
     .command('list')
     .description('all ranges, and how long they last')
     .option(...jsonOption)
-    .addHelpText('after', '\nRows are estimates. --json has each table.\n\nExamples\n  npx tollgate partitions list')
+    .addHelpText('after', '\nNumbers of orders are estimates. --json has each table.\n\nExamples\n  npx tollgate partitions list')
     .action(list.bind(undefined, terminal))
   partitions
     .command('ensure')
@@ -53,7 +53,7 @@ with 1: something of it is open, ended after that time, is to be called back, or
 It needs the owner of the tables. It waits for what was begun before. Interrupted, it can be run again and goes on.
 
 Examples
-  npx tollgate partitions detach --before 2029-01-01`,
+  npx tollgate partitions detach --before 2025-01-01`,
     )
     .action(detach.bind(undefined, terminal))
   partitions
