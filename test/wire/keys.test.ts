@@ -108,6 +108,9 @@ test('after a rotation the gateway seals every stored number again, and rewrap t
   assert.equal((await settled(world, await rebillOrder(world, ref))).status, 'approved')
   const again = await json<{ tables: { rows: number }[] }>('keys', 'rewrap')
   assert.ok(again.tables.every(({ rows }) => rows === 0))
+  // The new endpoint has the gateway read all keys of merchants and gates again.
+  const path = await limitedEndpoint()
+  assert.equal((await settled(world, accepted(await sale(world, {}, { path })))).status, 'approved')
 })
 
 test('the key-encryption key is replaced by its file, without a restart', async () => {
