@@ -112,3 +112,14 @@ test('a head that does not come in time ends its connection, whether it began or
   )
   assert.match(await talk('', impatient.port), /^(?:HTTP\/1.1 408 [^]*)?$/)
 })
+
+test('a head that is late ends its connection before a body that is', { timeout: 60_000 }, async () => {
+  const ended = (what: string, bytes: string) =>
+    talk(bytes).then(
+      () => what,
+      () => what,
+    )
+  const body = ended('body', request('POST /signed', host, 'Content-Length: 5'))
+  const heads = Promise.all([ended('silent', ''), ended('slow', 'GET /here HTTP/1.1\r\nX-Slow: ')])
+  assert.deepEqual(await Promise.race([body, heads]), ['silent', 'slow'])
+})
