@@ -4,14 +4,14 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openListeners } from '../../src/http/listeners.ts'
 import { readNetworks } from '../../src/http/client-address.ts'
-import { openServer } from '../../src/http/server.ts'
+import { openServer, type ServerSettings } from '../../src/http/server.ts'
 import { until } from '../harness/until.ts'
 
 /** New connections: how many a turn accepts, and how many there may be. */
@@ -37,7 +37,13 @@ async function acceptedByTurn(times: number): Promise<number[]> {
   return turns
 }
 
-const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+/** A server that ends with its test, and ends its connections then. */
+async function serverOf(t: TestContext, limits: Pick<ServerSettings, 'maxConnections'> & Partial<ServerSettings>) {
+  const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+  const server = await openServer({ host: '127.0.0.1', port: 0, maxBodiesBytes: 1_000, ...ground, ...limits })
+  t.after(() => server.close(0))
+  return server
+}
 
 test('four handles of a socket accept four connections in one turn', { timeout: 30_000 }, async () => {
   const server = createServer().listen(0, '127.0.0.1')
@@ -62,9 +68,8 @@ test('listeners that are closed while they open accept nothing', { timeout: 30_0
   assert.equal(error.code, 'ECONNREFUSED')
 })
 
-test('a connection beyond the limit is closed', { timeout: 30_000 }, async () => {
-  const limits = { maxBodiesBytes: 1_000, maxConnections: 2 }
-  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
+test('a connection beyond the limit is closed', { timeout: 30_000 }, async (t) => {
+  const server = await serverOf(t, { maxConnections: 2 })
   await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
   const ask = async (socket: Socket) => {
     socket.write('GET /here HTTP/1.1\r\nhost: a\r\n\r\n')
@@ -83,15 +88,11 @@ test('a connection beyond the limit is closed', { timeout: 30_000 }, async () =>
   await once(gone, 'close')
   const fourth = connect(server.port, '127.0.0.1')
   assert.match(await ask(fourth), /served$/)
-  fourth.destroy()
-  second.destroy()
-  await server.close(1_000)
 })
 
-test('whoever holds as many connections as one address may have shuts nobody else out', { timeout: 30_000 }, async () => {
-  const limits = { maxBodiesBytes: 1_000, maxConnections: 20, maxPerAddress: 4 }
+test('whoever holds as many connections as one address may have shuts nobody else out', { timeout: 30_000 }, async (t) => {
   const { networks: trustedProxies } = readNetworks('127.0.0.9')
-  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, trustedProxies, ...ground })
+  const server = await serverOf(t, { maxConnections: 20, maxPerAddress: 4, trustedProxies })
   await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
   const from = (localAddress: string) => connect({ host: '127.0.0.1', port: server.port, localAddress }).on('error', () => {})
   /** The reply, or nothing if the connection was ended. */
@@ -111,16 +112,13 @@ test('whoever holds as many connections as one address may have shuts nobody els
   await once(gone, 'close')
   const again = from('127.0.0.2')
   assert.match(await ask(again), /served$/)
-  for (const socket of [...idle, ...others, again]) socket.destroy()
-  await server.close(1_000)
 })
 
-test('once many connections are open, a server accepts several in one turn', { timeout: 60_000 }, async () => {
-  const limits = { maxBodiesBytes: 1_000, maxConnections: 100, acceptsInTurn: 4 }
-  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, ...ground })
+test('once many connections are open, a server accepts several in one turn', { timeout: 60_000 }, async (t) => {
+  const server = await serverOf(t, { maxConnections: 100, acceptsInTurn: 4 })
   connectWithinATurn(4, server.port)
   assert.deepEqual(await acceptedByTurn(4), [1, 1, 1, 1])
-  const many = Array.from({ length: 33 }, () => connect(server.port, '127.0.0.1'))
+  for (let i = 0; i < 33; i++) connect(server.port, '127.0.0.1').on('error', () => {})
   await acceptedByTurn(33)
   await until(
     () => {
@@ -129,6 +127,4 @@ test('once many connections are open, a server accepts several in one turn', { t
     },
     (turns) => turns.length === 1,
   )
-  for (const socket of many) socket.destroy()
-  await server.close(1_000)
 })
