@@ -25,7 +25,7 @@ function watching(own: readonly GatewayGauges[]) {
     own.map((one) => ({ gauges: one, unready: () => Promise.resolve(one.holding() ? [] : ['its lease is late']) })),
     {
       connections: () => ({ open: 3, refused: { all: 0, address: 9 } }),
-      pools: () => ({ kept: 0, ending: 0 }),
+      pools: () => ({ kept: 5, ending: 2 }),
       gates: () => gates,
       configuration: () => 7n,
       directories: () => [
@@ -52,6 +52,12 @@ test('a gate that is added to a process without any is in its metrics', async ()
   const { body } = await get('/metrics')
   assert.match(body, /^tollgate_gate_up\{gate="101"\} 1$/m)
   assert.match(body, /^tollgate_gate_open\{gate="101"\} 4$/m)
+})
+
+test('pools of connections that end with their last call are told from those that are kept', async () => {
+  const { body } = await watching([gauges(0, true)]).get('/metrics')
+  assert.match(body, /^tollgate_outgoing_pools\{state="kept"\} 5$/m)
+  assert.match(body, /^tollgate_outgoing_pools\{state="ending"\} 2$/m)
 })
 
 test('a directory server whose card ranges are not there yet is told from one whose are', async () => {
