@@ -71,6 +71,19 @@ test('serve refuses what is missing or weak, all of it at once', () => {
   }
 })
 
+test('serve warns where it may write a core dump, with card numbers in it', () => {
+  const { PATH = '' } = process.env
+  const env = { PATH, PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/x', TOLLGATE_KEY: key }
+  // None, and as much as this machine allows.
+  for (const limit of ['0', '"$(ulimit -H -c)"']) {
+    const command = `ulimit -S -c ${limit} && ulimit -c && exec "$0" "$1" serve`
+    const { stdout } = spawnSync('sh', ['-c', command, process.execPath, main], { env, encoding: 'utf8', timeout: 30_000 })
+    const [allowed = ''] = stdout.split('\n')
+    assert.match(allowed, /^(?:[0-9]+|unlimited)$/)
+    assert.equal(stdout.includes('may write a core dump'), allowed !== '0', stdout)
+  }
+})
+
 test('serve refuses a database that is not migrated and says what to do', async () => {
   const database = await testDatabase()
   try {
