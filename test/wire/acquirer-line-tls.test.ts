@@ -75,10 +75,22 @@ test('a line in clear to a public address opens no connection; the reason names 
 
 test('a name is judged by the address it leads to', async (t) => {
   const { peer } = await openLine(t)
-  const socket = openTransport({ host: 'localhost', port: peer.port })
-  t.after(() => socket.destroy())
-  await once(socket, 'connect')
-  assert.equal(socket.destroyed, false)
+  const refused = 'a line in clear may not lead to 203.0.113.9, which is not a private address'
+  for (const [address, plainLine, why] of [
+    ['127.0.0.1', false, undefined],
+    ['203.0.113.9', true, undefined],
+    ['203.0.113.9', false, refused],
+  ] as const) {
+    const socket = openTransport({ host: 'localhost', port: peer.port, plainLine })
+    t.after(() => socket.destroy())
+    // No name leads from here to a public address: the socket says that this one did.
+    Object.defineProperty(socket, 'remoteAddress', { value: address })
+    await once(
+      socket.on('error', () => {}),
+      'connect',
+    )
+    assert.equal(socket.errored?.message, why)
+  }
 })
 
 test('the simulated acquirer takes no client without a certificate of its authority', async (t) => {
