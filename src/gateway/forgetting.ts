@@ -2,32 +2,17 @@
  * The duties that erase card numbers which nothing needs any more, as `cards forget` does by hand.
  * One process at a time does each of them, step by step; where it stops, another goes on.
  */
-import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
-import type { Random } from '../base/random.ts'
+import { reasonOf } from '../base/log.ts'
 import { forgetNumbers, type InvoiceKey } from '../mobile-api/store-ended.ts'
 import { forgetStep, walkFromStart, type Walk } from '../operator/store-cards.ts'
 import { startSweep } from '../storage/leased.ts'
-import type { Pool } from '../storage/pool.ts'
 import { claimDuty, enterDuty, noteDuty } from '../storage/store-duty.ts'
-import type { Heartbeat } from '../storage/store-heartbeat.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
-import type { Judge } from '../storage/store-silence.ts'
+import type { DutyParts } from './parts.ts'
 
 /** How long the cards of ended payments are kept, in milliseconds. */
 export interface KeptFor {
   approved: number
   unapproved: number
-}
-
-export interface ForgettingParts {
-  pool: Pool
-  keys: KeyRing
-  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
-  judge: Judge
-  clock: Clock
-  random: Random
-  log: Log
 }
 
 export interface ForgettingDuty {
@@ -54,7 +39,7 @@ const restFactor = 3
 const leastRestMs = 20
 
 /** Without `keptFor` the cards of payments stay. Those of invoices of the mobile API never do. */
-export function startForgetting(parts: ForgettingParts, keptFor: KeptFor | undefined): ForgettingDuty {
+export function startForgetting(parts: DutyParts, keptFor: KeptFor | undefined): ForgettingDuty {
   let cards = 0
   const erased = (count: number) => void (cards += count)
   const tasks = [invoices(parts), ...(keptFor ? walks(parts, keptFor) : [])]
@@ -66,7 +51,7 @@ export function startForgetting(parts: ForgettingParts, keptFor: KeptFor | undef
  * Two walks, each of which begins where everything before is done. One alone would look at all the
  * cards of half a year again every hour. An order that an operator has to take up holds them back.
  */
-function walks({ pool, clock }: ForgettingParts, { approved, unapproved }: KeptFor): Task[] {
+function walks({ pool, clock }: DutyParts, { approved, unapproved }: KeptFor): Task[] {
   const walk = (name: string, span: number, skipsApproved: boolean): Task => ({
     name,
     async step(place) {
@@ -80,7 +65,7 @@ function walks({ pool, clock }: ForgettingParts, { approved, unapproved }: KeptF
 }
 
 /** Few have any: an invoice loses its card numbers when it ends. */
-const invoices = (parts: ForgettingParts): Task => ({
+const invoices = (parts: DutyParts): Task => ({
   name: 'cards of ended invoices',
   async step(place) {
     const { forgotten, last } = await forgetNumbers(parts, (place as { after?: InvoiceKey } | null)?.after, inStep)
@@ -89,7 +74,7 @@ const invoices = (parts: ForgettingParts): Task => ({
 })
 
 /** Does a step of the task whenever it is due and free; returns a function that stops. */
-function keepDoing(parts: ForgettingParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {
+function keepDoing(parts: DutyParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {
   const { pool, heartbeat, judge, clock, log } = parts
   const { processId, holding } = heartbeat
   let isEntered = false

@@ -22,10 +22,12 @@ import type { WrongSums } from '../mobile-api/store-sums.ts'
 import type { ServerIdentity } from '../order/authentication/areq.ts'
 import type { AuthenticationParts } from '../order/authentication/ask-issuer.ts'
 import type { OrderStore } from '../order/store.ts'
+import type { Pool } from '../storage/pool.ts'
 import type { Pulse } from '../storage/pulse.ts'
-import type { HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
+import type { Heartbeat, HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
 import type { IdName, Ids } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import type { Judge } from '../storage/store-silence.ts'
 import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
 import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
 import type { Periodic } from './periodic.ts'
@@ -37,6 +39,14 @@ export interface Ground {
   log: Log
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
+}
+
+/** What work needs that one process does for all. */
+export interface DutyParts extends Omit<Ground, 'turns'> {
+  pool: Pool
+  keys: KeyRing
+  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  judge: Judge
 }
 
 /**

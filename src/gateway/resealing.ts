@@ -2,27 +2,12 @@
  * The duty that seals stored card numbers again after an operator replaced a key. One process works
  * on a table at a time, batch by batch; where it stops, another goes on.
  */
-import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
-import type { Random } from '../base/random.ts'
+import { reasonOf } from '../base/log.ts'
 import { sealedWithOrders } from '../operator/sealed-tables.ts'
 import { startSweep } from '../storage/leased.ts'
-import type { Pool } from '../storage/pool.ts'
 import { firstId, resealBatch, rowIdOf } from '../storage/reseal.ts'
-import type { Heartbeat } from '../storage/store-heartbeat.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
 import { claimResealing, isResealingDue, noteResealed } from '../storage/store-resealing.ts'
-import type { Judge } from '../storage/store-silence.ts'
-
-export interface ResealingParts {
-  pool: Pool
-  keys: KeyRing
-  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
-  judge: Judge
-  clock: Clock
-  random: Random
-  log: Log
-}
+import type { DutyParts } from './parts.ts'
 
 export interface ResealingDuty {
   /** Rows that this process sealed again. */
@@ -41,7 +26,7 @@ const restFactor = 3
 const leastRestMs = 20
 const lookEveryMs = 5_000
 
-export function startResealing(parts: ResealingParts): ResealingDuty {
+export function startResealing(parts: DutyParts): ResealingDuty {
   const { pool, keys, heartbeat, judge, clock, random, log } = parts
   let sealed = 0
   let underWay = false

@@ -5,11 +5,11 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { startForgetting, type KeptFor } from '../../src/gateway/forgetting.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import type { Invoice } from '../../src/mobile-api/invoice.ts'
 import { openInvoiceStore } from '../../src/mobile-api/store-invoices.ts'
 import { bytea, openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
 import { openFixedKeys } from '../harness/fixed-keys.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
+import { invoiceNo } from '../harness/invoice.ts'
 import { closing } from '../harness/opening.ts'
 import { testDatabase } from '../harness/postgres.ts'
 import { until } from '../harness/until.ts'
@@ -226,21 +226,7 @@ test('invoices that ended with card numbers, as before, keep their tokens alone;
   const invoices = openInvoiceStore(pool, keys, systemRandom)
   const tokens = { accessToken: secret('a token'), signature: secret('a signature') }
   const pan = secret('4111111111111111')
-  const invoice = (no: number): Invoice => ({
-    merchantId: 7n,
-    invoiceId: `invoice ${no}`,
-    endpointId: 11n,
-    kind: 'transfer',
-    nonce: `nonce ${no}`,
-    sessionToken: `token ${no}`,
-    orderId: BigInt(no),
-    digest: Buffer.alloc(32, no),
-    request: { serialNumber: 'device', currency: 'USD', ipAddress: '192.0.2.1', billing: {} },
-    state: 'checking',
-    wrongAnswers: 0,
-    tries: 0,
-    createdAt: clock.now(),
-  })
+  const invoice = (no: number) => invoiceNo(no, { merchantId: 7n, createdAt: clock.now() })
   const count = 450
   const secrets = (no: number) => ({ ...tokens, ...(no % 2 === 0 ? { pan } : {}), ...(no % 3 === 0 ? { toPan: pan } : {}) })
   const all = Array.from({ length: count }, (_, i) => ({ invoice: invoice(i + 1), secrets: secrets(i + 1) }))

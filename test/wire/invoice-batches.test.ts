@@ -9,6 +9,7 @@ import { openInvoices, type Invoices } from '../../src/mobile-api/invoices.ts'
 import { openInvoiceStore, type InvoiceStore, type Move } from '../../src/mobile-api/store-invoices.ts'
 import { statement, type Pool } from '../../src/storage/pool.ts'
 import { log, openDoorGround } from '../harness/door.ts'
+import { invoiceNo } from '../harness/invoice.ts'
 
 /** Invoices that are written and read at the same time share their statements, and nothing else. */
 
@@ -34,25 +35,7 @@ let made = 0
 const now = systemClock.now()
 const secrets: InvoiceSecrets = { accessToken: secret('a token'), signature: secret('a signature') }
 
-function newInvoice(over: Partial<Invoice> = {}): Invoice {
-  const no = ++made
-  return {
-    merchantId: 1n,
-    invoiceId: `invoice ${no}`,
-    endpointId: 11n,
-    kind: 'transfer',
-    nonce: `nonce ${no}`,
-    sessionToken: `token ${no}`,
-    orderId: BigInt(no),
-    digest: Buffer.alloc(32, no),
-    request: { serialNumber: 'device', currency: 'USD', ipAddress: '192.0.2.1', billing: {} },
-    state: 'checking',
-    wrongAnswers: 0,
-    tries: 0,
-    createdAt: now,
-    ...over,
-  }
-}
+const newInvoice = (over: Partial<Invoice> = {}): Invoice => invoiceNo(++made, over)
 
 const fees: Fee[] = ['plain', 'other'].map((assignedId) => ({ assignedId, gateId: '1', commissionMinor: '30' }))
 const choosing: Move = { state: 'choosing', restsUntil: now + 60_000, fees }
