@@ -35,6 +35,7 @@ export function heartOf({ name, clock, log, thread, wrap }: HeartParts): { heart
         clock: thread.clock,
         log,
         pulse: seenBy('heart'),
+        waitedMs: () => 0,
         // The main loop learns of the new mode in its next turn.
         onMode: (mode) => void clock.after(0, () => onMode(mode)),
         endHung: thread.endHung,

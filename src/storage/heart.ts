@@ -25,6 +25,11 @@ export const lateMs = 3_000
  * stop.
  */
 const hangsAfterMs = 15_000
+/**
+ * A loop that waits for a processor does not hang, on a machine that has too much to do. After this
+ * long it counts all the same: another process may be better off.
+ */
+const mostWaitedMs = 45_000
 const beatEveryMs = 1_000
 /**
  * If the heart itself wakes up this late, the whole process was suspended. Its main loop does not
@@ -40,6 +45,8 @@ export interface HeartParts {
   clock: Clock
   log: Log
   pulse: Pulse
+  /** How long the main loop has waited for a processor since the process began. */
+  waitedMs: () => number
   /** Called on each change of the mode. */
   onMode: (mode: LeaseMode) => void
   /**
@@ -65,9 +72,7 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
   let mode: LeaseMode = 'holding'
   let stopped = false
   let beating: Promise<void> | undefined
-  let lookedAt = clock.monotonic()
-  /** The time from which the loop is expected to turn. */
-  let awakeFrom = lookedAt
+  const stillness = watchLoop(parts)
   let cancel = clock.after(beatEveryMs, look)
 
   function change(to: LeaseMode) {
@@ -83,12 +88,10 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
 
   function look() {
     const now = clock.monotonic()
-    if (now - lookedAt > overslept) awakeFrom = now
-    lookedAt = now
-    const hungMs = now - Math.max(pulse.turnedAt, awakeFrom)
-    if (hungMs >= hangsAfterMs) {
+    const { stillMs, waitedMs } = stillness(now)
+    if (stillMs - Math.min(waitedMs, mostWaitedMs) >= hangsAfterMs) {
       lose()
-      return endHung(hungMs)
+      return endHung(stillMs)
     }
     if (now - pulse.beatenAt >= lateMs) change('late')
     if (mode !== 'lost') beating ??= once().finally(() => (beating = undefined))
@@ -127,6 +130,22 @@ export async function startHeart(parts: HeartParts): Promise<Heart> {
       cancel()
       await beating
     },
+  }
+}
+
+/** How long the main loop has stood still, and how long of that it waited for a processor. */
+function watchLoop({ clock, pulse, waitedMs }: HeartParts): (now: number) => { stillMs: number; waitedMs: number } {
+  let lookedAt = clock.monotonic()
+  /** The time from which the loop is expected to turn. */
+  let awakeFrom = lookedAt
+  let last = { turnedAt: awakeFrom, waitedMs: waitedMs() }
+  return (now) => {
+    if (now - lookedAt > overslept) awakeFrom = now
+    lookedAt = now
+    const turnedAt = Math.max(pulse.turnedAt, awakeFrom)
+    const waited = waitedMs()
+    if (turnedAt !== last.turnedAt) last = { turnedAt, waitedMs: waited }
+    return { stillMs: now - turnedAt, waitedMs: waited - last.waitedMs }
   }
 }
 

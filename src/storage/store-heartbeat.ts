@@ -185,6 +185,7 @@ export const heartInLoop =
       beat: () => store.beat(processId),
       clock,
       log,
-      // It would hang together with its loop.
+      // It would hang, and wait for a processor, together with its loop.
+      waitedMs: () => 0,
       endHung: () => {},
     })

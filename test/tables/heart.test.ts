@@ -64,10 +64,10 @@ const begin = ({ store, clock, log }: Desk, inHand = 0): Promise<Heartbeat> =>
   })
 
 /**
- * A heart beside a loop that does what the test says, and how long that had hung when the process
- * was ended.
+ * A heart beside a loop that does what the test says, and how long that had stood still when the
+ * process was ended.
  */
-async function beside({ store, clock, log }: Desk): Promise<{ heart: Heart; pulse: Pulse; ended: number[] }> {
+async function beside({ store, clock, log }: Desk, waitedMs = () => 0): Promise<{ heart: Heart; pulse: Pulse; ended: number[] }> {
   const pulse = openPulse()
   pulse.turnedAt = clock.monotonic()
   const ended: number[] = []
@@ -77,6 +77,7 @@ async function beside({ store, clock, log }: Desk): Promise<{ heart: Heart; puls
     clock,
     log,
     pulse,
+    waitedMs,
     onMode: () => {},
     endHung: (ms) => void ended.push(ms),
   })
@@ -132,6 +133,33 @@ test('a process whose loop stands still for fifteen seconds is ended, and sends 
   assert.equal(pulse.lostAt, hangsAt)
   await heart.stop()
 })
+
+// What it waited until it was first seen to stand still is not known, and is not taken off.
+//   of each second it waits   and is ended after
+const starving: readonly (readonly [waitsMs: number, endedMs: number])[] = [
+  [0, 15_000],
+  [500, 29_000],
+  [750, 57_000],
+  [1_000, 60_000],
+]
+for (const [waitsMs, endedMs] of starving)
+  test(`a loop that waits ${waitsMs} ms of each second for a processor hangs after ${endedMs} ms`, async () => {
+    const desk = openDesk()
+    // It had waited before, and while it turned.
+    let waited = 100_000
+    const { heart, pulse, ended } = await beside(desk, () => waited)
+    for (let second = 0; second < 20; second++) {
+      pulse.turnedAt = desk.clock.monotonic()
+      waited += 900
+      await desk.pass(1_000)
+    }
+    for (let second = 0; second < 90 && ended.length === 0; second++) {
+      waited += waitsMs
+      await desk.pass(1_000)
+    }
+    assert.deepEqual(ended, [endedMs])
+    await heart.stop()
+  })
 
 test('a process that was stopped as a whole is late at once, and is not taken for one whose loop hangs', async () => {
   const desk = openDesk()
@@ -204,7 +232,7 @@ test('a heart that follows on one that broke takes the lease for no fresher than
   const desk = openDesk()
   const pulse = openPulse()
   const { store, clock, log } = desk
-  const parts = { beat: () => store.beat(7n), clock, log, pulse, onMode: () => {}, endHung: () => {} }
+  const parts = { beat: () => store.beat(7n), clock, log, pulse, waitedMs: () => 0, onMode: () => {}, endHung: () => {} }
   const first = await startHeart({ ...parts, enter: () => store.enter(7n, 'here') })
   pulse.turnedAt = clock.monotonic()
   const beatenAt = pulse.beatenAt
