@@ -13,7 +13,18 @@ export interface LineDemand {
   authorities?: string
 }
 
-export const isDatabaseUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+/** The driver decodes what has a per cent sign, and would fail at one that encodes nothing. */
+export const isDatabaseUrl = (text: string): boolean =>
+  /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && isDecodable(text)
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Of several parameters with one name the driver takes the last. */
 export function lineDemandOf(databaseUrl: string): LineDemand {

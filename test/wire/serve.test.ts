@@ -22,6 +22,8 @@ function serve(env: Record<string, string>) {
 const refused: [Record<string, string>, number, RegExp[]][] = [
   [{}, 2, [/DATABASE_URL is missing/, /TOLLGATE_KEY is missing/]],
   [{ DATABASE_URL: 'mysql://localhost/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],
+  [{ DATABASE_URL: 'postgres://u:p@db.%xample/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],
+  [{ DATABASE_URL: 'postgres://u:100%@127.0.0.1/x', TOLLGATE_KEY: key }, 2, [/DATABASE_URL is not a postgres:\/\/ URL/]],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: 'c2hvcnQ=' }, 2, [/TOLLGATE_KEY is not 32 bytes in base64/]],
   [{ DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: Buffer.alloc(32).toString('base64') }, 2, [/TOLLGATE_KEY is weak/]],
   [
