@@ -44,7 +44,7 @@ export interface Confirmed {
   randomSumCentis?: number
 }
 
-/** In memory only; at rest sealed. Of an ended invoice the tokens alone are left. */
+/** In clear only in memory; stored sealed. An ended invoice keeps only its tokens. */
 export interface InvoiceSecrets {
   accessToken: Secret<string>
   signature: Secret<string>

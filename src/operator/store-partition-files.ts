@@ -15,9 +15,9 @@ export interface ExportedTable {
   file: string
   columns: { name: string; type: string }[]
   rows: number
-  /** Of the file as it is. */
+  /** Covers the compressed file. */
   sha256: string
-  /** Of the lines in it. */
+  /** Covers the lines, uncompressed. */
   content_sha256: string
 }
 
