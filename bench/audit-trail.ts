@@ -12,7 +12,7 @@ interface TrailRow {
   bench: 'audit-trail'
   trail: 'whole' | 'altered'
   rows: number
-  /** Of the whole command, with the start of its process. */
+  /** How long the whole command took, including the start of its process. */
   seconds: number
   /** What it found; none in the whole trail. */
   faults: number

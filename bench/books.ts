@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { request } from 'undici'
-import { openLog } from '../src/base/log.ts'
-import { openPool, statement } from '../src/storage/pool.ts'
-import type { Sandbox } from './sandbox.ts'
+import { statement } from '../src/storage/pool.ts'
+import { onDatabase, type Sandbox } from './sandbox.ts'
 
 /**
  * The same payments as three parties count them, and the callbacks about them. Orders at rest as
@@ -43,11 +42,8 @@ export const booksAgree = ({ merchant, acquirer, database }: Books): boolean => 
  * Reads the books once no callback is owed any more, or after a while. `approved` is what the load
  * process saw.
  */
-export async function readBooks(sandbox: Sandbox, approved: number): Promise<Books> {
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  // Counting millions of orders takes longer than a search of an operator may.
-  const pool = openPool({ url: sandbox.databaseUrl, connections: 1, use: 'admin', log })
-  try {
+export const readBooks = (sandbox: Sandbox, approved: number): Promise<Books> =>
+  onDatabase(sandbox, async (pool) => {
     const end = performance.now() + callbacksWithinMs
     for (;;) {
       const rows = await pool.run(deliveries)
@@ -61,10 +57,7 @@ export async function readBooks(sandbox: Sandbox, approved: number): Promise<Boo
       }
       await pause(50)
     }
-  } finally {
-    await pool.close()
-  }
-}
+  })
 
 interface LedgerSummary {
   sums: { state: string; count: number }[]

@@ -30,7 +30,7 @@ export const long: ByName = {
     await makeTemplates(sandbox)
     progress.say(`Writing ${orders} orders like them`)
     let shown = 0
-    const stored = await multiplyOrders(sandbox.databaseUrl, orders, (made) => {
+    const stored = await multiplyOrders(sandbox, orders, (made) => {
       started.interrupted.throwIfAborted()
       if (made < shown + orders / parts && made < orders) return
       shown = made

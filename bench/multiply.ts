@@ -1,6 +1,6 @@
-import { openLog } from '../src/base/log.ts'
 import { ensurePartitions } from '../src/storage/store-partitions.ts'
-import { openPool, statement, type Pool } from '../src/storage/pool.ts'
+import { statement, type Pool } from '../src/storage/pool.ts'
+import { onDatabase, type Sandbox } from './sandbox.ts'
 import { storedName, type StoredOrders } from './stored-orders.ts'
 
 /** A column of a table of orders, as the catalogs have it. */
@@ -38,10 +38,8 @@ const spread = '90 days'
  * names and keys of their own, and each earlier than the next. It knows no columns, so that it goes
  * on working when they change: it fails where a unique index has none that it can make anew.
  */
-export async function multiplyOrders(databaseUrl: string, orders: number, tick: (made: number) => void): Promise<StoredOrders> {
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  const pool = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
-  try {
+export const multiplyOrders = (sandbox: Sandbox, orders: number, tick: (made: number) => void): Promise<StoredOrders> =>
+  onDatabase(sandbox, async (pool) => {
     const rows = await pool.run(templates)
     const [first, last] = [rows[0]!.order_id, rows.at(-1)!.order_id]
     const span = Number(last - first) + 1
@@ -63,10 +61,7 @@ export async function multiplyOrders(databaseUrl: string, orders: number, tick: 
     await run(pool, ['vacuum analyze', 'checkpoint'])
     const made = rows.map((row) => ({ offset: Number(row.order_id - first), endpoint: String(row.endpoint_id) }))
     return { templates: made, span, blocks }
-  } finally {
-    await pool.close()
-  }
-}
+  })
 
 async function tablesWithTemplates(pool: Pool): Promise<Column[][]> {
   const all = await pool.run(columns)

@@ -181,7 +181,7 @@ export async function cliEnded(
   return { code, ...texts }
 }
 
-/** Does something in the database of a sandbox as its owner. */
+/** Does something in the database of a sandbox as its owner, without a time limit. */
 export async function onDatabase<T>({ databaseUrl }: Sandbox, work: (pool: Pool) => Promise<T>): Promise<T> {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
