@@ -79,6 +79,7 @@ export const configuration: Registry = registryOf({
     login: `shop${merchantId}`,
     name: `Shop ${merchantId}`,
     enabled: true,
+    cellNo: 0,
     controlKeys: [secret(String(merchantId).padStart(32, '0'))],
     publicKeys: [],
   })),

@@ -4,6 +4,7 @@ import { openTurns } from '../src/base/turn.ts'
 import { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import { performUploadPares } from '../src/gateway-api/upload-pares.ts'
+import { openCounting } from '../src/gateway/counting.ts'
 import { openGateway } from '../src/gateway/open.ts'
 import type { CellStores, GatewaySettings, RegistryStores, Transports } from '../src/gateway/parts.ts'
 import { usualLimits } from '../src/merchant/access-limits.ts'
@@ -45,13 +46,16 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     addRefusedAccess: () => Promise.resolve(),
   }
   const { gates, ...transports } = transportsOf(parts)
+  const settings = settingsOf(parts)
+  const counting = openCounting({ ground, registry, settings: settings.access, meters })
   let performing: Performers | undefined
   const gateway = await openGateway(
     {
       ground,
       stores: { registry, cell: cellOf(parts) },
       transports: { gates, ...transports },
-      settings: settingsOf(parts),
+      settings,
+      counting,
       meters,
     },
     {
@@ -84,8 +88,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
 
 function cellOf({ stores, clock, ...parts }: GatewayParts): CellStores {
   return {
+    cellNo: 0,
     ...stores,
-    alive: () => Promise.resolve(1),
     useNonces: () => Promise.resolve([]),
     ...heartOf({ ...parts, clock }),
     upkeep: [{ name: 'Idempotency-Keys', everyMs: 60_000, run: () => stores.orders.forgetIdempotencyKeys(clock.now()) }],

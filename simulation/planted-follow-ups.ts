@@ -2,6 +2,7 @@ import { follow, isNotFollowed, type Work } from '../src/order/work.ts'
 import { judgeKeys, keysHeld, KeysTaken, repeatRow, rowsFor } from '../src/order/idempotency.ts'
 import type { Advanced, Happened } from '../src/order/submission.ts'
 import type { Order, Transaction } from '../src/order/order.ts'
+import { cellMarks } from '../src/base/cell-mark.ts'
 import { placeKey } from '../src/order/change.ts'
 import { enrolmentOf } from './configuration.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
@@ -12,7 +13,7 @@ type Follow = Extract<Happened, { is: 'follow' }>
 /** Decides on the order as `seen`. A sweep finds the steps that follow. */
 function decideOn(seen: Order, { ask }: Follow, { clock, random, registry }: GatewayParts): Work | ReturnType<typeof follow> {
   const work: Work = { before: seen, after: seen, rows: [], deliveries: [], eraseCvv2: false, card: undefined, entries: [] }
-  const planner = { enrolment: enrolmentOf, random, steering: false }
+  const planner = { enrolment: enrolmentOf, marks: cellMarks(random, 0), steering: false }
   const number = () => 0n
   return follow(work, ask, { now: clock.now(), processId: 0n, registry, planner, number, hold: false }) ?? work
 }

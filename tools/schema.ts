@@ -1,18 +1,23 @@
-// node dist/tools/schema.js [postgres:// URL of an empty database] writes src/storage/schema.sql:
-// the schema as the migrations make it, read back from the catalogs. The packaged PostgreSQL has no
-// pg_dump, and a pg_dump of another version would spell things its own way.
+// node dist/tools/schema.js [postgres:// URL of an empty database] writes src/storage/schema.sql
+// and cell.sql: the schema as the migrations make it, read back from the catalogs. The packaged
+// PostgreSQL has no pg_dump, and a pg_dump of another version would spell things its own way.
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { openLog } from '../src/base/log.ts'
 import { migrate } from '../src/storage/migrate.ts'
+import { cellTables } from '../src/storage/grants.ts'
 import { openPool, statement, type Pool } from '../src/storage/pool.ts'
 import { testDatabase } from '../test/harness/postgres.ts'
 
 /** From the root of the project. */
 export const schemaFile = join('src', 'storage', 'schema.sql')
+export const cellFile = join('src', 'storage', 'cell.sql')
 
+const cellHeader = `-- The tables of a new cell (migrate.ts), as all migrations together make them.
+-- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two.
+`
 const header = `-- The tables as all migrations together make them. Not a migration: nothing runs this file.
 -- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two.
 -- Partitions are left out, since they come and go with the order ids.
@@ -29,7 +34,7 @@ const tables = statement<TableRow>(`
   select quote_ident(c.relname) as name, pg_get_partkeydef(c.oid) as partitioned_by,
     array_to_string(c.reloptions, ', ') as options
   from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   order by c.relname collate "C"`)
 
 interface PartRow {
@@ -44,7 +49,7 @@ const columns = statement<PartRow>(`
     case when a.attgenerated = 's' then format('generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid))
       else 'default ' || pg_get_expr(d.adbin, d.adrelid) end) as definition
   from pg_attribute a
-  join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
+  join pg_class c on c.oid = a.attrelid and c.relnamespace = current_schema()::regnamespace
     and c.relkind in ('r', 'p') and not c.relispartition
   join pg_type t on t.oid = a.atttypid
   left join pg_collation o on o.oid = a.attcollation
@@ -59,23 +64,23 @@ const columns = statement<PartRow>(`
 const constraints = statement<PartRow>(`
   select quote_ident(c.relname) as table_name, format('constraint %I %s', k.conname, pg_get_constraintdef(k.oid)) as definition
   from pg_constraint k
-  join pg_class c on c.oid = k.conrelid and c.relnamespace = 'public'::regnamespace and not c.relispartition
+  join pg_class c on c.oid = k.conrelid and c.relnamespace = current_schema()::regnamespace and not c.relispartition
   where k.contype <> 'n' and k.conparentid = 0
   order by c.relname, position(k.contype::text in 'pufc'), k.conname collate "C"`)
 
 /** Those that no constraint made. */
 const indexes = statement<PartRow>(`
   select quote_ident(c.relname) as table_name,
-    regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?public\\.', ' ON ') as definition
+    regexp_replace(pg_get_indexdef(i.indexrelid), format(' ON (ONLY )?%I\\.', current_schema()), ' ON ') as definition
   from pg_index i
   join pg_class n on n.oid = i.indexrelid
-  join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace and not c.relispartition
+  join pg_class c on c.oid = i.indrelid and c.relnamespace = current_schema()::regnamespace and not c.relispartition
   where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
   order by c.relname, n.relname collate "C"`)
 
 const views = statement<{ name: string; definition: string }>(`
   select quote_ident(c.relname) as name, pg_get_viewdef(c.oid, 120) as definition
-  from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v' order by c.relname collate "C"`)
+  from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v' order by c.relname collate "C"`)
 
 /**
  * Everything else that a migration could make. There is none of it today, and a dump that silently
@@ -83,21 +88,28 @@ const views = statement<{ name: string; definition: string }>(`
  */
 const others = statement<{ what: string }>(`
   select 'relation ' || c.relname as what from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind not in ('r', 'p', 'i', 'I', 'v')
-  union all select 'function ' || p.proname from pg_proc p where p.pronamespace = 'public'::regnamespace
+  where c.relnamespace = current_schema()::regnamespace and c.relkind not in ('r', 'p', 'i', 'I', 'v')
+  union all select 'function ' || p.proname from pg_proc p where p.pronamespace = current_schema()::regnamespace
   union all select 'type ' || t.typname from pg_type t
-  where t.typnamespace = 'public'::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
+  where t.typnamespace = current_schema()::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
   union all select 'trigger ' || g.tgname from pg_trigger g where not g.tgisinternal
   union all select 'policy ' || p.polname from pg_policy p
   union all select format('identity column %s.%s', c.relname, a.attname) from pg_attribute a
-  join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
+  join pg_class c on c.oid = a.attrelid and c.relnamespace = current_schema()::regnamespace
   where a.attidentity <> '' or a.attgenerated not in ('', 's')`)
 
+/** A schema as SQL. */
+export interface WrittenSchema {
+  all: string
+  /** The tables and views that a cell has. */
+  ofCell: string
+}
+
 /**
- * Migrates the database at `url` and resolves with its schema as SQL, the same text for the same
+ * Migrates the database at `url` and resolves with its schema, the same text for the same
  * migrations. Rejects if it finds something that it cannot write.
  */
-export async function migratedSchema(url: string): Promise<string> {
+export async function migratedSchema(url: string): Promise<WrittenSchema> {
   const log = openLog({ level: 'warn', destination: process.stderr })
   const pool = openPool({ url, connections: 1, use: 'search', log })
   try {
@@ -108,7 +120,8 @@ export async function migratedSchema(url: string): Promise<string> {
   }
 }
 
-async function readSchema(pool: Pool): Promise<string> {
+/** The schema that the pool sees. */
+export async function readSchema(pool: Pool): Promise<WrittenSchema> {
   const unknown = await pool.run(others)
   if (unknown.length > 0) throw new Error(`tools/schema.ts cannot write down ${unknown.map((row) => row.what).join(', ')}`)
   const [columnsOf, constraintsOf, indexesOf] = [
@@ -116,15 +129,42 @@ async function readSchema(pool: Pool): Promise<string> {
     byTable(await pool.run(constraints)),
     byTable(await pool.run(indexes)),
   ]
+  const isReference = (line: string) => line.includes(' FOREIGN KEY ')
   const written = (await pool.run(tables)).map((table) => {
-    const inside = [...(columnsOf.get(table.name) ?? []), ...(constraintsOf.get(table.name) ?? [])]
-    const partitioned = table.partitioned_by === null ? '' : ` partition by ${table.partitioned_by}`
-    const options = table.options === null ? '' : ` with (${table.options})`
-    const created = `create table ${table.name} (\n${inside.map((line) => `  ${line}`).join(',\n')}\n)${partitioned}${options};`
-    return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`)].join('\n')
+    const constrained = constraintsOf.get(table.name) ?? []
+    const write = (inside: readonly string[]) => {
+      const partitioned = table.partitioned_by === null ? '' : ` partition by ${table.partitioned_by}`
+      const options = table.options === null ? '' : ` with (${table.options})`
+      const lines = [...(columnsOf.get(table.name) ?? []), ...inside].map((line) => `  ${line}`)
+      const created = `create table ${table.name} (\n${lines.join(',\n')}\n)${partitioned}${options};`
+      return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`)].join('\n')
+    }
+    return {
+      name: table.name,
+      sql: write(constrained),
+      // A table that is referred to may come later.
+      alone: write(constrained.filter((line) => !isReference(line))),
+      references: constrained.filter(isReference).map((line) => `alter table ${table.name} add ${line};`),
+    }
   })
-  const viewed = (await pool.run(views)).map((view) => `create view ${view.name} as\n${view.definition}`)
-  return [header, ...[...written, ...viewed].map((sql) => `${sql}\n`)].join('\n')
+  const viewed = (await pool.run(views)).map(({ name, definition }) => ({
+    name,
+    sql: `create view ${name} as\n${definition}`,
+  }))
+  const isOfCell = ({ name }: { name: string }) => cellTables.includes(name)
+  const own = written.filter(isOfCell)
+  const joined = (head: string, statements: readonly string[]) => [head, ...statements.map((sql) => `${sql}\n`)].join('\n')
+  return {
+    all: joined(
+      header,
+      [...written, ...viewed].map(({ sql }) => sql),
+    ),
+    ofCell: joined(cellHeader, [
+      ...own.map(({ alone }) => alone),
+      ...own.flatMap(({ references }) => references),
+      ...viewed.filter(isOfCell).map(({ sql }) => sql),
+    ]),
+  }
 }
 
 function byTable(rows: readonly PartRow[]): Map<string, string[]> {
@@ -136,8 +176,10 @@ function byTable(rows: readonly PartRow[]): Map<string, string[]> {
 async function main(url: string | undefined): Promise<void> {
   const database = url === undefined ? await testDatabase() : { url, close: async () => undefined }
   try {
-    writeFileSync(schemaFile, await migratedSchema(database.url))
-    console.log(`Written: ${schemaFile}`)
+    const { all, ofCell } = await migratedSchema(database.url)
+    writeFileSync(schemaFile, all)
+    writeFileSync(cellFile, ofCell)
+    console.log(`Written: ${schemaFile}, ${cellFile}`)
   } finally {
     await database.close()
   }

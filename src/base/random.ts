@@ -25,10 +25,16 @@ export const systemRandom: Random = {
 }
 
 /** A version 4 UUID in lower case. */
-export function uuid(random: Random): string {
-  const b = random.bytes(16)
+export const uuid = (random: Random): string => uuidText(asVersion4(random.bytes(16)))
+
+/** Sets the six bits that every UUID of version 4 has. */
+export function asVersion4(b: Buffer): Buffer {
   b[6] = (b[6]! & 0x0f) | 0x40
   b[8] = (b[8]! & 0x3f) | 0x80
+  return b
+}
+
+export function uuidText(b: Buffer): string {
   const hex = b.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

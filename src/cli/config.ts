@@ -9,6 +9,7 @@ import type { SandboxConfig } from '../sandbox/run.ts'
 import { isDatabaseUrl, lineComplaint } from '../operator/database-line.ts'
 import { readSpan, spanText } from '../operator/moments.ts'
 import { keptFor } from '../operator/store-cards.ts'
+import { mostCell } from '../storage/cells.ts'
 import { cvv2Keys, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
 import { tlsFiles } from './tls-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
@@ -32,6 +33,8 @@ export interface ServeConfig {
   /** Absent: card numbers are erased by hand alone. */
   cardsKeptFor?: KeptFor
   threeDSecure?: ThreeDSecureOptions
+  /** Absent: all cells. */
+  cells?: ReadonlySet<number>
 }
 
 export class ConfigError extends Error {
@@ -63,6 +66,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const connections = readConnections(env, complaints)
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
   const cardsKeptFor = readCardsForget(env.CARDS_FORGET, complaints)
+  const cells = readCells(env.TOLLGATE_CELLS, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -85,7 +89,17 @@ export function serveConfig(env: Environment): ServeConfig {
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
+    ...(cells && { cells }),
   }
+}
+
+/** Numbers, separated by commas or blanks. */
+function readCells(text: string | undefined, complaints: string[]): ReadonlySet<number> | undefined {
+  const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
+  if (parts.length === 0) return undefined
+  const bad = parts.filter((part) => !/^[0-9]{1,4}$/.test(part) || Number(part) > mostCell)
+  for (const one of bad) complaints.push(`TOLLGATE_CELLS is ${JSON.stringify(one)}, not the number of a cell, 0 to ${mostCell}`)
+  return new Set(parts.map(Number))
 }
 
 /** Reads the environment of `sandbox`. Throws a ConfigError that lists every complaint. */

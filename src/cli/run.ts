@@ -6,6 +6,7 @@ import { addAcquirerCommands } from './commands/acquirer.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBinCommands } from './commands/bin.ts'
 import { addCardsCommands } from './commands/cards.ts'
+import { addCellCommands } from './commands/cell.ts'
 import { addDeliveryCommands } from './commands/delivery.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEndpointCommands } from './commands/endpoint.ts'
@@ -34,6 +35,7 @@ const commands = [
   addSandboxCommand,
   addServeCommand,
   addMigrateCommand,
+  addCellCommands,
   addMerchantCommands,
   addEndpointCommands,
   addGroupCommands,

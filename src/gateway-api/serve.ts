@@ -139,6 +139,8 @@ function perform(api: GatewayApi, received: Received, incoming: Incoming): Outco
 }
 
 async function performSigned(api: GatewayApi, received: Received, incoming: Incoming): Promise<Outcome> {
+  // Neither signature nor nonce is looked at.
+  if (received.overloaded) return refuse('too many requests')
   const signer = await signerOf(received, incoming, api)
   if (!signer) return 'access denied'
   return 'refused' in signer ? signer : performChecked(api, received, Object.assign(received, { merchant: signer }))

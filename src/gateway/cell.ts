@@ -1,32 +1,34 @@
 import { openReferenceStore } from '../card/store-references.ts'
 import { openDeliveryStore } from '../delivery/store.ts'
 import { forgetNonces, useNonces } from '../merchant/store-nonces.ts'
-import { forgetRefusedAccess } from '../merchant/store-refused-access.ts'
 import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
 import { openOrderStore } from '../order/store.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
+import type { CellDatabase } from '../storage/cells.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import { aliveProcesses, silentProcesses } from '../storage/store-silence.ts'
+import { silentProcesses } from '../storage/store-silence.ts'
 import type { CellStores, Ground } from './parts.ts'
 
 const anything = statement<object>('select 1')
 
 export interface CellParts {
+  cellNo: number
   pool: Pool
-  /** The address of the same database: the heart beats on its own connection. */
-  databaseUrl: string
+  /** The same database: the heart beats on its own connection. */
+  database: CellDatabase
   keys: KeyRing
 }
 
 /** The stores of a cell in PostgreSQL, which must be migrated. */
-export function openCell({ pool, databaseUrl, keys }: CellParts, ground: Ground): CellStores {
+export function openCell({ cellNo, pool, database, keys }: CellParts, ground: Ground): CellStores {
   const { clock, random, log } = ground
   const orders = openOrderStore(pool)
   return {
+    cellNo,
     orders,
     deliveries: openDeliveryStore(pool),
     invoices: openInvoiceStore(pool, keys, random),
@@ -34,15 +36,13 @@ export function openCell({ pool, databaseUrl, keys }: CellParts, ground: Ground)
     references: openReferenceStore(pool),
     useNonces: (uses) => useNonces(pool, uses),
     heartbeat: heartbeatStore(pool),
-    heart: heartOnThread(databaseUrl, clock, log),
-    alive: () => aliveProcesses(pool),
+    heart: heartOnThread(database, clock, log),
     silent: () => silentProcesses(pool),
     upkeep: [
       { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },
       { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
       { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
       { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
-      { name: 'old refused access', everyMs: 600_000, run: () => forgetRefusedAccess(pool, clock.now()) },
     ],
     answers: () => pool.run(anything),
   }

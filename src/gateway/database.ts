@@ -39,11 +39,31 @@ const insteadOfOwner =
 
 const everyMs = 3_600_000
 
-/** Looks now and once an hour how long the partitions for new orders last. */
-export async function watchPartitions(pool: Pool, clock: Clock, log: Log): Promise<{ days: () => number; stop: () => void }> {
+/** The same for a cell that is not in the schema of the installation. */
+export async function refuseCell(pool: Pool, cellNo: number, ownerAllowed: boolean): Promise<void> {
+  const us = await connectedAs(pool)
+  if (!us.schema)
+    throw new Error(
+      `The schema of cell ${cellNo} is not there, or ${us.name} may not use it. Run \`npx tollgate migrate\` first.`,
+    )
+  const excess = excessOf(us)
+  if (!us.serves && !excess)
+    throw new Error(`The database user ${us.name} may not serve. Let its owner run: grant ${roles.serve} to "${us.name}"`)
+  const pending = await pendingMigrations(pool, 'cell')
+  if (pending.length > 0) throw new Error(`Cell ${cellNo} lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
+  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner}`)
+}
+
+/** Looks now and once an hour how long the partitions of a cell last for new orders. */
+export async function watchPartitions(
+  pool: Pool,
+  installation: Pool,
+  clock: Clock,
+  log: Log,
+): Promise<{ days: () => number; stop: () => void }> {
   let days = 0
   const look = async () => {
-    const ahead = await partitionsAhead(pool)
+    const ahead = await partitionsAhead(pool, installation)
     days = ahead.days
     if (days < scarceDays) log.warn(scarce(ahead), 'the partitions for new orders end soon: npx tollgate partitions ensure')
   }

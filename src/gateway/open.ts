@@ -1,12 +1,8 @@
-import { reasonOf } from '../base/log.ts'
 import { secret } from '../base/secret.ts'
 import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
-import { isInternal, isOneOf } from '../http/client-address.ts'
+import { isInternal } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
-import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
-import { countGuesses, type Guessed } from '../merchant/guessed.ts'
 import { openNonces, type Nonces } from '../merchant/nonces.ts'
-import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
 import { openInvoiceWork, type Working } from '../mobile-api/work.ts'
@@ -21,7 +17,8 @@ import { receiptRoutes } from '../pages/receipt.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
-import { startPeriodic, type Periodic } from './periodic.ts'
+import type { Counting } from './counting.ts'
+import { startPeriodic } from './periodic.ts'
 import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
 import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
 import type { GatewayGauges, Meters } from './watch.ts'
@@ -36,7 +33,10 @@ const limits = { maxWaiting: 4_000, maxOfMerchant: 1_500 }
 const drain = { invoicesMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
 
 export interface GatewayParts extends Foundations {
-  meters: Pick<Meters, 'answered' | 'repeated' | 'accessRefused'>
+  counting: Counting
+  meters: Pick<Meters, 'answered' | 'repeated'>
+  /** As `Gateway.collects`, for authentications of every cell; those of its own cell if absent. */
+  collects?: HostedPages['collects']
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
@@ -45,11 +45,15 @@ export type Ports = GatewayApi &
   Parameters<typeof randomSumRoutes>[1] &
   Pick<Ways, 'receipts'> & { orders: Pick<Reader, 'locate'> }
 
+type HostedPages = ReturnType<typeof hostedOrders>
+
 /** A gateway over one cell. Several can be open in one process, each over a cell of its own. */
 export interface Gateway {
   processId: bigint
   /** Its routes. A process that serves several gateways selects one by the request. */
   routes: readonly Route[]
+  /** Whether an authentication of its cell waits for a method that reports to this URL. */
+  collects: HostedPages['collects']
   /** Receives the results of challenges that directory servers post. */
   results: Results
   ports: Ports
@@ -88,23 +92,21 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { sender } = messages
   const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
   const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
-  const access = openAccess(parts)
-  const accessLimits = openLimits(parts)
-  const guessed = countGuesses(access, accessLimits)
-  const counting = { access, accessLimits, guessed }
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...counting, door, orders: reader, invoices, nonces })
+  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...parts.counting, door, orders: reader, invoices, nonces })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
+  const hosted = hostedOrders({ ...ports, ...findingOf(ports), merchant: (id) => registry.current().merchant(id) })
   const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
 
   steps.sweep(door)
   sender.sweep()
   invoiceWork.sweep()
-  const stopPeriodic = startPeriodic(clock, log, [...cell.upkeep, ...accounting(parts, access, accessLimits)])
+  const stopPeriodic = startPeriodic(clock, log, cell.upkeep)
 
   return {
     processId: lease.processId,
-    routes: routesOf(parts, ports),
+    routes: routesOf(parts, ports, hosted),
+    collects: hosted.collects,
     ports,
     lease,
     results: {
@@ -123,12 +125,10 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
       parked: () => ({ transactions: steps.parked(), invoices: invoiceWork.parked() }),
       holding: heartbeat.holding,
       leases: heartbeat.counts,
-      limits: accessLimits.counts,
     },
     lost: heartbeat.lost,
     async stop() {
       stopPeriodic()
-      await access.flush().catch((error) => log.warn({ reason: reasonOf(error) }, 'the last refused access is not stored'))
       await invoiceWork.stop(drain.invoicesMs)
       await steps.stop(drain.stepsMs)
       await door.close()
@@ -142,32 +142,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   }
 }
 
-const openAccess = ({ ground, stores, meters }: GatewayParts): RefusedAccess =>
-  openRefusedAccess({
-    ...ground,
-    registry: stores.registry.current,
-    store: stores.registry.addRefusedAccess,
-    counted: meters.accessRefused,
-  })
-
-const openLimits = ({ ground, settings }: GatewayParts): AccessLimits => {
-  const { access } = settings
-  const isShared = (address: string) => isInternal(address) || isOneOf(access.trustedProxies, address)
-  return openAccessLimits({ settings: access.limits, clock: ground.clock, isShared })
-}
-
-const accounting = ({ stores }: GatewayParts, access: RefusedAccess, accessLimits: AccessLimits): Periodic[] => [
-  { name: 'refused access', everyMs: 5_000, run: access.flush },
-  { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await stores.cell.alive()) },
-]
-
 type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices; nonces: Nonces }
-
-interface Counting {
-  access: RefusedAccess
-  accessLimits: AccessLimits
-  guessed: Guessed
-}
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(
@@ -198,11 +173,12 @@ function sharedPorts(
   }
 }
 
-function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Route[] {
+const findingOf = ({ orders }: Ports) => ({ locate: orders.locate, order: orders.byId })
+
+function routesOf({ ground, stores, settings, collects }: GatewayParts, ports: Ports, hosted: HostedPages): Route[] {
   const { clock, random } = ground
   const { current } = stores.registry
   const { basePath, publicUrls, callbackPolicy } = settings
-  const finding = { locate: ports.orders.locate, order: ports.orders.byId }
   const { guessed } = ports
   return [
     ...gatewayRoutes(basePath, ports),
@@ -210,7 +186,7 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
     ...receiptRoutes(basePath, {
       random,
       receipts: ports.receipts,
-      ...finding,
+      ...findingOf(ports),
       merchantName: (id) => current().merchant(id)?.name,
       guessed,
     }),
@@ -223,7 +199,8 @@ function routesOf({ ground, stores, settings }: GatewayParts, ports: Ports): Rou
       now: clock.now,
       guessed,
       ipOf: ({ clientAddress }) => (isInternal(clientAddress) ? undefined : clientAddress),
-      ...hostedOrders({ ...ports, ...finding, merchant: (id) => current().merchant(id) }),
+      ...hosted,
+      ...(collects && { collects }),
     }),
   ]
 }

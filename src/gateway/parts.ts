@@ -81,6 +81,7 @@ export interface RegistryStores {
 
 /** The orders of some merchants, and everything that belongs to them. */
 export interface CellStores {
+  cellNo: number
   orders: OrderStore
   deliveries: DeliveryStore
   invoices: InvoiceStore
@@ -94,8 +95,6 @@ export interface CellStores {
   pulse?: Pulse
   /** Processes that have been silent long enough to be dead. */
   silent: () => Promise<bigint[]>
-  /** How many processes are alive. */
-  alive: () => Promise<number>
   /** Periodic work of removal and preparation. */
   upkeep: readonly Periodic[]
   /** Rejects if the database does not answer. */

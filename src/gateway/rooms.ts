@@ -1,4 +1,5 @@
 /** The rooms of a gateway, each opened over those before it. */
+import { cellMarks, type CellMarks } from '../base/cell-mark.ts'
 import { withCvv2 } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { openSender, type Sender } from '../delivery/send.ts'
@@ -62,6 +63,8 @@ export interface Ways {
   usable: (url: string) => boolean
   /** Where messages about orders of an endpoint may go. */
   policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
+  /** Makes ids that lead to this cell. */
+  marks: CellMarks
   planner: AuthenticationPlanner
   receipts: ReceiptIds
   pareqParts: (order: Order) => ReturnType<typeof pareqPartsOf>
@@ -74,6 +77,7 @@ export function waysOf({ ground, stores, settings }: Foundations): Ways {
   const { current, keys, ranges } = stores.registry
   const publicUrl = settings.publicUrls[0] + basePath
   const { legacy } = threeDSecure ?? noServer
+  const marks = cellMarks(ground.random, stores.cell.cellNo)
   return {
     publicUrl,
     pages: (token) => hostedUrls(publicUrl, basePath, token),
@@ -82,9 +86,10 @@ export function waysOf({ ground, stores, settings }: Foundations): Ways {
       ...callbackPolicy,
       plainHttp: callbackPolicy.plainHttp || endpoint?.settings.plainHttpCallbacks === true,
     }),
+    marks,
     planner: {
       enrolment: threeDSecure ? enrolmentBy({ ranges, ...threeDSecure }) : () => ({ is: 'unknown' }),
-      random: ground.random,
+      marks,
       steering: settings.steering,
     },
     receipts: openReceiptIds(keys),
@@ -178,7 +183,7 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, memor
   const asking = { clock, random, keys, registry, server, usable: over.usable }
   const own = performersOf({
     clock,
-    random,
+    marks: over.marks,
     keys,
     receipts: over.receipts,
     authenticate: (...step) => authenticate({ ...asking, ask: transports.directories.authenticate }, ...step),

@@ -1,42 +1,27 @@
 import { hostname } from 'node:os'
-import { openConnectors, type Connectors } from '../acquirer/connectors.ts'
-import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
-import { nextTurn, sleep, type Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Random } from '../base/random.ts'
+import { nextTurn, type Clock } from '../base/clock.ts'
+import { reasonOf, type Log } from '../base/log.ts'
 import { openTurns, type Turns } from '../base/turn.ts'
-import { openBins } from '../card/store-bins.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
 import { openServer, type Route, type Server } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
-import { addRefusedAccess } from '../merchant/store-refused-access.ts'
-import { watchRegistry } from '../merchant/store.ts'
-import { openPool, type Pool } from '../storage/pool.ts'
-import { openIds } from '../storage/store-ids.ts'
-import type { HourKeys } from '../storage/hour-keys.ts'
-import type { KeyEncryption } from '../storage/key-encryption.ts'
-import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
-import { openCell } from './cell.ts'
-import { refuseDatabase, watchPartitions } from './database.ts'
-import { startForgetting, type KeptFor } from './forgetting.ts'
-import { openGateway } from './open.ts'
-import type { Ground, RegistryStores } from './parts.ts'
+import { aliveProcesses } from '../storage/store-silence.ts'
+import { closingOnFailure, type Closing } from './closing.ts'
+import { countingWork, openCounting, type Counting } from './counting.ts'
+import type { KeptFor } from './forgetting.ts'
+import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
+import type { GatewaySettings, ThreeDSecureFacts } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
+import { openServed } from './served.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import { renewal } from './renewal.ts'
-import { startResealing } from './resealing.ts'
 import type { Tuning } from './tuning.ts'
 import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
-export interface GatewayOptions {
-  databaseUrl: string
-  /** Whether it may connect as the owner of the tables. It only warns then. */
-  ownerAllowed: boolean
-  kek: KeyEncryption
-  hourKeys: HourKeys
+export interface GatewayOptions extends InstallationOptions {
   host: string
   /** 0 picks a free port. */
   port: number
@@ -46,9 +31,6 @@ export interface GatewayOptions {
   tls?: ReadKeyPair
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
-  clock: Clock
-  random: Random
-  log: Log
   /**
    * The addresses of this gateway, such as https://pay.example. Browsers are sent to the first. By
    * default the loopback address.
@@ -65,6 +47,8 @@ export interface GatewayOptions {
   cardsKeptFor?: KeptFor
   /** If absent, no card can be authenticated. */
   threeDSecure?: ThreeDSecureOptions
+  /** The cells that this process serves; all if absent. */
+  cells?: ReadonlySet<number>
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
   /** Whether the log shows the text from which a rejected checksum should have been made. */
@@ -107,44 +91,18 @@ const operatorLimits = { maxBodiesBytes: 0, maxConnections: 100 }
 /** How long a stop waits for running requests. */
 const drainMs = 1_500
 
-/** Everything that is open, the newest first. It is closed at the end, or if a start fails. */
-interface Closing {
-  add(close: () => unknown): void
-  close(): Promise<void>
-}
-
-function openClosing(): Closing {
-  const closes: (() => unknown)[] = []
-  return {
-    add: (close) => void closes.push(close),
-    async close() {
-      for (const one of closes.splice(0).reverse()) await one()
-    },
-  }
-}
-
 /**
- * Opens the foundations of a gateway, over one PostgreSQL and real sockets, and serves. The
- * database must be migrated. If something fails, everything opened is closed again.
+ * Opens the foundations of the gateways of a process, over PostgreSQL and real sockets, and serves.
+ * The databases must be migrated. If something fails, everything opened is closed again.
  */
-export async function startGateway(o: GatewayOptions): Promise<GatewayProcess> {
-  const closing = openClosing()
-  try {
-    return await start(o, closing)
-  } catch (error) {
-    await closing.close()
-    throw error
-  }
-}
+export const startGateway = (o: GatewayOptions): Promise<GatewayProcess> => closingOnFailure((closing) => start(o, closing))
 
 async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
-  const { clock, random, log, callbackPolicy } = o
+  const { clock, random, log } = o
   const meters = openMeters()
   const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
-  const { pool, partitionDays } = await openDatabase(o, closing)
-  const keys = await openKeyRing(pool, o.kek, clock, random, o.hourKeys)
-  const cell = openCell({ pool, databaseUrl: o.databaseUrl, keys }, ground)
+  const { pool, keys } = await openInstallation(o, closing)
 
   // The servers listen first, as others need an address. They answer 503 until they have routes.
   const { server, renewals, publicUrls } = await openApi(o, turns, closing)
@@ -152,60 +110,65 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
 
-  const outgoing = openOutgoing({ policy: callbackPolicy, clock, perOrigin: 256 })
+  const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 256 })
   closing.add(() => outgoing.close())
-  const gates = openGates(ground, meters)
-  closing.add(() => gates.close())
-  const { configuration, bins } = await openRegistry(pool, keys, ground, gates, closing)
+  const gates = openGates(ground, meters, closing)
+  let follow = () => {}
+  const configured = await openRegistry({ pool, keys, ground }, closing, (now) => {
+    gates.follow(now)
+    follow()
+  })
   const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground))
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
-
-  const gateway = await openGateway({
-    ground,
-    stores: {
-      registry: { ...registryOf(pool, keys), current: configuration.current, issuerOf: bins.issuerOf, ranges },
-      cell,
-    },
-    transports: { gates, outgoing, directories },
-    settings: {
-      instance: `${hostname()}:${server.port}`,
-      basePath,
-      publicUrls,
-      callbackPolicy,
-      access: { limits: o.limits, trustedProxies: o.trustedProxies ?? [] },
-      ...(facts && { threeDSecure: facts }),
-      steering: o.steering,
-      explains: o.explains,
-      tuning: o.tuning,
-    },
-    meters,
-  })
-  closing.add(() => gateway.stop())
+  const registry = { ...configured, ranges }
+  const settings = settingsOf(o, { instance: `${hostname()}:${server.port}`, publicUrls, facts })
+  const counting = openCounting({ ground, registry, settings: settings.access, meters })
+  closing.add(() => lastAccount(counting, log))
+  const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
+  const cells = await openServed({ ...o, ...foundations, pool, counting, meters }, closing)
+  follow = cells.follow
+  const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...o, ...foundations, pool, keys }, closing))
   closing.add(() => threeDSServer?.refuse())
-  await threeDSServer?.begin(gateway.lease, gateway.results)
-  const resealing = startResealing({ pool, keys, ...gateway.lease, clock, random, log })
-  closing.add(() => resealing.stop())
-  const forgetting = startForgetting({ pool, keys, ...gateway.lease, clock, random, log }, o.cardsKeptFor)
-  closing.add(() => forgetting.stop())
+  await threeDSServer?.begin(lease, cells.results)
+  const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, () => aliveProcesses(pool))]
+  closing.add(startPeriodic(clock, log, work))
   const shared = {
     connections: () => server.connections(),
     pools: () => outgoing.pools(),
     gates: () => gates.states(),
-    configuration: () => configuration.current().version,
+    configuration: () => registry.current().version,
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
-    resealed: resealing.rows,
-    cardsForgotten: forgetting.cards,
-    partitionDays,
+    limits: counting.accessLimits.counts,
+    away: cells.away,
   }
-  closing.add(startPeriodic(clock, log, [...renewals, ...(threeDSServer?.renewals ?? [])]))
-  await operator.serve(watchRoutes(meters, [gateway], shared))
-  await server.serve([...(o.routes?.(baseUrl) ?? []), ...gateway.routes])
+  await operator.serve(watchRoutes(meters, cells.open, shared))
+  await server.serve([...(o.routes?.(baseUrl) ?? []), ...cells.routes])
   // Requests end before the parts that answer them.
   closing.add(() => Promise.all([server.close(drainMs), operator.close(drainMs)]))
-  return { port: server.port, operatorPort: operator.port, lost: gateway.lost, stop: closing.close }
+  return { port: server.port, operatorPort: operator.port, lost: lease.heartbeat.lost, stop: closing.close }
 }
+
+interface FoundSettings {
+  instance: string
+  publicUrls: readonly [string, ...string[]]
+  facts: ThreeDSecureFacts | undefined
+}
+
+const settingsOf = (o: GatewayOptions, { facts, ...found }: FoundSettings): GatewaySettings => ({
+  ...found,
+  basePath,
+  callbackPolicy: o.callbackPolicy,
+  access: { limits: o.limits, trustedProxies: o.trustedProxies ?? [] },
+  ...(facts && { threeDSecure: facts }),
+  steering: o.steering,
+  explains: o.explains,
+  tuning: o.tuning,
+})
+
+const lastAccount = ({ access }: Counting, log: Log): Promise<void> =>
+  access.flush().catch((error) => log.warn({ reason: reasonOf(error) }, 'the last refused access is not stored'))
 
 async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
   const { host, port, clock, random, log, trustedProxies, maxConnections = usualMaxConnections } = o
@@ -236,49 +199,4 @@ function openMeteredTurns(clock: Clock, meters: Meters): Turns {
       fn()
     })
   })
-}
-
-async function openDatabase({ databaseUrl, ownerAllowed, clock, log }: GatewayOptions, closing: Closing) {
-  const pool = openPool({ url: databaseUrl, connections: 10, use: 'oltp', log })
-  closing.add(() => Promise.race([pool.close(), sleep(clock, 1_000)]))
-  await refuseDatabase(pool, ownerAllowed, log)
-  const partitions = await watchPartitions(pool, clock, log)
-  closing.add(partitions.stop)
-  return { pool, partitionDays: partitions.days }
-}
-
-/** The lines to the acquirers, one for each gate. */
-const openGates = ({ clock, random, log }: Ground, meters: Meters): Connectors =>
-  openConnectors(
-    (gate) =>
-      openIso8583Connector({
-        gate: { ...gate.settings, gateId: gate.gateId, ...(gate.secrets && { secrets: gate.secrets }) },
-        clock,
-        random,
-        log,
-        limits: { maxOpen: gate.settings.maxOpen },
-        onStray: ({ kind }) => meters.stray(String(gate.gateId), kind),
-      }),
-    (closed) => void closed,
-  )
-
-const registryOf = (pool: Pool, keys: KeyRing): Pick<RegistryStores, 'keys' | 'ids' | 'addRefusedAccess'> => ({
-  keys,
-  ids: (name, block) => openIds(pool, name, block),
-  addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
-})
-
-/** The configuration and the BIN table. Both are kept up to date from now on. */
-async function openRegistry(pool: Pool, keys: KeyRing, { clock, log }: Ground, gates: Connectors, closing: Closing) {
-  const bins = await openBins(pool)
-  const configuration = await watchRegistry(pool, keys, clock, log, gates.follow)
-  closing.add(() => configuration.stop())
-  closing.add(
-    startPeriodic(clock, log, [
-      { name: 'turn of keys', everyMs: 300_000, run: () => keys.turn() },
-      { name: 'versions of keys', everyMs: refreshMs, run: () => keys.refresh() },
-      { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
-    ]),
-  )
-  return { configuration, bins }
 }

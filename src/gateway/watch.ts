@@ -16,7 +16,22 @@ export interface GatewayGauges {
   parked: () => { transactions: number; invoices: number }
   holding: () => boolean
   leases: () => LeaseCounts
-  limits: AccessLimits['counts']
+}
+
+/** The facts about the duties of one cell. */
+export interface DutyGauges {
+  /** Rows that this process sealed again under a new key. */
+  resealed: () => number
+  /** Card numbers that this process erased because nothing needs them any more. */
+  cardsForgotten: () => number
+  /** How many days the partitions for new orders last. */
+  partitionDays: () => number
+}
+
+/** A cell that is served and not open. */
+export interface AwayCell {
+  cellNo: number
+  reason: string
 }
 
 /** The facts that all gateways of a process share. */
@@ -30,12 +45,9 @@ export interface SharedGauges {
   /** The directory servers, and whether their card ranges are in memory. */
   directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
-  /** Rows that this process sealed again under a new key. */
-  resealed: () => number
-  /** Card numbers that this process erased because nothing needs them any more. */
-  cardsForgotten: () => number
-  /** How many days the partitions for new orders last. */
-  partitionDays: () => number
+  limits: AccessLimits['counts']
+  /** Served cells that are not open, and why. */
+  away: () => readonly AwayCell[]
 }
 
 /** The counters, incremented as events happen. */
@@ -97,13 +109,18 @@ export function openMeters(): Meters {
   }
 }
 
-/** A gateway as seen by the metrics. */
-export type Watched = { gauges: GatewayGauges; unready: () => Promise<string[]> }
+/** A cell with its gateway as seen by the metrics. */
+export interface Watched {
+  cellNo: number
+  gauges: GatewayGauges
+  duties: DutyGauges
+  unready: () => Promise<string[]>
+}
 
 /** Values of one gauge, each with its labels. */
 type Values = readonly (readonly [labels: Record<string, string>, value: number])[]
 
-type Read = (gateways: readonly GatewayGauges[], shared: SharedGauges) => Values
+type Read = (gateways: readonly GatewayGauges[], shared: SharedGauges, cells: readonly Watched[]) => Values
 
 /** The rows name the labels: at start-up there may be no gate to read them from. */
 // oxfmt-ignore
@@ -146,11 +163,16 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
   ['tollgate_read_budget', 'The most that one turn may take', ['unit'],
     () => units.map((unit) => [{ unit }, turnBudget[unit]])],
   ['tollgate_resealed_rows_total', 'Rows sealed again under a new key, since the start', [],
-    (_all, { resealed }) => [[{}, resealed()]]],
+    (_all, _shared, cells) => [[{}, sum(cells, ({ duties }) => duties.resealed())]]],
   ['tollgate_cards_forgotten_total', 'Sealed card numbers erased because nothing needs them any more, since the start', [],
-    (_all, { cardsForgotten }) => [[{}, cardsForgotten()]]],
+    (_all, _shared, cells) => [[{}, sum(cells, ({ duties }) => duties.cardsForgotten())]]],
   ['tollgate_partition_days', 'How many days the partitions for new orders last, looked up once an hour; at most 3650', [],
-    (_all, { partitionDays }) => [[{}, partitionDays()]]],
+    (_all, _shared, cells) => [[{}, Math.min(...cells.map(({ duties }) => duties.partitionDays()))]]],
+  ['tollgate_cell_open', '1 while this process holds its lease over the cell; 0 also while its database is away', ['cell'],
+    (_all, { away }, cells) => [
+      ...cells.map((one) => [{ cell: String(one.cellNo) }, one.gauges.holding() ? 1 : 0] as const),
+      ...away().map(({ cellNo }) => [{ cell: String(cellNo) }, 0] as const),
+    ]],
   ['tollgate_lease_holding', '1 while this process may send', [],
     (all) => [[{}, all.every((g) => g.holding()) ? 1 : 0]]],
   ['tollgate_lease_changes_total', 'How often the lease of this process was held, late or lost', ['mode'],
@@ -160,25 +182,23 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
   ['tollgate_orders_taken_over_total', 'Orders taken over from processes that fell silent', [],
     (all) => [[{}, sum(all, (g) => g.leases().takenOver)]]],
   ['tollgate_limit_share', 'What this process allows: requests of a merchant a second, else failures a minute; 0 for no limit', ['limit'],
-    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].share)])],
+    (_all, { limits }) => limitNames.map((limit) => [{ limit }, limits()[limit].share])],
   ['tollgate_limit_beyond', 'Merchants, logins, addresses, or pairs of login and address that are beyond a limit now', ['limit'],
-    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].beyond)])],
+    (_all, { limits }) => limitNames.map((limit) => [{ limit }, limits()[limit].beyond])],
   ['tollgate_limit_refused_total', 'Requests that a limit refused, since the start', ['limit'],
-    (all) => limitNames.map((limit) => [{ limit }, sum(all, (g) => g.limits()[limit].refused)])],
+    (_all, { limits }) => limitNames.map((limit) => [{ limit }, limits()[limit].refused])],
 ]
 
 const leaseModes = ['holding', 'late', 'lost'] as const satisfies LeaseMode[]
 
-const sum = (all: readonly GatewayGauges[], read: (one: GatewayGauges) => number): number =>
-  all.reduce((total, one) => total + read(one), 0)
+const sum = <T>(all: readonly T[], read: (one: T) => number): number => all.reduce((total, one) => total + read(one), 0)
 
 /**
  * `/health`: the process serves. `/ready`: it can accept work, or else 503 with the reasons.
  * `/metrics`: Prometheus text, summed over the gateways of the process. All three are for the
  * operator, on a port of their own.
  */
-export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], shared: SharedGauges): Route[] {
-  const all = gateways.map((one) => one.gauges)
+export function watchRoutes({ registry }: Meters, cells: () => readonly Watched[], shared: SharedGauges): Route[] {
   for (const [name, help, labels, read] of gauges)
     registry.registerMetric(
       new Gauge({
@@ -188,13 +208,15 @@ export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], 
         registers: [],
         collect() {
           this.reset()
-          for (const [values, value] of read(all, shared)) this.set(values, value)
+          const open = cells()
+          const all = open.map((one) => one.gauges)
+          for (const [values, value] of read(all, shared, open)) this.set(values, value)
         },
       }),
     )
   return [
     { method: 'GET', path: '/health', handle: () => json(200, { status: 'ok' }) },
-    { method: 'GET', path: '/ready', handle: () => ready(gateways, shared) },
+    { method: 'GET', path: '/ready', handle: () => ready(cells(), shared) },
     {
       method: 'GET',
       path: '/metrics',
@@ -203,11 +225,25 @@ export function watchRoutes({ registry }: Meters, gateways: readonly Watched[], 
   ]
 }
 
-async function ready(gateways: readonly Watched[], shared: SharedGauges): Promise<Answer> {
-  const reasons = new Set((await Promise.all(gateways.map((one) => one.unready()))).flat())
-  const gates = [...shared.gates()]
-  if (gates.length > 0 && gates.every((gate) => !gate.up)) reasons.add('no line to an acquirer is up')
-  return json(reasons.size === 0 ? 200 : 503, { status: reasons.size === 0 ? 'ready' : 'not ready', reasons: [...reasons] })
+/**
+ * A process is ready while one of its cells can accept work: the merchants of the others are
+ * refused, and it disturbs nobody.
+ */
+async function ready(open: readonly Watched[], { away, gates }: SharedGauges): Promise<Answer> {
+  const cells = [
+    ...(await Promise.all(open.map(async ({ cellNo, unready }) => ({ cell: cellNo, reasons: await unready() })))),
+    ...away().map(({ cellNo, reason }) => ({ cell: cellNo, reasons: [reason] })),
+  ].sort((a, b) => a.cell - b.cell)
+  const lines = [...gates()]
+  const noLine = lines.length > 0 && lines.every((gate) => !gate.up) ? ['no line to an acquirer is up'] : []
+  const isReady = noLine.length === 0 && cells.some(({ reasons }) => reasons.length === 0)
+  const isOne = cells.length === 1
+  const named = cells.flatMap(({ cell, reasons }) => reasons.map((reason) => (isOne ? reason : `cell ${cell}: ${reason}`)))
+  return json(isReady ? 200 : 503, {
+    status: isReady ? 'ready' : 'not ready',
+    reasons: [...named, ...noLine],
+    ...(isOne ? {} : { cells: cells.map(({ cell, reasons }) => ({ cell, ready: reasons.length === 0 })) }),
+  })
 }
 
 const json = (status: number, body: object): Answer => ({

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
+import type { CellPlace } from '../storage/cells.ts'
 import type { FilterRule } from './filter.ts'
 
 /** What signs messages to a merchant; they are unsigned without either. */
@@ -16,6 +17,8 @@ export interface Merchant extends Signers {
   login: string
   name: string
   enabled: boolean
+  /** Where its orders are. */
+  cellNo: number
   /** The control key, and for a while after a rotation also the previous one. */
   controlKeys: readonly Secret<string>[]
   /** The keys that verify its OAuth signatures: those registered and not retired, oldest first. */
@@ -194,6 +197,8 @@ export interface Registry {
   version: bigint
   /** When it becomes outdated without a change: a rotated control key is no longer accepted. */
   staleAt: number
+  /** All cells of the installation, in order. */
+  cells: readonly CellPlace[]
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined
   endpoint(endpointId: bigint): Endpoint | undefined
@@ -213,6 +218,8 @@ export interface Registry {
 export interface RegistryRows {
   version: bigint
   staleAt: number
+  /** Cell 0 alone if absent. */
+  cells?: readonly CellPlace[]
   merchants: readonly Merchant[]
   endpoints: readonly Endpoint[]
   groups: readonly EndpointGroup[]
@@ -264,6 +271,7 @@ export function registryOf(rows: RegistryRows): Registry {
   return {
     version: rows.version,
     staleAt: rows.staleAt,
+    cells: rows.cells ?? [{ cellNo: 0 }],
     merchantByLogin: (login) => byLogin.get(login),
     merchant: (id) => merchants.get(id),
     endpoint: (id) => endpoints.get(id),

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { listCells } from '../storage/store-cells.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
@@ -17,6 +18,7 @@ interface MerchantRow extends SigningSecretRow {
   login: string
   name: string
   enabled: boolean
+  cell_no: number
   control_key_sealed: Buffer
   control_key_version: bigint
   previous_key_sealed: Buffer | null
@@ -28,8 +30,9 @@ interface MerchantRow extends SigningSecretRow {
 const version = statement<{ version: bigint }>(`select version from config_version`)
 const bump = statement<object>(`update config_version set version = version + 1`)
 const merchants = statement<MerchantRow>(
-  `select merchant_id, login, name, enabled, control_key_sealed, control_key_version, previous_key_sealed, previous_key_version,
-    previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed, signing_seed_key, signed_requests
+  `select merchant_id, login, name, enabled, cell_no, control_key_sealed, control_key_version, previous_key_sealed,
+    previous_key_version, previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed,
+    signing_seed_key, signed_requests
    from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
@@ -67,9 +70,10 @@ const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value:
  * version has risen.
  */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  const [[at], m, k, e, g, t, f, listed] = await snapshot(pool, (runner) =>
+  const [[at], cells, m, k, e, g, t, f, listed] = await snapshot(pool, (runner) =>
     Promise.all([
       runner.run(version),
+      listCells(runner),
       runner.run(merchants),
       runner.run(publicKeys),
       runner.run(endpoints),
@@ -84,11 +88,13 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
   return registryOf({
     version: at!.version,
     staleAt: Math.min(...m.map((row) => row.previous_key_until ?? Infinity).filter((until) => until > now)),
+    cells,
     merchants: m.map((row) => ({
       merchantId: row.merchant_id,
       login: row.login,
       name: row.name,
       enabled: row.enabled,
+      cellNo: row.cell_no,
       controlKeys: [
         { sealed: row.control_key_sealed, version: row.control_key_version },
         ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now
@@ -185,8 +191,8 @@ export async function watchRegistry(
 }
 
 const addMerchant = statement<object>(
-  `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, control_key_version, created_at)
-  values ($1, $2, $3, true, $4, $5, $6)`,
+  `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, control_key_version, created_at, cell_no)
+  values ($1, $2, $3, true, $4, $5, $6, $7)`,
 )
 const addEndpoint = statement<object>(
   `insert into endpoint (endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings, created_at)
@@ -217,6 +223,8 @@ export interface NewMerchant {
   merchantId: bigint
   login: string
   name: string
+  /** 0 if absent. */
+  cellNo?: number
   controlKey: Secret<string>
   /** Generated if absent. */
   signingSecret?: Secret<Buffer>
@@ -229,9 +237,9 @@ export async function insertMerchant(
   random: Random,
   now: number,
 ): Promise<void> {
-  const { merchantId, login, name, controlKey } = merchant
+  const { merchantId, login, name, controlKey, cellNo = 0 } = merchant
   const key = sealControlKey(controlKey, merchantId, keys, random)
-  await runner.run(addMerchant, [merchantId, login, name, bytea(key.sealed), key.version, timestamp(now)])
+  await runner.run(addMerchant, [merchantId, login, name, bytea(key.sealed), key.version, timestamp(now), cellNo])
   const signingSecret = merchant.signingSecret ?? newSigningSecret(random)
   await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, random)
 }

@@ -127,7 +127,7 @@ async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): P
       randomSumCentis === undefined
         ? drawSumMinor(parts.random, request.currency)
         : minorOfCentis(randomSumCentis, request.currency)!,
-    pageToken: parts.random.bytes(16).toString('base64url'),
+    pageToken: parts.planner.marks.token(),
   }
   return { state: 'holding', lease: parts.processId, hold }
 }

@@ -1,12 +1,25 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import type { CellPlace } from '../storage/cells.ts'
 import type { Pool } from '../storage/pool.ts'
 
-/** An operator's workplace: the database, and who makes the changes. */
+/** An operator's workplace: the database of the installation, and who makes the changes. */
 export interface Desk {
+  /** Configuration, keys and the audit trail; the tables of cells are for an `OrderDesk`. */
   pool: Pool
   clock: Clock
   random: Random
   /** The named actor and the user of the operating system; written to the audit trail. */
   who: string
+}
+
+/** For what is asked of orders, and of all that belongs to them. */
+export interface OrderDesk extends Desk {
+  /** All cells, in order. */
+  cells: () => Promise<readonly CellDesk[]>
+}
+
+/** A pool whose statements see the tables of one cell. */
+export interface CellDesk extends CellPlace {
+  pool: Pool
 }

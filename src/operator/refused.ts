@@ -29,7 +29,7 @@ export type Refusal =
   | Misfit
   | { what: 'unknown'; thing: UnknownThing; name: string }
   | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
-  | { what: 'taken'; thing: 'merchant' | 'gate'; name: string }
+  | { what: 'taken'; thing: 'merchant' | 'gate' | 'cell'; name: string }
   | { what: 'taken of merchant'; thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }
   /** An endpoint of the mobile API whose merchant has a control key of another form. */
   | { what: 'key unfit for mobile'; login: string }
@@ -83,6 +83,7 @@ export type Unproven =
 
 /** `… of page`: where a list should have continued. */
 export type UnknownThing =
+  | 'cell'
   | 'merchant'
   | 'endpoint'
   | 'group'

@@ -8,6 +8,8 @@ export interface MerchantEntry {
   login: string
   name: string
   enabled: boolean
+  /** Where its orders are. */
+  cellNo: number
   /** Until then the previous control key is accepted too. */
   previousKeyUntil?: number
   /** The requests that must be signed; none if absent. */
@@ -37,8 +39,16 @@ interface Dated {
 }
 
 const merchants = statement<
-  Dated & { merchant_id: bigint; login: string; previous_key_until: number | null; signed_requests: SignedRequests | null }
->(`select merchant_id, login, name, enabled, previous_key_until, signed_requests, created_at from merchant order by login`)
+  Dated & {
+    merchant_id: bigint
+    login: string
+    cell_no: number
+    previous_key_until: number | null
+    signed_requests: SignedRequests | null
+  }
+>(`
+  select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, created_at
+  from merchant order by login`)
 const endpoints = statement<
   Dated & {
     endpoint_id: bigint
@@ -64,6 +74,7 @@ export async function listMerchants(runner: Runner): Promise<MerchantEntry[]> {
     login: r.login,
     name: r.name,
     enabled: r.enabled,
+    cellNo: r.cell_no,
     ...(r.previous_key_until === null ? {} : { previousKeyUntil: r.previous_key_until }),
     ...(r.signed_requests === null ? {} : { signedRequests: r.signed_requests }),
     createdAt: r.created_at,

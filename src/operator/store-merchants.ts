@@ -1,5 +1,6 @@
 import type { Secret } from '../base/secret.ts'
 import { insertMerchant, replaceControlKey, switchMerchant } from '../merchant/store.ts'
+import { listCells } from '../storage/store-cells.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { servesMobile } from './control-key.ts'
@@ -11,6 +12,8 @@ import { listEndpoints, listMerchants, merchantNamed } from './store-config.ts'
 export interface MerchantWish {
   login: string
   name: string
+  /** Where its orders are to be. */
+  cellNo: number
   controlKey: Secret<string>
 }
 
@@ -19,9 +22,15 @@ export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish)
   return change(desk, 'config', async (runner) => {
     if ((await listMerchants(runner)).some((m) => m.login === wish.login))
       throw new Refused({ what: 'taken', thing: 'merchant', name: wish.login })
+    if (!(await listCells(runner)).some(({ cellNo }) => cellNo === wish.cellNo))
+      throw new Refused({ what: 'unknown', thing: 'cell', name: String(wish.cellNo) })
     await insertMerchant(runner, { merchantId, ...wish }, keys, desk.random, desk.clock.now())
     return {
-      note: { action: 'merchant add', subject: `merchant ${wish.login}`, details: { name: wish.name } },
+      note: {
+        action: 'merchant add',
+        subject: `merchant ${wish.login}`,
+        details: { name: wish.name, ...(wish.cellNo > 0 && { cell: wish.cellNo }) },
+      },
       result: merchantId,
     }
   })

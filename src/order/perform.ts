@@ -1,7 +1,7 @@
 import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acquirer/connector.ts'
 import { knownCurrency } from '../base/money.ts'
+import type { CellMarks } from '../base/cell-mark.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Secret } from '../base/secret.ts'
@@ -28,7 +28,8 @@ export const isOutside = (step: Step | undefined): step is OutsideStep =>
 
 export interface PerformerParts {
   clock: Clock
-  random: Random
+  /** The names of a second authentication lead to this cell. */
+  marks: CellMarks
   keys: KeyRing
   receipts: ReceiptIds
   authenticate: Performer
@@ -74,7 +75,7 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
       is: 'authentication demanded',
       ...about,
       actionCode: outcome.actionCode,
-      authentication: demandedAuthentication(transaction.authentication!, parts.random),
+      authentication: demandedAuthentication(transaction.authentication!, parts.marks),
       lease: parts.processId,
       leaseDueAt: parts.clock.now() + leaseLookMs,
     }

@@ -10,7 +10,7 @@ import { startGateway, type GatewayOptions } from '../gateway/start.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
 import { openHourKeys } from '../storage/store-hour-keys.ts'
 import { startEmbedded } from '../storage/embedded.ts'
-import { migrate } from '../storage/migrate.ts'
+import { migrateAll } from '../storage/migrate-cells.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { banner, step, type SandboxFile } from './banner.ts'
 import { settleBins } from './bins.ts'
@@ -81,7 +81,7 @@ async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[]
   const kek = masterKey(run.directory)
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log: run.log })
   try {
-    await migrate(pool, systemClock.now(), run.log)
+    await migrateAll(pool, databaseUrl, systemClock.now(), run.log)
     const gatewayDatabaseUrl = await gatewayUrl(pool, databaseUrl, gatewayPassword(run.directory))
     const cardWorld = await startCardWorld(run, pool, kek)
     if (run.interrupted()) return undefined

@@ -31,8 +31,11 @@ const personal = {
   invoice: `request, confirmed, nonce, session_token, ${secrets}`,
 }
 
+type Grants = Readonly<Record<string, Readonly<Record<Role, Privileges>>>>
+
+/** The tables and views of each cell. */
 // oxfmt-ignore
-export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>> = {
+const ofCell: Grants = {
   //                    serve                                         operator                                     read             retention
   orders:           row('r a w',                                      'r w(version, alarm, tries, lease, due_at)', 'r',             `r w(${personal.order})`),
   order_facts:      row(`r a w(${sealed})`,                           `r w(${sealed})`,                            'r',             `r w(${personal.facts})`),
@@ -52,7 +55,20 @@ export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
   filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
+  // Those of cell 0 have the duties of the installation too.
+  duty:             row('r a w',                                      'r',                                         'r',             ''),
+  resealing:        row('r w',                                        'r a w',                                     'r',             ''),
+  // Views read with the rights of the owner.
+  all_transactions: row('r',                                          'r',                                         'r',             'r'),
+  all_attempts:     row('r',                                          'r',                                         'r',             'r'),
+  all_events:       row('r',                                          'r',                                         'r',             'r'),
+  all_tries:        row('r',                                          'r',                                         'r',             ''),
+}
 
+/** The tables of the installation, and the ledger that each cell has too. */
+// oxfmt-ignore
+const ofInstallation: Grants = {
+  cell:             row('r',                                          'r',                                         'r',             'r'),
   merchant:         row('r',                                          'r a w',                                     'r',             'r'),
   merchant_key:     row('r',                                          'r a w(retired_at)',                         'r',             ''),
   endpoint:         row('r',                                          'r a w',                                     'r',             ''),
@@ -64,8 +80,6 @@ export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>
   bin_range:        row('r',                                          'r a d',                                     'r',             ''),
   card_range:       row('r a w d',                                    'r',                                         'r',             ''),
   directory_state:  row('r a w',                                      'r',                                         'r',             ''),
-  duty:             row('r a w',                                      'r',                                         'r',             ''),
-  resealing:        row('r w',                                        'r a w',                                     'r',             ''),
   access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
   key_version:      row('r a',                                        'r a w d',                                   'r',             'r'),
@@ -74,13 +88,12 @@ export const grants: Readonly<Record<string, Readonly<Record<Role, Privileges>>>
   // end to a wrong place is found by `audit verify`.
   audit:            row('',                                           'r a',                                       'r a',           'r a'),
   audit_head:       row('',                                           'r w(no, hash)',                             'r w(no, hash)', 'r w(no, hash)'),
-
-  // Views read with the rights of the owner.
-  all_transactions: row('r',                                          'r',                                         'r',             'r'),
-  all_attempts:     row('r',                                          'r',                                         'r',             'r'),
-  all_events:       row('r',                                          'r',                                         'r',             'r'),
-  all_tries:        row('r',                                          'r',                                         'r',             ''),
 }
+
+export const grants: Grants = { ...ofCell, ...ofInstallation }
+
+/** The names of all tables and views that a cell has. */
+export const cellTables: readonly string[] = Object.keys(ofCell)
 
 function row(serve: Privileges, operator: Privileges, read: Privileges, retention: Privileges): Record<Role, Privileges> {
   return { serve, operator, read, retention }

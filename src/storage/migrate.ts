@@ -23,6 +23,9 @@ export function migrations(): Migration[] {
     .map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
 }
 
+/** The tables of a new cell; `npm run schema` writes it. */
+const cellDump = (): string => readFileSync(join(packageRoot(), 'src', 'storage', 'cell.sql'), 'utf8')
+
 function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!readdirSync(folder).includes('package.json')) folder = dirname(folder)
@@ -37,13 +40,19 @@ const createLedger = `
 const claim = statement<{ name: string }>(
   `insert into migration (name, sha256, applied_at) values ($1, $2, $3) on conflict (name) do nothing returning name`,
 )
+const ledger = statement<object>(
+  `select from pg_class where relname = 'migration' and relnamespace = current_schema()::regnamespace`,
+)
 const applied = statement<{ name: string; sha256: string }>(`select name, sha256 from migration`)
 
+/** It changes tables of cells, so it runs in each. All others run in the installation alone. */
+const isOfCells = ({ name }: Migration): boolean => name.endsWith('.cell.sql')
+
 /**
- * Migrates the database to this version; returns the names of the applied migrations. Each file is
- * one transaction that first inserts its own name, so if two processes migrate at once, one waits
- * and then finds it done. Then it grants the roles what they need and creates partitions for a
- * year. Refuses a database with applied migrations that are not `known`.
+ * Migrates the installation to this version, and cell 0 with it; returns the names of the applied
+ * migrations. Each file is one transaction that first inserts its own name, so if two processes
+ * migrate at once, one waits and then finds it done. Then it grants the roles what they need and
+ * creates partitions for a year. Refuses a database with applied migrations that are not `known`.
  */
 export async function migrate(pool: Pool, now: number, log: Log, known = migrations()): Promise<string[]> {
   await plain(pool, createLedger).catch((error) =>
@@ -51,17 +60,7 @@ export async function migrate(pool: Pool, now: number, log: Log, known = migrati
   )
   await refuseForeign(pool, known)
   await ensureRoles(pool)
-  const done: string[] = []
-  for (const { name, sql } of known) {
-    const ran = await transaction(pool, async (runner) => {
-      const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
-      if (!mine) return false
-      for (const part of sql.split(/;\s*\n/)) if (part.replace(/--.*$/gm, '').trim() !== '') await runner.run(unprepared(part))
-      await code[name]?.(runner)
-      return true
-    })
-    if (ran) done.push(name)
-  }
+  const done = await applyAll(pool, now, known)
   // The rows of grants.ts are about the newest tables.
   if (known.length === migrations().length) await grantRoles(pool)
   await ensurePartitions(pool)
@@ -70,12 +69,65 @@ export async function migrate(pool: Pool, now: number, log: Log, known = migrati
   return done
 }
 
+async function applyAll(pool: Pool, now: number, known: readonly Migration[]): Promise<string[]> {
+  const done: string[] = []
+  for (const { name, sql } of known) {
+    const ran = await transaction(pool, async (runner) => {
+      const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
+      if (!mine) return false
+      await runAll(runner, sql)
+      await code[name]?.(runner)
+      return true
+    })
+    if (ran) done.push(name)
+  }
+  return done
+}
+
+/** Each of the statements ends with a semicolon at the end of a line. */
+async function runAll(runner: Runner, sql: string): Promise<void> {
+  for (const part of sql.split(/;\s*\n/)) if (part.replace(/--.*$/gm, '').trim() !== '') await runner.run(unprepared(part))
+}
+
+/** Pools of the owner: one whose statements see the schema of the cell, one at the installation. */
+export interface CellPools {
+  cell: Pool
+  installation: Pool
+  schema: string
+}
+
+/** Makes the schema of a cell as the present version has it, if it is not there yet. */
+export async function createCell({ cell, installation, schema }: CellPools, now: number): Promise<void> {
+  await plain(cell, `create schema if not exists ${schema}`)
+  await ensureRoles(cell)
+  await transaction(cell, async (runner) => {
+    if ((await runner.run(ledger)).length > 0) return
+    await plain(runner, createLedger)
+    await runAll(runner, cellDump())
+    for (const { name, sql } of migrations().filter(isOfCells))
+      await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
+  })
+  await grantRoles(cell)
+  await ensurePartitions(cell, installation)
+}
+
+/** Migrates a cell other than 0; returns the names of the applied migrations. */
+export async function migrateCell({ cell, installation }: CellPools, now: number, known = migrations()): Promise<string[]> {
+  const ofCells = known.filter(isOfCells)
+  await refuseForeign(cell, ofCells)
+  const done = await applyAll(cell, now, ofCells)
+  await grantRoles(cell)
+  await ensurePartitions(cell, installation)
+  if (done.length > 0) await plain(cell, 'analyze')
+  return done
+}
+
 /**
  * Names of the migrations that this database lacks; all of them if it is not Tollgate's yet.
  * Refuses a database of a newer version.
  */
-export async function pendingMigrations(pool: Pool): Promise<string[]> {
-  const known = migrations()
+export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' = 'installation'): Promise<string[]> {
+  const known = of === 'cell' ? migrations().filter(isOfCells) : migrations()
   try {
     await refuseForeign(pool, known)
   } catch (error) {

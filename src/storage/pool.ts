@@ -36,6 +36,8 @@ export interface Connection extends Runner {
 
 export interface PoolSettings {
   url: string
+  /** The one schema that statements see; the default one of the database user if absent. */
+  schema?: string | undefined
   connections: number
   /**
    * `oltp` serves orders, with planner settings that keep every look-up on its primary key;
@@ -76,6 +78,7 @@ export function openPool(settings: PoolSettings): Pool {
   const oltp = oltpOptions.map((o) => `-c ${o}`).join(' ')
   const options = { oltp, heartbeat: '', search: '-c statement_timeout=15000', admin: '' }[settings.use]
   const limits = limitsOf[settings.use]
+  const path = settings.schema === undefined ? '' : ` -c search_path=${settings.schema}`
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connections,
@@ -84,7 +87,7 @@ export function openPool(settings: PoolSettings): Pool {
     keepAlive: true,
     ...(limits.queryMs === undefined ? {} : { query_timeout: limits.queryMs }),
     pipeline: true,
-    options: `${options} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
+    options: `${options}${path} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
     application_name: `tollgate ${settings.use}`,
     types: {
       getTypeParser: (oid: number, format: string) => (format === 'text' && parsers.get(oid)) || usualParser(oid),

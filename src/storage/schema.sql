@@ -115,6 +115,14 @@ create table card_reference (
   constraint card_reference_recurring_payment_id_check CHECK (((recurring_payment_id > 0) AND ((recurring_payment_id % (4)::bigint) = 1)))
 );
 
+create table cell (
+  cell_no integer not null,
+  address text,
+  created_at timestamp with time zone not null,
+  constraint cell_pkey PRIMARY KEY (cell_no),
+  constraint cell_cell_no_check CHECK (((cell_no >= 0) AND (cell_no <= 4095)))
+);
+
 create table config_version (
   only_row boolean not null default true,
   version bigint not null,
@@ -321,8 +329,10 @@ create table merchant (
   signed_requests text,
   signing_seed_sealed bytea,
   signing_seed_key bigint,
+  cell_no integer not null default 0,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
   constraint merchant_login_key UNIQUE (login),
+  constraint merchant_cell_no_fkey FOREIGN KEY (cell_no) REFERENCES cell(cell_no),
   constraint merchant_signed_requests_check CHECK ((signed_requests = ANY (ARRAY['follow-ups'::text, 'payments'::text, 'all'::text]))),
   constraint merchant_signing_secret_check CHECK (((signing_secret_sealed IS NULL) = (signing_secret_key IS NULL))),
   constraint merchant_signing_seed_check CHECK (((signing_seed_sealed IS NULL) = (signing_seed_key IS NULL)))

@@ -3,24 +3,25 @@ import { readFileSync, writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
+import type { CellDatabase } from './cells.ts'
 import { startHeart, type LeaseMode } from './heart.ts'
 import { openPool } from './pool.ts'
 import { openPulse } from './pulse.ts'
 import { heartbeatStore, type Heartstrings } from './store-heartbeat.ts'
 
 /** The input of the thread. The URL contains the password of the database. */
-export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { databaseUrl: string; memory: SharedArrayBuffer }
+export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { database: CellDatabase; memory: SharedArrayBuffer }
 /**
  * What the thread reports. A `line` is a line of its log, to be written to the log of the process.
  */
 export type ThreadReport = { is: 'beating' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
 
 const standardError = 2
-const { databaseUrl, processId, instance, memory } = workerData as ThreadData
+const { database, processId, instance, memory } = workerData as ThreadData
 const port = parentPort!
 const report = (message: ThreadReport) => port.postMessage(message)
 const log = openLog({ level: 'warn', destination: { write: (line) => report({ is: 'line', line }) } })
-const pool = openPool({ url: databaseUrl, connections: 1, use: 'heartbeat', log })
+const pool = openPool({ ...database, connections: 1, use: 'heartbeat', log })
 const store = heartbeatStore(pool)
 
 /**

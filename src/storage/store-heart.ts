@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { sleep, type Cancel, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
+import type { CellDatabase } from './cells.ts'
 import type { ThreadData, ThreadReport } from './store-heart-thread.ts'
 import type { HeartStart } from './store-heartbeat.ts'
 
@@ -16,9 +17,9 @@ const stopWithinMs = 1_000
  * payment that waits for its answer.
  */
 export const heartOnThread =
-  (databaseUrl: string, clock: Clock, log: Log): HeartStart =>
+  (database: CellDatabase, clock: Clock, log: Log): HeartStart =>
   async ({ processId, instance, pulse, onMode }) => {
-    const workerData: ThreadData = { databaseUrl, processId, instance, memory: pulse.memory }
+    const workerData: ThreadData = { database, processId, instance, memory: pulse.memory }
     let begun = false
     let stopped = false
     let cancel: Cancel = () => {}

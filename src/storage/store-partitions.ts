@@ -64,8 +64,9 @@ export interface Ahead {
   days: number
 }
 
-export async function partitionsAhead(pool: Pool): Promise<Ahead> {
-  const [[next], [first], found] = await Promise.all([pool.run(nextOrderId), pool.run(earlier), pool.run(bounds)])
+/** Of a cell; `installation` has the order ids, if the cell is not where they are. */
+export async function partitionsAhead(pool: Pool, installation: Pool = pool): Promise<Ahead> {
+  const [[next], [first], found] = await Promise.all([installation.run(nextOrderId), pool.run(earlier), pool.run(bounds)])
   const { next_id: nextId } = next!
   const perDay = first ? Number(nextId - first.order_id) / Math.max(1, first.days) : 0
   const ends = partitioned.map((table) =>
@@ -107,8 +108,8 @@ export function partitionsWanted(perDay: number): number {
  * Creates the partition that order ids are drawn from now, and those after it for a year; returns
  * the names of those that did not exist. Needs the owner of the tables.
  */
-export async function ensurePartitions(pool: Pool): Promise<string[]> {
-  const [{ nextOrderId: next, perDay }, there] = await Promise.all([partitionsAhead(pool), pool.run(bounds)])
+export async function ensurePartitions(pool: Pool, installation: Pool = pool): Promise<string[]> {
+  const [{ nextOrderId: next, perDay }, there] = await Promise.all([partitionsAhead(pool, installation), pool.run(bounds)])
   const current = next / width
   const made: string[] = []
   for (let number = current; number <= current + BigInt(partitionsWanted(perDay)); number++)

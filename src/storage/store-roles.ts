@@ -51,10 +51,19 @@ export interface ConnectedAs {
   /** Is a member of the gateways' role; undefined if there is no such role yet. */
   serves: boolean | undefined
   mayCreateTables: boolean
+  /** The schema that statements see first; undefined if there is none, or none that it may use. */
+  schema: string | undefined
 }
 
-const connected = statement<{ name: string; superuser: boolean; owner: boolean; serves: boolean | null; creates: boolean }>(`
-  select current_user as name, r.rolsuper as superuser,
+const connected = statement<{
+  name: string
+  superuser: boolean
+  owner: boolean
+  serves: boolean | null
+  creates: boolean
+  schema: string | null
+}>(`
+  select current_user as name, current_schema() as schema, r.rolsuper as superuser,
     exists (select from pg_class c where c.oid = to_regclass('orders') and pg_has_role(c.relowner, 'usage')) as owner,
     (select pg_has_role(g.oid, 'usage') from pg_roles g where g.rolname = $1) as serves,
     coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates
@@ -62,6 +71,13 @@ const connected = statement<{ name: string; superuser: boolean; owner: boolean; 
 
 export async function connectedAs(pool: Pool): Promise<ConnectedAs> {
   const [row] = await pool.run(connected, [roles.serve])
-  const { name, superuser, owner, serves, creates } = row!
-  return { name, isSuperuser: superuser, isOwner: owner, serves: serves ?? undefined, mayCreateTables: creates }
+  const { name, superuser, owner, serves, creates, schema } = row!
+  return {
+    name,
+    isSuperuser: superuser,
+    isOwner: owner,
+    serves: serves ?? undefined,
+    mayCreateTables: creates,
+    schema: schema ?? undefined,
+  }
 }

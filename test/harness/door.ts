@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { configuration } from '../../simulation/configuration.ts'
 import { openFixedKeys } from './fixed-keys.ts'
+import { cellMarks } from '../../src/base/cell-mark.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
@@ -85,7 +86,7 @@ export const doorOn = ({
     hide: hideBy(keys),
     planner: {
       enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
-      random: systemRandom,
+      marks: cellMarks(systemRandom, 0),
       steering: false,
     },
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, systemRandom),

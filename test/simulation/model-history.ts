@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/chance.ts'
 import { configuration, enrolmentOf, secureCards } from '../../simulation/configuration.ts'
 import { openFixedKeys } from '../harness/fixed-keys.ts'
+import { cellMarks } from '../../src/base/cell-mark.ts'
 import type { Random } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { CardReference } from '../../src/card/reference.ts'
@@ -95,7 +96,7 @@ const deciding = (state: State): Deciding => ({
   now: state.now,
   processId: state.chance.pick(processes),
   registry: configuration,
-  planner: { enrolment: enrolmentOf, random: state.random, steering: false },
+  planner: { enrolment: enrolmentOf, marks: cellMarks(state.random, 0), steering: false },
   number: () => ++state.numbers,
   hold: state.chance.happens(0.5),
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { cellMarks } from '../../src/base/cell-mark.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { capturedMinor, returnedMinor, type FollowAsk } from '../../src/order/amounts.ts'
 import type { Event } from '../../src/order/event.ts'
@@ -91,7 +92,7 @@ class Life {
   }
 
   #deciding(): Deciding {
-    const planner = { enrolment: () => ({ is: 'unknown' as const }), random: systemRandom, steering: false }
+    const planner = { enrolment: () => ({ is: 'unknown' as const }), marks: cellMarks(systemRandom, 0), steering: false }
     return { now: this.#at, processId: me, registry, planner, number: () => this.#number++, hold: true }
   }
 

@@ -52,6 +52,7 @@ const registry = registryOf({
     login: `shop${merchantId}`,
     name: `Shop ${merchantId}`,
     enabled: true,
+    cellNo: 0,
     controlKeys: [merchantId === 1n ? key : new CountedKey('the key of another')],
     publicKeys: [],
   })),

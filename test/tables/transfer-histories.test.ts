@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { cellMarks } from '../../src/base/cell-mark.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Event } from '../../src/order/event.ts'
 import { head, statusOf, statusOfState, type Order, type Transaction } from '../../src/order/order.ts'
@@ -90,7 +91,7 @@ class Life {
   }
 
   #deciding(): Deciding {
-    const planner = { enrolment: () => ({ is: 'unknown' as const }), random: systemRandom, steering: false }
+    const planner = { enrolment: () => ({ is: 'unknown' as const }), marks: cellMarks(systemRandom, 0), steering: false }
     return {
       now: this.#at,
       processId: me,

@@ -52,7 +52,7 @@ beforeEach(async () => {
     instance: 'a place',
     clock: systemClock,
     log: kept,
-    heart: heartOnThread(proxy.url, systemClock, kept),
+    heart: heartOnThread({ url: proxy.url }, systemClock, kept),
     inHand: () => 12,
   })
 })
@@ -133,7 +133,7 @@ test('a heart that cannot write its first beat says so, and no thread is left', 
   const store = heartbeatStore(straight)
   const parts = { store, processId: 4n, instance: 'another', clock: systemClock, log: silentLog, inHand: () => 0 }
   await assert.rejects(
-    startHeartbeat({ ...parts, heart: heartOnThread(proxy.url, systemClock, silentLog) }),
+    startHeartbeat({ ...parts, heart: heartOnThread({ url: proxy.url }, systemClock, silentLog) }),
     /^Error: the heartbeat cannot begin: ./,
   )
   assert.equal(threads.at(-1)!.threadId, -1)

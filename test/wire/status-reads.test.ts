@@ -62,7 +62,15 @@ function busyOrder(): Order {
 }
 
 const order = busyOrder()
-const merchant = { merchantId: order.merchantId, login: 'shop', name: 'Shop', enabled: true, controlKeys: [], publicKeys: [] }
+const merchant = {
+  merchantId: order.merchantId,
+  login: 'shop',
+  name: 'Shop',
+  enabled: true,
+  cellNo: 0,
+  controlKeys: [],
+  publicKeys: [],
+}
 
 before(async () => {
   database = await testDatabase()

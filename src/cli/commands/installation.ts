@@ -4,12 +4,14 @@ import { join, resolve } from 'node:path'
 import { openLog, reasonOf } from '../../base/log.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
-import type { Desk } from '../../operator/desk.ts'
+import type { CellDesk, Desk, OrderDesk } from '../../operator/desk.ts'
 import { isDatabaseUrl, lineComplaint } from '../../operator/database-line.ts'
 import { Refused } from '../../operator/refused.ts'
 import { record, type Note } from '../../operator/store-audit.ts'
 import { openPool, type Pool, type PoolSettings } from '../../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../../storage/key-encryption.ts'
+import { databaseOf } from '../../storage/cells.ts'
+import { listCells } from '../../storage/store-cells.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import { encryptionBy, kekSource } from '../key-config.ts'
@@ -108,7 +110,7 @@ const isSandboxFile = (read: unknown): read is SandboxFile =>
  * another, to say what else is wrong. A sandbox has test data alone.
  */
 export function openDatabase(
-  { databaseUrl, sandbox }: Pick<Installation, 'databaseUrl' | 'sandbox'>,
+  { databaseUrl, sandbox }: { databaseUrl: string; sandbox?: SandboxFacts | undefined },
   settings: Omit<PoolSettings, 'url'>,
 ): Pool {
   const complaint = sandbox ? undefined : lineComplaint(databaseUrl)
@@ -117,7 +119,7 @@ export function openDatabase(
 }
 
 /** A desk at an installation, with its keys available to the few commands that need them. */
-export interface Office extends Desk {
+export interface Office extends OrderDesk {
   installation: Installation
   /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
   keys: () => Promise<KeyRing>
@@ -137,7 +139,8 @@ export async function atOffice(
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
   const pool = openDatabase(installation, { connections: 3, use, log })
-  const desk = { pool, clock, random, who }
+  const cells = openCellDesks(pool, installation, { connections: 3, use, log })
+  const desk = { pool, cells: cells.all, clock, random, who }
   try {
     await work({
       ...desk,
@@ -153,7 +156,26 @@ export async function atOffice(
     await recordRefusal(desk, terminal.running, error)
     throw inWords(error)
   } finally {
+    await cells.close()
     await pool.close().catch(() => {})
+  }
+}
+
+/** The cells, once a command asks for them; cell 0 is in the schema of the installation. */
+function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
+  let opened: Promise<readonly CellDesk[]> | undefined
+  const open = async (): Promise<readonly CellDesk[]> =>
+    (await listCells(pool)).map((place) => {
+      if (place.cellNo === 0) return { ...place, pool }
+      const { url, schema } = databaseOf(databaseUrl, place)
+      return { ...place, pool: openDatabase({ databaseUrl: url, sandbox }, { ...settings, schema }) }
+    })
+  return {
+    all: () => (opened ??= open()),
+    async close() {
+      const cells = await opened?.catch(() => [])
+      for (const cell of cells ?? []) if (cell.pool !== pool) await cell.pool.close().catch(() => {})
+    },
   }
 }
 

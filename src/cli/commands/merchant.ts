@@ -16,7 +16,8 @@ import { groupTable } from './group.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
-import { aSpan, judged, jsonOption } from './options.ts'
+import { mostCell } from '../../storage/cells.ts'
+import { aNumber, aSpan, judged, jsonOption } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
 import { addSigningCommands } from './signing-secret.ts'
 
@@ -36,6 +37,7 @@ export function addMerchantCommands(program: Command, terminal: Terminal): void 
     .requiredOption('--login <login>', 'what the merchant signs in with, at most 20 characters', judged(loginMisfit))
     .option('--name <name>', 'for people; the login if left out', judged(nameMisfit))
     .option('--control-key <key>', keyHelp)
+    .option('--cell <number>', 'where its orders are to be', aNumber(0, mostCell), 0)
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -113,12 +115,12 @@ function addSwitches(merchant: Command, terminal: Terminal): void {
 
 async function add(
   terminal: Terminal,
-  options: { login: string; name?: string; controlKey?: string; json?: true },
+  options: { login: string; name?: string; controlKey?: string; cell: number; json?: true },
 ): Promise<void> {
   await atOffice(terminal, async (office) => {
     const given = await keyGiven(terminal, options.controlKey, office)
     const controlKey = given ?? newControlKey(office.random)
-    const wish = { login: options.login, name: options.name ?? options.login, controlKey }
+    const wish = { login: options.login, name: options.name ?? options.login, cellNo: options.cell, controlKey }
     const merchantId = await addMerchant(office, await office.keys(), wish)
     if (options.json)
       return terminal.printJson({ merchant_id: merchantId, login: wish.login, name: wish.name, control_key: controlKey.reveal() })

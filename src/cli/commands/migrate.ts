@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openLog } from '../../base/log.ts'
-import { migrate } from '../../storage/migrate.ts'
+import { migrateAll } from '../../storage/migrate-cells.ts'
 import { isDatabaseUrl } from '../../operator/database-line.ts'
 import { ConfigError } from '../config.ts'
 import type { Terminal } from '../terminal.ts'
@@ -9,7 +9,7 @@ import { openDatabase } from './installation.ts'
 export function addMigrateCommand(program: Command, terminal: Terminal): void {
   program
     .command('migrate')
-    .description('brings the database of DATABASE_URL to this version')
+    .description('brings the database of DATABASE_URL to this version, with all cells')
     .action(migrateDatabase.bind(undefined, terminal))
 }
 
@@ -20,8 +20,11 @@ async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise
   const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })
   const pool = openDatabase({ databaseUrl: url }, { connections: 2, use: 'admin', log })
   try {
-    const applied = await migrate(pool, clock.now(), log)
-    print(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
+    const applied = await migrateAll(pool, url, clock.now(), log)
+    const changed = applied.filter(({ names }) => names.length > 0)
+    const what = (cellNo: number) => (cellNo === 0 ? 'Applied' : `Applied to cell ${cellNo}`)
+    for (const { cellNo, names } of changed) print(`${what(cellNo)}: ${names.join(', ')}`)
+    if (changed.length === 0) print('The database is up to date.')
   } finally {
     await pool.close()
   }

@@ -31,10 +31,7 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
   'unusable BIN table': ({ why }) => `The table cannot be used: ${why}. Nothing was changed.`,
   unknown: ({ thing, name }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }) => unknownOf[thing](login, name),
-  taken: ({ thing, name }) =>
-    thing === 'merchant'
-      ? `There is a merchant ${name} already. Choose another login, or see: npx tollgate merchant show ${name}`
-      : `There is a gate ${name} already. Choose another --name.`,
+  taken: ({ thing, name }) => takenWords[thing](name),
   'taken of merchant': ({ thing, login, name, id }) =>
     `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already` +
     `${id === undefined ? '' : `, ${id}`}. Choose another --name.`,
@@ -89,11 +86,19 @@ function keyUse(by: KeyUse, purpose: string): string {
 
 const cardHint = ' (numbers of cards come by --file, or by --card-of an order)'
 
+const takenWords = {
+  merchant: (login: string) =>
+    `There is a merchant ${login} already. Choose another login, or see: npx tollgate merchant show ${login}`,
+  gate: (name: string) => `There is a gate ${name} already. Choose another --name.`,
+  cell: (no: string) => `There is a cell ${no} already. See: npx tollgate cell list`,
+}
+
 const unknown: Readonly<Record<UnknownThing, (name: string) => string>> = {
   merchant: (login) => `There is no merchant ${login}. See: npx tollgate merchant list`,
   endpoint: (id) => `There is no endpoint ${id}. See: npx tollgate endpoint list`,
   group: (id) => `There is no endpoint group ${id}. See: npx tollgate group list`,
   gate: (name) => `There is no gate ${JSON.stringify(name)}. See: npx tollgate gate list`,
+  cell: (no) => `There is no cell ${no}. See: npx tollgate cell list`,
   order: (id) => `There is no order ${id}. To search: npx tollgate order find --help`,
   'order to resume': (id) => `There is no order ${id}. See: npx tollgate order find --parked`,
   'order of page': (id) => `There is no order ${id} to go on from. Begin again without --after.`,

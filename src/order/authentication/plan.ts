@@ -2,7 +2,7 @@
  * 3-D Secure of a payment, purely: when it runs, what its results mean for the order, and the
  * request to the directory server.
  */
-import { uuid, type Random } from '../../base/random.ts'
+import type { CellMarks } from '../../base/cell-mark.ts'
 import type { Card } from '../../card/vault.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
 import type { Authentication, ChallengeIndicator, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
@@ -17,7 +17,8 @@ import type { Order, Transaction } from '../order.ts'
 /** What planning needs to know of the installation. */
 export interface AuthenticationPlanner {
   enrolment: (pan: string) => Enrolment
-  random: Random
+  /** The names of its authentications lead to this cell. */
+  marks: CellMarks
   /** Only in the sandbox: CVV2 values that steer 3-D Secure; docs/testing.md. */
   steering: boolean
 }
@@ -51,7 +52,7 @@ export function authenticationEvent(
   const found = planner.enrolment(card.pan.reveal())
   if (found.is === 'to be asked') {
     const { directory } = found
-    const authentication: Authentication = { round: 1, directory, version: '1.0.2', ...newNames(planner.random) }
+    const authentication: Authentication = { round: 1, directory, version: '1.0.2', ...newNames(planner.marks) }
     return { is: 'enrolment unknown', transactionNo, authentication, lease: holder.processId, leaseDueAt: now + leaseLookMs }
   }
   if (found.is !== 'enrolled')
@@ -63,7 +64,7 @@ export function authenticationEvent(
     round: 1,
     directory: found.directory,
     version: found.version,
-    ...newNames(planner.random),
+    ...newNames(planner.marks),
     ...(found.methodUrl === undefined ? {} : { methodUrl: found.methodUrl }),
     ...(indicator === undefined ? {} : { challengeIndicator: indicator }),
   }
@@ -83,10 +84,7 @@ const isSkipped = (card: Card, endpoint: Endpoint | undefined, planner: Authenti
 export const isUnauthenticated = (card: Card, endpoint: Endpoint, planner: AuthenticationPlanner): boolean =>
   isSkipped(card, endpoint, planner) || planner.enrolment(card.pan.reveal()).is === 'not enrolled'
 
-const newNames = (random: Random) => ({
-  threeDSServerTransId: uuid(random),
-  pageToken: random.bytes(16).toString('base64url'),
-})
+const newNames = (marks: CellMarks) => ({ threeDSServerTransId: marks.uuid(), pageToken: marks.token() })
 
 /**
  * What the end of an authentication means. `learned` is the issuer's result. Its ECI is passed to
@@ -147,13 +145,13 @@ export const mayBeDemanded = (transaction: Transaction): boolean => {
 }
 
 /** The second authentication: new names, the same browser, and no second run of the method. */
-export function demandedAuthentication(first: Authentication, random: Random): Authentication {
+export function demandedAuthentication(first: Authentication, marks: CellMarks): Authentication {
   const { directory, version, methodUrl, browser, notificationUrl } = first
   return {
     round: 2,
     directory,
     version,
-    ...newNames(random),
+    ...newNames(marks),
     challengeIndicator: '04',
     compInd: withoutMethod(first),
     ...(methodUrl === undefined ? {} : { methodUrl }),

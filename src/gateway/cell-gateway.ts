@@ -1,0 +1,64 @@
+/** A gateway over one cell in PostgreSQL, with the duties of that cell. */
+import { sleep } from '../base/clock.ts'
+import { databaseOf, type CellPlace } from '../storage/cells.ts'
+import { openPool, type Pool } from '../storage/pool.ts'
+import { openCell } from './cell.ts'
+import { closingOnFailure } from './closing.ts'
+import { refuseCell, watchPartitions } from './database.ts'
+import { startForgetting, type KeptFor } from './forgetting.ts'
+import { openGateway, type Gateway, type GatewayParts } from './open.ts'
+import type { Stores } from './parts.ts'
+import { startResealing } from './resealing.ts'
+import type { Watched } from './watch.ts'
+
+export interface CellGatewayParts extends Omit<GatewayParts, 'stores'> {
+  registry: Stores['registry']
+  /** Of the installation; cell 0 is there. */
+  databaseUrl: string
+  pool: Pool
+  ownerAllowed: boolean
+  cardsKeptFor?: KeptFor | undefined
+}
+
+export interface OpenCell extends Watched {
+  gateway: Gateway
+  stop(): Promise<void>
+}
+
+/** How long a stop waits for the connections of a pool. */
+export const poolsEndMs = 1_000
+
+/**
+ * Opens the gateway over a cell. Throws if its database does not answer, or is not at this version.
+ */
+export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Promise<OpenCell> =>
+  closingOnFailure(async (closing) => {
+    const { registry, databaseUrl, ground } = parts
+    const { clock, random, log } = ground
+    const { cellNo } = place
+    const database = databaseOf(databaseUrl, place)
+    const pool = cellNo === 0 ? parts.pool : openPool({ ...database, connections: 10, use: 'oltp', log })
+    if (cellNo > 0) {
+      closing.add(() => Promise.race([pool.close(), sleep(clock, poolsEndMs)]))
+      await refuseCell(pool, cellNo, parts.ownerAllowed)
+    }
+    const partitions = await watchPartitions(pool, parts.pool, clock, log)
+    closing.add(partitions.stop)
+    const { keys } = registry
+    const cell = openCell({ cellNo, pool, database, keys }, ground)
+    const gateway = await openGateway({ ...parts, stores: { registry, cell } })
+    closing.add(() => gateway.stop())
+    const duty = { pool, keys, ...gateway.lease, clock, random, log }
+    const resealing = startResealing(duty)
+    closing.add(() => resealing.stop())
+    const forgetting = startForgetting(duty, parts.cardsKeptFor)
+    closing.add(() => forgetting.stop())
+    return {
+      cellNo,
+      gateway,
+      gauges: gateway.gauges,
+      unready: gateway.unready,
+      duties: { resealed: resealing.rows, cardsForgotten: forgetting.cards, partitionDays: partitions.days },
+      stop: closing.close,
+    }
+  })

@@ -1,0 +1,26 @@
+/** Everything that is open, the newest first. It is closed at the end, or if a start fails. */
+export interface Closing {
+  add(close: () => unknown): void
+  close(): Promise<void>
+}
+
+function openClosing(): Closing {
+  const closes: (() => unknown)[] = []
+  return {
+    add: (close) => void closes.push(close),
+    async close() {
+      for (const one of closes.splice(0).reverse()) await one()
+    },
+  }
+}
+
+/** What `open` adds is closed again if it fails. */
+export async function closingOnFailure<T>(open: (closing: Closing) => Promise<T>): Promise<T> {
+  const closing = openClosing()
+  try {
+    return await open(closing)
+  } catch (error) {
+    await closing.close()
+    throw error
+  }
+}

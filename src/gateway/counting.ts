@@ -1,0 +1,39 @@
+/** The account of refused access and the limits of it: one for all gateways of a process. */
+import { isInternal, isOneOf } from '../http/client-address.ts'
+import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
+import { countGuesses, type Guessed } from '../merchant/guessed.ts'
+import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
+import type { GatewaySettings, Ground, RegistryStores } from './parts.ts'
+import type { Periodic } from './periodic.ts'
+import type { Meters } from './watch.ts'
+
+export interface Counting {
+  access: RefusedAccess
+  accessLimits: AccessLimits
+  guessed: Guessed
+}
+
+export interface CountingParts {
+  ground: Pick<Ground, 'clock' | 'log'>
+  registry: Pick<RegistryStores, 'current' | 'addRefusedAccess'>
+  settings: GatewaySettings['access']
+  meters: Pick<Meters, 'accessRefused'>
+}
+
+export function openCounting({ ground, registry, settings, meters }: CountingParts): Counting {
+  const isShared = (address: string) => isInternal(address) || isOneOf(settings.trustedProxies, address)
+  const accessLimits = openAccessLimits({ settings: settings.limits, clock: ground.clock, isShared })
+  const access = openRefusedAccess({
+    ...ground,
+    registry: registry.current,
+    store: registry.addRefusedAccess,
+    counted: meters.accessRefused,
+  })
+  return { access, accessLimits, guessed: countGuesses(access, accessLimits) }
+}
+
+/** `alive`: how many processes the installation has. */
+export const countingWork = ({ access, accessLimits }: Counting, alive: () => Promise<number>): Periodic[] => [
+  { name: 'refused access', everyMs: 5_000, run: access.flush },
+  { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await alive()) },
+]

@@ -1,0 +1,107 @@
+/**
+ * What all gateways of a process share: the database of the installation with its configuration and
+ * keys, and the lines to the acquirers.
+ */
+import { openConnectors, type Connectors } from '../acquirer/connectors.ts'
+import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
+import { sleep } from '../base/clock.ts'
+import { openBins } from '../card/store-bins.ts'
+import type { Registry } from '../merchant/merchant.ts'
+import { addRefusedAccess, forgetRefusedAccess } from '../merchant/store-refused-access.ts'
+import { watchRegistry } from '../merchant/store.ts'
+import { openHand } from '../order/hand.ts'
+import type { HourKeys } from '../storage/hour-keys.ts'
+import type { KeyEncryption } from '../storage/key-encryption.ts'
+import { openPool, type Pool } from '../storage/pool.ts'
+import { openIds } from '../storage/store-ids.ts'
+import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
+import { openCell } from './cell.ts'
+import { poolsEndMs } from './cell-gateway.ts'
+import type { Closing } from './closing.ts'
+import { refuseDatabase } from './database.ts'
+import type { Ground, RegistryStores } from './parts.ts'
+import { startPeriodic } from './periodic.ts'
+import { openLease, type Foundations, type Lease } from './rooms.ts'
+import type { Meters } from './watch.ts'
+
+export interface InstallationOptions extends Omit<Ground, 'turns'> {
+  databaseUrl: string
+  /** Whether it may connect as the owner of the tables. It only warns then. */
+  ownerAllowed: boolean
+  kek: KeyEncryption
+  hourKeys: HourKeys
+}
+
+/** The database and the keys. Throws for a database that a gateway may not use. */
+export async function openInstallation(
+  { databaseUrl, ownerAllowed, kek, hourKeys, clock, random, log }: InstallationOptions,
+  closing: Closing,
+): Promise<{ pool: Pool; keys: KeyRing }> {
+  const pool = openPool({ url: databaseUrl, connections: 10, use: 'oltp', log })
+  closing.add(() => Promise.race([pool.close(), sleep(clock, poolsEndMs)]))
+  await refuseDatabase(pool, ownerAllowed, log)
+  return { pool, keys: await openKeyRing(pool, kek, clock, random, hourKeys) }
+}
+
+/** The lines to the acquirers, one for each gate. */
+export function openGates({ clock, random, log }: Ground, meters: Meters, closing: Closing): Connectors {
+  const gates = openConnectors(
+    (gate) =>
+      openIso8583Connector({
+        gate: { ...gate.settings, gateId: gate.gateId, ...(gate.secrets && { secrets: gate.secrets }) },
+        clock,
+        random,
+        log,
+        limits: { maxOpen: gate.settings.maxOpen },
+        onStray: ({ kind }) => meters.stray(String(gate.gateId), kind),
+      }),
+    (closed) => void closed,
+  )
+  closing.add(() => gates.close())
+  return gates
+}
+
+/** The configuration and the BIN table, both kept up to date from now on. */
+export async function openRegistry(
+  { pool, keys, ground: { clock, log } }: { pool: Pool; keys: KeyRing; ground: Ground },
+  closing: Closing,
+  changed: (now: Registry) => void,
+): Promise<Omit<RegistryStores, 'ranges'>> {
+  const bins = await openBins(pool)
+  const configuration = await watchRegistry(pool, keys, clock, log, changed)
+  closing.add(() => configuration.stop())
+  closing.add(
+    startPeriodic(clock, log, [
+      { name: 'turn of keys', everyMs: 300_000, run: () => keys.turn() },
+      { name: 'versions of keys', everyMs: refreshMs, run: () => keys.refresh() },
+      { name: 'BIN table', everyMs: 1_000, run: () => bins.refresh() },
+      { name: 'old refused access', everyMs: 600_000, run: () => forgetRefusedAccess(pool, clock.now()) },
+    ]),
+  )
+  return {
+    keys,
+    ids: (name, block) => openIds(pool, name, block),
+    addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
+    current: configuration.current,
+    issuerOf: bins.issuerOf,
+  }
+}
+
+export interface InstallationLeaseParts extends Omit<Foundations, 'stores'> {
+  registry: RegistryStores
+  databaseUrl: string
+  pool: Pool
+  keys: KeyRing
+}
+
+/**
+ * The lease under which a process does what one does for all, if it does not serve cell 0 and has
+ * no lease there.
+ */
+export async function leaseOfInstallation(parts: InstallationLeaseParts, closing: Closing): Promise<Lease> {
+  const { ground, pool, keys, databaseUrl, registry } = parts
+  const cell = openCell({ cellNo: 0, pool, database: { url: databaseUrl }, keys }, ground)
+  const lease = await openLease({ ...parts, stores: { registry, cell } }, openHand(), {})
+  closing.add(() => lease.heartbeat.stop())
+  return lease
+}

@@ -1,0 +1,48 @@
+/** The cells that a process serves, as if they were one. */
+import { cellOfUuid } from '../base/cell-mark.ts'
+import type { Route } from '../http/server.ts'
+import type { Results } from '../three-d-secure/inbound.ts'
+import { openCellGateway, type CellGatewayParts } from './cell-gateway.ts'
+import { openCells, type Cells } from './cells.ts'
+import type { Closing } from './closing.ts'
+import { knownCell, leadingRoutes } from './lead.ts'
+import type { Gateway } from './open.ts'
+
+export interface Served extends Cells {
+  routes: readonly Route[]
+  /** Receives the results of challenges of every cell. */
+  results: Results
+}
+
+export interface ServedParts extends Omit<CellGatewayParts, 'collects'> {
+  /** The cells that this process serves; all if absent. */
+  cells?: ReadonlySet<number> | undefined
+}
+
+export async function openServed(parts: ServedParts, closing: Closing): Promise<Served> {
+  const { registry, ground } = parts
+  const { current } = registry
+  let cells: Cells | undefined
+  const gatewayOf = (threeDSServerTransId: string): Gateway | undefined =>
+    cells?.of(knownCell(cellOfUuid(threeDSServerTransId), current()))?.gateway
+  const collects: Gateway['collects'] = async (id, url) => (await gatewayOf(id)?.collects(id, url)) ?? false
+  const opened = await openCells({
+    listed: () => current().cells,
+    serves: parts.cells,
+    open: (place) => openCellGateway({ ...parts, collects }, place),
+    ...ground,
+  })
+  cells = opened
+  closing.add(() => opened.stop())
+  const routesOf = (cellNo: number) => opened.of(cellNo)?.gateway.routes
+  const any = opened.open()[0]!.gateway.routes
+  return {
+    ...opened,
+    routes: leadingRoutes(any, { registry: current, routesOf, random: ground.random }),
+    results: {
+      wanted: async (id) => gatewayOf(id)?.results.wanted(id),
+      result: async (message) =>
+        (await gatewayOf(String(message['threeDSServerTransID']))?.results.result(message)) ?? { is: 'failed' },
+    },
+  }
+}

@@ -1,0 +1,411 @@
+-- The tables of a new cell (migrate.ts), as all migrations together make them.
+-- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two.
+
+create table attempt (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  attempt_no integer not null,
+  transaction_no integer not null,
+  gate_id bigint not null,
+  terminal_id text not null,
+  stan text not null,
+  rrn text not null,
+  started_at timestamp with time zone not null,
+  deadline_at timestamp with time zone not null,
+  outcome text,
+  action_code text,
+  why text,
+  ended_at timestamp with time zone,
+  constraint attempt_pkey PRIMARY KEY (merchant_id, order_id, attempt_no)
+) partition by RANGE (order_id);
+
+create table card_number_ref (
+  merchant_id bigint not null,
+  number_id bytea not null,
+  unique_reference bigint not null,
+  created_at timestamp with time zone not null,
+  constraint card_number_ref_pkey PRIMARY KEY (merchant_id, number_id),
+  constraint card_number_ref_unique_reference_merchant_id_key UNIQUE (unique_reference, merchant_id),
+  constraint card_number_ref_unique_reference_check CHECK (((unique_reference > 0) AND (unique_reference < '9007199254740992'::bigint)))
+);
+
+create table card_reference (
+  merchant_id bigint not null,
+  card_ref_id bigint not null,
+  recurring_payment_id bigint not null,
+  dst_card_ref_id bigint not null,
+  dst_recurring_payment_id bigint not null,
+  order_id bigint not null,
+  pan_sealed bytea not null,
+  pan_key bigint not null,
+  number_id bytea not null,
+  card jsonb not null,
+  first_payment jsonb not null,
+  created_at timestamp with time zone not null,
+  of_destination boolean not null default false,
+  constraint card_reference_pkey PRIMARY KEY (merchant_id, card_ref_id),
+  constraint card_reference_dst_card_ref_id_merchant_id_key UNIQUE (dst_card_ref_id, merchant_id),
+  constraint card_reference_dst_recurring_payment_id_merchant_id_key UNIQUE (dst_recurring_payment_id, merchant_id),
+  constraint card_reference_order_id_merchant_id_key UNIQUE (order_id, merchant_id, of_destination),
+  constraint card_reference_recurring_payment_id_merchant_id_key UNIQUE (recurring_payment_id, merchant_id),
+  constraint card_reference_card_ref_id_check CHECK (((card_ref_id > 0) AND ((card_ref_id % (4)::bigint) = 0))),
+  constraint card_reference_dst_card_ref_id_check CHECK (((dst_card_ref_id > 0) AND ((dst_card_ref_id % (4)::bigint) = 2))),
+  constraint card_reference_dst_recurring_payment_id_check CHECK (((dst_recurring_payment_id > 0) AND ((dst_recurring_payment_id % (4)::bigint) = 3))),
+  constraint card_reference_recurring_payment_id_check CHECK (((recurring_payment_id > 0) AND ((recurring_payment_id % (4)::bigint) = 1)))
+);
+
+create table delivery (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  delivery_no integer not null,
+  transaction_no integer not null,
+  kind text not null,
+  url text not null,
+  origin text not null,
+  state text not null default 'due'::text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null default 0,
+  created_at timestamp with time zone not null,
+  done_at timestamp with time zone,
+  http_status integer,
+  duration_ms integer,
+  constraint delivery_pkey PRIMARY KEY (merchant_id, order_id, delivery_no),
+  constraint delivery_check CHECK (((state = 'due'::text) = (due_at IS NOT NULL))),
+  constraint delivery_state_check CHECK ((state = ANY (ARRAY['due'::text, 'delivered'::text, 'given up'::text])))
+) partition by RANGE (order_id);
+CREATE INDEX delivery_by_time ON delivery USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX delivery_given_up ON delivery USING btree (created_at) WHERE (state = 'given up'::text);
+CREATE INDEX delivery_waiting ON delivery USING btree (merchant_id, due_at) WHERE (due_at IS NOT NULL);
+
+create table delivery_attempt (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  delivery_no integer not null,
+  try_no integer not null,
+  at timestamp with time zone not null,
+  duration_ms integer not null,
+  http_status integer,
+  failure text,
+  constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
+) partition by RANGE (order_id);
+
+create table duty (
+  name text not null,
+  due_at timestamp with time zone not null,
+  lease bigint,
+  tries integer not null,
+  error text,
+  place json,
+  constraint duty_pkey PRIMARY KEY (name)
+) with (fillfactor=50);
+
+create table filter_count (
+  merchant_id bigint not null,
+  filter_no integer not null,
+  key bytea not null,
+  buckets jsonb not null,
+  until timestamp with time zone not null,
+  constraint filter_count_pkey PRIMARY KEY (merchant_id, filter_no, key)
+);
+
+create table heartbeat (
+  process_id bigint not null,
+  instance text not null,
+  started_at timestamp with time zone not null,
+  beat_at timestamp with time zone not null,
+  lapses integer not null default 0,
+  lapsed_orders integer not null default 0,
+  lapsed_at timestamp with time zone,
+  taken_over integer not null default 0,
+  taken_over_at timestamp with time zone,
+  constraint heartbeat_pkey PRIMARY KEY (process_id)
+) with (fillfactor=50);
+
+create table idempotency_key (
+  merchant_id bigint not null,
+  key text not null,
+  digest bytea not null,
+  order_id bigint not null,
+  transaction_no integer not null,
+  serial_number uuid not null,
+  held_until timestamp with time zone not null,
+  constraint idempotency_key_pkey PRIMARY KEY (merchant_id, key)
+);
+CREATE INDEX idempotency_key_expired ON idempotency_key USING btree (held_until);
+
+create table locator (
+  key text not null,
+  merchant_id bigint not null,
+  order_id bigint not null,
+  constraint locator_pkey PRIMARY KEY (key)
+);
+
+create table mobile_invoice (
+  merchant_id bigint not null,
+  invoice_id text not null,
+  endpoint_id bigint not null,
+  kind text not null,
+  nonce text not null,
+  session_token text not null,
+  order_id bigint not null,
+  digest bytea not null,
+  request jsonb not null,
+  secrets_sealed bytea,
+  secrets_key bigint,
+  cvv2_sealed bytea,
+  cvv2_key bigint,
+  state text not null,
+  error_code integer,
+  error_message text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  created_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  confirmed jsonb,
+  fees jsonb,
+  fee jsonb,
+  rests_until timestamp with time zone,
+  hold_order_id bigint,
+  sum_minor bigint,
+  page_token text,
+  wrong_answers smallint not null default 0,
+  sum_status text,
+  alarm text,
+  has_numbers boolean not null default true,
+  constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
+  constraint mobile_invoice_nonce_merchant_id_key UNIQUE (nonce, merchant_id),
+  constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
+  constraint mobile_invoice_due_check CHECK (((state = ANY (ARRAY['ordered'::text, 'declined'::text])) = (due_at IS NULL))),
+  constraint mobile_invoice_hold_check CHECK (((state <> ALL (ARRAY['holding'::text, 'answering'::text, 'releasing'::text])) OR ((hold_order_id IS NOT NULL) AND (sum_minor IS NOT NULL) AND (page_token IS NOT NULL)))),
+  constraint mobile_invoice_kind_check CHECK ((kind = ANY (ARRAY['verification'::text, 'sale'::text, 'transfer'::text]))),
+  constraint mobile_invoice_rest_check CHECK (((state <> ALL (ARRAY['choosing'::text, 'answering'::text])) OR (rests_until IS NOT NULL))),
+  constraint mobile_invoice_secrets_check CHECK ((((secrets_sealed IS NULL) = (secrets_key IS NULL)) AND ((secrets_sealed IS NOT NULL) OR (state = ANY (ARRAY['ordered'::text, 'declined'::text]))))),
+  constraint mobile_invoice_state_check CHECK ((state = ANY (ARRAY['checking'::text, 'choosing'::text, 'holding'::text, 'answering'::text, 'ordering'::text, 'releasing'::text, 'ordered'::text, 'declined'::text]))),
+  constraint mobile_invoice_sum_status_check CHECK ((sum_status = ANY (ARRAY['AUTHENTICATED'::text, 'NOT_AUTHENTICATED'::text]))),
+  constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
+);
+CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX mobile_invoice_ended_with_numbers ON mobile_invoice USING btree (merchant_id, invoice_id) WHERE (has_numbers AND (ended_at IS NOT NULL) AND (secrets_sealed IS NOT NULL));
+CREATE UNIQUE INDEX mobile_invoice_page_token_merchant_id_idx ON mobile_invoice USING btree (page_token, merchant_id) WHERE (page_token IS NOT NULL);
+CREATE INDEX mobile_invoice_parked ON mobile_invoice USING btree (invoice_id) WHERE (alarm IS NOT NULL);
+
+create table nonce (
+  merchant_id bigint not null,
+  nonce text not null,
+  expires_at timestamp with time zone not null,
+  constraint nonce_pkey PRIMARY KEY (merchant_id, nonce)
+);
+CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
+
+create table order_event (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  event_no integer not null,
+  facts json,
+  at timestamp with time zone not null,
+  moves text[] not null,
+  transaction_nos integer[] not null,
+  constraint order_event_pkey PRIMARY KEY (merchant_id, order_id, event_no),
+  constraint order_event_check CHECK ((cardinality(moves) = cardinality(transaction_nos))),
+  constraint order_event_moves_check CHECK ((moves <@ ARRAY['new>accepted>filtering'::text, 'filtering>screened clean>ready'::text, 'filtering>filtered>filtered'::text, 'filtering>card expired>declined'::text, 'filtering>refused>declined'::text, 'filtering>authentication begun>awaiting method'::text, 'filtering>authentication waived>ready'::text, 'filtering>not authenticated>declined'::text, 'awaiting method>method begun>awaiting method'::text, 'awaiting method>method uploaded>authenticating'::text, 'awaiting method>not authenticated>declined'::text, 'authenticating>authenticated>ready'::text, 'authenticating>not authenticated>declined'::text, 'authenticating>challenge required>awaiting challenge'::text, 'awaiting challenge>challenge returned>awaiting challenge'::text, 'awaiting challenge>authenticated>ready'::text, 'awaiting challenge>not authenticated>declined'::text, 'awaiting challenge>result missing>error'::text, 'authorising>authentication demanded>authenticating'::text, 'filtering>enrolment unknown>enrolling'::text, 'enrolling>payer authentication required>awaiting pares'::text, 'enrolling>authenticated>ready'::text, 'enrolling>not authenticated>declined'::text, 'awaiting pares>authenticated>ready'::text, 'awaiting pares>not authenticated>declined'::text, 'ready>attempt recorded>authorising'::text, 'ready>no gate>error'::text, 'authorising>approved>approved'::text, 'authorising>declined>declined'::text, 'authorising>amount declined>ready'::text, 'authorising>not sent>error'::text, 'authorising>answer lost>unknown'::text, 'authorising>answer awaited>authorising'::text, 'authorising>lease lost>unknown'::text, 'unknown>reversed>error'::text, 'authorising>debited>crediting'::text, 'crediting>credited>approved'::text, 'crediting>credit refused>returning'::text, 'returning>debit returned>declined'::text, 'returning>reversed>error'::text, 'new>requested>ready'::text, 'new>owed>owed'::text, 'owed>attempt recorded>reversing'::text, 'reversing>taken up>reversing'::text, 'reversing>reversal unanswered>reversing'::text, 'reversing>reversal acknowledged>approved'::text]))
+) partition by RANGE (order_id);
+
+create table order_facts (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  request json not null,
+  card json not null,
+  screening json,
+  card_hash text not null,
+  pan_sealed bytea,
+  pan_key bigint,
+  cvv2_sealed bytea,
+  cvv2_key bigint,
+  destination_sealed bytea,
+  constraint order_facts_pkey PRIMARY KEY (merchant_id, order_id),
+  constraint order_facts_card_check CHECK (((pan_sealed IS NULL) = (pan_key IS NULL))),
+  constraint order_facts_cvv2_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
+) partition by RANGE (order_id);
+CREATE INDEX orders_by_card ON order_facts USING btree (card_hash);
+
+create table order_key (
+  merchant_id bigint not null,
+  client_orderid text not null,
+  order_id bigint not null,
+  live boolean not null,
+  digest bytea not null,
+  created_at timestamp with time zone not null,
+  held_until timestamp with time zone not null,
+  constraint order_key_pkey PRIMARY KEY (merchant_id, client_orderid)
+) with (fillfactor=80);
+
+create table orders (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  version integer not null,
+  kind text not null,
+  client_orderid text not null,
+  path_id bigint not null,
+  endpoint_id bigint not null,
+  currency text not null,
+  amount_minor bigint not null,
+  amount_text text not null,
+  status text not null,
+  events integer not null,
+  deliveries integer not null,
+  created_at timestamp with time zone not null,
+  final_at timestamp with time zone,
+  captured_minor bigint not null default 0,
+  returned_minor bigint not null default 0,
+  authorised_minor bigint not null,
+  serial_number uuid,
+  state text not null,
+  authorised_text text not null,
+  result json not null,
+  authentication json,
+  step text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  alarm text,
+  transactions integer not null,
+  attempts integer not null,
+  gate_id bigint,
+  terminal_id text,
+  stan text,
+  rrn text,
+  started_at timestamp with time zone,
+  deadline_at timestamp with time zone,
+  outcome text,
+  action_code text,
+  why text,
+  ended_at timestamp with time zone,
+  unusual text generated always as (
+CASE
+    WHEN (status = ANY (ARRAY['unknown'::text, 'error'::text, 'filtered'::text])) THEN status
+    ELSE NULL::text
+END) stored,
+  constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
+  constraint orders_amount_minor_check CHECK ((amount_minor >= 0)),
+  constraint orders_attempt_check CHECK ((num_nulls(gate_id, terminal_id, stan, rrn, started_at, deadline_at) = ANY (ARRAY[0, 6]))),
+  constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= COALESCE(authorised_minor, amount_minor)))),
+  constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor))),
+  constraint orders_step_check CHECK (((step IS NULL) = (due_at IS NULL)))
+) partition by RANGE (order_id);
+CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
+CREATE INDEX orders_by_time ON orders USING btree (created_at, merchant_id);
+CREATE INDEX orders_due ON orders USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_parked ON orders USING btree (order_id) WHERE (alarm IS NOT NULL);
+CREATE INDEX orders_unusual ON orders USING btree (unusual, created_at) WHERE (unusual IS NOT NULL);
+
+create table request (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  serial_number uuid not null,
+  operation text not null,
+  transaction_no integer not null,
+  at timestamp with time zone not null,
+  constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
+) partition by RANGE (order_id);
+
+create table resealing (
+  table_name text not null,
+  version bigint not null,
+  due_at timestamp with time zone not null,
+  lease bigint,
+  after text[],
+  rows bigint not null,
+  ended_at timestamp with time zone,
+  constraint resealing_pkey PRIMARY KEY (table_name)
+);
+
+create table transaction (
+  merchant_id bigint not null,
+  order_id bigint not null,
+  transaction_no integer not null,
+  kind text not null,
+  origin text not null,
+  serial_number uuid,
+  parent_no integer,
+  state text not null,
+  amount_minor bigint not null,
+  amount_text text not null,
+  result json not null,
+  step text,
+  due_at timestamp with time zone,
+  lease bigint,
+  tries integer not null,
+  alarm text,
+  created_at timestamp with time zone not null,
+  final_at timestamp with time zone,
+  authentication json,
+  asked json,
+  constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
+  constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
+  constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),
+  constraint transaction_check1 CHECK (((step IS NULL) = (due_at IS NULL))),
+  constraint transaction_number_check CHECK ((transaction_no > 1)),
+  constraint transaction_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'gateway'::text])))
+) partition by RANGE (order_id);
+CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);
+
+create table wrong_sum (
+  card_hash text not null,
+  wrong_at timestamp with time zone[] not null,
+  last_at timestamp with time zone not null,
+  constraint wrong_sum_pkey PRIMARY KEY (card_hash)
+);
+CREATE INDEX wrong_sum_last_at_idx ON wrong_sum USING btree (last_at);
+
+alter table card_reference add constraint card_reference_merchant_id_number_id_fkey FOREIGN KEY (merchant_id, number_id) REFERENCES card_number_ref(merchant_id, number_id);
+
+create view all_attempts as
+ SELECT orders.merchant_id, orders.order_id, 1 AS attempt_no, 1 AS transaction_no, orders.gate_id, orders.terminal_id,
+    orders.stan, orders.rrn, orders.started_at, orders.deadline_at, orders.outcome, orders.action_code, orders.why,
+    orders.ended_at
+   FROM orders
+  WHERE orders.gate_id IS NOT NULL
+UNION ALL
+ SELECT attempt.merchant_id, attempt.order_id, attempt.attempt_no, attempt.transaction_no, attempt.gate_id,
+    attempt.terminal_id, attempt.stan, attempt.rrn, attempt.started_at, attempt.deadline_at, attempt.outcome,
+    attempt.action_code, attempt.why, attempt.ended_at
+   FROM attempt;
+
+create view all_events as
+ SELECT e.merchant_id, e.order_id, e.event_no + (m.at - 1)::integer AS event_no,
+    e.transaction_nos[m.at] AS transaction_no, split_part(m.move, '>'::text, 2) AS event,
+    split_part(m.move, '>'::text, 1) AS from_state, split_part(m.move, '>'::text, 3) AS to_state,
+        CASE
+            WHEN json_typeof(e.facts -> (m.at - 1)::integer) <> 'null'::text THEN e.facts -> (m.at - 1)::integer
+            ELSE NULL::json
+        END AS facts,
+    e.at
+   FROM order_event e
+     CROSS JOIN LATERAL unnest(e.moves) WITH ORDINALITY m(move, at);
+
+create view all_transactions as
+ SELECT orders.merchant_id, orders.order_id, 1 AS transaction_no, orders.kind, 'request'::text AS origin,
+    orders.serial_number, NULL::integer AS parent_no, orders.state, orders.authorised_minor AS amount_minor,
+    orders.authorised_text AS amount_text, orders.result, orders.authentication, NULL::json AS asked, orders.step,
+    orders.due_at, orders.lease, orders.tries, orders.alarm, orders.created_at, orders.final_at
+   FROM orders
+UNION ALL
+ SELECT transaction.merchant_id, transaction.order_id, transaction.transaction_no, transaction.kind, transaction.origin,
+    transaction.serial_number, transaction.parent_no, transaction.state, transaction.amount_minor,
+    transaction.amount_text, transaction.result, transaction.authentication, transaction.asked, transaction.step,
+    transaction.due_at, transaction.lease, transaction.tries, transaction.alarm, transaction.created_at,
+    transaction.final_at
+   FROM transaction;
+
+create view all_tries as
+ SELECT delivery.merchant_id, delivery.order_id, delivery.delivery_no, 1 AS try_no, delivery.done_at AS at,
+    delivery.duration_ms, delivery.http_status, NULL::text AS failure
+   FROM delivery
+  WHERE delivery.duration_ms IS NOT NULL
+UNION ALL
+ SELECT delivery_attempt.merchant_id, delivery_attempt.order_id, delivery_attempt.delivery_no, delivery_attempt.try_no,
+    delivery_attempt.at, delivery_attempt.duration_ms, delivery_attempt.http_status, delivery_attempt.failure
+   FROM delivery_attempt;

@@ -1,0 +1,15 @@
+/** The cells of an installation, as its configuration lists them. */
+import type { CellPlace } from './cells.ts'
+import { statement, timestamp, type Runner } from './pool.ts'
+
+const all = statement<{ cell_no: number; address: string | null }>(`select cell_no, address from cell order by cell_no`)
+const insert = statement<object>(`
+  insert into cell (cell_no, address, created_at) values ($1, $2, $3) on conflict (cell_no) do nothing returning cell_no`)
+
+/** In the order of their numbers. */
+export const listCells = async (runner: Runner): Promise<CellPlace[]> =>
+  (await runner.run(all)).map(({ cell_no: cellNo, address }) => ({ cellNo, ...(address === null ? {} : { address }) }))
+
+/** False if the number is taken. */
+export const insertCell = async (runner: Runner, { cellNo, address }: CellPlace, now: number): Promise<boolean> =>
+  (await runner.run(insert, [cellNo, address ?? null, timestamp(now)])).length > 0
