@@ -113,7 +113,7 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
     .addHelpText(
       'after',
       `
-The commands from merchant on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
+The commands from cell on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
 DATABASE_URL and TOLLGATE_KEY_FILE. Each has --help with examples, and --json for machines.
 They end with 0 when done, 1 when not, 2 on wrong usage.`,
     )

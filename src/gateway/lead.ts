@@ -7,13 +7,13 @@ import { awayPage } from '../pages/away.ts'
 
 /**
  * Pages are addressed by a token that has the cell; everything else by an endpoint or group, whose
- * merchant has one. An address that leads nowhere is refused in whatever cell.
+ * merchant has one. Undefined if it leads nowhere: any gateway can tell the client so.
  */
-export function cellOf({ params }: Pick<Incoming, 'params'>, registry: Registry): number {
+export function cellOf({ params }: Pick<Incoming, 'params'>, registry: Registry): number | undefined {
   if (params.token !== undefined) return knownCell(cellOfToken(params.token), registry)
   const id = idIn(params.id ?? params.endpointId ?? params.endpoint ?? '')
-  if (id === undefined) return 0
-  return (registry.entry(id, false) ?? registry.entry(id, true))?.merchant.cellNo ?? 0
+  if (id === undefined) return undefined
+  return (registry.entry(id, false) ?? registry.entry(id, true))?.merchant.cellNo
 }
 
 /** An id from before there were cells leads to any number, or to none. */
@@ -22,8 +22,11 @@ export const knownCell = (cellNo: number | undefined, { cells }: Registry): numb
 
 export interface LeadParts {
   registry: () => Registry
-  /** The routes of the gateway over a cell, each at the same place; undefined if it is not open. */
-  routesOf: (cellNo: number) => readonly Route[] | undefined
+  /**
+   * The routes of the gateway over a cell, or over any, each at the same place; undefined if it
+   * cannot serve.
+   */
+  routesOf: (cellNo: number | undefined) => readonly Route[] | undefined
   random: Random
 }
 
@@ -38,7 +41,7 @@ export const leadingRoutes = (any: readonly Route[], { registry, routesOf, rando
   }))
 
 /**
- * As if there were no room: every operation checks that before it looks at anything of its cell.
+ * As if there were no room: each operation checks that before it looks at anything of its cell.
  */
 const refuseAway = (route: Route, request: Incoming, random: Random): Answer | Promise<Answer> =>
   route.method === 'GET' || request.params.token !== undefined

@@ -5,9 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openLog } from '../../src/base/log.ts'
-import { openPool } from '../../src/storage/pool.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { databaseOf, schemaOf } from '../../src/storage/cells.ts'
+import { createCell } from '../../src/storage/migrate.ts'
+import { openPool, type Pool } from '../../src/storage/pool.ts'
+import { insertCell } from '../../src/storage/store-cells.ts'
 import { lease, type Command } from './lease.ts'
-import { openMerchants, type Own } from './merchants.ts'
+import { cellNo, openMerchants, type Own } from './merchants.ts'
 import { metricsOf } from './metrics.ts'
 import { freePort } from './port.ts'
 import { testDatabase } from './postgres.ts'
@@ -58,6 +62,7 @@ export interface World extends Own {
 export type SharedWorld = Omit<World, 'isShared' | 'output' | 'crash' | 'kill' | 'start' | 'halt' | 'stop'>
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const silent = openLog({ level: 'fatal', destination: process.stderr })
 const startWithinMs = 180_000
 const knownWithinMs = 120_000
 
@@ -220,10 +225,21 @@ async function run(env: Record<string, string>, directory: string) {
 }
 
 /** A second merchant, and endpoints of the first with settings the sandbox does not have. */
+/** The sandbox's merchant has no orders yet. */
+async function moveToCell(pool: Pool, url: string, cell: number): Promise<void> {
+  const schema = schemaOf(cell)!
+  const own = openPool({ ...databaseOf(url, { cellNo: cell }), connections: 2, use: 'admin', log: silent })
+  await createCell({ cell: own, installation: pool, schema }, systemClock.now())
+  await own.close()
+  await insertCell(pool, { cellNo: cell }, systemClock.now())
+  await pool.run({ name: '', text: `update merchant set cell_no = ${cell}` })
+  await pool.run({ name: '', text: `update config_version set version = version + 1` })
+}
+
 async function addOthers(url: string, directory: string) {
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  const pool = openPool({ url, connections: 2, use: 'search', log })
+  const pool = openPool({ url, connections: 2, use: 'search', log: silent })
   try {
+    if (cellNo > 0) await moveToCell(pool, url, cellNo)
     return await (await openMerchants(pool, directory)).beside()
   } finally {
     await pool.close()

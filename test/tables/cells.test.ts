@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cellMarks, cellOfToken, cellOfUuid } from '../../src/base/cell-mark.ts'
+import { systemRandom, uuid } from '../../src/base/random.ts'
+import { cellOf, knownCell } from '../../src/gateway/lead.ts'
+import { registryOf, type Registry } from '../../src/merchant/merchant.ts'
+import { databaseOf, mostCell } from '../../src/storage/cells.ts'
+import { configuration } from '../../simulation/configuration.ts'
+
+/** Ids and addresses that lead to a cell. */
+
+test('an id or page token leads to the cell that made it', () => {
+  for (const cellNo of [0, 1, 7, 255, 256, mostCell]) {
+    const marks = cellMarks(systemRandom, cellNo)
+    const [id, token] = [marks.uuid(), marks.token()]
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    assert.match(token, /^[\w-]{22}$/)
+    assert.deepEqual([cellOfUuid(id), cellOfUuid(id.toUpperCase()), cellOfToken(token)], [cellNo, cellNo, cellNo])
+  }
+})
+
+test('ids of one cell do not end alike', () => {
+  const marks = cellMarks(systemRandom, 3)
+  const ends = new Set(Array.from({ length: 200 }, () => marks.uuid().slice(-4)))
+  assert.ok(ends.size > 190, `${ends.size} ends of 200`)
+})
+
+test('what is no id leads to no cell, and an id from before there were cells to one that exists', () => {
+  for (const text of ['', 'x', uuid(systemRandom).slice(1), `${uuid(systemRandom)}0`]) assert.equal(cellOfUuid(text), undefined)
+  for (const text of ['', 'x'.repeat(21), 'x'.repeat(23), 'ä'.repeat(22)]) assert.equal(cellOfToken(text), undefined)
+  const registry = { ...configuration, cells: [{ cellNo: 0 }, { cellNo: 3 }] }
+  assert.deepEqual(
+    [undefined, 0, 3, 4, 65_535].map((cellNo) => knownCell(cellNo, registry)),
+    [0, 0, 3, 0, 0],
+  )
+})
+
+const registry: Registry = registryOf({
+  version: 1n,
+  staleAt: Infinity,
+  cells: [{ cellNo: 0 }, { cellNo: 3 }],
+  merchants: [1n, 2n].map((id) => ({ ...configuration.merchant(id)!, cellNo: id === 1n ? 0 : 3 })),
+  endpoints: [configuration.endpoint(11n)!, configuration.endpoint(12n)!],
+  groups: [{ groupId: 77n, merchantId: 2n, name: 'all', enabled: true, endpointIds: [12n] }],
+  gates: [],
+})
+const token = cellMarks(systemRandom, 3).token()
+
+for (const [what, params, cellNo] of [
+  ['an endpoint', { id: '12' }, 3],
+  ['an endpoint of cell 0', { id: '11' }, 0],
+  ['a group', { id: '77' }, 3],
+  ['an endpoint of the mobile API', { endpointId: '12', invoiceId: 'x' }, 3],
+  ['a receipt', { endpoint: '12', receipt: 'x' }, 3],
+  ['a page', { token }, 3],
+  ['a page that nobody has', { token: 'x' }, 0],
+  ['an endpoint that nobody has', { id: '99' }, undefined],
+  ['no number', { id: 'x' }, undefined],
+  ['nothing', {}, undefined],
+] as const)
+  test(`a request that names ${what} goes to cell ${cellNo ?? 'whatever'}`, () =>
+    assert.equal(cellOf({ params }, registry), cellNo))
+
+const installation = 'postgres://ann:s%20e@db1.example:5432/tollgate?sslmode=verify-full&sslrootcert=a.pem'
+for (const [what, place, url, schema] of [
+  ['cell 0 is where the installation is', { cellNo: 0 }, installation, undefined],
+  ['a cell without an address is in a schema there', { cellNo: 4 }, installation, 'cell_4'],
+  [
+    'a cell elsewhere is reached as the same user',
+    { cellNo: 4, address: 'postgres://db2.example/other?sslmode=verify-full&sslrootcert=b.pem' },
+    'postgres://ann:s%20e@db2.example/other?sslmode=verify-full&sslrootcert=b.pem',
+    'cell_4',
+  ],
+] as const)
+  test(what, () => assert.deepEqual(databaseOf(installation, place), schema === undefined ? { url } : { url, schema }))
+
+test('a user in the parameters of the address comes along too', () => {
+  const url = databaseOf('postgres://db1.example/t?user=ann&password=p', { cellNo: 1, address: 'postgres://db2.example/t' }).url
+  assert.equal(url, 'postgres://db2.example/t?user=ann&password=p')
+})
