@@ -177,11 +177,11 @@ test('a process that loses its lease over one cell begins there anew, and goes o
   const [here, there] = [await merchantIn(0), await merchantIn(1)]
   const processOf = async () =>
     (await rowsIn<{ process_id: string }>(1, 'select process_id from heartbeat')).map((row) => row.process_id)
-  const before = await processOf()
+  const first = await processOf()
   await rowsIn(1, 'delete from heartbeat')
   await pays(here)
-  const after = await until(processOf, (ids) => ids.length === 1 && ids[0] !== before[0])
-  assert.notDeepEqual(after, before)
+  const next = await until(processOf, (ids) => ids.length === 1 && ids[0] !== first[0])
+  assert.notDeepEqual(next, first)
   assert.equal(await served(1), 1)
   await pays(there)
 })
@@ -218,7 +218,7 @@ test('a process that starts while a cell is away serves the others, and that one
 
 test('what cannot be a cell is refused and changes nothing', async () => {
   const list = () => cli.tell(['cell', 'list', '--json'])
-  const before = await list()
+  const listed = await list()
   for (const [args, code, words] of [
     [['1'], 1, /There is a cell 1 already/],
     [['0'], 2, /from 1 to 4095/],
@@ -231,7 +231,7 @@ test('what cannot be a cell is refused and changes nothing', async () => {
   ] as const)
     assert.match(await cli.refuse(code, 'cell', 'add', ...args), words)
   assert.match(await cli.refuse(1, 'merchant', 'add', '--login', 'nowhere', '--cell', '3'), /There is no cell 3/)
-  assert.equal(await list(), before)
+  assert.equal(await list(), listed)
 })
 
 test('migrate looks at every cell, and the second time has nothing to do', async () => {
