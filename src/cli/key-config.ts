@@ -104,7 +104,7 @@ function isOpenToOthers(path: string): boolean {
 const openToOthers = (name: string, path: string): string =>
   `${name}: other users can read ${path}, which holds a key to all cards: chmod 600 ${path}`
 
-function descriptorNo(text: string): number {
+export function descriptorNo(text: string): number {
   if (/^[0-9]{1,4}$/.test(text)) return Number(text)
   throw new Error(`TOLLGATE_KEY_FD is ${JSON.stringify(text)}, not the number of an open descriptor`)
 }

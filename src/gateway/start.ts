@@ -6,18 +6,20 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
-import { openServer, type Route, type Server } from '../http/server.ts'
+import { openServer, type Route } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
 import { aliveProcesses } from '../storage/store-silence.ts'
 import { closingOnFailure, type Closing } from './closing.ts'
 import { countingWork, openCounting, type Counting } from './counting.ts'
 import type { KeptFor } from './forgetting.ts'
 import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
+import { openOperatorPort } from './operator-port.ts'
 import type { GatewaySettings, ThreeDSecureFacts } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { openServed } from './served.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import { renewal } from './renewal.ts'
+import { placeOf, type Slot } from './slot.ts'
 import type { Tuning } from './tuning.ts'
 import { openMeters, watchRoutes, type Meters } from './watch.ts'
 
@@ -27,6 +29,8 @@ export interface GatewayOptions extends InstallationOptions {
   port: number
   /** Where it tells the operator how it is. A port of its own, or a flood would shut that out. */
   operator: { host: string; port: number }
+  /** If it shares its ports with other processes of this machine. */
+  slot?: Slot | undefined
   /** Serves the API by TLS, with what it reads; else in plain HTTP. */
   tls?: ReadKeyPair
   /** Where merchants' servers may be called. */
@@ -86,8 +90,6 @@ const usualMaxConnections = 5_000
 const maxWaiting = 1_500
 /** A few hundred that come at once are then accepted within some dozen turns. */
 const acceptsInTurn = 16
-/** Nobody but the operator's probes comes there. */
-const operatorLimits = { maxBodiesBytes: 0, maxConnections: 100 }
 /** How long a stop waits for running requests. */
 const drainMs = 1_500
 
@@ -118,11 +120,11 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     gates.follow(now)
     follow()
   })
-  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground))
+  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground, o.slot))
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
   const registry = { ...configured, ranges }
-  const settings = settingsOf(o, { instance: `${hostname()}:${server.port}`, publicUrls, facts })
+  const settings = settingsOf(o, { instance: placeOf(`${hostname()}:${server.port}`, o.slot), publicUrls, facts })
   const counting = openCounting({ ground, registry, settings: settings.access, meters })
   closing.add(() => lastAccount(counting, log))
   const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
@@ -177,16 +179,17 @@ async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
   const proxies = trustedProxies ? { trustedProxies } : {}
   const pair = o.tls?.()
   const tls = pair ? { tls: pair } : {}
-  const server = await openServer({ host, port, ...limits, ...proxies, ...tls, turns, random, log })
+  const socket = await o.slot?.socket('api', { host, port })
+  const server = await openServer({ host, port, socket, ...limits, ...proxies, ...tls, turns, random, log })
   closing.add(() => server.close(drainMs))
   const renewals = pair ? [renewal('the API', { pair, read: o.tls!, renew: server.renew }, { clock, log })] : []
   const local = (name: string) => `${pair ? 'https' : 'http'}://${name}:${server.port}`
   return { server, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
 }
 
-/** Its requests wait for no turn: a probe must not take a busy process for a dead one. */
-async function openOperator({ operator: at, random, log }: GatewayOptions, closing: Closing): Promise<Server> {
-  const operator = await openServer({ ...at, ...operatorLimits, turns: { begin: () => undefined }, random, log })
+async function openOperator({ operator: at, slot, random, log }: GatewayOptions, closing: Closing) {
+  if (slot) return slot.operator(at)
+  const operator = await openOperatorPort(at, { random, log })
   closing.add(() => operator.close(drainMs))
   return operator
 }

@@ -13,6 +13,7 @@ import { openInbound, type Results } from '../three-d-secure/inbound.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
 import type { Periodic } from './periodic.ts'
 import { renewal } from './renewal.ts'
+import type { Slot } from './slot.ts'
 import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 
 /** The settings that make an installation a 3DS Server; docs/operating.md. */
@@ -76,11 +77,13 @@ export async function openThreeDSServer(
   options: ThreeDSecureOptions,
   pool: Pool,
   { clock, random, log, turns }: Ground,
+  slot?: Slot,
 ): Promise<ThreeDSServer> {
   const names = options.directories.map(({ name }) => name)
   const inbound = await openInbound({
     host: options.results.host,
     port: options.results.port,
+    socket: await slot?.socket('results', options.results),
     tls: options.results,
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
     turns,
@@ -123,7 +126,7 @@ export async function openThreeDSServer(
         await refreshed(pool, names, clock)
         await ranges.refresh()
       }
-      inbound.serve(results)
+      await inbound.serve(results)
     },
     refuse: () => inbound.close(),
     async stop() {

@@ -8,7 +8,7 @@ import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
 import type { KeyPair } from './key-pair.ts'
-import { openListeners, type Listeners } from './listeners.ts'
+import { listenOn, openListeners, type Listeners, type SharedSocket } from './listeners.ts'
 import { Received } from './received.ts'
 import { alwaysOf, refuseUnread, valuesOf, type ReplyHeaders } from './replies.ts'
 
@@ -58,6 +58,8 @@ export interface Route {
 export interface ServerSettings extends BodyLimits, ConnectionLimits {
   host: string
   port: number
+  /** Listens on this socket instead, and only when it has routes: until then others serve. */
+  socket?: SharedSocket | undefined
   /**
    * New connections accepted in one turn of the event loop at most, once more than a few are open;
    * one by default.
@@ -115,12 +117,13 @@ const handshakeMs = 10_000
 const fewConnections = 32
 
 /**
- * Listens, so that its port is known, and answers 503 until it has routes. Transport only: Fastify
+ * Listens, so that its port is known, and answers 503 until it has routes; on a shared socket it
+ * listens from then on. Transport only: Fastify
  * finds the route and reads the bytes; their meaning is the room's business. Any other method on a
  * known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
-  const { tls, acceptsInTurn = 1, log } = settings
+  const { tls, acceptsInTurn = 1, socket: shared, log } = settings
   const always = alwaysOf(tls !== undefined)
   /** Of replies to a request whose body is not read. */
   const refused = { ...always, 'content-type': plainType, connection: 'close' }
@@ -149,10 +152,10 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     else if (open.size > fewConnections && acceptsInTurn > 1 && server.listening)
       listeners ??= openListeners(server, acceptsInTurn - 1, log)
   })
-  await listen(server, settings)
+  if (!shared) await listen(server, settings)
   const address = server.address()
   return {
-    port: typeof address === 'object' && address ? address.port : settings.port,
+    port: shared?.port ?? (typeof address === 'object' && address ? address.port : settings.port),
     connections: () => connections.counts(),
     renew: (pair) => secure?.setSecureContext(secureOptions(pair)),
     async serve(routes) {
@@ -167,6 +170,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
           read,
         )
       await app.ready()
+      if (shared) await listenOn(server, shared)
     },
     async close(withinMs) {
       const gone = Promise.all([new Promise<void>((resolve) => void server.close(() => resolve())), listeners?.close()])

@@ -10,6 +10,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
+import { listenOn, type SharedSocket } from '../http/listeners.ts'
 import type { Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
 import { unreadable, unusableFor } from './unusable.ts'
@@ -42,6 +43,8 @@ export interface InboundParts {
   host: string
   /** 0 picks a free port. */
   port: number
+  /** Listens on this socket instead, and only when it accepts results. */
+  socket?: SharedSocket | undefined
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
   /**
@@ -71,7 +74,7 @@ export interface Inbound {
   /** New connections get this certificate. Throws, and keeps the old one, if it cannot be used. */
   renew(pair: { cert: string; key: Secret<string> }): void
   /** Starts to accept results; until then every peer gets a 503 and tries again. */
-  serve(results: Results): void
+  serve(results: Results): Promise<void>
   /** Refuses new connections, lets running requests finish, and after a moment closes the rest. */
   close(): Promise<void>
 }
@@ -90,7 +93,7 @@ interface Refusal {
 }
 
 export async function openInbound(parts: InboundParts): Promise<Inbound> {
-  const { tls, log } = parts
+  const { tls, socket, log } = parts
   const limits = parts.limits ?? usualLimits
   const server = createServer({
     ...contextOf(tls, tls),
@@ -114,11 +117,14 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
   // Without this, Node would ask a refused client to send its body first.
   server.on('checkContinue', take)
   server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
-  const port = await listen(server, parts)
+  const port = socket?.port ?? (await listen(server, parts))
   return {
     port,
     renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
-    serve: (taker) => void (results = taker),
+    async serve(taker) {
+      results = taker
+      if (socket) await listenOn(server, socket)
+    },
     close: () => close(server),
   }
 }

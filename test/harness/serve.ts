@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -30,19 +30,30 @@ function asGateway({ databaseUrl, gatewayDatabaseUrl }: Pick<World, 'databaseUrl
   return Object.assign(url, { username, password }).href
 }
 
-/** `program` is a test's own, which serves as well; `more` is added to its environment. */
-export async function startServe(world: World, program?: string, more: Record<string, string> = {}): Promise<GatewayProcess> {
+/**
+ * `program` is a test's own, which serves as well; `more` is added to its environment. `keyFile` is
+ * passed as a descriptor, TOLLGATE_KEY_FD.
+ */
+export async function startServe(
+  world: World,
+  program?: string,
+  more: Record<string, string> = {},
+  keyFile?: string,
+): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
   const own = { DATABASE_URL: asGateway(world), TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
   // Another file may have made its orders old.
-  const env = { ...process.env, ...own, CARDS_FORGET: 'off', ...more }
+  const byDescriptor = keyFile === undefined ? {} : { TOLLGATE_KEY_FD: '3' }
+  const env = { ...process.env, ...own, CARDS_FORGET: 'off', ...byDescriptor, ...more }
+  const descriptor = keyFile === undefined ? [] : [openSync(keyFile, 'r')]
   const child = spawn(process.execPath, program === undefined ? [main, 'serve'] : [program], {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...descriptor],
   })
+  descriptor.forEach((one) => closeSync(one))
   let output = ''
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const lines = createInterface(child.stdout)
+  child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const lines = createInterface(child.stdout!)
   const { port, operatorPort } = await new Promise<Serving>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the gateway ended:\n${output}`)))
     const late = setTimeout(() => reject(new Error(`the gateway did not start:\n${output}`)), startWithinMs)

@@ -38,7 +38,7 @@ async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
   const tls = { ...authority.of('gateway-results'), ca: authority.ca }
   const usual = { host: '127.0.0.1', port: 0, tls, turns: openTurns(queueMicrotask), log, random: systemRandom }
   const one = await openInbound({ ...usual, peers: new Map([['directory-server', 'ds']]), ...more })
-  one.serve(taking)
+  await one.serve(taking)
   return one
 }
 

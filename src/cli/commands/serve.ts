@@ -1,17 +1,22 @@
 import type { Command } from 'commander'
 import { keepHeapSmall } from '../../base/heap.ts'
-import { openLog } from '../../base/log.ts'
+import { openLog, type Log } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
+import { openSlot, type Slot } from '../../gateway/slot.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
-import { serveConfig } from '../config.ts'
+import { serveConfig, type ServeConfig } from '../config.ts'
 import { encryptionBy, hourKeysBy } from '../key-config.ts'
+import { mostProcesses, processesOf, starterOf } from '../process-start.ts'
+import { Processes } from '../processes.ts'
 import type { Terminal } from '../terminal.ts'
+import { aNumber } from './options.ts'
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
   program
     .command('serve')
     .description('the gateway alone, configured by the environment')
+    .option('--processes <number>', 'so many processes share the ports, instead of PROCESSES', aNumber(1, mostProcesses))
     .addHelpText(
       'after',
       `
@@ -28,6 +33,7 @@ Environment
   HOST, PORT     where to listen (127.0.0.1, 8080)
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
+  PROCESSES      so many processes share these ports (1); one that ends is started again
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
@@ -40,29 +46,27 @@ Environment
   TOLLGATE_CELLS  the cells that this process serves, such as 0,2 (all); merchants of the others are refused with code 20
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
-    .action(serve.bind(undefined, terminal))
+    .action(async ({ processes }: { processes?: number }) => {
+      const slot = openSlot(terminal.env, process)
+      const count = slot ? 1 : (processes ?? processesOf(terminal.env))
+      await (count === 1 ? serve(terminal, slot) : serveTogether(count, terminal))
+    })
 }
 
 /** Serves until a signal. The process belongs to this gateway: signals and defects end it. */
-async function serve(terminal: Terminal): Promise<void> {
+async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
   const { env, stdout, clock, random } = terminal
   const config = serveConfig(env)
-  const log = openLog({ level: config.logLevel, destination: stdout })
-  if (config.kek.from === 'environment')
-    log.warn('the key-encryption key is in the environment, where other programs of this user can read it: use TOLLGATE_KEY_FILE')
-  if ('directory' in config.cvv2Keys && !config.cvv2Keys.isMemory)
-    log.warn(
-      { directory: config.cvv2Keys.directory },
-      'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
-    )
-  if (machineFacts()?.dumpsCore)
-    log.warn('this process may write a core dump, with card numbers in it: start it with ulimit -c 0')
+  const all = openLog({ level: config.logLevel, destination: stdout })
+  const log = slot ? all.child({ slot: slot.no }) : all
+  warn(config, log)
   endOnDefect(log)
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
   const { startGateway } = await import('../../gateway/start.ts')
   const gateway = await startGateway({
     ...config,
+    slot,
     kek: encryptionBy(config.kek, random),
     hourKeys: hourKeysBy(config.cvv2Keys, clock, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
@@ -73,9 +77,36 @@ async function serve(terminal: Terminal): Promise<void> {
     explains: false,
     tuning: usualTuning,
   })
-  log.info({ port: gateway.port, operatorPort: gateway.operatorPort }, 'the gateway serves')
-  const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
-  log.info({ why }, 'the gateway stops')
+  const { port, operatorPort } = gateway
+  if (slot) slot.serves({ port, operatorPort })
+  else log.info({ port, operatorPort }, 'the gateway serves')
+  const lost = gateway.lost.then(() => 'lease lost')
+  const why = await Promise.race([untilSignal(), lost, ...(slot ? [slot.ended] : [])])
+  log.info({ why }, slot ? 'this process stops' : 'the gateway stops')
   await gateway.stop()
   terminal.exitCode = why === 'lease lost' ? 1 : 0
+  slot?.leave()
+}
+
+/** This process is the parent of those that serve. */
+async function serveTogether(count: number, terminal: Terminal): Promise<void> {
+  const { env, stdout, clock, random } = terminal
+  const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
+  endOnDefect(log)
+  const start = starterOf(process.argv[1]!, ['serve'], env)
+  const { why, code } = await new Processes({ count, start, clock, random, log }).run(untilSignal())
+  if (code !== 0) terminal.complain(`The gateway ends: ${why}.`)
+  terminal.exitCode = code
+}
+
+function warn(config: ServeConfig, log: Log): void {
+  if (config.kek.from === 'environment')
+    log.warn('the key-encryption key is in the environment, where other programs of this user can read it: use TOLLGATE_KEY_FILE')
+  if ('directory' in config.cvv2Keys && !config.cvv2Keys.isMemory)
+    log.warn(
+      { directory: config.cvv2Keys.directory },
+      'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
+    )
+  if (machineFacts()?.dumpsCore)
+    log.warn('this process may write a core dump, with card numbers in it: start it with ulimit -c 0')
 }
