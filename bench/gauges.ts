@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { parseMetrics, type Sample } from './metrics.ts'
 import { machineTime, type MachineTime } from './proc.ts'
 import { watchProcesses, type CpuByKind } from './processes.ts'
-import { gatewaysOf, type Gateway, type Sandbox } from './sandbox.ts'
+import { gatewaysOf, pidsOf, type Gateway, type Sandbox } from './sandbox.ts'
 import { openWal, type Wal, type WalAt } from './wal.ts'
 
 /**
@@ -28,10 +28,7 @@ export interface GaugeReader {
 
 export function openGauges(sandbox: Sandbox): GaugeReader {
   const gateways = gatewaysOf(sandbox)
-  const processes = watchProcesses(
-    sandbox.pid,
-    gateways.slice(1).map(({ pid }) => pid),
-  )
+  const processes = watchProcesses(sandbox.pid, gateways.slice(1).flatMap(pidsOf))
   const wal = openWal(sandbox.databaseUrl)
   return {
     wal,

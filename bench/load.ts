@@ -6,7 +6,7 @@ import { reasonOf } from '../src/base/log.ts'
 import type { Payment } from './bench.ts'
 import type { LoadOrder, LoadReport, LoadSays } from './exchange.ts'
 import { percentile, sortedBySize } from './figures.ts'
-import { openGateways } from './gateways.ts'
+import { openGateway } from './gateway.ts'
 import { refusedForLoad } from './merchant.ts'
 import { byClock, closedLoop } from './pace.ts'
 
@@ -22,7 +22,7 @@ const endNotSeen = /^(?:no answer|not final|status was refused)/
 const say = (message: LoadSays) => void process.send?.(message)
 
 async function run(order: LoadOrder): Promise<LoadReport> {
-  const gateways = openGateways(order)
+  const gateway = openGateway(order)
   const window: { state: 'ramp' | 'open' | 'closed' } = { state: 'ramp' }
   const seen = openTally(order, () => window.state === 'open')
   const [ramp, overrun] = [new AbortController(), new AbortController()]
@@ -35,7 +35,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     const isFirst = ++sales <= order.inFlight
     seen.begins(lateMs)
     const name = prefix + ++names
-    const payment = await gateways.carry(name).catch((error) => failed(error))
+    const payment = await gateway.carry(name).catch((error) => failed(error))
     ended++
     if (isFirst) firstEnded++
     if (ended >= order.ramp && (order.arrivalsPerS !== undefined || firstEnded === order.inFlight)) ramp.abort()
@@ -58,7 +58,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const running = pace.run(one, () => window.state === 'closed')
   await pauseUnless(order.rampMs, ramp.signal, overrun.signal)
   const ramped = ended
-  const before = { at: performance.now(), cpu: process.cpuUsage(), polls: gateways.polls() }
+  const before = { at: performance.now(), cpu: process.cpuUsage(), polls: gateway.polls() }
   if (order.measureMs > 0) {
     window.state = 'open'
     say({ is: 'opened' })
@@ -67,13 +67,13 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   window.state = 'closed'
   const windowMs = performance.now() - before.at
   const cpu = process.cpuUsage(before.cpu)
-  const polls = gateways.polls() - before.polls
+  const polls = gateway.polls() - before.polls
   if (order.measureMs > 0) say({ is: 'closed' })
   await running
   const wholeMs = performance.now() - began
   clearInterval(ticking)
-  const approvedUnseen = await gateways.approvedOf(unseen)
-  gateways.close()
+  const approvedUnseen = await gateway.approvedOf(unseen)
+  gateway.close()
   return {
     ramped,
     mostInFlight: pace.most(),

@@ -6,7 +6,7 @@ import { openGauges, type Gauges } from './gauges.ts'
 import { mostOf, quantileBetween, sumOf } from './metrics.ts'
 import { residentBytes } from './proc.ts'
 import { kinds } from './processes.ts'
-import { gatewaysOf, type Sandbox } from './sandbox.ts'
+import { gatewaysOf, pidsOf, type Sandbox } from './sandbox.ts'
 
 export interface Measured {
   figures: Figures
@@ -119,10 +119,12 @@ export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: 
 
 /** Resident memory of all gateways together. */
 const gatewayBytes = (sandbox: Sandbox): number | undefined =>
-  gatewaysOf(sandbox).reduce<number | undefined>((sum, { pid }) => {
-    const bytes = residentBytes(pid)
-    return sum === undefined || bytes === undefined ? undefined : sum + bytes
-  }, 0)
+  gatewaysOf(sandbox)
+    .flatMap(pidsOf)
+    .reduce<number | undefined>((sum, pid) => {
+      const bytes = residentBytes(pid)
+      return sum === undefined || bytes === undefined ? undefined : sum + bytes
+    }, 0)
 
 function figuresOf(
   { salesBefore }: Level,

@@ -19,8 +19,6 @@ export interface Site {
   signingSecret?: string
   /** Whom the gateway of an https URL has to be. */
   server?: ServerName
-  /** Further gateways on the same database, between which the payments are shared. */
-  alsoAt?: readonly string[]
   /** Orders that were written without the gateway. */
   stored?: StoredOrders
 }

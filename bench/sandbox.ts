@@ -14,6 +14,8 @@ import type { Site } from './merchant.ts'
 /** A process that serves. */
 export interface Gateway {
   pid: number
+  /** Its processes, if `pid` is their parent. */
+  children?: readonly number[]
   gatewayOrigin: string
   /** Where it has `/health`, `/ready` and `/metrics`. */
   operatorUrl: string
@@ -51,14 +53,18 @@ interface SandboxFile {
   gateway_database_url: string
 }
 
-/** All processes that serve on its database, the sandbox's own first. */
+/** All gateways on its database, the sandbox's own first. */
 export const gatewaysOf = (sandbox: Sandbox): readonly Gateway[] => [sandbox, ...(sandbox.others ?? [])]
+
+/** Its process, and others that serve for it. */
+export const pidsOf = ({ pid, children = [] }: Gateway): readonly number[] => [pid, ...children]
 
 const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const startWithinMs = 60_000
 const stopWithinMs = 20_000
 /** No setting of whoever runs the bench may reach what is measured. */
-const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|MAX_CONNECTIONS_PER_ADDRESS|TOLLGATE_.*)$/
+const foreign =
+  /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|PROCESSES|LOG_LEVEL|PG[A-Z]+|MAX_CONNECTIONS_PER_ADDRESS|TOLLGATE_.*)$/
 
 /** The bench is one address, and may have all of a gateway's connections. */
 const allConnections = { MAX_CONNECTIONS_PER_ADDRESS: '5000' } as const

@@ -1,6 +1,6 @@
-// A second gateway process on the database of a sandbox (two-processes.ts): `tollgate serve`, but
-// for its callbacks, which go to this machine over plain HTTP as those of the sandbox do. Its
-// first message has its ports.
+// A second gateway on the database of a sandbox (two-processes.ts): `tollgate serve`, but for its
+// callbacks, which go to this machine over plain HTTP as those of the sandbox do. Its first message
+// has its ports.
 import { systemClock } from '../src/base/clock.ts'
 import { keepHeapSmall } from '../src/base/heap.ts'
 import { openLog } from '../src/base/log.ts'
@@ -8,28 +8,52 @@ import { systemRandom } from '../src/base/random.ts'
 import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
 import { encryptionBy, hourKeysBy } from '../src/cli/key-config.ts'
+import { processesOf, starterOf } from '../src/cli/process-start.ts'
+import { Processes } from '../src/cli/processes.ts'
+import { openSlot, type Ports } from '../src/gateway/slot.ts'
 import { startGateway } from '../src/gateway/start.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 
-const config = serveConfig(process.env)
-const log = openLog({ level: config.logLevel, destination: process.stdout })
+const { env } = process
+const slot = openSlot(env, process)
+const log = openLog({ level: env['LOG_LEVEL'] ?? 'info', destination: process.stdout })
+const count = slot ? 1 : processesOf(env)
 endOnDefect(log)
-keepHeapSmall()
-// Whoever started it is gone.
-process.on('disconnect', () => process.exit(0))
-const gateway = await startGateway({
-  ...config,
-  kek: encryptionBy(config.kek, systemRandom),
-  hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
-  callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
-  clock: systemClock,
-  random: systemRandom,
-  log,
-  steering: false,
-  explains: false,
-  tuning: usualTuning,
-})
-process.send!({ port: gateway.port, operatorPort: gateway.operatorPort })
-await Promise.race([untilSignal(), gateway.lost])
-await gateway.stop()
+await (count === 1 ? serve() : serveTogether())
 process.exit(0)
+
+async function serve(): Promise<void> {
+  const config = serveConfig(env)
+  keepHeapSmall()
+  const gateway = await startGateway({
+    ...config,
+    slot,
+    kek: encryptionBy(config.kek, systemRandom),
+    hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
+    callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    steering: false,
+    explains: false,
+    tuning: usualTuning,
+  })
+  if (slot) slot.serves(gateway)
+  else tell(gateway)
+  await Promise.race([untilSignal(), gateway.lost, slot?.ended ?? benchGone()])
+  await gateway.stop()
+}
+
+async function serveTogether(): Promise<void> {
+  const start = starterOf(process.argv[1]!, [], env)
+  const ground = { clock: systemClock, random: systemRandom, log }
+  await new Processes({ count, start, onServing: tell, ...ground }).run(Promise.race([untilSignal(), benchGone()]))
+}
+
+function tell({ port, operatorPort }: Ports): void {
+  process.send!({ port, operatorPort })
+}
+
+function benchGone(): Promise<string> {
+  return new Promise((resolve) => process.once('disconnect', () => resolve('the bench is gone')))
+}

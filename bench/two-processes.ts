@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { byTurns, turnsText } from './by-turns.ts'
 import { carryUnmeasured, warm, type Carried } from './levels.ts'
+import { childrenOf } from './proc.ts'
 import { endedWell, openRun } from './run.ts'
 import { sale } from './sale.ts'
 import { ownEnvironment, servingOn, type Gateway, type Sandbox } from './sandbox.ts'
@@ -13,31 +14,35 @@ import type { ByName } from './wishes.ts'
 const inFlight = 256
 
 /**
- * The second process runs in all rounds, so that it is as warm as the first; while it is asked for
- * nothing it sweeps and renews its lease.
+ * Both gateways and the sandbox's own process run in all rounds; while they are asked for nothing
+ * they sweep and renew their leases.
  */
 export const twoProcesses: ByName = {
   name: 'two-processes',
-  means: `sale with ${inFlight} in flight at one gateway process, and shared by two processes on the same database, by turns`,
+  means: `sale with ${inFlight} in flight at a gateway of one process, and at one of two on one port, by turns`,
   async run(wishes, output, started) {
-    const { run, carried: alone } = await openRun(sale, wishes, output, started)
-    output.progress.say('Starting a second gateway process on its database')
-    const second = await started.keep(startSecondGateway(alone.sandbox))
+    const { run, carried } = await openRun(sale, wishes, output, started)
+    const { sandbox } = carried
+    output.progress.say('Starting gateways of one process and of two on its database')
+    const alone = await started.keep(startSecondGateway(sandbox))
+    const pair = await started.keep(startSecondGateway(sandbox, { PROCESSES: '2' }))
     output.people(`${twoProcesses.name}: ${twoProcesses.means}; ${wishes.measureMs / 1_000} s each\n`)
-    const { site } = alone.sandbox
-    const baseUrl = second.gatewayOrigin + new URL(site.baseUrl).pathname
-    const at = (where: object): Carried => ({
-      ...alone,
-      sandbox: { ...alone.sandbox, others: [second], site: { ...site, ...where } },
+    const { site } = sandbox
+    const at = ({ gatewayOrigin }: Gateway): Carried => ({
+      ...carried,
+      sandbox: {
+        ...sandbox,
+        others: [alone, pair],
+        site: { ...site, baseUrl: gatewayOrigin + new URL(site.baseUrl).pathname },
+      },
     })
-    const [one, two] = [at({}), at({ alsoAt: [baseUrl] })]
-    const warmUp = wishes.warmUp ?? sale.warmUp
-    await warm(run, one, warmUp)
-    if (warmUp > 0) await carryUnmeasured(run, at({ baseUrl }), warmUp)
     const sides = [
-      { name: 'one process', carried: one },
-      { name: 'two processes', carried: two },
+      { name: 'one process', carried: at(alone) },
+      { name: 'two processes', carried: at(pair) },
     ] as const
+    const warmUp = wishes.warmUp ?? sale.warmUp
+    await warm(run, sides[0].carried, warmUp)
+    if (warmUp > 0) await carryUnmeasured(run, sides[1].carried, 2 * warmUp)
     const turns = await byTurns(run, twoProcesses.name, sides, inFlight)
     const { means, ratio } = turns
     output.people(`\n${turnsText(`${inFlight} in flight, sales/s`, turns, ['one process', 'two processes'])}\n`)
@@ -50,7 +55,7 @@ export const twoProcesses: ByName = {
       one_rounds: turns.rates[0],
       two_rounds: turns.rates[1],
     })
-    return endedWell(twoProcesses.name, [alone], output)
+    return endedWell(twoProcesses.name, [carried], output)
   },
 }
 
@@ -84,6 +89,7 @@ export async function startSecondGateway(
     const at = (port: number, scheme = 'http') => `${scheme}://127.0.0.1:${port}`
     return {
       pid: child.pid!,
+      children: childrenOf(child.pid!),
       gatewayOrigin: at(ports.port, settings['TLS_CERT_FILE'] ? 'https' : 'http'),
       operatorUrl: at(ports.operatorPort),
       stop,

@@ -109,9 +109,9 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
         close: () => Promise.resolve(),
       }
     },
-    serves(ports) {
+    serves({ port, operatorPort }) {
       isServing = true
-      tell({ says: 'serves', ports })
+      tell({ says: 'serves', ports: { port, operatorPort } })
     },
     ended,
     leave: () => channel.disconnect(),

@@ -78,7 +78,7 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
     tuning: usualTuning,
   })
   const { port, operatorPort } = gateway
-  if (slot) slot.serves({ port, operatorPort })
+  if (slot) slot.serves(gateway)
   else log.info({ port, operatorPort }, 'the gateway serves')
   const lost = gateway.lost.then(() => 'lease lost')
   const why = await Promise.race([untilSignal(), lost, ...(slot ? [slot.ended] : [])])
