@@ -4,6 +4,7 @@ import { Refused } from '../operator/refused.ts'
 import { addAccessCommand } from './commands/access.ts'
 import { addAcquirerCommands } from './commands/acquirer.ts'
 import { addAuditCommands } from './commands/audit.ts'
+import { addBackupCommands } from './commands/backup.ts'
 import { addBinCommands } from './commands/bin.ts'
 import { addCardsCommands } from './commands/cards.ts'
 import { addCellCommands } from './commands/cell.ts'
@@ -52,6 +53,7 @@ const commands = [
   addCardsCommands,
   addSubjectCommands,
   addPartitionCommands,
+  addBackupCommands,
   addAcquirerCommands,
   addSignCommand,
   addSignRequestCommand,

@@ -177,6 +177,8 @@ export async function controlKeysOf(
 }
 
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
+export const countKeys = async (pool: Pool): Promise<bigint> => (await pool.run(keyCount))[0]!.n
+
 /**
  * Orders are counted for silent processes only. A leased transaction always has a due_at, so the
  * index of what is due finds them.

@@ -24,6 +24,7 @@ interface Statements {
   page: Statement<Record<string, unknown>>
   save: Statement<object>
   uses: Statement<{ uses: boolean }>
+  look: Statement<Record<string, unknown>>
 }
 
 const made = new Map<SealedTable, Statements>()
@@ -66,6 +67,11 @@ function statementsOf(t: SealedTable): Statements {
       returning 1`,
     ),
     uses: statement(`select exists (select from ${t.table} where ${first} is not null and ${t.version} = $1) as uses`),
+    look: statement(
+      `select ${[...ids, t.version, ...columns].join(', ')} from ${t.table}
+      where (${ids.join(', ')}) > (${params}) and ${first} is not null and random() < $1
+      order by ${ids.join(', ')} limit $${ids.length + 2}`,
+    ),
   }
   made.set(t, statements)
   return statements
@@ -130,6 +136,47 @@ export async function resealBatch(
   })
   const saved = await pool.run(save, [current.version, ...again[0]!.map((_, i) => again.map((values) => values[i]))])
   return saved.length < rows.length ? { rows: saved.length, next: after } : { rows: saved.length, ...next }
+}
+
+export interface Looked {
+  opened: number
+  /** Rows with a value that does not open. */
+  closed: RowId[]
+  /** Where the next look begins; undefined after the last one. */
+  next?: RowId
+}
+
+/**
+ * Opens the next `most` rows, or of all rows that `share` which chance picks: 1 is all. What was
+ * sealed is thrown away at once.
+ */
+export async function openBatch(
+  runner: Runner,
+  t: SealedTable,
+  keys: Pick<KeyRing, 'version'>,
+  { after, most, share }: { after: RowId; most: number; share: number },
+): Promise<Looked> {
+  const ids = Object.keys(t.id)
+  const rows = await runner.run(statementsOf(t).look, [share, ...after, most])
+  const idOf = (row: Record<string, unknown>) => ids.map((name) => row[name]) as RowId
+  const closed = rows.filter((row) => !opens(t, keys, row, idOf(row))).map(idOf)
+  const last = rows.length === most ? rows.at(-1) : undefined
+  return { opened: rows.length - closed.length, closed, ...(last && { next: idOf(last) }) }
+}
+
+function opens(t: SealedTable, keys: Pick<KeyRing, 'version'>, row: Record<string, unknown>, id: RowId): boolean {
+  const key = keys.version(t.purpose, row[t.version] as bigint)
+  if (!key) return false
+  try {
+    for (const [name, placeOf] of Object.entries(t.sealed)) {
+      const value = row[name] as Buffer | null
+      if (value) unseal(key, value, placeOf(...(id as never[]))).fill(0)
+    }
+    return true
+  } catch {
+    // Its tag does not fit: another key, another row, or changed bytes.
+    return false
+  }
 }
 
 /** Whether any row is sealed under that version. */

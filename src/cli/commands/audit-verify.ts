@@ -58,19 +58,21 @@ async function exportHead(terminal: Terminal): Promise<void> {
 /** After how many rows a long run prints a line. */
 const progressRows = 100_000n
 
+export function tellProgress({ complain }: Pick<Terminal, 'complain'>): (rows: bigint, of: bigint) => void {
+  let told = 0n
+  return (rows, of) => {
+    if (rows - told < progressRows) return
+    told = rows
+    complain(`${rows.toLocaleString('en')} of ${of.toLocaleString('en')} rows of the audit trail read`)
+  }
+}
+
 async function verify(terminal: Terminal, options: VerifyOptions): Promise<void> {
   if (options.publicKey !== undefined && options.head === undefined)
     throw new WrongUsage('--public-key is the key of an exported end: give that with --head.')
   await atOffice(terminal, async (office) => {
     const exported = options.head === undefined ? undefined : await believedHead(office, options.head, options.publicKey)
-    let told = 0n
-    const report = await snapshot(office.pool, (runner) =>
-      verifyChain(runner, exported, (rows, of) => {
-        if (rows - told < progressRows) return
-        told = rows
-        terminal.complain(`${rows.toLocaleString('en')} of ${of.toLocaleString('en')} rows read`)
-      }),
-    )
+    const report = await snapshot(office.pool, (runner) => verifyChain(runner, exported, tellProgress(terminal)))
     const { rows, head, faults, faultCount } = report
     if (faultCount > 0) terminal.exitCode = 1
     if (options.json)
@@ -88,7 +90,7 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<void>
       return terminal.print(
         `The audit trail is whole: ${counted(Number(rows), 'row')}${exported ? ', and it continues the exported end' : ''}.`,
       )
-    for (const fault of faults) terminal.print(inWords(fault))
+    for (const fault of faults) terminal.print(chainFaultText(fault))
     if (faultCount > faults.length) terminal.print(`… and ${faultCount - faults.length} more.`)
     terminal.print('\nThe audit trail was altered by something other than these commands.')
   })
@@ -117,7 +119,7 @@ function readText(file: string): string {
   }
 }
 
-function inWords(fault: ChainFault): string {
+export function chainFaultText(fault: ChainFault): string {
   switch (fault.what) {
     case 'changed':
       return `Row ${fault.no} (${fault.auditId}) was changed, moved or inserted.`

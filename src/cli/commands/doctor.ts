@@ -164,7 +164,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<WordedFinding> {
+export async function keyFinding(pool: Pool, installation: Installation, keys: bigint): Promise<WordedFinding> {
   const advice =
     'give by TOLLGATE_KEY_FILE the key that this installation was begun with; without it no card and no control key can be read'
   let kek
@@ -199,7 +199,7 @@ async function controlKeys(pool: Pool, keys: Pick<KeyRing, 'version'>, { sandbox
   return controlKeyFinding(weak)
 }
 
-function lineOf({ is, what, says, advice }: WordedFinding): string {
+export function lineOf({ is, what, says, advice }: WordedFinding): string {
   const first = `${paint(is.padEnd(7), statusColour(is))}  ${what.padEnd(12)}  ${printable(says)}`
   return advice === undefined ? first : `${first}\n${' '.repeat(23)}→ ${printable(advice)}`
 }
