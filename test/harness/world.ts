@@ -72,6 +72,8 @@ export interface WorldOptions {
   env?: Record<string, string>
   /** The sandbox's own, durable PostgreSQL instead of a database on the server of the tests. */
   embedded?: boolean
+  /** An empty database on a server of the test's own. */
+  databaseUrl?: string
   /** Another URL of the same database for the gateway: through a proxy. */
   through?: (databaseUrl: string) => Promise<string>
 }
@@ -104,7 +106,8 @@ function onlyOwn(): never {
 }
 
 async function startOwn(options: WorldOptions): Promise<World> {
-  const database = options.embedded ? undefined : await testDatabase(process.env.TOLLGATE_TEST_TEMPLATE)
+  const isGiven = options.embedded || options.databaseUrl !== undefined
+  const database = isGiven ? undefined : await testDatabase(process.env.TOLLGATE_TEST_TEMPLATE)
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
   const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
   process.once('exit', remove)
@@ -113,7 +116,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
   // They take a second to make. A world of its own database makes its own, as a first start does.
   const keys = process.env.TOLLGATE_TEST_KEYS
   if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
-  const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: '' }
+  const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: options.databaseUrl ?? '' }
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
   // Kept through all crashes.
   env.PORT = String(await freePort())
