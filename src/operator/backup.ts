@@ -1,7 +1,15 @@
 /** What the facts of a restored copy say, as data. */
 import type { ChainFault } from '../storage/store-audit-chain.ts'
 import type { Health } from './doctor.ts'
-import { isBehind, type BackupFacts, type BookFault, type Counts, type IdBlock, type OpenedTable } from './store-backup.ts'
+import {
+  isBehind,
+  type BookFault,
+  type CellBooks,
+  type CopyFacts,
+  type Counts,
+  type IdBlock,
+  type OpenedTable,
+} from './store-backup.ts'
 
 export type BackupFinding = { is: Health } & BackupFound
 
@@ -25,14 +33,17 @@ export const sealedFindings = (tables: readonly OpenedTable[]): BackupFinding[] 
       : { is: 'problem', finds: 'sealed values closed', table },
   )
 
-export function backupFindings({ newestAt, counts, faults, blocks, trail }: BackupFacts): BackupFinding[] {
+export const booksFindings = ({ newestAt, counts, faults }: CellBooks): BackupFinding[] => [
+  newestAt === undefined ? { is: 'warning', finds: 'nothing dated' } : { is: 'ok', finds: 'moment', at: newestAt },
+  { is: 'ok', finds: 'counts', counts },
+  ...(faults.length === 0
+    ? [{ is: 'ok', finds: 'books add up' } as const]
+    : faults.map((fault) => ({ is: 'problem', finds: 'books broken', fault }) as const)),
+]
+
+export function copyFindings({ blocks, trail }: CopyFacts): BackupFinding[] {
   const behind = blocks.filter(isBehind)
   return [
-    newestAt === undefined ? { is: 'warning', finds: 'nothing dated' } : { is: 'ok', finds: 'moment', at: newestAt },
-    { is: 'ok', finds: 'counts', counts },
-    ...(faults.length === 0
-      ? [{ is: 'ok', finds: 'books add up' } as const]
-      : faults.map((fault) => ({ is: 'problem', finds: 'books broken', fault }) as const)),
     ...(behind.length === 0
       ? [{ is: 'ok', finds: 'ids are new', blocks } as const]
       : behind.map((block) => ({ is: 'problem', finds: 'ids drawn again', block }) as const)),

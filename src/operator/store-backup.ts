@@ -2,17 +2,28 @@
 import { machine } from '../order/machine.ts'
 import { statusOfState } from '../order/order.ts'
 import { statement, type Runner } from '../storage/pool.ts'
-import { firstId, openBatch, type RowId } from '../storage/reseal.ts'
+import { firstId, openBatch, type RowId, type SealedTable } from '../storage/reseal.ts'
 import { verifyChain, type ChainReport } from '../storage/store-audit-chain.ts'
 import type { IdName } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import { sealedTables } from './sealed-tables.ts'
 
-export interface BackupFacts {
+/** What is in one cell of the copy. */
+export interface CellBooks {
   counts: Counts
-  /** The newest time that anything in the copy has. */
+  /** The newest time that anything in it has. */
   newestAt?: number
   faults: readonly BookFault[]
+  /** The highest ids that its rows have. */
+  used: readonly Used[]
+}
+
+export interface Used {
+  name: IdName
+  used: bigint
+}
+
+/** What is in the copy for all its cells. */
+export interface CopyFacts {
   blocks: readonly IdBlock[]
   trail: ChainReport
 }
@@ -29,12 +40,9 @@ export interface BookFault {
   orderIds: readonly bigint[]
 }
 
-export interface IdBlock {
-  name: IdName
+export interface IdBlock extends Used {
   /** The next id that will be drawn; undefined if the row is missing. */
   next?: bigint
-  /** The highest id that a row has; zero if none has one. */
-  used: bigint
 }
 
 const counts = statement<Counts>(`
@@ -44,8 +52,7 @@ const counts = statement<Counts>(`
 
 /** Gateways beat every second, so that this is the moment of the copy while one ran. */
 const newest = statement<{ at: number | null }>(`
-  select greatest((select max(created_at) from orders), (select max(at) from order_event), (select max(beat_at) from heartbeat),
-    (select max(at) from audit)) as at`)
+  select greatest((select max(created_at) from orders), (select max(at) from order_event), (select max(beat_at) from heartbeat)) as at`)
 
 /** The ids of a transaction that has failed no longer count; `$1` has the states of these. */
 const sums = `
@@ -114,27 +121,32 @@ const rules: readonly (readonly [BookRule, ReturnType<typeof found>, readonly un
   ['approval without answer', found(approvalWithoutAnswer), []],
 ]
 
+/** The highest ids in a cell, zero if none has one. */
+const usedInCell = statement<Used>(`
+  select u.name, coalesce(u.used, 0) as used from (values
+    ('order', greatest((select max(order_id) from orders), (select max(order_id) from order_key),
+      (select max(greatest(order_id, hold_order_id)) from mobile_invoice))),
+    ('attempt', (select max(rrn::bigint) from all_attempts where rrn ~ '^[0-9]{12}$')),
+    ('process', greatest((select max(process_id) from heartbeat), (select max(lease) from all_transactions)))
+  ) as u (name, used)`)
+const usedInInstallation = statement<Used>(`
+  select u.name, coalesce(u.used, 0) as used from (values
+    ('merchant', (select max(merchant_id) from merchant)),
+    ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
+    ('gate', (select max(gate_id) from gate))
+  ) as u (name, used)`)
+const drawnNext = statement<{ name: IdName; next_id: bigint }>(`select name, next_id from id_block`)
 /**
  * A counter of attempts makes their RRN, of twelve digits. Beyond those it begins again, and then
  * nothing can be said of it.
  */
-const blocks = statement<{ name: IdName; next_id: bigint | null; used: bigint | null }>(`
-  select u.name, b.next_id, u.used from (values
-    ('order', greatest((select max(order_id) from orders), (select max(order_id) from order_key),
-      (select max(greatest(order_id, hold_order_id)) from mobile_invoice))),
-    ('attempt', (select max(rrn::bigint) from all_attempts where rrn ~ '^[0-9]{12}$')),
-    ('merchant', (select max(merchant_id) from merchant)),
-    ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
-    ('gate', (select max(gate_id) from gate)),
-    ('process', greatest((select max(process_id) from heartbeat), (select max(lease) from all_transactions)))
-  ) as u (name, used) left join id_block b using (name) order by u.name`)
 const rrns = 10n ** 12n
 
 export const isBehind = ({ name, next, used }: IdBlock): boolean =>
   next === undefined || (next <= used && !(name === 'attempt' && next > rrns))
 
-/** `runner` is a snapshot, so that all that is compared is of one moment. */
-export async function backupFacts(runner: Runner, progress: (rows: bigint, of: bigint) => void): Promise<BackupFacts> {
+/** `runner` is a snapshot of a cell, so that all that is compared is of one moment. */
+export async function cellBooks(runner: Runner): Promise<CellBooks> {
   const [count] = await runner.run(counts)
   const [last] = await runner.run(newest)
   const faults: BookFault[] = []
@@ -142,14 +154,26 @@ export async function backupFacts(runner: Runner, progress: (rows: bigint, of: b
     const [row] = await runner.run(sql, values)
     if (row!.count > 0n) faults.push({ rule, count: row!.count, orderIds: row!.order_ids.map(BigInt) })
   }
-  const drawn = await runner.run(blocks)
-  return {
-    counts: count!,
-    ...(last!.at !== null && { newestAt: last!.at }),
-    faults,
-    blocks: drawn.map(({ name, next_id: next, used }) => ({ name, ...(next !== null && { next }), used: used ?? 0n })),
-    trail: await verifyChain(runner, undefined, progress),
-  }
+  return { counts: count!, ...(last!.at !== null && { newestAt: last!.at }), faults, used: await runner.run(usedInCell) }
+}
+
+/** `runner` is a snapshot of the installation. `cells`: what its cells have used. */
+export async function copyFacts(
+  runner: Runner,
+  cells: readonly Pick<CellBooks, 'used'>[],
+  progress: (rows: bigint, of: bigint) => void,
+): Promise<CopyFacts> {
+  const next = new Map((await runner.run(drawnNext)).map((row) => [row.name, row.next_id]))
+  const most = new Map<IdName, bigint>()
+  for (const { name, used } of [...(await runner.run(usedInInstallation)), ...cells.flatMap((cell) => cell.used)])
+    if (used >= (most.get(name) ?? 0n)) most.set(name, used)
+  const blocks = [...most]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, used]): IdBlock => {
+      const drawn = next.get(name)
+      return { name, used, ...(drawn !== undefined && { next: drawn }) }
+    })
+  return { blocks, trail: await verifyChain(runner, undefined, progress) }
 }
 
 export interface OpenedTable {
@@ -168,14 +192,15 @@ const mostNamed = 5
 const countOf = (table: string, column: string) =>
   statement<{ n: bigint }>(`select count(*) as n from ${table} where ${column} is not null`)
 
-/** Opens the sealed values of every table: all of them, or some 1,000 that chance picks in each. */
+/** Opens the sealed values of these tables: all of them, or some 1,000 that chance picks in each. */
 export async function openSealed(
   runner: Runner,
+  from: readonly SealedTable[],
   keys: Pick<KeyRing, 'version'>,
   which: 'all' | 'sample',
 ): Promise<OpenedTable[]> {
   const tables: OpenedTable[] = []
-  for (const sealed of sealedTables) {
+  for (const sealed of from) {
     const [column] = Object.keys(sealed.sealed)
     const [{ n } = { n: 0n }] = await runner.run(countOf(sealed.table, column!))
     const share = which === 'all' || n <= BigInt(sampled) ? 1 : sampled / Number(n)

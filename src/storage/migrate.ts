@@ -132,7 +132,8 @@ export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' 
     await refuseForeign(pool, known)
   } catch (error) {
     const undefinedTable = '42P01'
-    if ((error as { code?: string }).code === undefinedTable) return known.map((m) => m.name)
+    if ((error as { code?: string }).code === undefinedTable)
+      return [...(of === 'cell' ? ['cell.sql'] : []), ...known.map((m) => m.name)]
     throw error
   }
   const done = new Set((await pool.run(applied)).map((row) => row.name))

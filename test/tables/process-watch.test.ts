@@ -4,8 +4,9 @@ import { metricsOf, readyOf } from '../../src/cli/process-watch.ts'
 
 /** What an operator is told of several processes at one port. */
 
-const said = (slot: number, body: string) => ({ slot, answer: { status: 200, type: 'text/plain', body } })
+const said = (slot: number, body: string, status = 200) => ({ slot, answer: { status, type: 'text/plain', body } })
 const ready = (slot: number, ...reasons: string[]) => said(slot, JSON.stringify({ status: '', reasons }))
+const unready = (slot: number, ...reasons: string[]) => said(slot, JSON.stringify({ reasons }), 503)
 const silent = (slot: number) => ({ slot, answer: undefined })
 
 test('ready are several processes if each is that accepts connections, and one does', () => {
@@ -13,7 +14,8 @@ test('ready are several processes if each is that accepts connections, and one d
   const cases = [
     [[ready(0), ready(1)],                                    200, []],
     [[ready(1)],                                              200, []],
-    [[ready(0), ready(1, 'its lease is late', 'no line')],    503, ['process 1: its lease is late', 'process 1: no line']],
+    [[ready(0), unready(1, 'its lease is late', 'no line')],  503, ['process 1: its lease is late', 'process 1: no line']],
+    [[ready(0), ready(1, 'cell 3: it is away')],              200, ['process 1: cell 3: it is away']],
     [[silent(0), ready(1)],                                   503, ['process 0: it does not answer']],
     [[],                                                      503, ['no process serves']],
   ] as const

@@ -74,6 +74,29 @@ for (const [done, undone, found] of damage)
     assert.equal((await check()).code, 0)
   })
 
+test('each cell is looked at, and ids used in any of them count', async () => {
+  assert.equal((await run(env, ['cell', 'add', '1'])).code, 0)
+  const cell = closing(new Client({ connectionString: world.databaseUrl, options: '-c search_path=cell_1' }))
+  await cell.connect()
+  const whole = await check()
+  assert.equal(whole.code, 0, whole.out)
+  assert.match(whole.out, /cell 1: counts +orders 0,/)
+  for (const [done, undone, found] of [
+    [
+      `insert into heartbeat (process_id, instance, started_at, beat_at) values (999999, 'x', now(), now())`,
+      `delete from heartbeat`,
+      /the next process id is \d+, and 999999 is used already/,
+    ],
+    [`alter schema cell_1 rename to gone`, `alter schema gone rename to cell_1`, /cell 1: migrations +not applied: cell\.sql/],
+  ] as const) {
+    await cell.query(done)
+    const broken = await check()
+    await cell.query(undone)
+    assert.equal(broken.code, 1, broken.out)
+    assert.match(broken.out, found)
+  }
+})
+
 test('a key-encryption key of another installation is found, and nothing is said of what is sealed', async () => {
   const file = join(world.directory, 'other.key')
   await writeFile(file, Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64'), { mode: 0o600 })

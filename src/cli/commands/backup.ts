@@ -1,11 +1,16 @@
 import type { Command } from 'commander'
 import { openLog, reasonOf } from '../../base/log.ts'
-import { backupFindings, sealedFindings } from '../../operator/backup.ts'
+import { booksFindings, copyFindings, sealedFindings } from '../../operator/backup.ts'
 import { migrationFinding } from '../../operator/doctor.ts'
 import { counted } from '../../operator/moments.ts'
-import { backupFacts, openSealed } from '../../operator/store-backup.ts'
+import { cellBooks, copyFacts, openSealed, type CellBooks, type OpenedTable } from '../../operator/store-backup.ts'
+import { sealedTables, sealedWithOrders } from '../../operator/sealed-tables.ts'
 import { countKeys, migrationFacts, openedKeys } from '../../operator/store-doctor.ts'
-import type { Pool } from '../../storage/pool.ts'
+import { databaseOf, type CellPlace } from '../../storage/cells.ts'
+import { pendingMigrations } from '../../storage/migrate.ts'
+import type { Pool, Runner } from '../../storage/pool.ts'
+import type { SealedTable } from '../../storage/reseal.ts'
+import { listCells } from '../../storage/store-cells.ts'
 import { snapshot } from '../../storage/transaction.ts'
 import type { Terminal } from '../terminal.ts'
 import { tellProgress } from './audit-verify.ts'
@@ -34,7 +39,7 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
 Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the key
 opens the data keys and these open what is sealed, whether the books of every order add up, whether new ids are above all
 that were used, the chain of the audit trail, and of which moment the newest row is.
-It reads all orders, in one read-only transaction, and changes nothing.
+It reads all orders of every cell, in one read-only transaction each, and changes nothing.
 Ends with 0 when the copy is whole, 1 when something was found.
 
 What the restore lost is known to the acquirer alone: npx tollgate reconcile
@@ -93,10 +98,49 @@ async function look(
   report(keys)
   // A key service may be asked for them, which no transaction waits for.
   const opened = keys.is === 'problem' ? undefined : await openedKeys(pool, installation.kek())
-  const { sealed, facts } = await snapshot(pool, async (runner) => ({
-    sealed: opened ? await openSealed(runner, opened, which) : [],
-    facts: await backupFacts(runner, tellProgress(terminal)),
-  }))
-  const found = [...sealedFindings(sealed), ...backupFindings(facts)]
+  const open = (runner: Runner, tables: readonly SealedTable[]) => (opened ? openSealed(runner, tables, opened, which) : [])
+  const others: CellBooks[] = []
+  for (const place of (await listCells(pool)).filter(({ cellNo }) => cellNo > 0)) {
+    const found = await lookAtCell(place, terminal, installation, (runner) => open(runner, sealedWithOrders))
+    if ('books' in found) others.push(found.books)
+    report(...found.findings.map((finding) => ({ ...finding, what: `cell ${place.cellNo}: ${finding.what}` })))
+  }
+  const { sealed, books, facts } = await snapshot(pool, async (runner) => {
+    const own = { sealed: await open(runner, sealedTables), books: await cellBooks(runner) }
+    return { ...own, facts: await copyFacts(runner, [own.books, ...others], tellProgress(terminal)) }
+  })
+  const found = [...sealedFindings(sealed), ...booksFindings(books), ...copyFindings(facts)]
   report(...found.map((finding) => inBackupWords(finding, now)))
+}
+
+interface CellLook {
+  findings: WordedFinding[]
+  books?: CellBooks
+}
+
+/** A cell other than 0, which may be in another database. */
+async function lookAtCell(
+  place: CellPlace,
+  { stderr, clock }: Terminal,
+  { databaseUrl, sandbox }: Installation,
+  open: (runner: Runner) => Promise<OpenedTable[]> | OpenedTable[],
+): Promise<CellLook> {
+  const { url, schema } = databaseOf(databaseUrl, place)
+  const log = openLog({ level: 'fatal', destination: stderr })
+  const pool = openDatabase({ databaseUrl: url, sandbox }, { schema, connections: 1, use: 'admin', log })
+  try {
+    const pending = await pendingMigrations(pool, 'cell')
+    if (pending.length > 0)
+      return { findings: [problem('migrations', `not applied: ${pending.join(', ')}`, 'npx tollgate migrate')] }
+    const { sealed, books } = await snapshot(pool, async (runner) => ({
+      sealed: await open(runner),
+      books: await cellBooks(runner),
+    }))
+    const found = [...sealedFindings(sealed), ...booksFindings(books)]
+    return { findings: found.map((finding) => inBackupWords(finding, clock.now())), books }
+  } catch (error) {
+    return { findings: [problem('database', reasonOf(inWords(error)), 'restore it too, or correct its address')] }
+  } finally {
+    await pool.close().catch(() => {})
+  }
 }
