@@ -6,7 +6,7 @@ import { openFaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
-import { gone, pidsOf, startedIn } from '../harness/processes.ts'
+import { gone, pidsOf } from '../harness/processes.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { until } from '../harness/until.ts'
 
@@ -81,8 +81,15 @@ test('a killed process is started again: its successor takes its orders over at 
   const [dead, other] = await Promise.all([leaseOf(0), leaseOf(1)])
   const sold = await sellToAll(gateway, [dead!, other!])
   const [ofDead, ofOther] = await Promise.all([leasedBy(dead!), leasedBy(other!)])
-  process.kill(pidsOf(gateway, 0)[0]!, 'SIGKILL')
-  await startedIn(gateway, 0, 2)
+  const pid = pidsOf(gateway, 0)[0]!
+  process.kill(pid, 'SIGKILL')
+  await gone(pid)
+  // Whoever starts gets no connection before it serves: none of these is refused.
+  const sellAndLook = async () => {
+    sold.push(await order(gateway.world))
+    return pidsOf(gateway, 0).length
+  }
+  await until(sellAndLook, (starts) => starts === 2, 120_000, 1)
   // A process that fell silent keeps its row for an hour: this one was removed by its successor.
   assert.deepEqual(await desk.rows('select from heartbeat where process_id = $1', [dead]), [])
   assert.equal(await leaseOf(1), other)
