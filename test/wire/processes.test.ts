@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { fork, spawnSync, type ChildProcess } from 'node:child_process'
+import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
@@ -101,6 +103,66 @@ test('a parent that is asked to stop starts nothing any more', async () => {
   assert.deepEqual(await parent.ending, { why: 'SIGTERM', code: 0 })
   assert.deepEqual([parent.children.length, parent.children[0]!.exitCode, parent.pauses], [1, 0, []])
 })
+
+const moduleAt = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}.js`, import.meta.url)))
+const orphan = join(folder, 'orphan.mjs')
+writeFileSync(
+  orphan,
+  `import { createServer } from 'node:net'
+  import { openSlot } from ${moduleAt('gateway/slot')}
+  const slot = openSlot(process.env, process)
+  const socket = await slot.socket('api', { host: '127.0.0.1', port: 0 })
+  const server = createServer().listen(await socket.take())
+  slot.serves({ port: socket.port, operatorPort: process.pid })
+  const why = await slot.ended
+  server.close(() => console.log(JSON.stringify({ why })))
+  setInterval(() => {}, 1_000)`,
+)
+const parentOf = join(folder, 'parent.mjs')
+writeFileSync(
+  parentOf,
+  `import { systemClock as clock } from ${moduleAt('base/clock')}
+  import { openLog } from ${moduleAt('base/log')}
+  import { systemRandom as random } from ${moduleAt('base/random')}
+  import { untilSignal } from ${moduleAt('base/signals')}
+  import { starterOf } from ${moduleAt('cli/process-start')}
+  import { Processes } from ${moduleAt('cli/processes')}
+  const log = openLog({ level: 'silent', destination: process.stdout })
+  const start = starterOf(${JSON.stringify(orphan)}, [], process.env)
+  const onServing = (ports) => console.log(JSON.stringify(ports))
+  await new Processes({ count: 1, start, onServing, clock, random, log }).run(untilSignal())`,
+)
+
+/** Whether somebody may listen at this port. */
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+
+// oxfmt-ignore
+const ended = [
+  ['its parent is gone',  'SIGKILL', false],
+  ['its parent stops',    'SIGTERM', true],
+] as const
+for (const [why, signal, isFreed] of ended)
+  test(`a process that stops because ${why} ${isFreed ? 'frees' : 'keeps'} the port while it has work to end`, async () => {
+    const parent = spawn(process.execPath, [parentOf], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = createInterface(parent.stdout)[Symbol.asyncIterator]()
+    const line = async () => JSON.parse((await lines.next()).value!) as { port: number; operatorPort: number; why: string }
+    const { port, operatorPort: pid } = await line()
+    try {
+      parent.kill(signal)
+      assert.equal((await line()).why, why)
+      assert.equal(await isFree(port), isFreed)
+    } finally {
+      process.kill(pid, 'SIGKILL')
+    }
+    await until(
+      () => isFree(port),
+      (free) => free,
+    )
+  })
 
 const refused = (env: Record<string, string>, ...args: string[]) => {
   const { PATH = '' } = process.env
