@@ -1,7 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Desk } from './desk.ts'
-import type { State } from './entry.ts'
+import type { State, StoredEntry } from './entry.ts'
 import { isRecord, type FaultScripts } from './faults.ts'
 import type { Ledger, LedgerQuery } from './ledger.ts'
 import type { LineServer } from './server.ts'
@@ -36,6 +36,7 @@ Look
   GET    /health              is it there, does it accept connections
   GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms>
                               ?limit=1000
+  GET    /ledger/record.csv   every entry as npx tollgate reconcile reads it
   GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates
                               (since the start)
   GET    /ledger/balances     per currency: charged, returned, balance, held, reversed
@@ -83,6 +84,9 @@ export async function openAdmin(parts: Parts, port: number): Promise<{ app: Fast
 
 function ledgerRoutes(app: FastifyInstance, { ledger, desk }: Parts): void {
   app.get('/ledger', (request) => ledger.search(readLedgerQuery(request)))
+  app.get('/ledger/record.csv', (_request, reply) =>
+    reply.type('text/csv; charset=utf-8').send(recordOf(ledger.search({ limit: ledger.size }).entries)),
+  )
   app.get('/ledger/summary', () => ({
     entries: ledger.size,
     sums: ledger.summary(),
@@ -95,6 +99,19 @@ function ledgerRoutes(app: FastifyInstance, { ledger, desk }: Parts): void {
     return { messages: desk.messages(readLimit(limit, 100, 1000), orderId) }
   })
 }
+
+const recordColumns = 'terminal,stan,time,rrn,order_id,kind,outcome,amount_minor,currency,card,action_code,approval_code'
+
+const recordOf = (entries: readonly StoredEntry[]): string =>
+  [
+    recordColumns,
+    ...entries.map((e) =>
+      [e.terminal, e.stan, e.time12, e.rrn, e.orderId, e.kind, e.state, e.amountMinor, e.currency, e.card, e.actionCode]
+        .concat(e.approvalCode ?? '')
+        .join(','),
+    ),
+    '',
+  ].join('\n')
 
 function faultRoutes(app: FastifyInstance, { faults, log }: Parts): void {
   app.get('/faults', () => ({ faults: faults.list() }))

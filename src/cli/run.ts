@@ -22,6 +22,7 @@ import { addMerchantCommands } from './commands/merchant.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addPartitionCommands } from './commands/partitions.ts'
+import { addReconcileCommand } from './commands/reconcile.ts'
 import { failureOf } from './commands/refusals.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
 import { addServeCommand } from './commands/serve.ts'
@@ -54,6 +55,7 @@ const commands = [
   addSubjectCommands,
   addPartitionCommands,
   addBackupCommands,
+  addReconcileCommand,
   addAcquirerCommands,
   addSignCommand,
   addSignRequestCommand,

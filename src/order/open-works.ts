@@ -57,8 +57,12 @@ export async function openWorks(entries: readonly Entry[], works: Map<string, Wo
   return opened
 }
 
-/** Retention erases card numbers of ended payments alone. */
+/**
+ * Retention erases card numbers of ended payments alone. One whose answer was lost needs none
+ * either: only its reversal is left, and one that `reconcile` restored never had a number here.
+ */
 function forgotten(order: Order): Card {
-  if (head(order).finalAt === undefined) throw new Error(`the card of order ${order.orderId} is gone`)
+  const { finalAt, state } = head(order)
+  if (finalAt === undefined && state !== 'unknown') throw new Error(`the card of order ${order.orderId} is gone`)
   return forgottenCard(order)
 }
