@@ -13,11 +13,16 @@ export interface Desk {
   who: string
 }
 
-/** For what is asked of orders, and of all that belongs to them. */
-export interface OrderDesk extends Desk {
+/** Where orders, and all that belongs to them, are looked for. */
+export interface Databases {
+  /** Of the installation. */
+  pool: Pool
   /** All cells, in order. */
   cells: () => Promise<readonly CellDesk[]>
 }
+
+/** For what is asked of orders. */
+export interface OrderDesk extends Desk, Databases {}
 
 /** A pool whose statements see the tables of one cell. */
 export interface CellDesk extends CellPlace {

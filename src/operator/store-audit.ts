@@ -3,7 +3,8 @@ import { touchConfig } from '../merchant/store.ts'
 import { statement, type Pool, type Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/store-audit-chain.ts'
 import { transaction } from '../storage/transaction.ts'
-import type { Desk } from './desk.ts'
+import type { CellDesk, Desk } from './desk.ts'
+import { inCell } from './in-cells.ts'
 import { Refused } from './refused.ts'
 
 /** The action and its subject. `details` never contains a secret. */
@@ -65,6 +66,27 @@ export async function change<T>(
     if (touches === 'config') await touchConfig(runner)
     return result
   })
+}
+
+/**
+ * A change of orders in a cell. Its line in the audit trail is written first and names the cell: if
+ * the database of the cell then fails, there is a line without a change, never a change without a
+ * line.
+ */
+export const changeInCell = <T>(
+  desk: Desk,
+  cell: CellDesk,
+  body: (runner: Runner) => Promise<{ note: Note; result: T }>,
+): Promise<T> => {
+  const { cellNo } = cell
+  if (cellNo === 0) return change(desk, 'orders', body)
+  return inCell(cell, ({ pool }) =>
+    transaction(pool, async (runner) => {
+      const { note, result } = await body(runner)
+      await record(desk, { ...note, details: { ...note.details, cell: cellNo } })
+      return result
+    }),
+  )
 }
 
 /**

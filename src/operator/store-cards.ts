@@ -1,6 +1,7 @@
-import { sleep } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
-import type { Desk } from './desk.ts'
+import type { Desk, OrderDesk } from './desk.ts'
+import { inTurn } from './in-cells.ts'
 import { isoTime } from './moments.ts'
 import { change } from './store-audit.ts'
 
@@ -110,22 +111,29 @@ const restMs = 20
 
 /**
  * Erases the card numbers of ended orders; what is shown of a card stays. Returns how many. It can
- * be stopped and begun again, and run beside payments and beside itself.
+ * be stopped and begun again, and run beside payments and beside itself. Fails if a cell is away,
+ * when those of the others are erased.
  */
-export async function forgetCards(desk: Desk, { approvedBefore, othersBefore }: Forgetting): Promise<number> {
+export async function forgetCards(desk: OrderDesk, forgetting: Forgetting): Promise<number> {
+  const { approvedBefore, othersBefore } = forgetting
   const details = { approved_before: isoTime(approvedBefore), others_before: isoTime(othersBefore) }
   await note(desk, 'cards forget', details)
+  const forgotten = await inTurn(await desk.cells(), ({ pool }) => forgetIn(pool, desk.clock, forgetting))
+  const total = forgotten.reduce((sum, count) => sum + count, 0)
+  await note(desk, 'cards forgotten', { cards: total })
+  return total
+}
+
+async function forgetIn(pool: Pool, clock: Clock, { approvedBefore, othersBefore }: Forgetting): Promise<number> {
   const madeBefore = Math.max(approvedBefore, othersBefore)
   const bounds = { approvedBefore, othersBefore, madeBefore, skipsApproved: false }
   let total = 0
-  for (let walk = walkFromStart; ; await sleep(desk.clock, restMs)) {
-    const step = await forgetStep(desk.pool, walk, bounds, pageRows)
+  for (let walk = walkFromStart; ; await sleep(clock, restMs)) {
+    const step = await forgetStep(pool, walk, bounds, pageRows)
     total += step.forgotten
     walk = step.walk
-    if (step.isOver) break
+    if (step.isOver) return total
   }
-  await note(desk, 'cards forgotten', { cards: total })
-  return total
 }
 
 const note = (desk: Desk, action: string, details: object): Promise<void> =>

@@ -1,8 +1,9 @@
-import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
-import type { Desk } from './desk.ts'
+import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import type { CellDesk, Databases, OrderDesk } from './desk.ts'
+import { firstOfAll, inCell, inEach, whereItIs } from './in-cells.ts'
 import { Refused } from './refused.ts'
-import { change } from './store-audit.ts'
-import { loginsIn, orderById, type Logins } from './store-logins.ts'
+import { changeInCell } from './store-audit.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from './store-logins.ts'
 
 export type DeliveryState = 'due' | 'delivered' | 'given up'
 
@@ -41,9 +42,7 @@ export interface DeliveryQuery {
  */
 function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): string[] {
   return [
-    ...(query.orderId === undefined
-      ? []
-      : [`d.merchant_id = ${put(query.orderOf ?? null)}`, `d.order_id = ${put(query.orderId)}`]),
+    ...(query.orderId === undefined ? [] : [`d.merchant_id = ${put(query.orderOf)}`, `d.order_id = ${put(query.orderId)}`]),
     ...(query.deliveryNo === undefined ? [] : [`d.delivery_no = ${put(query.deliveryNo)}`]),
     ...(query.merchantId === undefined ? [] : [`d.merchant_id = ${put(query.merchantId)}`]),
     ...(query.state === undefined
@@ -57,9 +56,17 @@ function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): stri
 /** Includes the merchant of its order: the primary key begins with the merchant. */
 type PlacedQuery = DeliveryQuery & { orderOf?: bigint }
 
-async function placed<Q extends DeliveryQuery>(pool: Pool, logins: Logins, query: Q): Promise<Q & PlacedQuery> {
-  const order = query.orderId === undefined ? undefined : await orderById(pool, logins, query.orderId)
-  return order ? { ...query, orderOf: order.merchantId } : query
+interface Placed {
+  /** Where the messages are; none if there is no such order. */
+  cells: readonly CellDesk[]
+  query: PlacedQuery
+}
+
+async function placed(databases: Databases, logins: Logins, query: DeliveryQuery): Promise<Placed> {
+  const cells = await cellsFor(databases, logins, query.merchantId)
+  if (query.orderId === undefined) return { cells, query }
+  const order = await orderById(cells, logins, query.orderId)
+  return order ? { cells: [order.cell], query: { ...query, orderOf: order.merchantId } } : { cells: [], query }
 }
 
 interface LineRow {
@@ -79,18 +86,39 @@ interface LineRow {
 
 /** Newest first. Continues after the message `after`. */
 export async function listDeliveries(
-  pool: Pool,
-  query: DeliveryQuery & { after?: DeliveryPlace; limit: number },
+  databases: Databases,
+  { after, limit, ...asked }: DeliveryQuery & { after?: DeliveryPlace; limit: number },
+): Promise<DeliveryLine[]> {
+  const logins = await loginsIn(databases.pool)
+  const { cells, query } = await placed(databases, logins, asked)
+  const createdAt = after && (await timeIn(await cellsFor(databases, logins, query.merchantId), logins, after))
+  const page = after && { ...after, createdAt: createdAt! }
+  return firstOfAll(cells, limit, newestFirst, (cell) => listIn(cell, logins, { query, page, limit }))
+}
+
+type Moment = DeliveryPlace & { createdAt: number }
+const newestFirst = (a: Moment, b: Moment): number =>
+  b.createdAt - a.createdAt || (a.orderId === b.orderId ? b.deliveryNo - a.deliveryNo : a.orderId < b.orderId ? 1 : -1)
+
+async function timeIn(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryPlace): Promise<number> {
+  const at = await whereItIs(cells, async ({ cellNo, pool }) => {
+    const [row] = await pool.run(timeOf, [orderId, deliveryNo, logins.merchantIds(cellNo)])
+    return row?.created_at
+  })
+  if (at === undefined) throw new Refused({ what: 'unknown', thing: 'message of page', name: `${orderId}/${deliveryNo}` })
+  return at
+}
+
+async function listIn(
+  { pool }: CellDesk,
+  logins: Logins,
+  { query, page: after, limit }: { query: PlacedQuery; page: Moment | undefined; limit: number },
 ): Promise<DeliveryLine[]> {
   const values: unknown[] = []
   const put = (value: unknown) => `$${values.push(value)}`
-  const logins = await loginsIn(pool)
-  const conditions = conditionsOf(await placed(pool, logins, query), put)
-  if (query.after) {
-    const [at] = await pool.run(timeOf, [query.after.orderId, query.after.deliveryNo, logins.merchantIds])
-    const name = `${query.after.orderId}/${query.after.deliveryNo}`
-    if (!at) throw new Refused({ what: 'unknown', thing: 'message of page', name })
-    const [time, order, no] = [put(timestamp(at.created_at)), put(query.after.orderId), put(query.after.deliveryNo)]
+  const conditions = conditionsOf(query, put)
+  if (after) {
+    const [time, order, no] = [put(timestamp(after.createdAt)), put(after.orderId), put(after.deliveryNo)]
     conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
   }
   const page = statement<LineRow>(`
@@ -98,7 +126,7 @@ export async function listDeliveries(
     from (
       select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
       from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(query.limit)}) d
+      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(limit)}) d
     left join lateral (
       select at, http_status, failure from all_tries a
       where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
@@ -133,9 +161,15 @@ const lineOf = (r: LineRow, logins: Logins): DeliveryLine => ({
       }),
 })
 
-export async function countDeliveries(pool: Pool, query: DeliveryQuery): Promise<number> {
+export async function countDeliveries(databases: Databases, asked: DeliveryQuery): Promise<number> {
+  const { cells, query } = await placed(databases, await loginsIn(databases.pool), asked)
+  const counts = await inEach(cells, (cell) => countIn(cell, query))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function countIn({ pool }: CellDesk, query: PlacedQuery): Promise<number> {
   const values: unknown[] = []
-  const conditions = conditionsOf(await placed(pool, await loginsIn(pool), query), (value) => `$${values.push(value)}`)
+  const conditions = conditionsOf(query, (value) => `$${values.push(value)}`)
   const count = statement<{ n: bigint }>(
     `select count(*) as n from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}`,
   )
@@ -162,16 +196,23 @@ const atOnce = 500
  * become negative, because later ones start from one again. Messages that a process is sending are
  * skipped.
  */
-export async function resendDeliveries(desk: Desk, query: DeliveryQuery): Promise<Resent> {
+export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery): Promise<Resent> {
   const total: Resent = { resent: 0, inHand: 0, erased: 0 }
-  const where = await placed(desk.pool, await loginsIn(desk.pool), query)
+  const { cells, query } = await placed(desk, await loginsIn(desk.pool), asked)
+  for (const cell of cells)
+    // The audit trail has no lines of cells in which nothing fits.
+    if (cells.length === 1 || (await inCell(cell, () => countIn(cell, query))) > 0) await resendIn(desk, cell, query, total)
+  return total
+}
+
+async function resendIn(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, total: Resent): Promise<void> {
   let after: readonly [bigint, bigint, number] = [0n, 0n, 0]
   for (;;) {
-    const page = await resendSome(desk, where, after)
+    const page = await resendSome(desk, cell, query, after)
     total.resent += page.resent
     total.inHand += page.inHand
     total.erased += page.erased
-    if (!page.last) return total
+    if (!page.last) return
     after = page.last
   }
 }
@@ -184,8 +225,8 @@ interface KeyRow {
   erased: boolean
 }
 
-async function resendSome(desk: Desk, query: PlacedQuery, after: readonly [bigint, bigint, number]) {
-  return change(desk, 'orders', async (runner) => {
+async function resendSome(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, after: readonly [bigint, bigint, number]) {
+  return changeInCell(desk, cell, async (runner) => {
     const values: unknown[] = []
     const put = (value: unknown) => `$${values.push(value)}`
     const conditions = [

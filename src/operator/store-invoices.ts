@@ -1,8 +1,9 @@
-import { statement, timestamp, type Pool } from '../storage/pool.ts'
-import type { Desk } from './desk.ts'
+import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import type { Databases, OrderDesk } from './desk.ts'
+import { firstOfAll, inEach } from './in-cells.ts'
 import { Refused } from './refused.ts'
-import { change } from './store-audit.ts'
-import { loginsIn, type Logins } from './store-logins.ts'
+import { changeInCell } from './store-audit.ts'
+import { cellsFor, loginsIn, type Logins } from './store-logins.ts'
 
 /** A parked transaction of the mobile API. */
 export interface ParkedInvoice {
@@ -31,8 +32,8 @@ const columns = 'merchant_id, invoice_id, kind, state, tries, alarm, created_at'
 const from = 'from mobile_invoice where alarm is not null'
 const parked = statement<Row>(`
   select ${columns} ${from} and ($1::bigint is null or merchant_id = $1) order by created_at desc, invoice_id limit $2`)
-const named = statement<Row>(`
-  select ${columns} ${from} and invoice_id = $1 and ($2::bigint is null or merchant_id = $2) for update`)
+const named = statement<Row>(`select ${columns} ${from} and invoice_id = $1 and ($2::bigint is null or merchant_id = $2)`)
+const hold = statement<Row>(`select ${columns} ${from} and invoice_id = $1 and merchant_id = $2 for update`)
 const unpark = statement<object>(`
   update mobile_invoice set alarm = null, tries = 0, lease = null, due_at = $3
   where merchant_id = $1 and invoice_id = $2 and alarm is not null`)
@@ -49,25 +50,44 @@ const invoiceOf = (row: Row, logins: Logins): ParkedInvoice => ({
 })
 
 /** Newest first. */
-export async function parkedInvoices(pool: Pool, merchantId: bigint | undefined, limit: number): Promise<ParkedInvoice[]> {
-  const rows = await pool.run(parked, [merchantId ?? null, limit])
-  const logins = await loginsIn(pool)
+export async function parkedInvoices(
+  databases: Databases,
+  merchantId: bigint | undefined,
+  limit: number,
+): Promise<ParkedInvoice[]> {
+  const logins = await loginsIn(databases.pool)
+  const cells = await cellsFor(databases, logins, merchantId)
+  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(parked, [merchantId ?? null, limit]))
   return rows.map((row) => invoiceOf(row, logins))
 }
 
+const newestFirst = (a: Row, b: Row): number => b.created_at - a.created_at || (a.invoice_id < b.invoice_id ? -1 : 1)
+
 /** Resumes a parked invoice: due now, as if never tried. */
-export async function resumeInvoice(desk: Desk, invoiceId: string, merchantId: bigint | undefined): Promise<ParkedInvoice> {
+export async function resumeInvoice(desk: OrderDesk, invoiceId: string, merchantId: bigint | undefined): Promise<ParkedInvoice> {
   const logins = await loginsIn(desk.pool)
-  return change(desk, 'orders', async (runner) => {
-    const rows = await runner.run(named, [invoiceId, merchantId ?? null])
-    const [row] = rows
-    if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
-    if (rows.length > 1)
-      throw new Refused({ what: 'invoice of several', invoiceId, logins: rows.map((one) => logins.of(one.merchant_id)) })
-    await runner.run(unpark, [row.merchant_id, row.invoice_id, timestamp(desk.clock.now())])
-    const invoice = invoiceOf(row, logins)
-    const { login, state, alarm } = invoice
-    const note = { action: 'invoice resume', subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }
-    return { note, result: invoice }
+  const cells = await cellsFor(desk, logins, merchantId)
+  const found = await inEach(cells, async (cell) => {
+    const rows = await cell.pool.run(named, [invoiceId, merchantId ?? null])
+    return rows.map((row) => ({ cell, row }))
   })
+  const [one, ...others] = found.flat()
+  if (!one) throw new Refused({ what: 'invoice not parked', invoiceId })
+  if (others.length > 0)
+    throw new Refused({
+      what: 'invoice of several',
+      invoiceId,
+      logins: [one, ...others].map(({ row }) => logins.of(row.merchant_id)),
+    })
+  return changeInCell(desk, one.cell, (runner) => resumeOf(runner, one.row, logins, desk.clock.now()))
+}
+
+async function resumeOf(runner: Runner, { merchant_id: merchantId, invoice_id: invoiceId }: Row, logins: Logins, now: number) {
+  const [row] = await runner.run(hold, [invoiceId, merchantId])
+  if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
+  await runner.run(unpark, [merchantId, invoiceId, timestamp(now)])
+  const invoice = invoiceOf(row, logins)
+  const { login, state, alarm } = invoice
+  const note = { action: 'invoice resume', subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }
+  return { note, result: invoice }
 }

@@ -1,24 +1,47 @@
 /** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
 import { statement, type Runner } from '../storage/pool.ts'
+import type { CellDesk, Databases } from './desk.ts'
+import { whereItIs } from './in-cells.ts'
+import { Refused } from './refused.ts'
 
 export interface Logins {
   of(merchantId: bigint): string
-  merchantIds: readonly bigint[]
+  /** Where the orders of a merchant are. */
+  cellOf(merchantId: bigint): number
+  /** All merchants, or those whose orders are in a cell. */
+  merchantIds(cellNo?: number): readonly bigint[]
 }
 
-const logins = statement<{ merchant_id: bigint; login: string }>(`select merchant_id, login from merchant order by merchant_id`)
+const merchants = statement<{ merchant_id: bigint; login: string; cell_no: number }>(
+  `select merchant_id, login, cell_no from merchant order by merchant_id`,
+)
 
 export async function loginsIn(registry: Runner): Promise<Logins> {
-  const rows = await registry.run(logins)
-  const byId = new Map(rows.map((row) => [row.merchant_id, row.login]))
-  return {
-    of(merchantId) {
-      const login = byId.get(merchantId)
-      if (login === undefined) throw new Error(`merchant ${merchantId} is not in the registry`)
-      return login
-    },
-    merchantIds: [...byId.keys()],
+  const rows = await registry.run(merchants)
+  const byId = new Map(rows.map((row) => [row.merchant_id, row]))
+  const rowOf = (merchantId: bigint) => {
+    const row = byId.get(merchantId)
+    if (row === undefined) throw new Error(`merchant ${merchantId} is not in the registry`)
+    return row
   }
+  return {
+    of: (merchantId) => rowOf(merchantId).login,
+    cellOf: (merchantId) => rowOf(merchantId).cell_no,
+    merchantIds: (cellNo) =>
+      rows.flatMap(({ merchant_id: id, cell_no: no }) => (cellNo === undefined || no === cellNo ? [id] : [])),
+  }
+}
+
+/** The cell of a merchant, or all cells. */
+export async function cellsFor({ cells }: Databases, logins: Logins, merchantId?: bigint): Promise<readonly CellDesk[]> {
+  const all = await cells()
+  return merchantId === undefined ? all : [cellNumbered(all, logins.cellOf(merchantId))]
+}
+
+export function cellNumbered(cells: readonly CellDesk[], cellNo: number): CellDesk {
+  const cell = cells.find((one) => one.cellNo === cellNo)
+  if (!cell) throw new Refused({ what: 'unknown', thing: 'cell', name: String(cellNo) })
+  return cell
 }
 
 /**
@@ -30,11 +53,14 @@ const order = statement<{ merchant_id: bigint; created_at: number }>(`
   from unnest($2::bigint[]) m (merchant_id) join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
 
 export interface DatedOrder {
+  cell: CellDesk
   merchantId: bigint
   createdAt: number
 }
 
-export async function orderById(cell: Runner, { merchantIds }: Logins, orderId: bigint): Promise<DatedOrder | undefined> {
-  const [row] = await cell.run(order, [orderId, merchantIds])
-  return row && { merchantId: row.merchant_id, createdAt: row.created_at }
-}
+/** In one of these cells. */
+export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: bigint): Promise<DatedOrder | undefined> =>
+  whereItIs(cells, async (cell) => {
+    const [row] = await cell.pool.run(order, [orderId, logins.merchantIds(cell.cellNo)])
+    return row && { cell, merchantId: row.merchant_id, createdAt: row.created_at }
+  })

@@ -4,12 +4,13 @@ import type { ShownCard } from '../card/number.ts'
 import type { Order } from '../order/order.ts'
 import type { Place } from '../order/change.ts'
 import { openOrderStore } from '../order/store.ts'
-import { statement, timestamp, type Pool } from '../storage/pool.ts'
-import type { Desk } from './desk.ts'
+import { statement, timestamp } from '../storage/pool.ts'
+import type { CellDesk, Databases, OrderDesk } from './desk.ts'
+import { firstOfAll } from './in-cells.ts'
 import type { Life } from './life.ts'
 import { Refused, unfit } from './refused.ts'
-import { change } from './store-audit.ts'
-import { loginsIn, orderById } from './store-logins.ts'
+import { changeInCell } from './store-audit.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from './store-logins.ts'
 
 export interface OrderLine extends Place {
   login: string
@@ -53,13 +54,24 @@ interface LineRow {
   parked: boolean
 }
 
+/** Newest first, by time and then by id, which is unique over all cells. */
+export async function findOrders(databases: Databases, query: OrderQuery): Promise<OrderLine[]> {
+  const logins = await loginsIn(databases.pool)
+  const cells = await cellsFor(databases, logins, query.merchantId)
+  const at = query.after === undefined ? undefined : await orderById(cells, logins, query.after)
+  if (query.after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(query.after) })
+  const page = at && { createdAt: at.createdAt, orderId: query.after! }
+  return firstOfAll(cells, query.limit, newestFirst, (cell) => findIn(cell, logins, query, page))
+}
+
+type Moment = Pick<OrderLine, 'createdAt' | 'orderId'>
+const newestFirst = (a: Moment, b: Moment): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
+
 /**
- * Newest first, by time and then by id: walks back along the index by time, filtered by the
- * conditions. The text of the query depends on the conditions, so that the planner can use an index
- * for them; values are always parameters.
+ * Walks back along the index by time, filtered by the conditions. The text of the query depends on
+ * the conditions, so that the planner can use an index for them; values are always parameters.
  */
-export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLine[]> {
-  const logins = await loginsIn(pool)
+async function findIn({ pool }: CellDesk, logins: Logins, query: OrderQuery, after: Moment | undefined): Promise<OrderLine[]> {
   const values: unknown[] = []
   const put = (value: unknown) => `$${values.push(value)}`
   const conditions = [
@@ -74,11 +86,9 @@ export async function findOrders(pool: Pool, query: OrderQuery): Promise<OrderLi
       ? [`o.order_id in (select t.order_id from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null)`]
       : []),
   ]
-  if (query.after !== undefined) {
-    const at = await orderById(pool, logins, query.after)
-    if (!at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(query.after) })
-    const time = put(timestamp(at.createdAt))
-    conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(query.after)})`)
+  if (after !== undefined) {
+    const time = put(timestamp(after.createdAt))
+    conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(after.orderId)})`)
   }
   const limit = put(query.limit)
   const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
@@ -172,12 +182,14 @@ export interface LivingOrder {
 }
 
 /** Everything that is stored about an order. */
-export async function orderWithLife(pool: Pool, orderId: bigint): Promise<LivingOrder> {
-  const found = await orderById(pool, await loginsIn(pool), orderId)
-  const place = found && { merchantId: found.merchantId, orderId }
-  const [order] = place ? await openOrderStore(pool).load([place]) : []
-  if (!place || !order) throw new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
-  const key = [place.merchantId, place.orderId]
+export async function orderWithLife({ pool: registry, cells }: Databases, orderId: bigint): Promise<LivingOrder> {
+  const unknown = new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
+  const found = await orderById(await cells(), await loginsIn(registry), orderId)
+  if (!found) throw unknown
+  const { pool } = found.cell
+  const [order] = await openOrderStore(pool).load([{ merchantId: found.merchantId, orderId }])
+  if (!order) throw unknown
+  const key = [found.merchantId, orderId]
   const [e, r, d, t] = await Promise.all([
     pool.run(events, key),
     pool.run(repeats, key),
@@ -241,10 +253,10 @@ export interface Resumed {
 }
 
 /** Resumes the parked transactions of an order: due now, as if never tried. */
-export async function resumeOrder(desk: Desk, orderId: bigint): Promise<Resumed[]> {
-  const found = await orderById(desk.pool, await loginsIn(desk.pool), orderId)
+export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Resumed[]> {
+  const found = await orderById(await desk.cells(), await loginsIn(desk.pool), orderId)
   if (!found) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
-  return change(desk, 'orders', async (runner) => {
+  return changeInCell(desk, found.cell, async (runner) => {
     const place = [found.merchantId, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, place)

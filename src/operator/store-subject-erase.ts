@@ -10,7 +10,8 @@ import type { Screening } from '../risk/screening.ts'
 import { statement, type Runner } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { Authentication } from '../three-d-secure/authentication.ts'
-import type { Desk } from './desk.ts'
+import type { CellDesk, Desk } from './desk.ts'
+import { inTurn } from './in-cells.ts'
 import { change } from './store-audit.ts'
 import { ordersAt } from './store-subject.ts'
 import type { Traces } from './store-subject-others.ts'
@@ -107,23 +108,35 @@ const forgetReferences = statement<object>(`
 const list = <Row, Value>(rows: readonly Row[], value: (row: Row) => Value): Value[] => rows.map(value)
 const text = (value: object | undefined | null): string | null => (value ? JSON.stringify(value) : null)
 
+/** What was found in a cell. */
+export interface TracesIn extends Traces {
+  cell: CellDesk
+}
+
 /**
  * Erases what was found and can be erased, in small transactions. It can be stopped and begun
  * again, and run beside payments and beside itself.
  */
-export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], found: Traces): Promise<Erased> {
-  await note(desk, 'subject erase', { by, orders: found.orders.length, others: found.others.length })
+export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], found: readonly TracesIn[]): Promise<Erased> {
+  const counts = { orders: sumOf(found, ({ orders }) => orders.length), others: sumOf(found, ({ others }) => others.length) }
+  await note(desk, 'subject erase', { by, ...counts })
   const total: Erased = { orders: 0, invoices: 0, references: 0, left: { open: 0, callbacks: 0, young: 0 } }
-  const addTo = ({ left, ...counts }: Partial<Erased>) => {
-    for (const [what, count] of Object.entries(counts) as ['orders' | 'invoices' | 'references', number][]) total[what] += count
+  const addTo = ({ left, ...erased }: Partial<Erased>) => {
+    for (const [what, count] of Object.entries(erased) as ['orders' | 'invoices' | 'references', number][]) total[what] += count
     for (const [why, count] of Object.entries(left ?? {}) as [Left, number][]) total.left[why] += count
   }
-  for (const some of chunks(found.orders))
-    addTo(await transaction(desk.pool, (runner) => eraseOrders(runner, desk, bounds, some)))
-  for (const some of chunks(found.others)) addTo(await transaction(desk.pool, (runner) => eraseOthers(runner, some)))
+  const tracesOf = (cell: CellDesk) => found.find((one) => one.cell === cell)!
+  const cells = found.map(({ cell }) => cell)
+  await inTurn(cells, async (cell) => {
+    const { orders, others } = tracesOf(cell)
+    for (const some of chunks(orders)) addTo(await transaction(cell.pool, (runner) => eraseOrders(runner, desk, bounds, some)))
+    for (const some of chunks(others)) addTo(await transaction(cell.pool, (runner) => eraseOthers(runner, some)))
+  })
   await note(desk, 'subject erased', { by, ...total })
   return total
 }
+
+const sumOf = <Item>(items: readonly Item[], of: (item: Item) => number): number => items.reduce((sum, item) => sum + of(item), 0)
 
 async function eraseOrders(runner: Runner, { clock }: Desk, bounds: Bounds, places: readonly Place[]): Promise<Partial<Erased>> {
   await runner.run(hold, keysOf(places))

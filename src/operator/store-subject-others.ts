@@ -66,7 +66,7 @@ async function othersOf(search: Search, person: Person): Promise<OtherTrace[]> {
 }
 
 async function scanned(
-  { pool, clock, merchantId }: Search,
+  { cell: { pool }, clock, merchantId }: Search,
   is: OtherTrace['is'],
   page: Statement<Row>,
   values: readonly unknown[],
@@ -105,7 +105,7 @@ export interface Traces {
  */
 export async function ledBy(search: Search, person: Person, known: ReadonlySet<string>): Promise<Traces> {
   const all = (await othersOf(search, person)).filter((trace) => !known.has(placeKey(trace)))
-  const orders = new Map((await ordersAt(search.pool, search.bounds, all)).map((trace) => [placeKey(trace), trace]))
+  const orders = new Map((await ordersAt(search.cell.pool, search.bounds, all)).map((trace) => [placeKey(trace), trace]))
   return { orders: [...orders.values()], others: all.filter((trace) => !orders.has(placeKey(trace))) }
 }
 

@@ -5,8 +5,9 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { ShownCard } from '../card/number.ts'
 import type { Place } from '../order/change.ts'
-import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { statement, timestamp, type Runner } from '../storage/pool.ts'
 import { partitionsByNumber } from '../storage/store-partitions.ts'
+import type { CellDesk } from './desk.ts'
 import type { Bounds, Left, OrderTrace, Person } from './subject.ts'
 
 interface TraceRow {
@@ -74,9 +75,6 @@ const byCard = statement<TraceRow>(`
 const byPlace = statement<TraceRow>(`
   select ${columns} from unnest($3::bigint[], $4::bigint[]) as n (merchant_id, order_id)
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id ${facts} ${ends}`)
-const merchants = statement<{ merchant_id: bigint }>(
-  `select merchant_id from merchant where $1::bigint is null or merchant_id = $1`,
-)
 
 const traceOf = (r: TraceRow): OrderTrace => ({
   merchantId: r.merchant_id,
@@ -94,13 +92,16 @@ const traceOf = (r: TraceRow): OrderTrace => ({
 
 export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]
 
+/** A search in one cell. */
 export interface Search {
-  pool: Pool
+  cell: CellDesk
   clock: Clock
   bounds: Bounds
+  /** Whose orders are in the cell. */
+  merchantIds: readonly bigint[]
   /** Only of this merchant. */
   merchantId?: bigint
-  /** Called after each page of a search that reads everything. */
+  /** Called after each page of a search that reads everything, with its rows. */
   progress: (looked: number) => void
 }
 
@@ -112,13 +113,12 @@ export async function ordersAt(runner: Runner, bounds: Bounds, places: readonly 
 
 /** The orders that hold data of the person, in the order of partitions, merchants and ids. */
 export async function* ordersOf(search: Search, person: Person, after?: Place): AsyncGenerator<OrderTrace> {
-  const slices = await partitionsByNumber(search.pool)
+  const slices = await partitionsByNumber(search.cell.pool)
   const sliceOf = ({ orderId }: Place) => slices.findIndex(({ from, to }) => orderId >= from && orderId < to)
   if (person.by === 'email' || person.by === 'phone') {
-    const looked = { count: 0 }
     const first = after === undefined ? 0 : sliceOf(after)
     for (const [no, slice] of slices.entries())
-      if (no >= first) yield* scanned(search, person, slice, after !== undefined && no === first ? after : begin, looked)
+      if (no >= first) yield* scanned(search, person, slice, after !== undefined && no === first ? after : begin)
     return
   }
   const ahead = (a: Place, b: Place) =>
@@ -133,38 +133,39 @@ export async function isNamed(search: Search, person: Person, trace: OrderTrace)
   if (person.by === 'order') return person.orderIds.includes(trace.orderId)
   if (person.by === 'card') return person.hashIds.includes(trace.card.hashId)
   const { merchantId, orderId } = trace
-  const alone = scanned({ ...search, merchantId }, person, { from: orderId, to: orderId + 1n }, begin, { count: 0 })
+  const alone = scanned({ ...search, merchantId }, person, { from: orderId, to: orderId + 1n }, begin)
   return !(await alone.next()).done
 }
 
 const begin: Place = { merchantId: 0n, orderId: 0n }
 
 async function* scanned(
-  { pool, clock, bounds, merchantId, progress }: Search,
+  { cell: { pool }, clock, bounds, merchantId, progress }: Search,
   { by, values }: Extract<Person, { by: 'email' | 'phone' }>,
   { from, to }: { from: bigint; to: bigint },
   after: Place,
-  looked: { count: number },
 ): AsyncGenerator<OrderTrace> {
   for (let at = after; ;) {
     const rows = await pool.run(scans[by], [...inSql(bounds), values, merchantId ?? null, from, to, at.merchantId, at.orderId])
     // One row at least, which has no order if nothing was found.
     for (const row of rows) if ((row.order_id as bigint | null) !== null) yield traceOf(row)
     const page = rows[0]!
-    looked.count += Number(page.looked)
-    progress(looked.count)
+    progress(Number(page.looked))
     if (page.looked < pageRows) return
     at = { merchantId: page.last_merchant!, orderId: page.last_order! }
     await sleep(clock, restMs)
   }
 }
 
-const ofCard = async ({ pool, bounds, merchantId }: Search, hashIds: readonly string[]): Promise<OrderTrace[]> =>
-  (await pool.run(byCard, [...inSql(bounds), hashIds, merchantId ?? null])).map(traceOf)
+const ofCard = async ({ cell, bounds, merchantId }: Search, hashIds: readonly string[]): Promise<OrderTrace[]> =>
+  (await cell.pool.run(byCard, [...inSql(bounds), hashIds, merchantId ?? null])).map(traceOf)
 
 /** The primary key begins with the merchant, so each one is asked for. */
-async function ofIds({ pool, bounds, merchantId }: Search, orderIds: readonly bigint[]): Promise<OrderTrace[]> {
-  const all = await pool.run(merchants, [merchantId ?? null])
-  const places = all.flatMap((row) => orderIds.map((orderId) => ({ merchantId: row.merchant_id, orderId })))
-  return ordersAt(pool, bounds, places)
+function ofIds({ cell, bounds, merchantIds, merchantId }: Search, orderIds: readonly bigint[]): Promise<OrderTrace[]> {
+  const some = merchantId === undefined ? merchantIds : [merchantId]
+  return ordersAt(
+    cell.pool,
+    bounds,
+    some.flatMap((id) => orderIds.map((orderId) => ({ merchantId: id, orderId }))),
+  )
 }

@@ -147,7 +147,10 @@ async function printLife(orderid: string): Promise<void> {
   console.log()
   try {
     await withPool(sandbox, async (pool) => {
-      const story = await orderStory(pool, await orderWithLife(pool, BigInt(orderid)))
+      const story = await orderStory(
+        pool,
+        await orderWithLife({ pool, cells: async () => [{ cellNo: 0, pool }] }, BigInt(orderid)),
+      )
       console.log(storyText(story, Date.now()))
     })
   } catch (thrown) {

@@ -88,9 +88,10 @@ async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
 const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
 
 async function list(terminal: Terminal, options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
-  await atOffice(terminal, async ({ pool, clock }) => {
+  await atOffice(terminal, async (office) => {
+    const { pool, clock } = office
     const query = await queryOf(pool, options)
-    const rows = await listDeliveries(pool, {
+    const rows = await listDeliveries(office, {
       ...query,
       limit: options.limit + 1,
       ...(options.after ? { after: options.after } : {}),
@@ -143,7 +144,7 @@ async function resend(
     }
     if (Object.keys(query).length === 0)
       throw new WrongUsage('Say which: an order, or a filter such as --state given-up. See: npx tollgate delivery resend --help')
-    const count = await countDeliveries(office.pool, query)
+    const count = await countDeliveries(office, query)
     if (count === 0) throw new Failure('No callback fits. See what there is: npx tollgate delivery list')
     if (count > 1 && !options.yes)
       throw new WrongUsage(`That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`)

@@ -62,9 +62,9 @@ async function cardHashes(office: Office, login: string, lines: readonly string[
   })
 }
 
-async function cardHashOfOrder({ pool }: Office, login: string, orderId: bigint): Promise<string> {
-  const { order } = await orderWithLife(pool, orderId)
-  if (order.merchantId !== (await merchantNamed(pool, login)).merchantId)
+async function cardHashOfOrder(office: Office, login: string, orderId: bigint): Promise<string> {
+  const { order } = await orderWithLife(office, orderId)
+  if (order.merchantId !== (await merchantNamed(office.pool, login)).merchantId)
     throw new Failure(`Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`)
   return order.card.hashId
 }

@@ -5,6 +5,7 @@ import { openLog, reasonOf } from '../../base/log.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
 import type { CellDesk, Desk, OrderDesk } from '../../operator/desk.ts'
+import { CellFailed } from '../../operator/in-cells.ts'
 import { isDatabaseUrl, lineComplaint } from '../../operator/database-line.ts'
 import { Refused } from '../../operator/refused.ts'
 import { record, type Note } from '../../operator/store-audit.ts'
@@ -225,6 +226,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 export function inWords(error: unknown): unknown {
   if (error instanceof Refused) return failureOf(error.refusal)
   if (error instanceof Failure || !(error instanceof Error)) return error
+  if (error instanceof CellFailed) return cellInWords(error)
   if (error instanceof KeyServiceFailed) return new Failure(sentence(error.message))
   const code = 'code' in error ? String(error.code) : ''
   if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
@@ -238,9 +240,21 @@ export function inWords(error: unknown): unknown {
     return new Failure('Something else has held a row of this change for 5 s. Nothing was changed. Try again.')
   if (code.startsWith('28') || code === '3D000')
     return new Failure(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
-  if (/^E[A-Z]+$|^08|^57P/.test(code) || /connection|timeout/i.test(error.message))
+  if (isUnreachable(error))
     return new Failure(
       `The database cannot be reached: ${reasonOf(error) || code}. Is it running, and does DATABASE_URL name it?`,
     )
   return error
+}
+
+const isUnreachable = (error: Error): boolean =>
+  /^E[A-Z]+$|^08|^57P/.test('code' in error ? String(error.code) : '') || /connection|timeout/i.test(error.message)
+
+function cellInWords({ cellNo, cause }: CellFailed): Failure {
+  if (cause instanceof Error && isUnreachable(cause))
+    return new Failure(
+      `Cell ${cellNo} cannot be reached: ${reasonOf(cause)}. Is its database running? See: npx tollgate cell list`,
+    )
+  const words = inWords(cause)
+  return new Failure(`Cell ${cellNo}: ${words instanceof Failure ? words.message : reasonOf(cause)}`)
 }

@@ -49,11 +49,11 @@ const idOf = async (pool: Pool, login: string | undefined): Promise<bigint | und
   login === undefined ? undefined : (await merchantNamed(pool, login)).merchantId
 
 async function find(terminal: Terminal, { merchant, limit, json }: Options & { limit: number }): Promise<void> {
-  await atOffice(terminal, async ({ pool, clock }) => {
-    const invoices = await parkedInvoices(pool, await idOf(pool, merchant), limit)
+  await atOffice(terminal, async (office) => {
+    const invoices = await parkedInvoices(office, await idOf(office.pool, merchant), limit)
     if (json) return terminal.printJson({ invoices: invoices.map(invoiceJson) })
     if (invoices.length === 0) return terminal.print('Nothing is parked.')
-    const now = clock.now()
+    const now = office.clock.now()
     terminal.print(
       table(
         [

@@ -104,7 +104,7 @@ function readStatuses(text: string): string[] | string {
 async function show(terminal: Terminal, orderId: bigint, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async (office) => {
     const { pool, clock } = office
-    const story = await orderStory(pool, await orderWithLife(pool, orderId))
+    const story = await orderStory(pool, await orderWithLife(office, orderId))
     await recordReading(office, terminal, { subject: `order ${orderId}` })
     if (options.json) terminal.printJson(orderJson(story))
     else terminal.print(storyText(story, clock.now()))
@@ -115,7 +115,7 @@ async function find(terminal: Terminal, { merchant, json, ...query }: FindOption
   await atOffice(terminal, async (office) => {
     const { pool, clock } = office
     const of = merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, merchant)).merchantId }
-    const rows = await findOrders(pool, { ...query, ...of, limit: query.limit + 1 })
+    const rows = await findOrders(office, { ...query, ...of, limit: query.limit + 1 })
     const orders = rows.slice(0, query.limit)
     const next = rows.length > query.limit ? orders.at(-1)!.orderId : undefined
     const by = Object.keys({ ...query, ...of }).filter((name) => name !== 'limit' && name !== 'after')

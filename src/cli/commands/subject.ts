@@ -7,13 +7,14 @@ import { decimalOf } from '../../operator/order.ts'
 import { Refused } from '../../operator/refused.ts'
 import { keptFor } from '../../operator/store-cards.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
-import { loginsIn, orderById, type Logins } from '../../operator/store-logins.ts'
-import { countedLeft, eraseTraces } from '../../operator/store-subject-erase.ts'
+import { inCell, inTurn } from '../../operator/in-cells.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from '../../operator/store-logins.ts'
+import { countedLeft, eraseTraces, type TracesIn } from '../../operator/store-subject-erase.ts'
 import { readStored } from '../../operator/store-subject-export.ts'
 import { ledBy, tracesOf, type Traces } from '../../operator/store-subject-others.ts'
 import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
-import { comparableEmail, comparablePhone, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
+import { comparableEmail, comparablePhone, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
 import type { Terminal } from '../terminal.ts'
 import { atLeast } from './cards.ts'
 import { WrongUsage } from './failure.ts'
@@ -87,7 +88,7 @@ const named = (command: Command): Command =>
     )
 
 /** Everything is read before the database is: a file may be missing. */
-async function personOf(terminal: Terminal, office: Office, options: Named, search: Search): Promise<Person> {
+async function personOf(terminal: Terminal, office: Office, options: Named, merchantIds: readonly bigint[]): Promise<Person> {
   const given = (['email', 'phone', 'card', 'order'] as const).filter((name) => options[name] !== undefined)
   const [by] = given
   if (by === undefined || given.length > 1) throw new WrongUsage('Name a person by one of --email, --phone, --card and --order.')
@@ -108,18 +109,19 @@ async function personOf(terminal: Terminal, office: Office, options: Named, sear
   }
   const cards = values.map((value) => value.replace(/[ -]/g, ''))
   if (cards.some((digits) => !/^[0-9]{9,19}$/.test(digits))) throw refuse('the number of a card')
-  return cardsOf(office, cards, search)
+  return cardsOf(office, cards, merchantIds)
 }
 
-async function cardsOf(office: Office, cards: readonly string[], { merchantId }: Search): Promise<Person> {
+async function cardsOf(office: Office, cards: readonly string[], merchantIds: readonly bigint[]): Promise<Person> {
   const keys = await office.keys()
-  const merchantIds = merchantId === undefined ? (await loginsIn(office.pool)).merchantIds : [merchantId]
   const numberIds = merchantIds.flatMap((id) => cards.map((digits) => numberIdOf(secret(digits), id, keys)))
   return { by: 'card', hashIds: numberIds.map((id) => hashIdOf(id, keys)), numberIds }
 }
 
 interface Asked {
-  search: Search
+  /** One in each cell. */
+  searches: readonly Search[]
+  bounds: Bounds
   person: Person
   logins: Logins
   note: { subject: string; details: object }
@@ -130,20 +132,25 @@ async function askedOf(terminal: Terminal, office: Office, options: Named): Prom
   const now = clock.now()
   const bounds = { approvedBefore: now - options.olderThan, othersBefore: now - options.unapprovedAfter }
   const of = options.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, options.merchant)).merchantId }
-  const search: Search = { pool, clock, bounds, ...of, progress: progressOn(terminal) }
-  const person = await personOf(terminal, office, options, search)
+  const logins = await loginsIn(pool)
+  const person = await personOf(terminal, office, options, of.merchantId === undefined ? logins.merchantIds() : [of.merchantId])
+  const progress = progressOn(terminal)
+  const cells = await cellsFor(office, logins, of.merchantId)
+  const searches = cells.map((cell) => ({ cell, clock, bounds, merchantIds: logins.merchantIds(cell.cellNo), ...of, progress }))
   const subject = options.merchant === undefined ? 'a person' : `a person at ${options.merchant}`
-  return { search, person, logins: await loginsIn(pool), note: { subject, details: { by: person.by } } }
+  return { searches, bounds, person, logins, note: { subject, details: { by: person.by } } }
 }
 
 const progressStep = 1_000_000
 
 function progressOn({ complain }: Terminal): (looked: number) => void {
+  let total = 0
   let shown = 0
   return (looked) => {
-    if (looked < shown + progressStep) return
-    shown = looked
-    complain(`${looked} orders were read.`)
+    total += looked
+    if (total < shown + progressStep) return
+    shown = total
+    complain(`${total} orders were read.`)
   }
 }
 
@@ -151,9 +158,9 @@ async function find(terminal: Terminal, options: Named & { limit: number; after?
   await atOffice(
     terminal,
     async (office) => {
-      const { search, person, logins, note } = await askedOf(terminal, office, options)
-      const { page, next } = await pageOf(search, person, logins, options)
-      const { orders: led, others } = next === undefined ? await lastOf(search, person, page) : nothing
+      const { searches, person, logins, note } = await askedOf(terminal, office, options)
+      const { page, next } = await pageOf(searches, person, logins, options)
+      const { orders: led, others } = next === undefined ? await lastOf(searches, person, page) : nothing
       const orders = [...page, ...led]
       await recordReading(office, terminal, { ...note, details: { ...note.details, found: orders.length } })
       if (options.json)
@@ -174,18 +181,27 @@ async function find(terminal: Terminal, options: Named & { limit: number; after?
   )
 }
 
+/** Cell by cell, and in each as `ordersOf` has them. */
 async function pageOf(
-  search: Search,
+  searches: readonly Search[],
   person: Person,
   logins: Logins,
   { after, limit }: { after?: bigint; limit: number },
 ): Promise<{ page: OrderTrace[]; next?: bigint }> {
-  const at = after === undefined ? undefined : await orderById(search.pool, logins, after)
+  const cells = searches.map(({ cell }) => cell)
+  const at = after === undefined ? undefined : await orderById(cells, logins, after)
   if (after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(after) })
   const page: OrderTrace[] = []
-  for await (const trace of ordersOf(search, person, at && { merchantId: at.merchantId, orderId: after! })) {
-    if (page.length === limit) return { page, next: page.at(-1)!.orderId }
-    page.push(trace)
+  for (const search of searches.slice(at && cells.indexOf(at.cell))) {
+    const place = at && search.cell === at.cell ? { merchantId: at.merchantId, orderId: after! } : undefined
+    const isFull = await inCell(search.cell, async () => {
+      for await (const trace of ordersOf(search, person, place)) {
+        if (page.length === limit) return true
+        page.push(trace)
+      }
+      return false
+    })
+    if (isFull) return { page, next: page.at(-1)!.orderId }
   }
   return { page }
 }
@@ -193,11 +209,25 @@ async function pageOf(
 const nothing: Traces = { orders: [], others: [] }
 
 /** Besides the orders that the pages have. */
-async function lastOf(search: Search, person: Person, page: readonly OrderTrace[]): Promise<Traces> {
-  const { orders, others } = await ledBy(search, person, new Set(page.map(placeKey)))
-  const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
-  return { orders: orders.filter((_, i) => !onPages[i]), others }
+async function lastOf(searches: readonly Search[], person: Person, page: readonly OrderTrace[]): Promise<Traces> {
+  const known = new Set(page.map(placeKey))
+  const last = await inSearches(searches, async (search) => {
+    const { orders, others } = await ledBy(search, person, known)
+    const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
+    return { orders: orders.filter((_, i) => !onPages[i]), others }
+  })
+  return { orders: last.flatMap(({ orders }) => orders), others: last.flatMap(({ others }) => others) }
 }
+
+/** One after the other: each may read every order of its cell. */
+const inSearches = <T>(searches: readonly Search[], work: (search: Search) => Promise<T>): Promise<T[]> =>
+  inTurn(
+    searches.map(({ cell }) => cell),
+    (cell) => work(searches.find((one) => one.cell === cell)!),
+  )
+
+const tracesIn = (searches: readonly Search[], person: Person): Promise<TracesIn[]> =>
+  inSearches(searches, async (search) => ({ cell: search.cell, ...(await tracesOf(search, person)) }))
 
 const leftText: Readonly<Record<Left, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
 
@@ -223,8 +253,9 @@ async function exportAll(terminal: Terminal, options: Named): Promise<void> {
   await atOffice(
     terminal,
     async (office) => {
-      const { search, person, logins, note } = await askedOf(terminal, office, options)
-      const stored = await readStored(office.pool, await tracesOf(search, person))
+      const { searches, person, logins, note } = await askedOf(terminal, office, options)
+      const all = await inSearches(searches, async (search) => readStored(search.cell.pool, await tracesOf(search, person)))
+      const stored = { orders: all.flatMap(({ orders }) => orders), others: all.flatMap(({ others }) => others) }
       const found = { orders: stored.orders.length, others: stored.others.length }
       await recordReading(office, terminal, { ...note, details: { ...note.details, ...found } })
       terminal.printJson({
@@ -240,22 +271,22 @@ async function erase(terminal: Terminal, options: Named & { yes?: true }): Promi
   await atOffice(
     terminal,
     async (office) => {
-      const { search, person } = await askedOf(terminal, office, options)
-      const found = await tracesOf(search, person)
-      const fit = found.orders.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
-      const loose = found.others.filter(({ left }) => left === undefined)
-      const left = countedLeft([...found.orders, ...found.others])
+      const { searches, bounds, person } = await askedOf(terminal, office, options)
+      const found = await tracesIn(searches, person)
+      const [orders, others] = [found.flatMap((one) => one.orders), found.flatMap((one) => one.others)]
+      const fit = orders.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
+      const loose = others.filter(({ left }) => left === undefined)
+      const left = countedLeft([...orders, ...others])
       if (!options.yes) {
         if (options.json) return terminal.printJson({ would_erase: { orders: fit.length, others: loose.length }, left })
         terminal.print(`${counted(fit.length, 'order')} would be erased, and ${loose.length} without an order.${leftIn(left)}`)
         return terminal.print('Look at them with subject find, then add --yes.')
       }
-      const done = await eraseTraces(office, search.bounds, person.by, found)
+      const done = await eraseTraces(office, bounds, person.by, found)
       if (options.json) return terminal.printJson(done)
-      const { orders, invoices, references } = done
       terminal.print(
-        `Erased: ${counted(orders, 'order')}, ${counted(invoices, 'invoice')}, ` +
-          `${counted(references, 'card reference')}.${leftIn(done.left)}`,
+        `Erased: ${counted(done.orders, 'order')}, ${counted(done.invoices, 'invoice')}, ` +
+          `${counted(done.references, 'card reference')}.${leftIn(done.left)}`,
       )
     },
     'admin',
