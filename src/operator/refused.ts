@@ -51,8 +51,8 @@ export type Refusal =
   | { what: 'owner needed' }
   /** Another command detaches, exports or drops partitions. */
   | { what: 'partitions held' }
-  | { what: 'partitions needed'; partitions: readonly { number: bigint; needs: readonly Need[] }[] }
-  | { what: 'partitions unproven'; partitions: readonly { number: bigint; unproven: Unproven }[] }
+  | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly Need[] })[] }
+  | { what: 'partitions unproven'; partitions: readonly (CellPart & { unproven: Unproven })[] }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
@@ -64,8 +64,14 @@ export type Refusal =
 export type KeyUse =
   | { is: 'current' }
   | { is: 'superseded lately'; untilMs: number }
-  | { is: 'rows'; table: string }
+  | { is: 'rows'; table: string; cellNo: number }
   | { is: 'ids given out' }
+
+/** A partition of a cell. */
+export interface CellPart {
+  cellNo: number
+  number: bigint
+}
 
 /** What the gateway still needs a partition for, with how many rows there are of it. */
 export type Need =

@@ -2,8 +2,9 @@ import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId } from '../storage/reseal.ts'
 import { activationMs, addKey, contextOf, newKey, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
-import { orderResealing } from '../storage/store-resealing.ts'
-import type { Desk } from './desk.ts'
+import { listResealing, orderResealing, type Resealing } from '../storage/store-resealing.ts'
+import type { CellDesk, Databases, Desk, OrderDesk } from './desk.ts'
+import { inEach, inTurn } from './in-cells.ts'
 import { Refused, type KeyUse } from './refused.ts'
 import { sealedTables, sealedWithOrders } from './sealed-tables.ts'
 import { change } from './store-audit.ts'
@@ -65,32 +66,65 @@ function stateOf(row: KeyRow, rows: readonly KeyRow[], now: number): KeyVersion[
 
 /**
  * Adds a version; every process uses it from the time in the result, and gateways seal what is
- * stored with orders again from then on. The key is wrapped before the
- * transaction, because a key service may take its time, and the rows are locked meanwhile.
+ * stored with orders again from then on. The key is wrapped before the transaction, because a key
+ * service may take its time, and the rows are locked meanwhile. A command that ended before all
+ * cells were told is finished by the next one, which is refused.
  */
 export async function rotateKeyOf(
-  desk: Desk,
+  desk: OrderDesk,
   encryption: KeyEncryption,
   purpose: Rotatable,
 ): Promise<{ version: bigint; activeAt: number }> {
   const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
   const before = newestIn(await desk.pool.run(all))
-  refuseComing(before, desk.clock.now())
+  const now = desk.clock.now()
+  if (before && before.active_at > now) await orderIn(desk, purpose, before)
+  refuseComing(before, now)
+  // Nothing is begun while a cell is away.
+  await inEach(await cellsWith(desk, purpose), ({ pool }) => listResealing(pool))
   const version = (before?.version ?? 0n) + 1n
   const key = await newKey(encryption, desk.random, purpose, version)
-  return change(desk, 'orders', async (runner) => {
+  const added = await change(desk, 'orders', async (runner) => {
     const at = desk.clock.now()
     const activeAt = at + activationMs
     refuseComing(newestIn(await runner.run(locked)), at)
     if (!(await addKey(runner, key, { at, activeAt })))
       throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
-    const tables = sealedWithOrders.filter((t) => t.purpose === purpose).map(({ table }) => table)
-    if (tables.length > 0) await orderResealing(runner, tables, { version, dueAt: activeAt })
     return {
       note: note('rotate', purpose, version, { active_at: new Date(activeAt).toISOString() }),
       result: { version, activeAt },
     }
   })
+  await orderIn(desk, purpose, { version, active_at: added.activeAt })
+  return added
+}
+
+const tablesOf = (purpose: Rotatable): string[] => sealedWithOrders.filter((t) => t.purpose === purpose).map(({ table }) => table)
+
+/** The cells that have values under this key. */
+const cellsWith = async ({ cells }: Databases, purpose: Rotatable): Promise<readonly CellDesk[]> =>
+  tablesOf(purpose).length === 0 ? [] : cells()
+
+/** Has what is stored with orders sealed again under that version, in every cell. */
+async function orderIn(
+  desk: OrderDesk,
+  purpose: Rotatable,
+  { version, active_at: dueAt }: Pick<KeyRow, 'version' | 'active_at'>,
+) {
+  const order = ({ pool }: CellDesk) => orderResealing(pool, tablesOf(purpose), { version, dueAt })
+  await inEach(await cellsWith(desk, purpose), order)
+}
+
+export interface CellResealing extends Resealing {
+  cellNo: number
+}
+
+/** How far that is, in every cell. */
+export async function resealingIn({ cells }: Databases): Promise<CellResealing[]> {
+  const found = await inEach(await cells(), async ({ cellNo, pool }) =>
+    (await listResealing(pool)).map((one) => ({ cellNo, ...one })),
+  )
+  return found.flat()
 }
 
 function refuseComing(newest: KeyRow | undefined, at: number): void {
@@ -132,6 +166,8 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
 }
 
 export interface Progress {
+  /** Absent for cell 0 and for the configuration. */
+  cell?: number
   table: string
   /** Rows sealed again so far. */
   rows: number
@@ -140,26 +176,29 @@ export interface Progress {
 /**
  * Seals every value of an older version again, under the current one. `rest` is called
  * after each batch, so that payments are not kept waiting; whatever was done until a stop stays
- * done. Returns the rows of each table.
+ * done. Returns the rows of each table. Fails if a cell is away, when the others are done.
  */
 export async function resealAll(
-  desk: Desk,
+  desk: OrderDesk,
   keys: KeyRing,
   { batch, rest }: { batch: number; rest: (progress: Progress) => Promise<void> },
 ): Promise<Progress[]> {
-  const done: Progress[] = []
-  for (const t of sealedTables) {
-    const progress = { table: t.table, rows: 0 }
-    done.push(progress)
-    let after: RowId | undefined = firstId(t)
-    while (after) {
-      const { rows, next } = await resealBatch(desk.pool, t, keys, desk.random, { after, most: batch })
-      progress.rows += rows
-      after = next
-      await rest(progress)
+  const done = await inTurn(await desk.cells(), async ({ cellNo, pool }) => {
+    const tables: Progress[] = []
+    for (const t of cellNo === 0 ? sealedTables : sealedWithOrders) {
+      const progress = { ...(cellNo > 0 && { cell: cellNo }), table: t.table, rows: 0 }
+      tables.push(progress)
+      let after: RowId | undefined = firstId(t)
+      while (after) {
+        const { rows, next } = await resealBatch(pool, t, keys, desk.random, { after, most: batch })
+        progress.rows += rows
+        after = next
+        await rest(progress)
+      }
     }
-  }
-  return done
+    return tables
+  })
+  return done.flat()
 }
 
 /**
@@ -189,34 +228,46 @@ const digestTables = [
   },
 ]
 
-/** Destroys a version that nothing needs any more. */
-export async function retireKey(desk: Desk, purpose: Rotatable, version: bigint): Promise<void> {
-  await change(desk, 'orders', async (runner) => {
-    const rows = (await runner.run(locked)).filter((row) => row.purpose === purpose)
-    if (!rows.some((row) => row.version === version)) throw new Refused({ what: 'unknown key', purpose, version })
-    const by = await useOf(runner, purpose, version, rows, desk.clock.now())
+/**
+ * Destroys a version that nothing needs any more. The other cells are read first, because the
+ * transaction of the installation must not stand idle meanwhile; nothing comes under a version that
+ * was superseded long enough ago.
+ */
+export async function retireKey(desk: OrderDesk, purpose: Rotatable, version: bigint): Promise<void> {
+  const refuse = (by: KeyUse | undefined) => {
     if (by) throw new Refused({ what: 'key in use', purpose, version, by })
+  }
+  const refuseYoung = (rows: readonly KeyRow[]) => {
+    const own = rows.filter((row) => row.purpose === purpose)
+    if (!own.some((row) => row.version === version)) throw new Refused({ what: 'unknown key', purpose, version })
+    refuse(usedBesidesRows(purpose, version, own, desk.clock.now()))
+  }
+  refuseYoung(await desk.pool.run(all))
+  const others = (await desk.cells()).filter(({ cellNo }) => cellNo > 0)
+  for (const by of await inEach(others, ({ cellNo, pool }) => rowsUnder(pool, purpose, version, cellNo))) refuse(by)
+  await change(desk, 'orders', async (runner) => {
+    refuseYoung(await runner.run(locked))
+    refuse(await rowsUnder(runner, purpose, version, 0))
     await runner.run(destroy, [purpose, version])
     return { note: note('retire', purpose, version), result: undefined }
   })
 }
 
-async function useOf(
-  runner: Runner,
-  purpose: Rotatable,
-  version: bigint,
-  rows: readonly KeyRow[],
-  now: number,
-): Promise<KeyUse | undefined> {
+function usedBesidesRows(purpose: Rotatable, version: bigint, rows: readonly KeyRow[], now: number): KeyUse | undefined {
   const successor = rows.findLast((row) => row.version > version)
   if (!successor) return { is: 'current' }
   if (purpose === 'receipt') return { is: 'ids given out' }
   const hashes = purpose === 'digest' || purpose === 'fingerprint'
   const untilMs = successor.active_at + (hashes ? afterMs.hashed : afterMs.sealed)
-  if (now < untilMs) return { is: 'superseded lately', untilMs }
-  for (const t of sealedTables)
-    if (t.purpose === purpose && (await usesVersion(runner, t, version))) return { is: 'rows', table: t.table }
+  return now < untilMs ? { is: 'superseded lately', untilMs } : undefined
+}
+
+/** The configuration is beside cell 0. */
+async function rowsUnder(runner: Runner, purpose: Rotatable, version: bigint, cellNo: number): Promise<KeyUse | undefined> {
+  for (const t of cellNo === 0 ? sealedTables : sealedWithOrders)
+    if (t.purpose === purpose && (await usesVersion(runner, t, version))) return { is: 'rows', table: t.table, cellNo }
   if (purpose !== 'digest') return undefined
-  for (const { table, uses } of digestTables) if ((await runner.run(uses, [version]))[0]!.uses) return { is: 'rows', table }
+  for (const { table, uses } of digestTables)
+    if ((await runner.run(uses, [version]))[0]!.uses) return { is: 'rows', table, cellNo }
   return undefined
 }

@@ -10,9 +10,9 @@ import {
   type Span,
 } from '../storage/store-detached.ts'
 import { connectedAs } from '../storage/store-roles.ts'
-import type { Desk } from './desk.ts'
+import type { CellDesk, OrderDesk } from './desk.ts'
 import { Refused, unfit, type Need } from './refused.ts'
-import { change } from './store-audit.ts'
+import { changeInCell } from './store-audit.ts'
 import { needsOf } from './store-partition-needs.ts'
 
 /** Returns and disputes of a payment come for about so long. */
@@ -31,27 +31,35 @@ export interface Detached {
 const first: ReadonlySet<string> = new Set(['orders', 'delivery'])
 
 /** Runs what only one command does at a time, and only as the owner of the tables. */
-export async function asKeeper<T>({ pool }: Desk, work: () => Promise<T>): Promise<T> {
+export async function asKeeper<T>({ pool }: CellDesk, work: () => Promise<T>): Promise<T> {
   if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
   const done = await withPartitionsHeld(pool, async () => ({ result: await work() }))
   if (!done) throw new Refused({ what: 'partitions held' })
   return done.result
 }
 
+/** The latest time before which partitions can be detached. */
+const latestAt = (now: number): number => now - returnsMs
+
+export function refuseLate(before: number, now: number): void {
+  if (before > latestAt(now))
+    throw new Refused(unfit('before', 'a time 180 days ago or earlier: until then payments may be returned'))
+}
+
 /** Detaches what lies before the time, and finishes what an earlier command began. */
-export function detachPartitions(desk: Desk, before: number): Promise<Detached> {
-  const latest = desk.clock.now() - returnsMs
-  if (before > latest) throw new Refused(unfit('before', 'a time 180 days ago or earlier: until then payments may be returned'))
-  return asKeeper(desk, async () => {
+export function detachPartitions(desk: OrderDesk, cell: CellDesk, before: number): Promise<Detached> {
+  const { pool } = cell
+  return asKeeper(cell, async () => {
     const result: Detached = { detached: [], left: [] }
-    const spans = await partitionSpans(desk.pool)
+    const spans = await partitionSpans(pool)
     const whole = spans.filter((span) => !isBegun(span))
     const partly = spans.filter((span) => isBegun(span) && span.note === undefined)
     // PostgreSQL hides one partition of a table at a time, so what was interrupted comes first.
     for (const span of [...partly, ...whole]) {
-      const times = await timesOf(desk.pool, span)
+      const times = await timesOf(pool, span)
       if (!times || (!isBegun(span) && times.lastAt >= before)) continue
-      const needs = await detachSpan(desk, span, isBegun(span) ? latest : before, times)
+      const endedBefore = isBegun(span) ? latestAt(desk.clock.now()) : before
+      const needs = await detachSpan(desk, cell, span, { endedBefore, times })
       if (needs.length === 0) result.detached.push(span.number)
       else result.left.push({ number: span.number, needs })
     }
@@ -62,31 +70,37 @@ export function detachPartitions(desk: Desk, before: number): Promise<Detached> 
 export const isBegun = ({ pieces }: Span): boolean => pieces.some(({ state }) => state !== 'attached')
 
 /** Without needs it is detached. */
-async function detachSpan(desk: Desk, span: Span, endedBefore: number, times: Times): Promise<Need[]> {
-  const { pool } = desk
-  const needs = await needsOf(pool, span, endedBefore)
+async function detachSpan(
+  desk: OrderDesk,
+  cell: CellDesk,
+  span: Span,
+  { endedBefore, times }: { endedBefore: number; times: Times },
+): Promise<Need[]> {
+  const { pool } = cell
+  const needs = await needsOf(desk, cell, span, endedBefore)
   if (needs.length > 0 && !isBegun(span)) return needs
-  await note(desk, span, 'partitions detach')
+  await note(desk, cell, span, 'partitions detach')
   const isFirst = ({ table }: Piece) => first.has(table)
   for (const piece of span.pieces.filter(isFirst)) await detachPiece(pool, piece)
   // Nobody can change these orders now; what began before the first look is over, and is seen.
-  const lateNeeds = await needsOf(pool, span, endedBefore)
+  const lateNeeds = await needsOf(desk, cell, span, endedBefore)
   if (lateNeeds.length > 0) {
-    await putBack(desk, span)
+    await putBack(desk, cell, span)
     return lateNeeds
   }
   for (const piece of span.pieces.filter((one) => !isFirst(one))) await detachPiece(pool, piece)
-  await note(desk, span, 'partitions detached', (runner) => noteDetached(runner, span, times))
+  await note(desk, cell, span, 'partitions detached', { body: (runner) => noteDetached(runner, span, times) })
   return []
 }
 
-async function putBack(desk: Desk, span: Span): Promise<void> {
-  const now = (await partitionSpans(desk.pool)).find(({ number }) => number === span.number)!
+async function putBack(desk: OrderDesk, cell: CellDesk, span: Span): Promise<void> {
+  const { pool } = cell
+  const now = (await partitionSpans(pool)).find(({ number }) => number === span.number)!
   for (const piece of now.pieces) {
-    if (piece.state === 'detaching') await detachPiece(desk.pool, piece)
-    if (piece.state !== 'attached') await attachPiece(desk.pool, piece, span)
+    if (piece.state === 'detaching') await detachPiece(pool, piece)
+    if (piece.state !== 'attached') await attachPiece(pool, piece, span)
   }
-  await note(desk, span, 'partitions attached')
+  await note(desk, cell, span, 'partitions attached')
 }
 
 type Times = { firstAt: number; lastAt: number }
@@ -104,14 +118,14 @@ async function timesOf(runner: Runner, span: Span): Promise<Times | undefined> {
 
 /** A line of the audit trail about a partition, with what is done in the same transaction. */
 export const note = (
-  desk: Desk,
+  desk: OrderDesk,
+  cell: CellDesk,
   { number, from, to }: Pick<Span, 'number' | 'from' | 'to'>,
   action: string,
-  body: (runner: Runner) => Promise<void> = () => Promise.resolve(),
-  details: object = {},
+  { body, details }: { body?: (runner: Runner) => Promise<void>; details?: object } = {},
 ): Promise<void> =>
-  change(desk, 'orders', async (runner) => {
-    await body(runner)
+  changeInCell(desk, cell, async (runner) => {
+    await body?.(runner)
     const ids = { from: Number(from), to: Number(to - 1n) }
     return { note: { action, subject: `partition ${number}`, details: { ...ids, ...details } }, result: undefined }
   })

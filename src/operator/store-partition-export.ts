@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { dropPieces, noteDetached, partitionSpans, type Span } from '../storage/store-detached.ts'
 import { snapshot } from '../storage/transaction.ts'
-import type { Desk } from './desk.ts'
+import type { CellDesk, OrderDesk } from './desk.ts'
 import type { Unproven } from './refused.ts'
 import { asKeeper, isBegun, note } from './store-partition-detach.ts'
 import {
@@ -24,33 +25,37 @@ export interface Exported {
 
 const isOff = ({ pieces }: Span): boolean => pieces.every(({ state }) => state === 'detached')
 
-/** Writes each detached partition to the directory, unless it is there. */
-export const exportPartitions = (desk: Desk, directory: string): Promise<Exported[]> =>
-  asKeeper(desk, async () => {
-    const spans = (await partitionSpans(desk.pool)).filter((span) => isOff(span) && span.note !== undefined)
+/** Each cell has the same numbers of partitions, so those of other cells than 0 are apart. */
+export const filesOf = (directory: string, { cellNo }: CellDesk): string =>
+  cellNo === 0 ? directory : join(directory, `cell-${cellNo}`)
+
+/** Writes each detached partition of a cell to the directory, unless it is there. */
+export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: string): Promise<Exported[]> =>
+  asKeeper(cell, async () => {
+    const spans = (await partitionSpans(cell.pool)).filter((span) => isOff(span) && span.note !== undefined)
     if (spans.length > 0) await makeDirectory(directory)
     const exported: Exported[] = []
     for (const span of spans) {
       const there = await filesThere(directory, span)
-      const tables = there ?? (await exportSpan(desk, directory, span))
+      const tables = there ?? (await exportSpan(desk, cell, directory, span))
       const { rows } = tables.find(({ table }) => table === 'orders')!
       exported.push({ number: span.number, rows, wasThere: there !== undefined })
     }
     return exported
   })
 
-async function exportSpan(desk: Desk, directory: string, span: Span): Promise<ExportedTable[]> {
-  await note(desk, span, 'partitions export')
-  const tables = await snapshot(desk.pool, async (runner) => {
+async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, span: Span): Promise<ExportedTable[]> {
+  await note(desk, cell, span, 'partitions export')
+  const tables = await snapshot(cell.pool, async (runner) => {
     const written: ExportedTable[] = []
     for (const piece of span.pieces) written.push(await writeTable(directory, piece, await contentOf(runner, piece)))
     return written
   })
   const manifest = await writeManifest(directory, span, tables)
   const rows = Object.fromEntries(tables.map((one) => [one.table, one.rows]))
-  await note(desk, span, 'partitions exported', (runner) => noteDetached(runner, span, { ...span.note!, manifest }), {
-    manifest,
-    rows,
+  await note(desk, cell, span, 'partitions exported', {
+    body: (runner) => noteDetached(runner, span, { ...span.note!, manifest }),
+    details: { manifest, rows },
   })
   return tables
 }
@@ -70,24 +75,31 @@ export interface Dropped {
 }
 
 /** Drops the detached partitions whose rows the files in the directory prove to be kept. */
-export const dropPartitions = (desk: Desk, directory: string, isWanted: boolean): Promise<Dropped> =>
-  asKeeper(desk, async () => {
+export const dropPartitions = (
+  desk: OrderDesk,
+  cell: CellDesk,
+  { directory, isWanted }: { directory: string; isWanted: boolean },
+): Promise<Dropped> =>
+  asKeeper(cell, async () => {
     const result: Dropped = { dropped: [], left: [] }
-    for (const span of (await partitionSpans(desk.pool)).filter(isBegun)) {
+    for (const span of (await partitionSpans(cell.pool)).filter(isBegun)) {
       const { number, note: noted } = span
-      const unproven = await unprovenOf(desk, directory, span)
+      const unproven = await unprovenOf(cell, directory, span)
       if (unproven) {
         result.left.push({ number, unproven })
         continue
       }
       if (isWanted)
-        await note(desk, span, 'partitions drop', (runner) => dropPieces(runner, span.pieces), { manifest: noted!.manifest })
+        await note(desk, cell, span, 'partitions drop', {
+          body: (runner) => dropPieces(runner, span.pieces),
+          details: { manifest: noted!.manifest },
+        })
       result.dropped.push(number)
     }
     return result
   })
 
-async function unprovenOf({ pool }: Desk, directory: string, span: Span): Promise<Unproven | undefined> {
+async function unprovenOf({ pool }: CellDesk, directory: string, span: Span): Promise<Unproven | undefined> {
   if (!isOff(span)) return { is: 'half detached' }
   if (span.note?.manifest === undefined) return { is: 'not exported' }
   const manifest = await readManifest(directory, span)

@@ -1,10 +1,11 @@
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { statement, timestamp } from '../storage/pool.ts'
 import { pieceOf, tablesWithDefault, type Span } from '../storage/store-detached.ts'
+import type { CellDesk, Databases } from './desk.ts'
+import { inEach } from './in-cells.ts'
 import type { Need } from './refused.ts'
 
-const later = statement<{ next_id: bigint; later_at: number | null }>(`
-  select (select next_id from id_block where name = 'order') as next_id,
-    (select min(created_at) from orders where order_id >= $1) as later_at`)
+const next = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
+const later = statement<{ later_at: number | null }>(`select min(created_at) as later_at from orders where order_id >= $1`)
 /**
  * Ids are reserved in blocks, which a process that sells little may keep for long. One that began
  * after the ids beyond were in use has none of these; an hour is for clocks that disagree. The row
@@ -39,15 +40,32 @@ const within = (span: Span) => {
     (select count(*) from ${deliveries} where state = 'due') as callbacks`)
 }
 
-/** What the gateway needs the partition for; nothing, if all of it ended before that time. */
-export async function needsOf(runner: Runner, span: Span, endedBefore: number): Promise<Need[]> {
-  const [[next], withDefault] = await Promise.all([runner.run(later, [span.to]), tablesWithDefault(runner)])
-  const { next_id: nextId, later_at: laterAt } = next!
-  if (nextId < span.to || laterAt === null) return [{ is: 'current' }]
+/** When the ids beyond a partition were in use; undefined if they are not. */
+async function usedBeyond({ cells }: Databases, cell: CellDesk, { to }: Span): Promise<number | undefined> {
+  const laterIn = async ({ pool }: CellDesk) => (await pool.run(later, [to]))[0]!.later_at
+  const own = await laterIn(cell)
+  if (own !== null) return own
+  // All cells draw from the same ids, and this one may have no orders lately.
+  const others = (await cells()).filter(({ cellNo }) => cellNo !== cell.cellNo)
+  const times = (await inEach(others, laterIn)).filter((at) => at !== null)
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+/**
+ * What the gateway needs the partition of a cell for; nothing, if all of it ended before that time.
+ */
+export async function needsOf(databases: Databases, cell: CellDesk, span: Span, endedBefore: number): Promise<Need[]> {
+  const { pool } = cell
+  const [[ids], laterAt, withDefault] = await Promise.all([
+    databases.pool.run(next),
+    usedBeyond(databases, cell, span),
+    tablesWithDefault(pool),
+  ])
+  if (ids!.next_id < span.to || laterAt === undefined) return [{ is: 'current' }]
   const [gateways, [pointing], [own]] = await Promise.all([
-    runner.run(earlier, [timestamp(laterAt)]),
-    runner.run(pointers, [span.from, span.to]),
-    runner.run(within(span), [timestamp(endedBefore)]),
+    pool.run(earlier, [timestamp(laterAt)]),
+    pool.run(pointers, [span.from, span.to]),
+    pool.run(within(span), [timestamp(endedBefore)]),
   ])
   const counts = {
     open: own!.open,

@@ -1,11 +1,13 @@
-import type { Desk } from './desk.ts'
-import { statement, type Pool } from '../storage/pool.ts'
+import { schemaOf } from '../storage/cells.ts'
+import { statement } from '../storage/pool.ts'
 import { partitionSpans, type Piece } from '../storage/store-detached.ts'
 import { ensurePartitions, partitionsAhead, type Ahead } from '../storage/store-partitions.ts'
-import { change } from './store-audit.ts'
+import type { CellDesk, Databases, OrderDesk } from './desk.ts'
+import { changeInCell } from './store-audit.ts'
 
-/** The partitions of all tables for the same order ids. */
+/** The partitions of all tables of a cell for the same order ids. */
 export interface PartitionFact {
+  cellNo: number
   number: bigint
   /** The first id, and the first one after it. */
   from: bigint
@@ -23,8 +25,11 @@ const span = statement<{ first_at: number | null; last_at: number | null }>(
 )
 
 /** In the order of their ids, and how long they last. */
-export async function listPartitions(pool: Pool): Promise<{ partitions: PartitionFact[]; ahead: Ahead }> {
-  const [found, ahead] = await Promise.all([partitionSpans(pool), partitionsAhead(pool)])
+export async function listPartitions(
+  { pool: installation }: Databases,
+  { cellNo, pool }: CellDesk,
+): Promise<{ partitions: PartitionFact[]; ahead: Ahead }> {
+  const [found, ahead] = await Promise.all([partitionSpans(pool), partitionsAhead(pool, installation)])
   const partitions = await Promise.all(
     found.map(async ({ number, from, to, pieces, note }): Promise<PartitionFact> => {
       const states = new Set(pieces.map(({ state }) => state))
@@ -34,6 +39,7 @@ export async function listPartitions(pool: Pool): Promise<{ partitions: Partitio
       // Only the owner may read a detached table; the times are noted at it.
       const { firstAt, lastAt } = note ?? { firstAt: of!.first_at ?? undefined, lastAt: of!.last_at ?? undefined }
       return {
+        cellNo,
         number,
         from,
         to,
@@ -48,11 +54,12 @@ export async function listPartitions(pool: Pool): Promise<{ partitions: Partitio
 }
 
 /** Creates those that are missing for a year; returns the names of the new tables. */
-export async function makePartitions(desk: Desk): Promise<string[]> {
-  const made = await ensurePartitions(desk.pool)
+export async function makePartitions(desk: OrderDesk, cell: CellDesk): Promise<string[]> {
+  const made = await ensurePartitions(cell.pool, desk.pool)
   if (made.length > 0)
-    await change(desk, 'orders', () =>
+    await changeInCell(desk, cell, () =>
       Promise.resolve({ note: { action: 'partitions ensure', subject: 'partitions', details: { made } }, result: undefined }),
     )
-  return made
+  const schema = schemaOf(cell.cellNo)
+  return schema === undefined ? made : made.map((name) => `${schema}.${name}`)
 }

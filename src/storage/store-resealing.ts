@@ -28,7 +28,8 @@ export interface ResealingTurn {
 const order = statement<object>(`
   insert into resealing (table_name, version, due_at, rows) select unnest($1::text[]), $2, $3, 0
   on conflict (table_name) do update
-  set version = excluded.version, due_at = excluded.due_at, lease = null, after = null, rows = 0, ended_at = null`)
+  set version = excluded.version, due_at = excluded.due_at, lease = null, after = null, rows = 0, ended_at = null
+  where resealing.version < excluded.version`)
 const anyDue = statement<{ due: boolean }>(`select exists (select from resealing where ended_at is null and due_at <= $1) as due`)
 /** One statement, so that only one of two processes gets a table. */
 const claim = statement<{ table_name: string; version: bigint; after: string[] | null }>(`
@@ -47,7 +48,10 @@ const all = statement<{ table_name: string; version: bigint; due_at: number; row
   `select table_name, version, due_at, rows, ended_at from resealing order by table_name`,
 )
 
-/** Has these tables sealed again from `dueAt` on; one that was under way begins anew. */
+/**
+ * Has these tables sealed again from `dueAt` on; one that was under way for an earlier version
+ * begins anew. To call it again changes nothing.
+ */
 export async function orderResealing(
   runner: Runner,
   tables: readonly string[],

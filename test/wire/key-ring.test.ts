@@ -25,7 +25,11 @@ async function openRings() {
   const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
   await migrate(pool, clock.now(), log)
   const ring = () => openKeyRing(pool, kek, clock, systemRandom)
-  return { clock, desk: { pool, clock, random: systemRandom, who: 'a test' }, rings: [await ring(), await ring()] as const }
+  return {
+    clock,
+    desk: { pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test' },
+    rings: [await ring(), await ring()] as const,
+  }
 }
 
 test('every process uses a new version from the same moment, and can open it before', async () => {
@@ -84,10 +88,11 @@ test('a version is destroyed for every process once its time is over and no row 
       statement(`insert into filter_count (merchant_id, filter_no, key, buckets, until)
         values (1, 1, '\\x${key}', '[]', now() + interval '1 day')`),
     )
-  for (const version of [1n, 2n]) assert.deepEqual(await retire('digest', version), { is: 'rows', table: 'filter_count' })
+  for (const version of [1n, 2n])
+    assert.deepEqual(await retire('digest', version), { is: 'rows', table: 'filter_count', cellNo: 0 })
   await desk.pool.run(statement(`delete from filter_count where length(key) = 16`))
   assert.equal(await retire('digest', 1n), undefined)
-  assert.deepEqual(await retire('digest', 2n), { is: 'rows', table: 'filter_count' })
+  assert.deepEqual(await retire('digest', 2n), { is: 'rows', table: 'filter_count', cellNo: 0 })
   for (const ring of rings) {
     await ring.refresh()
     assert.deepEqual([ring.version('pan', 1n), ring.version('digest', 1n)], [undefined, undefined])

@@ -43,7 +43,7 @@ async function openInstallation() {
   const database = closing(await testDatabase())
   const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
   await migrate(pool, systemClock.now(), log)
-  const desk = { pool, clock: systemClock, random: systemRandom, who: 'a test' }
+  const desk = { pool, cells: async () => [{ cellNo: 0, pool }], clock: systemClock, random: systemRandom, who: 'a test' }
   const wrappers = async () => [...new Set((await listKeys(desk)).map(({ kek }) => kek))]
   const ring = (kek = byService) => openKeyRing(pool, kek, systemClock, systemRandom)
   return { database, pool, desk, wrappers, ring }

@@ -34,6 +34,9 @@ async function openInstallation() {
 }
 type Installation = Awaited<ReturnType<typeof openInstallation>>
 
+const rotatePan = ({ pool, clock }: Pick<Installation, 'pool' | 'clock'>) =>
+  rotateKeyOf({ pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+
 async function storeCards({ pool, keys }: Installation): Promise<void> {
   const ids = Array.from({ length: cards }, (_, i) => BigInt(i + 1))
   const sealed = ids.map((id) => sealCard({ pan: secret(pan) }, place(id), keys, systemRandom))
@@ -80,7 +83,7 @@ test('a new key for card numbers: one process at a time seals the stored ones ag
     return facts()
   }
 
-  await rotateKeyOf({ pool, clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  await rotatePan(installation)
   // A process that asks again has ended the turn in which it asked before.
   const waiting = await until(
     () => after(activationMs),
@@ -123,7 +126,7 @@ test('a card that is being changed is not waited for, and sealed again afterward
   const installation = await openInstallation()
   const { pool, clock, keys } = installation
   await storeCards(installation)
-  await rotateKeyOf({ pool, clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  await rotatePan(installation)
   clock.pass(activationMs)
   await keys.refresh()
   const seal = (after = firstId(sealedCards)) => resealBatch(pool, sealedCards, keys, systemRandom, { after, most: 2_000 })
@@ -141,7 +144,7 @@ test('rows that need nothing are passed more quickly than rows are sealed', asyn
   const installation = await openInstallation()
   const { pool, clock, keys } = installation
   await storeCards(installation)
-  await rotateKeyOf({ pool, clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  await rotatePan(installation)
   await keys.refresh()
   clock.pass(activationMs)
   const batch = (after: RowId) => resealBatch(pool, sealedCards, keys, systemRandom, { after, most: 5 })

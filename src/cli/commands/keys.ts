@@ -4,20 +4,21 @@ import { agoText, timeText } from '../../operator/moments.ts'
 import {
   listKeys,
   resealAll,
+  resealingIn,
   retireKey,
   rewrapKeys,
   rotatable,
   rotateKeyOf,
+  type CellResealing,
   type KeyVersion,
   type Rotatable,
 } from '../../operator/store-key-versions.ts'
 import { splitKek, combineShares } from '../../storage/key-shares.ts'
-import { listResealing, type Resealing } from '../../storage/store-resealing.ts'
 import type { Terminal } from '../terminal.ts'
 import { Failure } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, fileText, jsonOption } from './options.ts'
-import { table } from './present.ts'
+import { table, type Column } from './present.ts'
 
 export function addKeysCommands(program: Command, terminal: Terminal): void {
   const keys = program.command('keys').description('the keys of the vault: their versions, and how to replace them')
@@ -111,7 +112,7 @@ function aVersion(text: string): bigint {
 
 async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async (office) => {
-    const [versions, resealing] = await Promise.all([listKeys(office), listResealing(office.pool)])
+    const [versions, resealing] = await Promise.all([listKeys(office), resealingIn(office)])
     if (options.json) return terminal.printJson({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) })
     if (versions.length === 0) return terminal.print('None yet; the first start of the gateway makes them.')
     const now = terminal.clock.now()
@@ -131,8 +132,9 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
     if (resealing.length === 0) return
     terminal.print('\nSealed again by the gateways, under a new version\n')
     terminal.print(
-      table(
+      table<CellResealing>(
         [
+          ...(resealing.some(({ cellNo }) => cellNo > 0) ? [cellColumn] : []),
           { title: 'TABLE', of: (one) => one.table },
           { title: 'VERSION', of: ({ version }) => String(version), align: 'right' },
           { title: 'ROWS', of: ({ rows }) => rows.toLocaleString('en'), align: 'right' },
@@ -145,10 +147,13 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
   })
 }
 
-const resealingState = ({ dueAt, endedAt }: Resealing, now: number): 'ended' | 'coming' | 'under way' =>
+const cellColumn: Column<CellResealing> = { title: 'CELL', of: ({ cellNo }) => String(cellNo), align: 'right' }
+
+const resealingState = ({ dueAt, endedAt }: CellResealing, now: number): 'ended' | 'coming' | 'under way' =>
   endedAt !== undefined ? 'ended' : dueAt > now ? 'coming' : 'under way'
 
-const resealingJson = (one: Resealing) => ({
+const resealingJson = (one: CellResealing) => ({
+  cell: one.cellNo,
   table: one.table,
   version: String(one.version),
   rows: one.rows,
@@ -188,10 +193,10 @@ async function rewrap(terminal: Terminal, { rest, batch, json }: { rest: number;
       let shownAt = terminal.clock.monotonic()
       const done = await resealAll(office, keys, {
         batch,
-        async rest({ table: name, rows }) {
+        async rest({ cell, table: name, rows }) {
           const now = terminal.clock.monotonic()
           if (!json && now - shownAt > 2_000) {
-            terminal.complain(`… ${name}: ${rows.toLocaleString('en')} rows`)
+            terminal.complain(`… ${name}${cell === undefined ? '' : ` of cell ${cell}`}: ${rows.toLocaleString('en')} rows`)
             shownAt = now
           }
           if (rest > 0) await sleep(terminal.clock, rest)

@@ -1,6 +1,8 @@
 /** Why a partition is not detached, or not dropped. */
 import { counted, timeText } from '../../operator/moments.ts'
-import type { Need, Unproven } from '../../operator/refused.ts'
+import type { CellPart, Need, Unproven } from '../../operator/refused.ts'
+
+export const partText = ({ cellNo, number }: CellPart): string => (cellNo === 0 ? String(number) : `${number} of cell ${cellNo}`)
 
 type Counted = Extract<Need, { count: bigint }>
 

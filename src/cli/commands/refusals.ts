@@ -2,7 +2,7 @@
 import { spanText, timeText } from '../../operator/moments.ts'
 import { isMisfit, type KeyUse, type Refusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
-import { needText, unprovenText } from './partition-words.ts'
+import { needText, partText, unprovenText } from './partition-words.ts'
 
 export const failureOf = (refusal: Refusal): Failure => {
   const text = (words[refusal.what] as (refusal: Refusal) => string)(refusal)
@@ -66,9 +66,9 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
     'See docs/operating.md, "Database users".',
   'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
   'partitions needed': ({ partitions }) =>
-    partitions.map(({ number, needs }) => `Partition ${number} stays attached: ${needs.map(needText).join('; ')}.`).join('\n'),
+    partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),
   'partitions unproven': ({ partitions }) =>
-    partitions.map(({ number, unproven }) => `Partition ${number} is not dropped: ${unprovenText(unproven)}.`).join('\n'),
+    partitions.map((one) => `Partition ${partText(one)} is not dropped: ${unprovenText(one.unproven)}.`).join('\n'),
   'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
   'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
   'invoice of several': ({ invoiceId, logins }) =>
@@ -79,9 +79,10 @@ function keyUse(by: KeyUse, purpose: string): string {
   if (by.is === 'current') return `it is the newest. Rotate it first: npx tollgate keys rotate ${purpose}`
   if (by.is === 'superseded lately') return `what it made may still be in use, until ${timeText(by.untilMs)} UTC`
   if (by.is === 'ids given out') return 'ids that were given out lead to their payments by it'
+  const table = `the table ${by.table}${by.cellNo === 0 ? '' : ` of cell ${by.cellNo}`}`
   return purpose === 'digest'
-    ? `the table ${by.table} still has values under it, which end by themselves`
-    : `the table ${by.table} still has values under it. Seal them again: npx tollgate keys rewrap`
+    ? `${table} still has values under it, which end by themselves`
+    : `${table} still has values under it. Seal them again: npx tollgate keys rewrap`
 }
 
 const cardHint = ' (numbers of cards come by --file, or by --card-of an order)'
