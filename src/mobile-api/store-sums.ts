@@ -14,11 +14,10 @@ const count = statement<{ wrong: bigint }>(`
  * Locks the rows, or creates them: answers for one card are judged one after the other, also while
  * one process uses a new key already and another does not.
  */
-const lock = statement<{ wrong: bigint }>(`
+const lock = statement<object>(`
   insert into wrong_sum as w (card_hash, wrong_at, last_at)
-  select hash, '{}', $3 from unnest($1::text[]) hash order by hash
-  on conflict (card_hash) do update set last_at = w.last_at
-  returning (select count(*) from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) as wrong`)
+  select hash, '{}', $2 from unnest($1::text[]) hash order by hash
+  on conflict (card_hash) do update set last_at = w.last_at`)
 const note = statement<object>(`
   update wrong_sum w set last_at = $3,
     wrong_at = array(select t.at from unnest(w.wrong_at) t (at) where t.at > $2::timestamptz) || $3::timestamptz
@@ -57,10 +56,10 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const open = await lockInvoice(runner, keys, merchantId, invoiceId)
         if (!open || !isAsked(open.invoice, answerNo, now)) return undefined
         const { invoice } = open
-        const times = [timestamp(now - wrongForMs), timestamp(now)]
-        const rows = await runner.run(lock, [[...cardHashes], ...times])
-        const wrongOfCard = rows.reduce((sum, { wrong }) => sum + Number(wrong), 0)
-        const { move, isWrong } = afterAnswer(invoice, sumMinor, wrongOfCard, processId)
+        const [hashes, times] = [[...cardHashes], [timestamp(now - wrongForMs), timestamp(now)]]
+        const locked = runner.run(lock, [hashes, timestamp(now)])
+        const [[counted]] = await Promise.all([runner.run(count, [hashes, times[0]]), locked])
+        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(counted!.wrong), processId)
         if (isWrong) await runner.run(note, [cardHashes[0], ...times])
         return moveInvoice(runner, keys, invoice, move, processId, now)
       }),

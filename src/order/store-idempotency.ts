@@ -49,10 +49,19 @@ const keyRows = rowsOf({
   held_until: row.time((k) => k.heldUntil),
 })
 
+/** Sorted, so that two batches lock shared keys in the same order. */
+const forgetExpired = onRows<KeyName>(
+  nameRows,
+  `delete from idempotency_key k using (
+    select k.merchant_id, k.key from ${nameRows.list}
+    join idempotency_key k on k.merchant_id = n.merchant_id and k.key = n.key
+    where k.held_until <= $${nameRows.count + 1} order by k.merchant_id, k.key for update of k) old
+  where k.merchant_id = old.merchant_id and k.key = old.key`,
+)
 /**
- * Takes keys that are free or expired. Sorted, so that two batches lock shared keys in the same
- * order. A row of the very same request is written again: its commit may have succeeded although
- * the connection broke.
+ * Takes keys that are free; sorted as above. A row of the very same request is written again: its
+ * commit may have succeeded although the connection broke. *Rejected:* taking expired ones here
+ * too. Citus passes no parameter to what follows `on conflict` in an insert of selected rows.
  */
 const claim = onRows<IdempotencyRow, { merchant_id: bigint }>(
   keyRows,
@@ -61,8 +70,8 @@ const claim = onRows<IdempotencyRow, { merchant_id: bigint }>(
   order by merchant_id, key
   on conflict (merchant_id, key) do update
     set digest = excluded.digest, order_id = excluded.order_id, transaction_no = excluded.transaction_no,
-      serial_number = excluded.serial_number, held_until = excluded.held_until
-    where k.held_until <= $${keyRows.count + 1} or k.serial_number = excluded.serial_number
+      held_until = excluded.held_until
+    where k.serial_number = excluded.serial_number
   returning merchant_id`,
 )
 
@@ -94,12 +103,16 @@ export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyNa
 }
 
 /**
- * Whether all of them were taken. If not, other requests hold some, and the caller looks those up.
- * No key may appear twice.
+ * Inside a transaction: whether all of them were taken. If not, other requests hold some, and the
+ * caller looks those up. No key may appear twice.
  */
 export async function claimIdempotencyKeys(runner: Runner, taken: readonly IdempotencyRow[], now: number): Promise<boolean> {
   if (taken.length === 0) return true
-  return (await runner.run(claim.sql, [...claim.values(taken), timestamp(now)])).length === taken.length
+  const [, claimed] = await Promise.all([
+    runner.run(forgetExpired.sql, [...forgetExpired.values(taken), timestamp(now)]),
+    runner.run(claim.sql, claim.values(taken)),
+  ])
+  return claimed.length === taken.length
 }
 
 export async function forgetIdempotencyKeys(runner: Runner, now: number): Promise<void> {

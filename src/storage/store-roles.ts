@@ -28,7 +28,11 @@ const schemaName = statement<{ schema: string }>(`select quote_ident(current_sch
 const relations = statement<{ name: string }>(
   `select relname as name from pg_class where relnamespace = current_schema()::regnamespace and relname = any ($1::text[])`,
 )
-const oneAfterTheOther = statement<object>(`select pg_advisory_xact_lock(hashtext('tollgate grants'))`)
+/**
+ * Two at once would fail: they write the same rows of PostgreSQL's catalogs. So each holds the row
+ * of the newest migration.
+ */
+const oneAfterTheOther = statement<object>(`select name from migration order by name desc limit 1 for update`)
 
 /** Gives each role exactly what stands in the rows of grants.ts. */
 export const grantRoles = (pool: Pool): Promise<void> =>
