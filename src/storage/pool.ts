@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { channel } from 'node:diagnostics_channel'
 import pg from 'pg'
 import type { Log } from '../base/log.ts'
 
@@ -12,10 +13,13 @@ export interface Statement<Row> {
   readonly row?: Row
 }
 
-export const statement = <Row>(text: string): Statement<Row> => ({
-  name: `t${createHash('sha1').update(text).digest('hex').slice(0, 20)}`,
-  text,
-})
+/** The text of each statement that is made, for the test of our subset of SQL. */
+const made = channel('tollgate statement')
+
+export const statement = <Row>(text: string): Statement<Row> => {
+  made.publish(text)
+  return { name: `t${createHash('sha1').update(text).digest('hex').slice(0, 20)}`, text }
+}
 
 /** Runs statements: the pool, or one connection inside a transaction. */
 export interface Runner {
