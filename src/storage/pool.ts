@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
+import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import type { Log } from '../base/log.ts'
 
@@ -34,7 +35,10 @@ export interface Pool extends Runner {
 export interface Connection extends Runner {
   /** Sends plain SQL such as `begin`; returns the command tag of the server. */
   command(sql: string): Promise<string>
-  /** Returns the connection to the pool; a broken one is closed. */
+  /**
+   * Returns the connection to the pool; one that is broken, or leads to a server that takes no
+   * writes any more, is closed.
+   */
   release(broken: boolean): void
 }
 
@@ -70,6 +74,33 @@ const limitsOf: Record<PoolSettings['use'], { connectMs: number; queryMs?: numbe
   admin: { connectMs: 5_000 },
 }
 
+/** What PostgreSQL says of itself when it accepts a connection; the driver has no type for it. */
+interface Reporting {
+  connection: EventEmitter<{ parameterStatus: [{ parameterName: string; parameterValue: string }] }>
+}
+
+/** Knows whether its server is a standby, which PostgreSQL reports at once and when it changes. */
+class Client extends pg.Client {
+  isOfStandby = false
+
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    const { connection } = this as unknown as Reporting
+    connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+      if (parameterName === 'in_hot_standby') this.isOfStandby = parameterValue === 'on'
+    })
+  }
+}
+
+/**
+ * A gateway takes no connection to a standby, where it could write nothing and would read what is
+ * old: a proxy that has just started leads to any server until it has looked at them.
+ */
+function refuseStandby(client: pg.ClientBase): void {
+  if ((client as Client).isOfStandby)
+    throw Object.assign(new Error('the database server is a standby'), { code: readOnlyTransaction })
+}
+
 const usualParser = pg.types.getTypeParser as (oid: number) => (text: string) => unknown
 const int8 = 20
 const timestamptz = 1184
@@ -91,6 +122,8 @@ export function openPool(settings: PoolSettings): Pool {
     keepAlive: true,
     ...(limits.queryMs === undefined ? {} : { query_timeout: limits.queryMs }),
     pipeline: true,
+    Client,
+    ...(settings.use === 'oltp' || settings.use === 'heartbeat' ? { onConnect: refuseStandby } : {}),
     options: `${options}${path} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
     application_name: `tollgate ${settings.use}`,
     types: {
@@ -105,10 +138,15 @@ export function openPool(settings: PoolSettings): Pool {
     run: (sql, values) => pool.query(queryOf(sql, values)).then((result) => result.rows),
     async connect() {
       const client = await pool.connect()
+      let isGone = false
+      const noting = (error: unknown): never => {
+        isGone ||= failureOf(error) === 'connection'
+        throw error
+      }
       return {
-        run: (sql, values) => client.query(queryOf(sql, values)).then((result) => result.rows),
-        command: (text) => client.query(text).then((result) => result.command),
-        release: (broken) => client.release(broken),
+        run: (sql, values) => client.query(queryOf(sql, values)).then((result) => result.rows, noting),
+        command: (text) => client.query(text).then((result) => result.command, noting),
+        release: (broken) => client.release(broken || isGone),
       }
     },
     close: () => pool.end(),
@@ -145,21 +183,26 @@ export function timestamp(ms: number | undefined): string | null {
 
 export const bytea = (bytes: Buffer | undefined): string | null => (bytes === undefined ? null : `\\x${bytes.toString('hex')}`)
 
+const idleInTransaction = '25P03'
+const readOnlyTransaction = '25006'
+
 export type Failure = 'retry' | 'connection' | 'data'
 
 /**
  * What a database error means for the caller of a transaction: `retry` (serialisation failure,
- * deadlock), `connection` (lost, or about to be: the outcome of a commit in progress is unknown),
- * or `data` (this work will fail again).
+ * deadlock), `connection` (lost, about to be, or to a server that takes no writes: the outcome of a
+ * commit in progress is unknown), or `data` (this work will fail again). A server takes no writes
+ * while it is a standby: a primary that was demoted, or one that is being promoted.
  */
 export function failureOf(error: unknown): Failure {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (code === '40001' || code === '40P01' || code === '55P03') return 'retry'
-  if (/^(08|57P|53)/.test(code) || code === '25P03' || socketCodes.has(code)) return 'connection'
+  if (/^(08|57P|53)/.test(code) || sessionCodes.has(code) || socketCodes.has(code)) return 'connection'
   if (!(error instanceof Error)) return 'data'
   return driverSentences.some((sentence) => error.message.startsWith(sentence)) ? 'connection' : 'data'
 }
 
+const sessionCodes = new Set([idleInTransaction, readOnlyTransaction])
 const socketCodes = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
