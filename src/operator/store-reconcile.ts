@@ -1,7 +1,8 @@
 /** The attempts of a gate as they stand, and the ids that an acquirer has seen. */
-import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { statement, timestamp, type Runner } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
-import type { Desk } from './desk.ts'
+import type { CellDesk, Desk } from './desk.ts'
+import { inEach } from './in-cells.ts'
 import type { Booked, Highest } from './reconcile.ts'
 import { change } from './store-audit.ts'
 
@@ -36,11 +37,21 @@ const attempts = statement<{
   where a.gate_id = $1 and a.terminal_id = $2 and a.started_at >= $3 and a.started_at < $4
     and t.kind not in ('reversal', 'void', 'cancel')`)
 
-/** `from` and `to` are whole seconds; `to` itself is not in it. */
-export async function bookedOf(
-  runner: Runner,
-  { gateId, terminalId, from, to }: { gateId: bigint; terminalId: string; from: number; to: number },
-): Promise<Booked[]> {
+/**
+ * In all cells: an attempt of one that was passed over would look lost. `from` and `to` are whole
+ * seconds; `to` itself is not in it.
+ */
+export const bookedOf = async (cells: readonly CellDesk[], span: Span): Promise<Booked[]> =>
+  (await inEach(cells, ({ pool }) => bookedIn(pool, span))).flat()
+
+interface Span {
+  gateId: bigint
+  terminalId: string
+  from: number
+  to: number
+}
+
+async function bookedIn(runner: Runner, { gateId, terminalId, from, to }: Span): Promise<Booked[]> {
   const rows = await runner.run(attempts, [gateId, terminalId, timestamp(from), timestamp(to)])
   return rows.map((row) => ({
     merchantId: row.merchant_id,
@@ -108,5 +119,7 @@ export async function moveBlocks(desk: Desk, facts: readonly BlockFacts[]): Prom
 }
 
 /** They draw from blocks that they reserved before. */
-export const gatewaysAlive = async (pool: Pool): Promise<string[]> =>
-  (await pool.run(beating, [deadAfterMs])).map(({ instance }) => instance)
+export async function gatewaysAlive(cells: readonly CellDesk[]): Promise<string[]> {
+  const alive = (await inEach(cells, ({ pool }) => pool.run(beating, [deadAfterMs]))).flat()
+  return [...new Set(alive.map(({ instance }) => instance))]
+}

@@ -12,15 +12,15 @@ import { openOrderStore } from '../order/store.ts'
 import type { OrderKind } from '../spec/words.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { Operation } from './acquirer-record.ts'
-import type { Desk } from './desk.ts'
-import { change } from './store-audit.ts'
+import type { CellDesk, OrderDesk } from './desk.ts'
+import { changeInCell } from './store-audit.ts'
 import type { EndpointEntry, GateEntry } from './store-config.ts'
-import { loginsIn, orderById } from './store-logins.ts'
+import { cellNumbered, loginsIn, orderById } from './store-logins.ts'
 
 export type How = 'reverse' | 'import'
 
 export interface SettleParts {
-  desk: Desk
+  desk: OrderDesk
   gate: GateEntry
   /** Where payments are booked that are of no order here: one for each currency. */
   endpoints: readonly EndpointEntry[]
@@ -83,13 +83,17 @@ async function settleOne(parts: SettleParts, operation: Operation, lost: readonl
   if (how === 'reverse' && kind === 'account-verification') return 'no money'
   if (operation.at < parts.desk.clock.now() - oldestMs) return 'too old'
   const { pool } = parts.desk
-  const known = orderId === undefined ? undefined : await orderById(pool, await loginsIn(pool), orderId)
+  const cells = await parts.desk.cells()
+  const logins = await loginsIn(pool)
+  const known = orderId === undefined ? undefined : await orderById(cells, logins, orderId)
   const place = known && { merchantId: known.merchantId, orderId: orderId! }
   if (kind === 'capture' || kind === 'return') {
     const isPaymentLost = lost.some((one) => !isFollow(one) && one.orderId === orderId)
     if (how === 'reverse' && isPaymentLost) return 'captured or returned since'
-    const [order] = place ? await openOrderStore(pool).load([place]) : []
-    return order ? saved(parts, followOf(parts, order, operation, kind, how), operation, how) : 'its payment is not here'
+    const [order] = place ? await openOrderStore(known.cell.pool).load([place]) : []
+    return order
+      ? saved(parts, known!.cell, followOf(parts, order, operation, kind, how), operation, how)
+      : 'its payment is not here'
   }
   const drawnOn = lost.some((one) => isFollow(one) && one.orderId === orderId)
   if (how === 'reverse' && drawnOn && orderId !== undefined) return 'captured or returned since'
@@ -98,17 +102,24 @@ async function settleOne(parts: SettleParts, operation: Operation, lost: readonl
   const endpoint = parts.endpoints.find(({ currency }) => currency === operation.currency)
   if (!endpoint) return 'no endpoint of its currency'
   const ownId = place || orderId === undefined ? await openIds(pool, 'order', 1).take() : orderId
-  return saved(parts, paymentOf(parts, endpoint, ownId, operation, kind, how), operation, how)
+  const cell = cellNumbered(cells, logins.cellOf(endpoint.merchantId))
+  return saved(parts, cell, paymentOf(parts, endpoint, ownId, operation, kind, how), operation, how)
 }
 
-async function saved({ desk }: SettleParts, made: Change | Left, operation: Operation, how: How): Promise<bigint | Left> {
+async function saved(
+  { desk }: SettleParts,
+  cell: CellDesk,
+  made: Change | Left,
+  operation: Operation,
+  how: How,
+): Promise<bigint | Left> {
   if (typeof made === 'string') return made
   const { orderId } = made.after
   const { terminalId, stan, rrn, kind, amountMinor, currency } = operation
   const details = { terminal: terminalId, stan, rrn, kind, amount_minor: String(amountMinor), currency }
   const note = { action: `reconcile ${how}`, subject: `order ${orderId}`, details }
   try {
-    return await change(desk, 'orders', async (runner) => {
+    return await changeInCell(desk, cell, async (runner) => {
       const kept = await saveOrders(runner, [made], undefined)
       if (!kept.has(placeKey(made.after))) throw new OrderMoved()
       return { note, result: orderId }

@@ -165,7 +165,7 @@ export function sharedHome(user: User, closed: string, bases = ['/var/lib', '/va
  * `postgres` where a package made it (`_postgres` on macOS), else `nobody`. Only /etc/passwd is
  * read: these users are local.
  */
-function unprivilegedUser(): User {
+export function unprivilegedUser(): User {
   const users = passwd()
   const found = ['postgres', '_postgres', 'nobody'].map((name) => users.find((u) => u.name === name)).find((u) => u !== undefined)
   if (found) return found

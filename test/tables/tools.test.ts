@@ -14,6 +14,7 @@ const compiled: Record<string, string> = {
   start: 'node dist/src/cli/main.js sandbox',
   bench: 'node dist/bench/main.js',
   torture: 'node dist/test/torture/main.js',
+  cluster: 'node dist/test/cluster/main.js',
 }
 /** Programs of others have exit codes of their own. */
 const foreign = new Set(['oxlint', 'oxfmt'])

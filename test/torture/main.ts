@@ -4,9 +4,6 @@ import { randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { storyText } from '../../src/cli/commands/order-story.ts'
-import { orderStory } from '../../src/operator/order.ts'
-import { orderWithLife } from '../../src/operator/store-orders.ts'
 import { reasonOf } from '../../src/base/log.ts'
 import { seeded } from '../../simulators/acquirer/faults.ts'
 import { Book } from './book.ts'
@@ -16,8 +13,9 @@ import { Merchant } from './merchant.ts'
 import { planOf } from './plan.ts'
 import { judge, type Verdict } from './promises.ts'
 import { Receiver } from './receiver.ts'
+import { lifeOf, tableOf } from './report.ts'
 import { Sandbox } from './sandbox.ts'
-import { readState, untilSettled, withPool } from './state.ts'
+import { readState, untilSettled } from './state.ts'
 import { calm, makeTrouble } from './trouble.ts'
 
 const help = `npm run torture                            one minute, with a seed of its own
@@ -125,40 +123,11 @@ async function report(verdicts: readonly Verdict[], troubles: Record<string, num
       .map(([name, count]) => `${count} × ${name}`)
       .join(', ')}\n`,
   )
-  for (const { promise, looked, broken } of verdicts) {
-    const [word, count] = broken.length === 0 ? ['kept  ', ''] : ['BROKEN', `: ${broken.length} broken`]
-    console.log(`${word}  ${promise.padEnd(28)}${looked}${count}`)
-  }
-  const all = verdicts.filter(({ broken }) => broken.length > 0)
-  for (const { promise, broken } of all) {
-    console.log(`\n${promise}:`)
-    for (const { orderid, says } of broken.slice(0, 5))
-      console.log(`  ${orderid === undefined ? '' : `order ${orderid}: `}${says}`)
-  }
-  const first = all.flatMap(({ broken }) => broken).find(({ orderid }) => orderid !== undefined)?.orderid
-  if (first !== undefined) await printLife(first)
-  console.log(
-    all.length === 0 ? `\nEvery promise was kept, seed ${seed}.` : `\nRun it again with --seed ${seed} --minutes ${minutes}.`,
-  )
-  return all.length === 0
-}
-
-async function printLife(orderid: string): Promise<void> {
-  console.log()
-  try {
-    await withPool(sandbox, async (pool) => {
-      const story = await orderStory(
-        pool,
-        await orderWithLife({ pool, cells: async () => [{ cellNo: 0, pool }] }, BigInt(orderid)),
-      )
-      console.log(storyText(story, Date.now()))
-    })
-  } catch (thrown) {
-    console.log(`Order ${orderid}: ${reasonOf(thrown)}`)
-  }
-  const { entries } = await sandbox.admin<{ entries: object[] }>('GET', `/ledger?order_id=${orderid}`)
-  console.log(`\nThe acquirer's ledger has ${entries.length} entries of it\n${entries.map((e) => JSON.stringify(e)).join('\n')}`)
-  console.log(`The merchant saw ${JSON.stringify(book.orders.get(orderid) ?? 'nothing')}`)
+  const { text, isGood, firstBroken } = tableOf(verdicts)
+  console.log(text)
+  if (firstBroken !== undefined) console.log(await lifeOf(firstBroken, sandbox, book))
+  console.log(isGood ? `\nEvery promise was kept, seed ${seed}.` : `\nRun it again with --seed ${seed} --minutes ${minutes}.`)
+  return isGood
 }
 
 function readArguments() {

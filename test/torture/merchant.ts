@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { pick } from './plan.ts'
-import type { SandboxFile } from './sandbox.ts'
+
+/** What a merchant knows of its gateway. */
+export interface Shop {
+  base_url: string
+  merchant: { login: string; control_key: string }
+  endpoints: Record<string, number>
+}
 
 export interface Sale {
   clientOrderid: string
@@ -33,14 +39,17 @@ const cvv2s = [...Array<string>(12).fill('123'), '116', '116', '101', '217', '11
  * A merchant of the sandbox, written from the specification: it shares no code with the gateway.
  */
 export class Merchant {
-  readonly file: SandboxFile
+  readonly file: Shop
+  readonly #origin: () => string
   readonly #agent = new Agent({ connections: 160, keepAliveTimeout: 30_000, headersTimeout: withinMs, bodyTimeout: withinMs })
   #names = 0
   replies = 0
   lost = 0
 
-  constructor(file: SandboxFile) {
+  /** `origin` chooses a gateway for each request, where there are several. */
+  constructor(file: Shop, origin = () => file.base_url) {
     this.file = file
+    this.#origin = origin
   }
 
   /** A sale that nobody made before. */
@@ -82,8 +91,8 @@ export class Merchant {
     return this.post(`/api/v2/status/${sale.endpoint}`, new URLSearchParams(fields).toString())
   }
 
-  send({ endpoint, form }: Sale): Promise<Reply> {
-    return this.post(`/api/v2/sale/${endpoint}`, form)
+  send({ endpoint, form }: Sale, origin?: string): Promise<Reply> {
+    return this.post(`/api/v2/sale/${endpoint}`, form, origin)
   }
 
   control(...parts: (string | number)[]): string {
@@ -92,9 +101,9 @@ export class Merchant {
       .digest('hex')
   }
 
-  private async post(path: string, body: string): Promise<Reply> {
+  private async post(path: string, body: string, origin = this.#origin()): Promise<Reply> {
     try {
-      const reply = await request(this.file.base_url + path, {
+      const reply = await request(origin + path, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body,

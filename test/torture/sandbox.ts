@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { request } from 'undici'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { stopEmbeddedOrphan } from '../../src/storage/embedded.ts'
 import { freePort } from '../harness/port.ts'
+import type { Shop } from './merchant.ts'
+import { askAdmin, hastenReversals } from './state.ts'
 
-export interface SandboxFile {
-  base_url: string
+export interface SandboxFile extends Shop {
   pid: number
-  merchant: { login: string; control_key: string }
-  endpoints: Record<string, number>
   simulators: { acquirer_admin_url: string }
   database_url: string
 }
@@ -33,8 +31,6 @@ const stopWithinMs = 30_000
 const programsWithinMs = 5_000
 /** No setting of whoever runs this may reach the sandbox. */
 const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*|NODE_TEST_CONTEXT)$/
-/** CVV2 217: how long the simulated acquirer takes to answer the reversal. */
-const slowReversalMs = 3_000
 
 /**
  * A sandbox with a durable PostgreSQL of its own, on one port and one directory through all its
@@ -93,7 +89,7 @@ export class Sandbox {
       if (!excused || tries >= starts) throw new Error(`the sandbox does not start:\n${why}`)
       this.#say(`the sandbox did not come up while PostgreSQL was killed; it is started again (${why.trim().split('\n').at(-1)})`)
     }
-    await this.admin('POST', '/line', { slow_reversal_ms: slowReversalMs }).catch(() => undefined)
+    await hastenReversals(this).catch(() => undefined)
     const swept = handOver ? '' : ', and takes every step from its row'
     this.#say(`the gateway serves after ${seconds(performance.now() - beganAt)}${swept}`)
   }
@@ -200,16 +196,12 @@ export class Sandbox {
     return true
   }
 
-  /** Asks the admin port of the simulated acquirer. Rejects when it is not there or refuses. */
-  async admin<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
-    const reply = await request(this.file.simulators.acquirer_admin_url + path, {
-      method,
-      headersTimeout: 30_000,
-      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    })
-    const text = await reply.body.text()
-    if (reply.statusCode >= 400) throw new Error(`${method} ${path}: ${text}`)
-    return JSON.parse(text)
+  get databaseUrl(): string {
+    return this.file.database_url
+  }
+
+  admin<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
+    return askAdmin(this.file.simulators.acquirer_admin_url, method, path, body)
   }
 
   /** Stops everything and removes it, unless `keep`. */

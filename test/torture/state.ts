@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { request } from 'undici'
 import { openLog } from '../../src/base/log.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import type { Sandbox } from './sandbox.ts'
+
+/** Where both sides have written down what they did. */
+export interface Books {
+  databaseUrl: string
+  admin<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T>
+}
 
 /** Everything both sides have written down, read when all is calm. */
 export interface State {
@@ -100,9 +106,9 @@ const left = statement<{ orders: bigint; steps: bigint; deliveries: bigint }>(`
     (select count(*) from delivery where due_at < now() + interval '20 seconds') as deliveries`)
 
 /** Runs `work` with a pool on the database as it is now. */
-export async function withPool<T>(sandbox: Sandbox, work: (pool: Pool) => Promise<T>): Promise<T> {
+export async function withPool<T>({ databaseUrl }: Pick<Books, 'databaseUrl'>, work: (pool: Pool) => Promise<T>): Promise<T> {
   const log = openLog({ level: 'silent', destination: process.stderr })
-  const pool = openPool({ url: sandbox.file.database_url, connections: 2, use: 'search', log })
+  const pool = openPool({ url: databaseUrl, connections: 2, use: 'search', log })
   try {
     return await work(pool)
   } finally {
@@ -114,13 +120,8 @@ export async function withPool<T>(sandbox: Sandbox, work: (pool: Pool) => Promis
  * Waits until nothing is left to do. Messages to merchants that are next due later than in 20 s are
  * not waited for.
  */
-export function untilSettled(
-  sandbox: Sandbox,
-  withinMs: number,
-  tell: (text: string) => void,
-  ended: AbortSignal,
-): Promise<void> {
-  return withPool(sandbox, async (pool) => {
+export function untilSettled(books: Books, withinMs: number, tell: (text: string) => void, ended: AbortSignal): Promise<void> {
+  return withPool(books, async (pool) => {
     const end = performance.now() + withinMs
     let calmRounds = 0
     while (performance.now() < end && !ended.aborted && calmRounds < 2) {
@@ -134,11 +135,11 @@ export function untilSettled(
   })
 }
 
-export function readState(sandbox: Sandbox): Promise<State> {
-  return withPool(sandbox, async (pool) => {
+export function readState(books: Books): Promise<State> {
+  return withPool(books, async (pool) => {
     const [row] = await pool.run(clock)
-    const { entries } = await sandbox.admin<{ entries: Entry[] }>('GET', '/ledger?limit=1000000')
-    const { balances } = await sandbox.admin<{ balances: State['charged'] }>('GET', '/ledger/balances')
+    const { entries } = await books.admin<{ entries: Entry[] }>('GET', '/ledger?limit=1000000')
+    const { balances } = await books.admin<{ balances: State['charged'] }>('GET', '/ledger/balances')
     return {
       orders: await pool.run(orders),
       transactions: await pool.run(transactions),
@@ -152,3 +153,21 @@ export function readState(sandbox: Sandbox): Promise<State> {
     }
   })
 }
+
+/** Asks the admin port of the simulated acquirer. Rejects when it is not there or refuses. */
+export async function askAdmin<T>(adminUrl: string, method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
+  const reply = await request(adminUrl + path, {
+    method,
+    headersTimeout: 30_000,
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  })
+  const text = await reply.body.text()
+  if (reply.statusCode >= 400) throw new Error(`${method} ${path}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** CVV2 217: how long the simulated acquirer takes to answer the reversal. */
+const slowReversalMs = 3_000
+
+export const hastenReversals = (books: Pick<Books, 'admin'>): Promise<unknown> =>
+  books.admin('POST', '/line', { slow_reversal_ms: slowReversalMs })

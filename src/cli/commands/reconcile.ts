@@ -86,11 +86,18 @@ async function reconcile(terminal: Terminal, file: string, options: Options): Pr
       if (operations.length === 0)
         throw new WrongUsage(`${file} has no line of terminal ${gate.settings.terminalId} in that time: of ${read.length} lines.`)
       const run: Run = { office, gate, operations, highest: highestOf(ours), from, to }
-      const result = how === undefined ? await look(run) : await asKeeper(office, () => settleAll(run, how, options.endpoint))
+      const result =
+        how === undefined ? await look(run) : await asKeeperOfAll(office, () => settleAll(run, how, options.endpoint))
       print(terminal, run, result, options.json === true)
     },
     'admin',
   )
+}
+
+/** No partition of any cell is detached meanwhile. */
+async function asKeeperOfAll<T>(office: Office, work: () => Promise<T>): Promise<T> {
+  const cells = await office.cells()
+  return cells.reduceRight<() => Promise<T>>((inner, cell) => () => asKeeper(cell, inner), work)()
 }
 
 interface Result {
@@ -107,10 +114,11 @@ interface Result {
  * An attempt is stored before it is sent, and the file is older than this look: what is not here
  * was lost.
  */
-async function look({ office: { pool }, gate, operations, highest, from, to }: Run): Promise<Result> {
+async function look({ office, gate, operations, highest, from, to }: Run): Promise<Result> {
   const span = { gateId: gate.gateId, terminalId: gate.settings.terminalId, from, to }
-  const compared = compare(operations, await bookedOf(pool, span))
-  const [blocks, gateways] = [await blockFacts(pool, highest), await gatewaysAlive(pool)]
+  const cells = await office.cells()
+  const compared = compare(operations, await bookedOf(cells, span))
+  const [blocks, gateways] = [await blockFacts(office.pool, highest), await gatewaysAlive(cells)]
   return { compared, blocks, moved: [], gateways, settled: [], left: [] }
 }
 
