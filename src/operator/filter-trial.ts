@@ -8,8 +8,10 @@ import { loadRegistry } from '../merchant/store.ts'
 import { hideBy, limitsOn } from '../risk/limits.ts'
 import { screenPayment, type Screening } from '../risk/screening.ts'
 import { readCounts } from '../risk/store-counts.ts'
-import type { Desk } from './desk.ts'
+import type { OrderDesk } from './desk.ts'
+import { inCell } from './in-cells.ts'
 import { endpointOf } from './store-config.ts'
+import { cellsFor, loginsIn } from './store-logins.ts'
 
 /** A hypothetical payment. */
 export interface TrialPayment {
@@ -30,7 +32,7 @@ export interface TrialPayment {
  * and nothing is counted.
  */
 export async function tryFilters(
-  desk: Desk,
+  desk: OrderDesk,
   keys: KeyRing,
   trial: TrialPayment,
 ): Promise<Omit<Screening, 'counted'> & { rules: readonly FilterRule[] }> {
@@ -54,7 +56,8 @@ export async function tryFilters(
   const places = limitsOn(rules, facts, hideBy(keys)).flatMap(([{ filterNo }, all]) =>
     all.map((key) => ({ merchantId, filterNo, key })),
   )
-  const counts = await readCounts(desk.pool, places)
+  const [cell] = await cellsFor(desk, await loginsIn(desk.pool), merchantId)
+  const counts = await inCell(cell!, ({ pool }) => readCounts(pool, places))
   const bucketsOf = ({ filterNo }: { filterNo: number }) =>
     counts.filter((row) => row.filterNo === filterNo).flatMap(({ buckets }) => buckets)
   return { ...screenPayment(rules, facts, bucketsOf, trial.at), rules }

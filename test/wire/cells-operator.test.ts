@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { configurationRead } from '../harness/configuration.ts'
 import { startCells, type CellsWorld } from './cells-world.ts'
 import { cliOf } from './cli-run.ts'
 
@@ -236,4 +237,16 @@ test('data of a person is found page by page, exported and erased in every cell'
   const erased: { orders: number } = JSON.parse(await tell(['subject', 'erase', '--email', '-', '--yes', '--json'], email))
   assert.equal(erased.orders, made.length)
   assert.match(await tell(person, email), /Nothing is stored/)
+})
+
+test('filter test reads the limits of a merchant in its cell', async () => {
+  const { login, endpoint } = cells.shops[1]
+  await tell(['filter', 'add', 'velocity', '--merchant', login, '--limit', '1', '--per', 'email', '--within', '24h'])
+  await configurationRead(cells.world)
+  const email = 'often@cells.example'
+  const card = ['--card', '4111111111111111', '--email', email]
+  const asked = () => json<{ filtered: boolean }>('filter', 'test', '--endpoint', String(endpoint), ...card)
+  assert.equal((await asked()).filtered, false)
+  await cells.paid(1, { email })
+  assert.equal((await asked()).filtered, true)
 })
