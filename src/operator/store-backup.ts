@@ -52,7 +52,8 @@ const counts = statement<Counts>(`
 
 /** Gateways beat every second, so that this is the moment of the copy while one ran. */
 const newest = statement<{ at: number | null }>(`
-  select greatest((select max(created_at) from orders), (select max(at) from order_event), (select max(beat_at) from heartbeat)) as at`)
+  select greatest((select max(created_at) from orders), (select max(at) from order_event),
+    (select max(beat_at) from heartbeat)) as at`)
 
 /** The ids of a transaction that has failed no longer count; `$1` has the states of these. */
 const sums = `
@@ -192,7 +193,7 @@ const mostNamed = 5
 const countOf = (table: string, column: string) =>
   statement<{ n: bigint }>(`select count(*) as n from ${table} where ${column} is not null`)
 
-/** Opens the sealed values of these tables: all of them, or some 1,000 that chance picks in each. */
+/** Opens the sealed values of these tables: all, or some 1,000 that chance picks in each. */
 export async function openSealed(
   runner: Runner,
   from: readonly SealedTable[],

@@ -149,7 +149,7 @@ for (const [why, signal, isFreed] of ended)
   test(`a process that stops because ${why} ${isFreed ? 'frees' : 'keeps'} the port while it has work to end`, async () => {
     const parent = spawn(process.execPath, [parentOf], { stdio: ['ignore', 'pipe', 'inherit'] })
     const lines = createInterface(parent.stdout)[Symbol.asyncIterator]()
-    const line = async () => JSON.parse((await lines.next()).value!) as { port: number; operatorPort: number; why: string }
+    const line = async () => JSON.parse((await lines.next()).value) as { port: number; operatorPort: number; why: string }
     const { port, operatorPort: pid } = await line()
     try {
       parent.kill(signal)
