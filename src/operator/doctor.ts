@@ -2,7 +2,8 @@
 import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
 import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
-import type { DirectoryFact, DirectoryFacts, LeaseFact, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
+import type { DirectoryFact, DirectoryFacts, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
+import type { CellWork, LeaseFact } from './store-doctor-work.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
 
@@ -25,9 +26,9 @@ type Found =
   | { finds: 'migrations changed'; names: readonly string[] }
   | { finds: 'migrations foreign'; names: readonly string[] }
   | { finds: 'migrations missing'; names: readonly string[] }
-  | { finds: 'gateways run'; alive: WorkFacts['alive'] }
+  | { finds: 'gateways run'; alive: CellWork['alive'] }
   | { finds: 'no gateway' }
-  | { finds: 'gateways silent'; silent: WorkFacts['silent'] }
+  | { finds: 'gateways silent'; silent: CellWork['silent'] }
   | ({ finds: 'lease lapsed'; lapsedAt: number } & Pick<LeaseFact, 'instance' | 'lapses' | 'lapsedOrders'>)
   | ({ finds: 'orders taken over'; takenOverAt: number } & Pick<LeaseFact, 'instance' | 'takenOver'>)
   | { finds: 'merchants'; count: bigint }
@@ -109,17 +110,34 @@ export function migrationFinding({ changed, foreign, missing }: MigrationFacts):
 }
 
 export function workFindings(f: WorkFacts, now: number): Finding[] {
-  const findings: Finding[] = [
+  const merchants: Finding =
+    f.merchants > 0n ? { is: 'ok', finds: 'merchants', count: f.merchants } : { is: 'warning', finds: 'no merchant' }
+  return [
     f.alive.length > 0 ? { is: 'ok', finds: 'gateways run', alive: f.alive } : { is: 'problem', finds: 'no gateway' },
     ...leaseFindings(f, now),
-    f.merchants > 0n ? { is: 'ok', finds: 'merchants', count: f.merchants } : { is: 'warning', finds: 'no merchant' },
+    merchants,
+    ...(f.gateless.length > 0 ? [{ is: 'warning', finds: 'endpoints without gate', endpointIds: f.gateless } as const] : []),
+    ...orderFindings(f, now),
   ]
-  if (f.gateless.length > 0) findings.push({ is: 'warning', finds: 'endpoints without gate', endpointIds: f.gateless })
-  findings.push(
+}
+
+/** Of a cell other than 0. One without merchants needs no gateway. */
+export function cellFindings(f: CellWork, merchants: number, now: number): Finding[] {
+  const alive: Finding[] =
+    f.alive.length > 0
+      ? [{ is: 'ok', finds: 'gateways run', alive: f.alive }]
+      : merchants > 0
+        ? [{ is: 'problem', finds: 'no gateway' }]
+        : []
+  return [...alive, ...leaseFindings(f, now), ...orderFindings(f, now)]
+}
+
+function orderFindings(f: CellWork, now: number): Finding[] {
+  const findings: Finding[] = [
     f.overdue === 0n
       ? { is: 'ok', finds: 'transactions in time', awaiting: f.awaiting }
       : { is: 'problem', finds: 'transactions overdue', count: f.overdue, since: f.overdueSince ?? now },
-  )
+  ]
   if (f.parked.length > 0) findings.push({ is: 'problem', finds: 'transactions parked', orderIds: f.parked })
   if (f.parkedInvoices.length > 0) findings.push({ is: 'problem', finds: 'invoices parked', invoiceIds: f.parkedInvoices })
   findings.push(waitingFinding(f, now))
@@ -136,7 +154,7 @@ const recentMs = 86_400_000
  * Processes that fell silent, and for a day what the others went through: lapses of their leases,
  * and orders that they took over.
  */
-function leaseFindings({ alive, silent }: WorkFacts, now: number): Finding[] {
+function leaseFindings({ alive, silent }: CellWork, now: number): Finding[] {
   const findings: Finding[] = silent.length === 0 ? [] : [{ is: 'warning', finds: 'gateways silent', silent }]
   for (const { instance, lapses, lapsedAt, lapsedOrders, takenOver, takenOverAt } of alive) {
     if (lapsedAt !== undefined && now - lapsedAt < recentMs)
@@ -149,13 +167,13 @@ function leaseFindings({ alive, silent }: WorkFacts, now: number): Finding[] {
 
 const patienceMs = 3_600_000
 
-function waitingFinding({ due, dueSince }: WorkFacts, now: number): Finding {
+function waitingFinding({ due, dueSince }: CellWork, now: number): Finding {
   if (due === 0n) return { is: 'ok', finds: 'no callback waits' }
   const forMs = dueSince === undefined ? 0 : now - dueSince
   return { is: forMs < patienceMs ? 'ok' : 'warning', finds: 'callbacks wait', count: due, forMs }
 }
 
-function partitionFinding({ partitions, nextOrderId, partitionDays: days }: WorkFacts): Finding {
+function partitionFinding({ partitions, nextOrderId, partitionDays: days }: CellWork): Finding {
   const short = partitions.find(({ end }) => end <= nextOrderId)
   if (short || partitions.length === 0)
     return { is: 'problem', finds: 'no partition', table: short?.table ?? 'orders', nextOrderId }

@@ -5,12 +5,12 @@ import { statement, type Pool } from '../storage/pool.ts'
 import { insertCell, listCells } from '../storage/store-cells.ts'
 import { reasonOf } from '../base/log.ts'
 import { isDatabaseUrl, lineComplaint } from './database-line.ts'
-import type { Desk, OrderDesk } from './desk.ts'
+import type { CellDesk, Databases, Desk } from './desk.ts'
 import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
 
 /** A cell with its state. */
-export interface CellFact extends CellPlace {
+export interface CellFact extends CellDesk {
   /** The merchants whose orders are there. */
   merchants: number
   /** What keeps it from being served; undefined if nothing does. */
@@ -22,20 +22,20 @@ const merchantsOf = statement<{ cell_no: number; merchants: number }>(
 )
 
 /** In the order of their numbers. Looks at each; one that is away is listed with the reason. */
-export async function cellFacts({ pool, cells }: OrderDesk): Promise<CellFact[]> {
+export async function cellFacts({ pool, cells }: Databases): Promise<CellFact[]> {
   const counts = new Map((await pool.run(merchantsOf)).map((row) => [row.cell_no, row.merchants]))
   return Promise.all(
-    (await cells()).map(async ({ pool: own, ...place }) => {
-      const trouble = await troubleOf(own, place.cellNo)
-      return { ...place, merchants: counts.get(place.cellNo) ?? 0, ...(trouble && { trouble }) }
+    (await cells()).map(async (cell) => {
+      const trouble = await troubleOf(cell)
+      return { ...cell, merchants: counts.get(cell.cellNo) ?? 0, ...(trouble && { trouble }) }
     }),
   )
 }
 
-async function troubleOf(pool: Pool, cellNo: number): Promise<string | undefined> {
+async function troubleOf({ pool, cellNo }: CellDesk): Promise<string | undefined> {
   try {
     const pending = await pendingMigrations(pool, cellNo === 0 ? 'installation' : 'cell')
-    return pending.length === 0 ? undefined : `lacks ${pending.join(', ')}: npx tollgate migrate`
+    return pending.length === 0 ? undefined : `lacks ${pending.join(', ')}`
   } catch (error) {
     return reasonOf(error)
   }

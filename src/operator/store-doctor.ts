@@ -4,10 +4,9 @@ import { openControlKey } from '../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
-import { partitionsAhead } from '../storage/store-partitions.ts'
-import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import { contextOf, wrappedKey, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
+import { cellWork, type CellWork } from './store-doctor-work.ts'
 
 export interface ServerFacts {
   /** As the server reports it, such as 18.4; and 180004. */
@@ -29,47 +28,12 @@ export interface MigrationFacts {
   changed: readonly string[]
 }
 
-export interface WorkFacts {
+/** The work of cell 0, and what the installation has for all cells. */
+export interface WorkFacts extends CellWork {
   keys: bigint
-  alive: readonly LeaseFact[]
-  /** Processes that fell silent within the last hour, without a stop. */
-  silent: readonly { instance: string; beatAt: number; orders: bigint }[]
-  /** Transactions due for more than half a minute. */
-  overdue: bigint
-  overdueSince?: number
-  /**
-   * Payments whose cardholder is being authenticated: their time limits are in the future, and no
-   * process works on them.
-   */
-  awaiting: bigint
-  parked: readonly bigint[]
-  /** The ids of parked invoices, at most twenty. */
-  parkedInvoices: readonly string[]
-  due: bigint
-  dueSince?: number
-  /** Messages given up in the last day. */
-  givenUp: bigint
-  nextOrderId: bigint
-  /** For each partitioned table the end of its last partition. */
-  partitions: readonly { table: string; end: bigint }[]
-  /** How long they last, by the orders of the last 30 days. */
-  partitionDays: number
   merchants: bigint
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
-}
-
-/** A live process, and what happened to its lease since it began. */
-export interface LeaseFact {
-  instance: string
-  startedAt: number
-  lapses: number
-  /** When the last lapse ended, and how many orders were in memory. */
-  lapsedAt?: number
-  lapsedOrders: number
-  /** Orders that it took over from silent processes, and when it last did. */
-  takenOver: number
-  takenOverAt?: number
 }
 
 export interface DirectoryFacts {
@@ -179,113 +143,19 @@ export async function controlKeysOf(
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
 export const countKeys = async (pool: Pool): Promise<bigint> => (await pool.run(keyCount))[0]!.n
 
-/**
- * Orders are counted for silent processes only. A leased transaction always has a due_at, so the
- * index of what is due finds them.
- */
-const heartbeats = statement<{
-  instance: string
-  started_at: number
-  beat_at: number
-  alive: boolean
-  lapses: number
-  lapsed_orders: number
-  lapsed_at: number | null
-  taken_over: number
-  taken_over_at: number | null
-  orders: bigint
-}>(`
-  select instance, started_at, beat_at, alive, lapses, lapsed_orders, lapsed_at, taken_over, taken_over_at,
-    (select count(distinct order_id) from all_transactions t
-     where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
-  from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
-/** Uses the index of due rows. A parked transaction is due in the far future or never. */
-const overdue = statement<{ n: bigint; since: number | null }>(`
-  select count(*) as n, min(due_at) as since from all_transactions
-  where due_at < now() - interval '30 seconds' and alarm is null`)
-const awaiting = statement<{ n: bigint }>(`
-  select count(*) as n from all_transactions where due_at >= now() and step like 'await %' and alarm is null`)
-const parked = statement<{ order_id: bigint }>(
-  `select distinct order_id from all_transactions where alarm is not null order by order_id limit 20`,
-)
-const parkedInvoices = statement<{ invoice_id: string }>(
-  `select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20`,
-)
-const dueDeliveries = statement<{ n: bigint; since: number | null }>(
-  `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
-)
-const givenUp = statement<{ n: bigint }>(`
-  select count(*) as n from delivery
-  where state = 'given up' and created_at > now() - interval '15 days' and done_at > now() - interval '1 day'`)
-const nextOrder = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
-/** Every table that has partitions; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
-const partitions = statement<{ name: string; bound: string | null }>(`
-  select t.relname as name, pg_get_expr(p.relpartbound, p.oid) as bound
-  from pg_partitioned_table pt
-  join pg_class t on t.oid = pt.partrelid
-  left join pg_inherits i on i.inhparent = t.oid
-  left join pg_class p on p.oid = i.inhrelid
-  where t.relnamespace = current_schema()::regnamespace`)
 const merchantCount = statement<{ n: bigint }>(`select count(*) as n from merchant`)
 const gateless = statement<{ endpoint_id: bigint }>(`
   select endpoint_id from endpoint e
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [keys, beats, late, waiting, stuck, stuckInvoices, owed, lost, next, parts, ahead, merchants, lonely] = await Promise.all(
-    [
-      pool.run(keyCount),
-      pool.run(heartbeats, [deadAfterMs]),
-      pool.run(overdue),
-      pool.run(awaiting),
-      pool.run(parked),
-      pool.run(parkedInvoices),
-      pool.run(dueDeliveries),
-      pool.run(givenUp),
-      pool.run(nextOrder),
-      pool.run(partitions),
-      partitionsAhead(pool),
-      pool.run(merchantCount),
-      pool.run(gateless),
-    ],
-  )
-  return {
-    keys: keys[0]!.n,
-    alive: beats
-      .filter((b) => b.alive)
-      .map((b) => ({
-        instance: b.instance,
-        startedAt: b.started_at,
-        lapses: b.lapses,
-        ...(b.lapsed_at === null ? {} : { lapsedAt: b.lapsed_at }),
-        lapsedOrders: b.lapsed_orders,
-        takenOver: b.taken_over,
-        ...(b.taken_over_at === null ? {} : { takenOverAt: b.taken_over_at }),
-      })),
-    silent: beats.filter((b) => !b.alive).map((b) => ({ instance: b.instance, beatAt: b.beat_at, orders: b.orders })),
-    overdue: late[0]!.n,
-    ...(late[0]!.since === null ? {} : { overdueSince: late[0]!.since }),
-    awaiting: waiting[0]!.n,
-    parked: stuck.map((r) => r.order_id),
-    parkedInvoices: stuckInvoices.map((r) => r.invoice_id),
-    due: owed[0]!.n,
-    ...(owed[0]!.since === null ? {} : { dueSince: owed[0]!.since }),
-    givenUp: lost[0]!.n,
-    nextOrderId: next[0]!.next_id,
-    partitions: endsOf(parts),
-    partitionDays: ahead.days,
-    merchants: merchants[0]!.n,
-    gateless: lonely.map((r) => r.endpoint_id),
-  }
-}
-
-function endsOf(rows: readonly { name: string; bound: string | null }[]): { table: string; end: bigint }[] {
-  const ends = new Map<string, bigint>()
-  for (const { name, bound } of rows) {
-    const end = BigInt(/TO \('?(\d+)'?\)/.exec(bound ?? '')?.[1] ?? 0)
-    if (end >= (ends.get(name) ?? 0n)) ends.set(name, end)
-  }
-  return [...ends].map(([table, end]) => ({ table, end })).sort((a, b) => (a.table < b.table ? -1 : 1))
+  const [work, keys, merchants, lonely] = await Promise.all([
+    cellWork(pool, pool),
+    countKeys(pool),
+    pool.run(merchantCount),
+    pool.run(gateless),
+  ])
+  return { ...work, keys, merchants: merchants[0]!.n, gateless: lonely.map((r) => r.endpoint_id) }
 }
 
 /** The same name of the duty as in three-d-secure/store-ranges.ts. */

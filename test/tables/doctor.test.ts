@@ -13,7 +13,8 @@ import {
   serverFindings,
   workFindings,
 } from '../../src/operator/doctor.ts'
-import type { LeaseFact, ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
+import type { ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
+import type { LeaseFact } from '../../src/operator/store-doctor-work.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 

@@ -100,6 +100,7 @@ const readiness = async () => {
 }
 
 test('with cell 0 alone nothing speaks of cells', async () => {
+  assert.doesNotMatch(await cli.tell(['doctor']), /cell/)
   const { cells, http } = await readiness()
   assert.deepEqual([http, cells], [200, undefined])
   const list = await cli.json<{ cells: object[] }>('cell', 'list')
@@ -167,6 +168,10 @@ test('a cell whose database is away refuses its merchants with code 20 and distu
     cells.filter(({ trouble }) => trouble !== null).map(({ cell }) => cell),
     [2],
   )
+  const doctor = await run({ TOLLGATE_DIR: world.directory }, ['doctor'])
+  assert.equal(doctor.code, 1)
+  assert.match(doctor.out, /problem +cell 2: database +\S.*\n +→ its merchants get code 20/)
+  assert.match(doctor.out, /ok +cell 1: gateways +\S/)
   line.accept()
   assert.equal(await served(2), 1)
   assert.equal((await send('GET', page)).httpStatus, 200)

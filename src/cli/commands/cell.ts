@@ -14,7 +14,14 @@ export function addCellCommands(program: Command, terminal: Terminal): void {
     .command('list')
     .description('all cells, and whether they answer')
     .option(...jsonOption)
-    .addHelpText('after', '\nIt ends with 1 if a cell cannot be served.\n\nExamples\n  npx tollgate cell list')
+    .addHelpText(
+      'after',
+      `
+It ends with 1 if a cell cannot be served. What one lacks is brought by npx tollgate migrate.
+
+Examples
+  npx tollgate cell list`,
+    )
     .action(list.bind(undefined, terminal))
   cell
     .command('add')

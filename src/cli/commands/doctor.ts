@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import type { Clock } from '../../base/clock.ts'
 import { openLog, reasonOf } from '../../base/log.ts'
 import { encryptionOf, isSafeLine, lineDemandOf } from '../../operator/database-line.ts'
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
+  cellFindings,
   controlKeyFinding,
   directoryFindings,
   lineFinding,
@@ -15,6 +15,8 @@ import {
   type Finding,
   type WeakKey,
 } from '../../operator/doctor.ts'
+import { cellFacts } from '../../operator/store-cells.ts'
+import { cellWork } from '../../operator/store-doctor-work.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
 import { counted } from '../../operator/moments.ts'
 import { listGates } from '../../operator/store-config.ts'
@@ -34,7 +36,7 @@ import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import type { Terminal } from '../terminal.ts'
 import { gateFindings } from './doctor-gates.ts'
 import { inFindingWords, lineAdvice, ok, problem, warning, type WordedFinding } from './doctor-words.ts'
-import { findInstallation, inWords, type Installation } from './installation.ts'
+import { findInstallation, inWords, openCellDesks, type Installation } from './installation.ts'
 import { jsonOption } from './options.ts'
 import { paint, printable, statusColour } from './present.ts'
 
@@ -64,7 +66,7 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
     findings.push(...found)
     if (!options.json) for (const finding of found) terminal.print(lineOf(finding))
   }
-  const { env, stderr, clock } = terminal
+  const { env, stderr } = terminal
   const installation = findInstallation(env)
   report(...sandboxFindings(installation))
   // Not as other commands do, which refuse a line that is not verified: this one reports it.
@@ -75,7 +77,7 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
     log: openLog({ level: 'fatal', destination: stderr }),
   })
   try {
-    await look(pool, clock, installation, report)
+    await look(pool, terminal, installation, report)
   } finally {
     await pool.close().catch(() => {})
   }
@@ -100,10 +102,11 @@ async function examine(terminal: Terminal, options: { json?: true }): Promise<vo
  */
 async function look(
   pool: Pool,
-  clock: Clock,
+  terminal: Terminal,
   installation: Installation,
   report: (...found: WordedFinding[]) => void,
 ): Promise<void> {
+  const { clock } = terminal
   const worded = (findings: readonly Finding[]) => findings.map((finding) => inFindingWords(finding, clock.now()))
   try {
     report(...worded(serverFindings(await serverFacts(pool, clock))))
@@ -127,6 +130,7 @@ async function look(
     ...(opened ? worded([await controlKeys(pool, opened, installation)]) : []),
     ...worded(workFindings(facts, clock.now())),
   )
+  report(...(await otherCells(pool, terminal, installation)))
   report(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
   const gates = (await listGates(pool)).filter((gate) => gate.enabled)
   const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
@@ -136,6 +140,26 @@ async function look(
   if (installation.sandbox) return
   const machine = machineFacts()
   report(...worded([...(machine ? machineFindings(machine) : []), nodeFinding(process.versions.node, clock.now())]))
+}
+
+/** The cells besides 0, each finding with its number. */
+async function otherCells(pool: Pool, { clock, stderr }: Terminal, installation: Installation): Promise<WordedFinding[]> {
+  const log = openLog({ level: 'fatal', destination: stderr })
+  const cells = openCellDesks(pool, installation, { connections: 3, use: 'search', log })
+  try {
+    const found: WordedFinding[] = []
+    for (const { cellNo, pool: own, merchants, trouble } of await cellFacts({ pool, cells: cells.all })) {
+      if (cellNo === 0) continue
+      const findings =
+        trouble === undefined
+          ? cellFindings(await cellWork(own, pool), merchants, clock.now()).map((one) => inFindingWords(one, clock.now()))
+          : [problem('database', trouble, 'its merchants get code 20 until this is mended')]
+      found.push(...findings.map((one) => ({ ...one, what: `cell ${cellNo}: ${one.what}` })))
+    }
+    return found
+  } finally {
+    await cells.close()
+  }
 }
 
 const noGate = warning('gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help')

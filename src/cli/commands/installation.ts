@@ -163,7 +163,7 @@ export async function atOffice(
 }
 
 /** The cells, once a command asks for them; cell 0 is in the schema of the installation. */
-function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
+export function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
   let opened: Promise<readonly CellDesk[]> | undefined
   const open = async (): Promise<readonly CellDesk[]> =>
     (await listCells(pool)).map((place) => {
