@@ -24,7 +24,8 @@ export function migrations(): Migration[] {
 }
 
 /** The tables of a new cell; `npm run schema` writes it. */
-const cellDump = (): string => readFileSync(join(packageRoot(), 'src', 'storage', 'cell.sql'), 'utf8')
+const cellFile = 'cell.sql'
+const cellDump = (): string => readFileSync(join(packageRoot(), 'src', 'storage', cellFile), 'utf8')
 
 function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
@@ -104,7 +105,8 @@ export async function createCell({ cell, installation, schema }: CellPools, now:
     if ((await runner.run(ledger)).length > 0) return
     await plain(runner, createLedger)
     await runAll(runner, cellDump())
-    for (const { name, sql } of migrations().filter(isOfCells))
+    const made = { name: cellFile, sql: cellDump() }
+    for (const { name, sql } of [made, ...migrations().filter(isOfCells)])
       await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
   })
   await grantRoles(cell)
@@ -133,7 +135,7 @@ export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' 
   } catch (error) {
     const undefinedTable = '42P01'
     if ((error as { code?: string }).code === undefinedTable)
-      return [...(of === 'cell' ? ['cell.sql'] : []), ...known.map((m) => m.name)]
+      return [...(of === 'cell' ? [cellFile] : []), ...known.map((m) => m.name)]
     throw error
   }
   const done = new Set((await pool.run(applied)).map((row) => row.name))
@@ -143,6 +145,8 @@ export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' 
 async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
   const byName = new Map(known.map((m) => [m.name, sha256(m.sql)]))
   for (const row of await pool.run(applied)) {
+    // What the cell was made of, by whatever version.
+    if (row.name === cellFile) continue
     const mine = byName.get(row.name)
     if (mine === undefined)
       throw new Error(

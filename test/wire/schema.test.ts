@@ -26,7 +26,7 @@ const log = openLog({ level: 'silent', destination: process.stderr })
 
 async function newCell(schema: string): Promise<CellPools> {
   const open = (settings: object) => {
-    const pool = openPool({ url: database.url, connections: 2, use: 'admin', log, ...settings })
+    const pool = openPool({ url: database.url, connections: 4, use: 'admin', log, ...settings })
     closes.push(() => pool.close())
     return pool
   }
@@ -53,7 +53,9 @@ test('a new cell has the tables of cell 0, and to create or migrate it again cha
   const pools = await newCell('cell_7')
   const { cell, installation } = pools
   await createCell(pools, systemClock.now())
-  assert.deepEqual(await migrateCell(pools, systemClock.now()), [])
+  // Side by side they would change the same rights.
+  const again = await Promise.all(Array.from({ length: 4 }, () => migrateCell(pools, systemClock.now())))
+  assert.deepEqual(again.flat(), [])
   assertSame((await readSchema(cell)).ofCell, kept(cellFile), 'the tables of the new cell differ')
   const [{ nextOrderId, end }, ofInstallation] = [await partitionsAhead(cell, installation), await partitionsAhead(installation)]
   assert.deepEqual([nextOrderId, end], [ofInstallation.nextOrderId, ofInstallation.end])
