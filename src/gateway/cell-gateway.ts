@@ -25,6 +25,12 @@ export interface OpenCell extends Watched {
   stop(): Promise<void>
 }
 
+/**
+ * Requests wait for a database that is away for a moment, as at a failover. Of one that stays away
+ * they would each wait until their statement is given up.
+ */
+const refusesAfterMs = 10_000
+
 /** How long a stop waits for the connections of a pool. */
 export const poolsEndMs = 1_000
 
@@ -58,6 +64,7 @@ export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Prom
       gateway,
       gauges: gateway.gauges,
       unready: gateway.unready,
+      takesRequests: () => gateway.lease.heartbeat.silentMs() < refusesAfterMs,
       duties: { resealed: resealing.rows, cardsForgotten: forgetting.cards, partitionDays: partitions.days },
       stop: closing.close,
     }

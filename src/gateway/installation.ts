@@ -80,7 +80,7 @@ export async function openRegistry(
   )
   return {
     keys,
-    ids: (name, block) => openIds(pool, name, block),
+    ids: (name, block) => openIds(pool, name, block, clock),
     addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
     current: configuration.current,
     issuerOf: bins.issuerOf,

@@ -2,7 +2,7 @@
 import { cellOfUuid } from '../base/cell-mark.ts'
 import type { Route } from '../http/server.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
-import { openCellGateway, type CellGatewayParts, type OpenCell } from './cell-gateway.ts'
+import { openCellGateway, type CellGatewayParts } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from './closing.ts'
 import { knownCell, leadingRoutes } from './lead.ts'
@@ -34,11 +34,9 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
   })
   cells = opened
   closing.add(() => opened.stop())
-  /** Without its lease a gateway can send nothing, and its database most likely does not answer. */
-  const holding = (cell: OpenCell | undefined) => cell?.gateway.lease.heartbeat.holding() ?? false
   const routesOf = (cellNo: number | undefined) => {
-    const cell = cellNo === undefined ? opened.open().find(holding) : opened.of(cellNo)
-    return holding(cell) ? cell?.gateway.routes : undefined
+    const cell = cellNo === undefined ? opened.open().find((one) => one.takesRequests()) : opened.of(cellNo)
+    return cell?.takesRequests() ? cell.gateway.routes : undefined
   }
   const any = opened.open()[0]!.gateway.routes
   return {

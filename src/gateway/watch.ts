@@ -114,6 +114,8 @@ export interface Watched {
   cellNo: number
   gauges: GatewayGauges
   duties: DutyGauges
+  /** False if its database has been away for a while: its merchants are refused. */
+  takesRequests: () => boolean
   unready: () => Promise<string[]>
 }
 
@@ -168,9 +170,9 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
     (_all, _shared, cells) => [[{}, sum(cells, ({ duties }) => duties.cardsForgotten())]]],
   ['tollgate_partition_days', 'How many days the partitions for new orders last, looked up once an hour; at most 3650', [],
     (_all, _shared, cells) => [[{}, Math.min(...cells.map(({ duties }) => duties.partitionDays()))]]],
-  ['tollgate_cell_open', '1 while this process holds its lease over the cell; 0 also while its database is away', ['cell'],
+  ['tollgate_cell_open', '1 while this process takes requests of the merchants of the cell; 0 while its database is away', ['cell'],
     (_all, { away }, cells) => [
-      ...cells.map((one) => [{ cell: String(one.cellNo) }, one.gauges.holding() ? 1 : 0] as const),
+      ...cells.map((one) => [{ cell: String(one.cellNo) }, one.takesRequests() ? 1 : 0] as const),
       ...away().map(({ cellNo }) => [{ cell: String(cellNo) }, 0] as const),
     ]],
   ['tollgate_lease_holding', '1 while this process may send', [],

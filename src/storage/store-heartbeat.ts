@@ -18,6 +18,11 @@ export interface Heartbeat {
    */
   holding(since?: number): boolean
   /**
+   * For how long no beat was written, in milliseconds; `Infinity` once the lease is lost. The
+   * database has been away for as long, or the process stood still.
+   */
+  silentMs(): number
+  /**
    * Whether it may judge other processes dead: each of its own beats was written for as long as the
    * silence of a dead process lasts. While the database is down nobody can beat, so that time
    * counts against nobody, and afterwards everybody has a whole span to beat again.
@@ -155,6 +160,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
   return {
     processId,
     holding,
+    silentMs: () => (pulse.lostAt === Infinity && !stopped ? clock.monotonic() - pulse.beatenAt : Infinity),
     judges: () => holding() && clock.monotonic() - pulse.steadyFrom >= deadAfterMs,
     tookOver(orders, from) {
       takenOver += orders

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import { statement, type Pool } from './pool.ts'
 
 export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process'
@@ -19,21 +20,54 @@ const reserve = statement<{ first: bigint }>(
   `update id_block set next_id = next_id + $2 where name = $1 returning next_id - $2 as first`,
 )
 
+/** How old a block may get, by a clock that only goes forward. */
+export interface Freshness {
+  monotonic: () => number
+  staleAfterMs: number
+}
+
+/**
+ * STANs begin again after 999,999 attempts. Where many processes and cells share a line, a block
+ * that was kept for long would have those of another's new attempts.
+ */
+const attemptsStaleAfterMs = 60_000
+
 /**
  * `block` ids are reserved at a time; ids left when a process ends are never used. The next block
  * is fetched before this one is used up.
  */
-export const openIds = (pool: Pool, name: IdName, block = 1000): Ids =>
-  drawIds(() => pool.run(reserve, [name, block]).then(([row]) => row!.first), block)
+export const openIds = (pool: Pool, name: IdName, block = 1000, clock?: Pick<Clock, 'monotonic'>): Ids =>
+  drawIds(
+    () => pool.run(reserve, [name, block]).then(([row]) => row!.first),
+    block,
+    name === 'attempt' && clock ? { monotonic: clock.monotonic, staleAfterMs: attemptsStaleAfterMs } : undefined,
+  )
 
 /**
  * The same from any source of blocks: `fetch` reserves the next `block` ids and returns the first.
+ * What is left of a stale block is not used.
  */
-export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
+export function drawIds(fetch: () => Promise<bigint>, block: number, freshness?: Freshness): Ids {
   let next = 0n
   let end = 0n
+  /** When this block, and the one that is coming, were asked for. */
+  let [since, comingSince] = [0, 0]
   let coming: Promise<bigint> | undefined
   const returned: bigint[] = []
+  const now = () => freshness?.monotonic() ?? 0
+  const isStale = (at: number) => freshness !== undefined && now() - at > freshness.staleAfterMs
+
+  function dropStale() {
+    if (coming !== undefined && isStale(comingSince)) coming = undefined
+    if (end === 0n || !isStale(since)) return
+    next = end = 0n
+    returned.length = 0
+  }
+
+  function reserveMore(): Promise<bigint> {
+    comingSince = now()
+    return (coming = fetch())
+  }
 
   return {
     giveBack(ids) {
@@ -41,16 +75,17 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
       returned.sort((a, b) => (a < b ? -1 : 1))
     },
     async take() {
+      dropStale()
       const spare = returned.shift()
       if (spare !== undefined) return spare
       while (next >= end) {
-        coming ??= fetch()
-        const mine = coming
+        const mine = coming ?? reserveMore()
         try {
           const first = await mine
           if (coming === mine) {
             next = first
             end = first + BigInt(block)
+            since = comingSince
             coming = undefined
           }
         } catch (error) {
@@ -59,12 +94,9 @@ export function drawIds(fetch: () => Promise<bigint>, block: number): Ids {
         }
       }
       const id = next++
-      if (end - next < BigInt(block) / 5n && coming === undefined && block > 1) {
-        coming = fetch()
-        // The caller who needs the block awaits it and sees the failure. This only keeps it from
-        // counting as unhandled.
-        coming.catch(() => {})
-      }
+      // The caller who needs the block awaits it and sees the failure. This only keeps it from
+      // counting as unhandled.
+      if (end - next < BigInt(block) / 5n && coming === undefined && block > 1) reserveMore().catch(() => {})
       return id
     },
   }

@@ -25,6 +25,7 @@ function watching(own: readonly GatewayGauges[], away: readonly AwayCell[] = [])
       own.map((one, cellNo) => ({
         cellNo,
         gauges: one,
+        takesRequests: one.holding,
         duties: { resealed: () => 1, cardsForgotten: () => 2, partitionDays: () => 365 + cellNo },
         unready: () => Promise.resolve(one.holding() ? [] : ['its lease is late']),
       })),
