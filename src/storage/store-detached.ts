@@ -118,21 +118,20 @@ export function pieceOf({ number, pieces: all }: Pick<Span, 'number' | 'pieces'>
   return piece
 }
 
-/** The row of the first migration, which nothing else locks. */
-const hold = statement<object>(`
-  select name from migration where name = (select min(name) from migration) for update skip locked`)
-
 /**
- * Runs work that only one command does at a time; undefined while another one does. Rows that are
- * deleted meanwhile are cleaned up only after it, as while an export reads them.
+ * An advisory lock, since no transaction may be open meanwhile: to finish a detachment PostgreSQL
+ * waits for the end of every transaction that is older. Each cell has its own.
  */
+const hold = statement<{ held: boolean }>(
+  `select pg_try_advisory_lock(hashtext('tollgate partitions of ' || current_schema())) as held`,
+)
+
+/** Runs work that only one command does at a time; undefined while another one does. */
 export async function withPartitionsHeld<T>(pool: Pool, work: () => Promise<T>): Promise<T | undefined> {
   const holder: Connection = await pool.connect()
   try {
-    await holder.command('begin')
-    await holder.command('set local idle_in_transaction_session_timeout = 0')
     const [row] = await holder.run(hold)
-    return row ? await work() : undefined
+    return row!.held ? await work() : undefined
   } finally {
     // Closed, so that the lock ends with it.
     holder.release(true)
