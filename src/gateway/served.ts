@@ -25,6 +25,12 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
   let cells: Cells | undefined
   const gatewayOf = (threeDSServerTransId: string): Gateway | undefined =>
     cells?.of(knownCell(cellOfUuid(threeDSServerTransId), current()))?.gateway
+  /** The result comes again, to this process or to another. */
+  const resultsOf = (threeDSServerTransId: string): Results => {
+    const gateway = gatewayOf(threeDSServerTransId)
+    if (!gateway) throw new Error('the cell of this authentication is not open here')
+    return gateway.results
+  }
   const collects: Gateway['collects'] = async (id, url) => (await gatewayOf(id)?.collects(id, url)) ?? false
   const opened = await openCells({
     listed: () => current().cells,
@@ -43,9 +49,8 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
     ...opened,
     routes: leadingRoutes(any, { registry: current, routesOf, random: ground.random }),
     results: {
-      wanted: async (id) => gatewayOf(id)?.results.wanted(id),
-      result: async (message) =>
-        (await gatewayOf(String(message['threeDSServerTransID']))?.results.result(message)) ?? { is: 'failed' },
+      wanted: async (id) => resultsOf(id).wanted(id),
+      result: async (message) => resultsOf(String(message['threeDSServerTransID'])).result(message),
     },
   }
 }
