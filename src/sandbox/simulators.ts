@@ -24,16 +24,7 @@ export async function startSimulators(
   }
   // Tests do not wait for the half minute that a cardholder may take.
   const scale = env.TOLLGATE_TIME_SCALE ? ['--time-scale', env.TOLLGATE_TIME_SCALE] : []
-  const acquirerStarted = start('acquirer', 'acquirer', [
-    `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
-    `--cavv-key=${join(certificates, 'cavv.key')}`,
-    `--certificates=${certificates}`,
-    '--port=0',
-    '--tls-port=0',
-    '--mac=aes-cmac',
-    `--mac-key-file=${join(certificates, 'line-mac.key')}`,
-    '--admin-port=0',
-  ])
+  const acquirerStarted = start('acquirer', 'acquirer', acquirerArguments(directory, certificates))
   const acsStarted = start('acs', 'issuer', [
     `--certificates=${certificates}`,
     '--browser-host=localhost',
@@ -109,3 +100,15 @@ export function secureLineOf(certificates: string, acquirer: Program): SecureLin
     },
   }
 }
+
+/** The acquirer of a sandbox: free ports, and what else it has in these directories. */
+export const acquirerArguments = (directory: string, certificates: string): string[] => [
+  `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
+  `--cavv-key=${join(certificates, 'cavv.key')}`,
+  `--certificates=${certificates}`,
+  '--port=0',
+  '--tls-port=0',
+  '--mac=aes-cmac',
+  `--mac-key-file=${join(certificates, 'line-mac.key')}`,
+  '--admin-port=0',
+]

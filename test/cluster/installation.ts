@@ -11,7 +11,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { makeCertificates } from '../../src/sandbox/certificates.ts'
 import { oauthKeyOf } from '../../src/sandbox/oauth-key.ts'
 import { startProgram } from '../../src/sandbox/programs.ts'
-import { secureLineOf } from '../../src/sandbox/simulators.ts'
+import { acquirerArguments, secureLineOf } from '../../src/sandbox/simulators.ts'
 import { settleWorld } from '../../src/sandbox/world.ts'
 import { localKeks, readKeks } from '../../src/storage/key-encryption.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -105,21 +105,7 @@ async function settle(directory: string, databaseUrl: string, kekFile: string) {
   const log = openLog({ level: 'warn', destination: process.stderr })
   const certificates = join(directory, 'certificates')
   await makeCertificates(certificates, systemRandom, systemClock.now())
-  const acquirer = await startProgram(
-    'acquirer',
-    [
-      `--ledger=${join(directory, 'acquirer-ledger.jsonl')}`,
-      `--cavv-key=${join(certificates, 'cavv.key')}`,
-      `--certificates=${certificates}`,
-      '--port=0',
-      '--tls-port=0',
-      '--mac=aes-cmac',
-      `--mac-key-file=${join(certificates, 'line-mac.key')}`,
-      '--admin-port=0',
-    ],
-    directory,
-    {},
-  )
+  const acquirer = await startProgram('acquirer', acquirerArguments(directory, certificates), directory, {})
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log })
   try {
     await migrate(pool, systemClock.now(), openLog({ level: 'silent', destination: process.stderr }))
