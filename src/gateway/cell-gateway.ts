@@ -13,7 +13,7 @@ import type { Watched } from './watch.ts'
 
 export interface CellGatewayParts extends Omit<GatewayParts, 'stores'> {
   registry: Stores['registry']
-  /** Of the installation; cell 0 is there. */
+  /** The database of the installation, which has cell 0, and a pool at it. */
   databaseUrl: string
   pool: Pool
   ownerAllowed: boolean

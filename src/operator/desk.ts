@@ -15,7 +15,7 @@ export interface Desk {
 
 /** Where orders, and all that belongs to them, are looked for. */
 export interface Databases {
-  /** Of the installation. */
+  /** The database of the installation. */
   pool: Pool
   /** All cells, in order. */
   cells: () => Promise<readonly CellDesk[]>

@@ -121,7 +121,7 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
   ]
 }
 
-/** Of a cell other than 0. One without merchants needs no gateway. */
+/** What is found in a cell other than 0, which needs no gateway while it has no merchants. */
 export function cellFindings(f: CellWork, merchants: number, now: number): Finding[] {
   const alive: Finding[] =
     f.alive.length > 0

@@ -62,7 +62,7 @@ interface Run {
   office: Office
   gate: GateEntry
   operations: readonly Operation[]
-  /** Of the whole file. */
+  /** The highest ids in the whole file. */
   highest: Highest
   /** Whole seconds; `to` itself is not in it. */
   from: number
