@@ -18,8 +18,9 @@ export interface Heartbeat {
    */
   holding(since?: number): boolean
   /**
-   * For how long no beat was written, in milliseconds; `Infinity` once the lease is lost. The
-   * database has been away for as long, or the process stood still.
+   * For how long the database has answered no beat, in milliseconds; `Infinity` once the lease is
+   * lost. Time in which the process itself stood still does not count: a process that was suspended
+   * has no reason to take its database for away.
    */
   silentMs(): number
   /**
@@ -50,6 +51,8 @@ export const deadAfterMs = 4_000
 /** `due_at` of a leased row: when a sweep checks whether its process is still alive. */
 export const leaseLookMs = 4_000
 const turnEveryMs = 1_000
+/** A loop that turns this late stood still. */
+const stoodStillMs = 3 * turnEveryMs
 
 const enter = statement<object>(`insert into heartbeat (process_id, instance, started_at, beat_at) values ($1, $2, now(), now())`)
 const retire = statement<object>(`delete from heartbeat where instance = $1 and process_id <> $2`)
@@ -121,18 +124,11 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
   let stopped = false
   let resolveLost = () => {}
   const lost = new Promise<void>((resolve) => (resolveLost = resolve))
-  let cancel = () => {}
-  turn()
+  const turns = startTurns(pulse, clock)
   const heart = await parts.heart({ processId, instance, pulse, onMode }).catch((error) => {
-    cancel()
+    turns.stop()
     throw error
   })
-
-  /** Shows the heart that this loop still turns. */
-  function turn() {
-    pulse.turnedAt = clock.monotonic()
-    cancel = clock.after(turnEveryMs, turn)
-  }
 
   function onMode(mode: LeaseMode) {
     if (stopped) return
@@ -160,7 +156,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
   return {
     processId,
     holding,
-    silentMs: () => (pulse.lostAt === Infinity && !stopped ? clock.monotonic() - pulse.beatenAt : Infinity),
+    silentMs: () => (pulse.lostAt === Infinity && !stopped ? turns.silentMs() : Infinity),
     judges: () => holding() && clock.monotonic() - pulse.steadyFrom >= deadAfterMs,
     tookOver(orders, from) {
       takenOver += orders
@@ -171,10 +167,28 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     lost,
     async stop() {
       stopped = true
-      cancel()
+      turns.stop()
       await heart.stop()
       await store.leave(processId)
     },
+  }
+}
+
+/** Shows the heart, once a second, that the loop of this process turns. */
+function startTurns(pulse: Pulse, clock: Clock) {
+  let awakeSince = -Infinity
+  let cancel = () => {}
+  const turn = () => {
+    const turnedAt = clock.monotonic()
+    if (turnedAt - pulse.turnedAt >= stoodStillMs) awakeSince = turnedAt
+    pulse.turnedAt = turnedAt
+    cancel = clock.after(turnEveryMs, turn)
+  }
+  turn()
+  return {
+    // Until the last turn, not until now: after a standstill a request may be read before any turn.
+    silentMs: () => Math.max(0, pulse.turnedAt - Math.max(pulse.beatenAt, awakeSince)),
+    stop: () => cancel(),
   }
 }
 

@@ -179,6 +179,28 @@ test('a process that was stopped as a whole is late at once, and is not taken fo
   await heart.stop()
 })
 
+test('a database that answers no beat is silent, and time in which the process stood still does not count', async () => {
+  const desk = openDesk()
+  const heartbeat = await begin(desk)
+  await desk.pass(2_000)
+  assert.equal(heartbeat.silentMs(), 0)
+  desk.row.is = 'away'
+  await desk.pass(4_000)
+  assert.equal(heartbeat.silentMs(), 4_000)
+  // Its loop reads a request after the standstill before any timer has run.
+  let firstRead = NaN
+  desk.clock.after(0, () => (firstRead = heartbeat.silentMs()))
+  desk.clock.pass(20_000)
+  assert.equal(firstRead, 4_000)
+  assert.equal(heartbeat.silentMs(), 0)
+  await desk.pass(11_000)
+  assert.equal(heartbeat.silentMs(), 11_000)
+  desk.row.is = 'well'
+  await desk.pass(2_000)
+  assert.equal(heartbeat.silentMs(), 0)
+  await heartbeat.stop()
+})
+
 test('a process judges others when it reached the database for as long as a dead one is silent', async () => {
   const desk = openDesk()
   const heartbeat = await begin(desk)
