@@ -39,6 +39,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const ground = { clock, random, log, turns: openTurns(queueMicrotask) }
   const registry: RegistryStores = {
     current: () => parts.registry,
+    refresh: () => Promise.resolve(),
     keys: parts.keys,
     ids: (name, block = blockOfIds) => drawIds(() => parts.stores.reserve(name, block), block),
     issuerOf: () => undefined,

@@ -169,7 +169,8 @@ export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise
     ),
   claimDue: (by, now, limit) => run(() => table.claimDue(by, now, limit).map((open) => sealed(open))),
   firstDue: () => run(() => table.firstDue()),
-  findByPage: (pageToken) => run(() => table.findByPage(pageToken)),
+  merchantOfPage: (pageToken) => run(() => table.findByPage(pageToken)?.invoice.merchantId),
+  findByPage: (_, pageToken) => run(() => table.findByPage(pageToken)),
   rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),
   putBack: (invoice, processId, dueAt, alarm) => run(() => table.putBack(invoice, processId, dueAt, alarm)),
 })

@@ -1,6 +1,7 @@
 import type { Random } from '../base/random.ts'
 import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
 import { statement, type Pool } from '../storage/pool.ts'
+import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import {
   drawIds,
@@ -92,13 +93,17 @@ const referenceRows = rowsOf({
   of_destination: drawn.bool(({ of }) => of.ofDestination),
 })
 /** Neither changes an existing row, whether it has the same card, order or id. */
-const insertNumbers = insertion('card_number_ref', numberRows, 'on conflict do nothing')
+const insertNumbers = insertion('card_number_ref', numberRows, `where ${isHere('n')} on conflict do nothing`)
 const insertReferences = onRows<Drawn>(
   referenceRows,
-  `insert into card_reference (${referenceRows.names})
-  select n.* from ${referenceRows.list}
-  where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.number_id = n.number_id)
-  on conflict do nothing`,
+  `with added as (
+    insert into card_reference (${referenceRows.names})
+    select n.* from ${referenceRows.list}
+    where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.number_id = n.number_id)
+      and ${isHere('n')}
+    on conflict do nothing returning merchant_id, order_id),
+  noted as (${noteOrders('added')})
+  select from added`,
 )
 
 export interface ReferenceName {
@@ -110,7 +115,8 @@ export interface ReferenceName {
 export interface ReferenceStore {
   /**
    * For each payment its reference, an existing or a new one; an error if its card cannot be
-   * opened.
+   * opened. Rejects with `MerchantLeft` if one that has none is of a merchant who is not in this
+   * cell.
    */
   register(fresh: readonly NewReference[], keys: KeyRing, random: Random): Promise<(CardReference | Error)[]>
   /** By `card-ref-id` alone: its other ids, and other merchants' ids, find nothing. */
@@ -211,6 +217,10 @@ async function register(pool: Pool, fresh: readonly Registered[], random: Random
     rows.sort((a, b) => Buffer.compare(a.sealed.numberId, b.sealed.numberId) || Number(a.of.place.orderId - b.of.place.orderId))
     await readOf(pool, insertNumbers, rows)
     await readOf(pool, insertReferences, rows)
+    await refuseGone(
+      pool,
+      rows.map(({ of }) => of.place.merchantId),
+    )
   }
 }
 

@@ -6,12 +6,14 @@ import type { Delivery } from './delivery.ts'
 import { openLanes } from './lanes.ts'
 import { placesOf, roomIn } from './places.ts'
 import type { DeliveryStore } from './store.ts'
-import { openTries, type Job, type TrySettings } from './try.ts'
+import { openTries, type Job, type Tries, type TrySettings } from './try.ts'
 import { openTurns } from './turns.ts'
 
 export interface SenderSettings extends TrySettings {
   store: DeliveryStore
   judge: Judge
+  /** Whether a gateway of this process over another cell is sending this message. */
+  sentElsewhere: (message: DeliveryName) => boolean
   maxInHand: number
   sweepMs: number
 }
@@ -27,6 +29,8 @@ export interface Sender {
   /** A message was committed without a lease, and is due then. */
   expect(dueAt: number): void
   sweep(): void
+  record: Tries['record']
+  sends(message: DeliveryName): boolean
   counts(): { delivered: number; failed: number; inHand: number }
   stop(withinMs: number): Promise<void>
 }
@@ -80,7 +84,7 @@ export function openSender(s: SenderSettings): Sender {
   function put(jobs: Job[]) {
     for (const job of jobs) {
       const key = keyOf(job.delivery)
-      if (inHand.has(key)) continue
+      if (inHand.has(key) || s.sentElsewhere(job.delivery)) continue
       inHand.add(key)
       if (!lanes.put(job.delivery.merchantId, job.delivery.origin, job)) inHand.delete(key)
     }
@@ -104,6 +108,8 @@ export function openSender(s: SenderSettings): Sender {
       const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
     },
+    record: tries.record,
+    sends: (message) => inHand.has(keyOf(message)),
     counts: () => ({ ...tries.counts, inHand: lanes.size() }),
     async stop(withinMs) {
       const swept = sweeping?.stop()
@@ -116,4 +122,6 @@ export function openSender(s: SenderSettings): Sender {
   }
 }
 
-const keyOf = (d: Delivery) => `${d.merchantId}/${d.orderId}/${d.deliveryNo}`
+type DeliveryName = Pick<Delivery, 'merchantId' | 'orderId' | 'deliveryNo'>
+
+const keyOf = (d: DeliveryName) => `${d.merchantId}/${d.orderId}/${d.deliveryNo}`

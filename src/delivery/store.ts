@@ -3,6 +3,7 @@ import { isFree } from '../storage/leased.ts'
 import { asJson, statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Write } from '../storage/transaction.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
 
@@ -47,7 +48,7 @@ const insert = insertion(
 )
 
 /** Merchants with waiting messages: one step in the index for each, however many messages wait. */
-const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
+const waiting = statement<{ merchant_id: bigint; due_at: number | null }>(`
   with recursive m as (
     select f.merchant_id, f.due_at, 1 as no from (
       select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > $1
@@ -57,7 +58,7 @@ const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
       select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > m.merchant_id
       order by d.merchant_id, d.due_at limit 1) n
     where m.no < $2)
-  select merchant_id, due_at from m order by merchant_id`)
+  select m.merchant_id, case when ${isHere('m')} then m.due_at end as due_at from m order by m.merchant_id`)
 
 /**
  * How many due messages of a merchant a claim looks at. It exceeds what a batch of the door
@@ -94,13 +95,14 @@ const claim = statement<ClaimRecord>(`
   due as (
     select d.merchant_id, d.order_id, d.delivery_no, d.lease
     from placed p join delivery d on d.merchant_id = p.merchant_id and d.order_id = p.order_id and d.delivery_no = p.delivery_no
-    where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2
+    where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2 and ${isHere('d')}
     for update of d skip locked),
   taken as (
     update delivery d set lease = $1, due_at = $5
     from due
     where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
-    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was)
+    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was),
+  noted as (${noteOrders('taken')})
   select *, null::timestamptz as looked_until from taken
   union all
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
@@ -126,7 +128,7 @@ const triedRows = rowsOf({
  * so a process that was taken over changes nothing. A first try that was received is noted in its
  * message, every other one in a row of its own.
  */
-const saveTries = onRows<Try>(
+const saveTries = onRows<Try, { saved: number }>(
   triedRows,
   `with n as materialized (select * from ${triedRows.list}),
   moved as (
@@ -135,12 +137,15 @@ const saveTries = onRows<Try>(
       duration_ms = case when n.try_no = 1 and n.state = 'delivered' then n.duration_ms end
     from n
     where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
-      and d.lease = $${triedRows.count + 1}
-    returning d.merchant_id, d.order_id, d.delivery_no, d.duration_ms)
+      and d.lease = $${triedRows.count + 1} and ${isHere('d')}
+    returning d.merchant_id, d.order_id, d.delivery_no, d.duration_ms),
+  noted as (${noteOrders('moved')}),
+  added as (
   insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
   select n.merchant_id, n.order_id, n.delivery_no, n.try_no, n.at, n.duration_ms, n.http_status, n.failure
   from n join moved m on m.merchant_id = n.merchant_id and m.order_id = n.order_id and m.delivery_no = n.delivery_no
-  where m.duration_ms is null`,
+  where m.duration_ms is null)
+  select count(*)::int as saved from moved`,
 )
 
 export interface Try {
@@ -183,10 +188,11 @@ export interface Claimed {
 export interface DeliveryStore {
   /**
    * Merchants with waiting messages, by number, starting after `after`, and when the first message
-   * of each is due.
+   * of each is due; `Infinity` for a merchant who is not in this cell.
    */
   waiting(after: bigint, limit: number): Promise<{ merchantId: bigint; dueAt: number }[]>
   claimDue(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Promise<Claimed>
+  /** Rejects with `MerchantLeft` if a try was not recorded, and its merchant has left the cell. */
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
 }
 
@@ -210,7 +216,7 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
   return {
     async waiting(after, limit) {
       const rows = await pool.run(waiting, [after, limit])
-      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at }))
+      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at ?? Infinity }))
     },
     async claimDue({ processId, silent }, now, turns, room) {
       const rows = await pool.run(claim, [
@@ -232,7 +238,14 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
         ),
       }
     },
-    saveTries: async (tries, processId) => void (await pool.run(saveTries.sql, [...saveTries.values(tries), processId])),
+    async saveTries(tries, processId) {
+      const [row] = await pool.run(saveTries.sql, [...saveTries.values(tries), processId])
+      if (row!.saved < tries.length)
+        await refuseGone(
+          pool,
+          tries.map(({ delivery }) => delivery.merchantId),
+        )
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, Reply } from '../http/outgoing.ts'
 import { openBatch } from '../storage/batch.ts'
+import type { Follow } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Delivery, DeliveryKind } from './delivery.ts'
 import type { CallEnd } from './lane.ts'
@@ -47,6 +48,7 @@ export interface TrySettings {
   clock: Clock
   random: Random
   heartbeat: Heartbeat
+  follow: Follow<Pick<Tries, 'record'>>
   log: Log
   timeoutMs: number
 }
@@ -54,6 +56,8 @@ export interface TrySettings {
 export interface Tries {
   /** Sends a message once and records the result; never rejects. */
   make(job: Job): Promise<void>
+  /** Records a try of a message that this process has the lease of. */
+  record(made: Try): Promise<void>
   counts: Readonly<{ delivered: number; failed: number }>
   /** Resolves when all tries are recorded. */
   close(): Promise<void>
@@ -77,7 +81,15 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
   })
   const maySend = () => !stopping.aborted && s.heartbeat.holding()
 
+  const record = (made: Try): Promise<void> =>
+    s.follow(
+      made.delivery.merchantId,
+      () => records.submit(made),
+      (there) => there.record(made),
+    )
+
   return {
+    record,
     async make({ delivery, render }) {
       let how: CallEnd = 'unsaid'
       try {
@@ -90,7 +102,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
         // A merchant who refuses a message for good has a working server.
         if (reply) how = judged === 'again' ? 'badly' : 'well'
-        await records.submit(tryOf(delivery, at, reply, judged, s))
+        await record(tryOf(delivery, at, reply, judged, s))
         if (judged === 'received') counts.delivered++
         else counts.failed++
       } catch (error) {

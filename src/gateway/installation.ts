@@ -83,6 +83,7 @@ export async function openRegistry(
     ids: (name, block) => openIds(pool, name, block, clock),
     addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
     current: configuration.current,
+    refresh: configuration.refresh,
     issuerOf: bins.issuerOf,
   }
 }

@@ -18,6 +18,7 @@ import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
 import type { Counting } from './counting.ts'
+import { alone, followTo, type Neighbours, type Rooms } from './neighbours.ts'
 import { startPeriodic } from './periodic.ts'
 import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
 import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
@@ -37,6 +38,8 @@ export interface GatewayParts extends Foundations {
   meters: Pick<Meters, 'answered' | 'repeated'>
   /** As `Gateway.collects`, for authentications of every cell; those of its own cell if absent. */
   collects?: HostedPages['collects']
+  /** The other gateways of the process; none if absent. */
+  neighbours?: Neighbours
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
@@ -57,6 +60,7 @@ export interface Gateway {
   /** Receives the results of challenges that directory servers post. */
   results: Results
   ports: Ports
+  rooms: Rooms
   /** Its lease, for work that one process does for all. */
   lease: Lease
   /** Why it cannot accept work; empty if it can. */
@@ -80,18 +84,20 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { clock, random, log } = ground
   const { registry, cell } = stores
   const { orders } = cell
+  const { neighbours = alone } = parts
   const hand = openHand()
   const copies = openCopies(copiesKept)
   const ways = waysOf(parts)
   const lease = await openLease(parts, hand, between)
-  const { heartbeat } = lease
-  const cards = openCards({ orders, references: cell.references, keys: registry.keys, random, clock, log })
-  const invoices = openInvoices({ store: cell.invoices, processId: lease.processId, clock, log })
-  const nonces = openNonces({ use: cell.useNonces, clock, log })
-  const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices })
+  const { keys } = registry
+  const cards = openCards({ ...ground, orders, references: cell.references, keys, follow: followTo(neighbours, 'cards') })
+  const { processId, heartbeat } = lease
+  const invoices = openInvoices({ store: cell.invoices, processId, follow: followTo(neighbours, 'invoices'), clock, log })
+  const nonces = openNonces({ use: cell.useNonces, follow: followTo(neighbours, 'nonces'), clock, log })
+  const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices, neighbours })
   const { sender } = messages
-  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
-  const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
+  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages, neighbours }, { hand, copies }, between)
+  const reader = openReader({ store: orders, hand, copies, heartbeat, follow: followTo(neighbours, 'reader'), clock, log })
   const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...parts.counting, door, orders: reader, invoices, nonces })
   const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
   const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
@@ -104,10 +110,11 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const stopPeriodic = startPeriodic(clock, log, cell.upkeep)
 
   return {
-    processId: lease.processId,
+    processId,
     routes: routesOf(parts, ports, hosted),
     collects: hosted.collects,
     ports,
+    rooms: { processId, hand, door, reader, invoices, wrongSums: ports.wrongSums, nonces, cards, sender, invoiceWork },
     lease,
     results: {
       wanted: (id) => wantedResult(resulting, id),
@@ -142,12 +149,12 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   }
 }
 
-type Rooms = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices; nonces: Nonces }
+type Opened = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices; nonces: Nonces }
 
 /** All ports except those of the invoice worker, which is built on them. */
 function sharedPorts(
-  { ground, stores, transports, settings, meters }: GatewayParts,
-  rooms: Rooms,
+  { ground, stores, transports, settings, meters, neighbours = alone }: GatewayParts,
+  rooms: Opened,
 ): Omit<Ports, 'begin' | 'waitingOf'> & Working {
   const { random } = ground
   const { registry, cell } = stores
@@ -165,7 +172,16 @@ function sharedPorts(
     limits,
     callbackPolicy: settings.callbackPolicy,
     outgoing: transports.outgoing,
-    wrongSums: cell.wrongSums,
+    wrongSums: {
+      count: cell.wrongSums.count,
+      answer: (invoice, answer, processId, now) =>
+        neighbours.follow(
+          invoice.merchantId,
+          () => cell.wrongSums.answer(invoice, answer, processId, now),
+          (there) => there.wrongSums.answer(invoice, answer, there.processId, now),
+        ),
+    },
+    workedOnElsewhere: (invoice) => neighbours.others().some(({ invoiceWork }) => invoiceWork.worksOn(invoice)),
     sumPage: (token) => sumPageUrl(rooms.publicUrl, token),
     holding: rooms.heartbeat.holding,
     explains: settings.explains,

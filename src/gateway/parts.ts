@@ -24,6 +24,7 @@ import type { AuthenticationParts } from '../order/authentication/ask-issuer.ts'
 import type { OrderStore } from '../order/store.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { Pulse } from '../storage/pulse.ts'
+import type { MerchantLeft } from '../storage/store-fence.ts'
 import type { Heartbeat, HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
 import type { IdName, Ids } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -65,6 +66,8 @@ export interface Stores {
 export interface RegistryStores {
   /** The current configuration. */
   current: () => Registry
+  /** Reads it again at once, if it has changed. */
+  refresh: () => Promise<void>
   keys: KeyRing
   /**
    * Ids that only one gateway of the installation gets: of orders, of attempts (STAN and RRN of a
@@ -87,8 +90,8 @@ export interface CellStores {
   invoices: InvoiceStore
   wrongSums: WrongSums
   references: ReferenceStore
-  /** True once for each nonce of a merchant. */
-  useNonces: (uses: readonly NonceUse[]) => Promise<boolean[]>
+  /** True once for each nonce of a merchant; an error for one who is not in this cell. */
+  useNonces: (uses: readonly NonceUse[]) => Promise<(boolean | MerchantLeft)[]>
   heartbeat: HeartbeatStore
   heart: HeartStart
   /** The memory that the process shares with its heart; if absent, the heartbeat opens its own. */

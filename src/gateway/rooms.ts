@@ -27,6 +27,7 @@ import { startHeartbeat, type Heartbeat } from '../storage/store-heartbeat.ts'
 import { openJudge, type Judge } from '../storage/store-silence.ts'
 import { enrolmentBy } from '../three-d-secure/enrolment.ts'
 import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
+import { followTo, type Neighbours } from './neighbours.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
 
 /** The foundations of a gateway. */
@@ -132,11 +133,11 @@ export interface Messages {
 /** Callbacks and card mappings, and their sender. */
 export function openMessages(
   { ground, stores, transports, settings }: Foundations,
-  over: Ways & Lease & Cards & { invoices: Invoices },
+  over: Ways & Lease & Cards & { invoices: Invoices; neighbours: Neighbours },
 ): Messages {
   const { clock, random, log } = ground
   const { registry, cell } = stores
-  const { policyOf, heartbeat, judge } = over
+  const { policyOf, heartbeat, judge, neighbours } = over
   const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
   const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
   const mapping = cardMapping({ ...over, registry: registry.current, clock }, orderOf)
@@ -149,6 +150,8 @@ export function openMessages(
     random,
     heartbeat,
     judge,
+    follow: followTo(neighbours, 'sender'),
+    sentElsewhere: (message) => neighbours.others().some((other) => other.sender.sends(message)),
     log,
     timeoutMs: callbackTimeoutMs,
     maxInHand: settings.tuning.maxHeld,
@@ -172,13 +175,18 @@ export interface Memory {
 }
 
 /** The door, and the loop that carries orders on. */
-export function openOrders(on: Foundations, over: Ways & Lease & Messages, memory: Memory, between: Between): Orders {
+export function openOrders(
+  on: Foundations,
+  over: Ways & Lease & Messages & { neighbours: Neighbours },
+  memory: Memory,
+  between: Between,
+): Orders {
   const { ground, stores, transports, settings } = on
   const { clock, random, log, turns } = ground
   const { current: registry, keys, ids } = stores.registry
   const { orders } = stores.cell
   const { tuning } = settings
-  const { processId, heartbeat, judge, sender, planner } = over
+  const { processId, heartbeat, judge, sender, planner, neighbours } = over
   const server = { ...(settings.threeDSecure ?? noServer).server, pages: over.pages }
   const asking = { clock, random, keys, registry, server, usable: over.usable }
   const own = performersOf({
@@ -209,6 +217,8 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, memor
     planner,
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
+    follow: followTo(neighbours, 'door'),
+    heldElsewhere: (step) => neighbours.others().some(({ hand }) => hand.does(step, step.transactionNo)),
     rush: turns.rush,
     onStep: steps.start,
     onStepDue: steps.expect,

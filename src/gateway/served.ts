@@ -6,6 +6,7 @@ import { openCellGateway, type CellGatewayParts } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from './closing.ts'
 import { knownCell, leadingRoutes } from './lead.ts'
+import { neighboursOf } from './neighbours.ts'
 import type { Gateway } from './open.ts'
 
 export interface Served extends Cells {
@@ -14,7 +15,7 @@ export interface Served extends Cells {
   results: Results
 }
 
-export interface ServedParts extends Omit<CellGatewayParts, 'collects'> {
+export interface ServedParts extends Omit<CellGatewayParts, 'collects' | 'neighbours'> {
   /** The cells that this process serves; all if absent. */
   cells?: ReadonlySet<number> | undefined
 }
@@ -32,10 +33,19 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
     return gateway.results
   }
   const collects: Gateway['collects'] = async (id, url) => (await gatewayOf(id)?.collects(id, url)) ?? false
+  const neighboursFrom = (cellNo: number) =>
+    neighboursOf({
+      cellNo,
+      current,
+      refresh: registry.refresh,
+      of: (other) => cells?.of(other)?.gateway,
+      others: () => (cells?.open() ?? []).filter((cell) => cell.cellNo !== cellNo).map((cell) => cell.gateway.rooms),
+      clock: ground.clock,
+    })
   const opened = await openCells({
     listed: () => current().cells,
     serves: parts.cells,
-    open: (place) => openCellGateway({ ...parts, collects }, place),
+    open: (place) => openCellGateway({ ...parts, collects, neighbours: neighboursFrom(place.cellNo) }, place),
     ...ground,
   })
   cells = opened

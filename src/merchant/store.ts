@@ -147,6 +147,8 @@ function filtersOf(
 
 export interface LiveRegistry {
   current(): Registry
+  /** Looks at once, not when it is time. */
+  refresh(): Promise<void>
   stop(): void
 }
 
@@ -183,6 +185,7 @@ export async function watchRegistry(
 
   return {
     current: () => registry,
+    refresh: look,
     stop() {
       stopped = true
       cancel()

@@ -1,9 +1,9 @@
 import type { Random } from '../base/random.ts'
 import { columnsOf, onRows, readOf, rowsOf } from '../storage/columns.ts'
-import { isFree } from '../storage/leased.ts'
 import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
+import { isHere, noteInvoices, refuseGone } from '../storage/store-fence.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import {
   invoiceKey,
@@ -15,6 +15,7 @@ import {
   type InvoiceName,
   type SumStatus,
 } from './invoice.ts'
+import { claim, firstDue, putBack, rest } from './store-due-invoices.ts'
 import {
   columns,
   nameOf,
@@ -62,27 +63,21 @@ const addedRows = rowsOf({
 /** Stores one of several requests with the same invoice or nonce; the others find it. */
 const insert = onRows<Sealed, { order_id: bigint }>(
   addedRows,
-  `insert into mobile_invoice (${addedRows.names}, state, tries)
-  select ${addedRows.names}, 'checking', 0 from ${addedRows.list}
-  on conflict do nothing returning order_id`,
+  `with added as (
+    insert into mobile_invoice (${addedRows.names}, state, tries)
+    select ${addedRows.names}, 'checking', 0 from ${addedRows.list} where ${isHere('n')}
+    on conflict do nothing returning merchant_id, invoice_id, order_id),
+  noted as (${noteInvoices('added')})
+  select order_id from added`,
 )
 const selectForUpdate = statement<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2 for update`,
 )
-const selectByPage = statement<InvoiceRow>(`select ${columns} from locator l
-  join mobile_invoice i on i.merchant_id = l.merchant_id and i.page_token = l.key where l.key = $1`)
-/**
- * Same rule as for transactions: takes invoices that are due and free, or leased by a dead process.
- */
-const claim = statement<InvoiceRow>(`
-  with due as (
-    select i.merchant_id, i.invoice_id from mobile_invoice i
-    where i.due_at <= $2 and i.alarm is null and ${isFree('i', { me: '$1', silent: '$6', deadAfterMs: '$4' })}
-    order by i.due_at limit $3
-    for update of i skip locked)
-  update mobile_invoice i set lease = $1, due_at = $5
-  from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
-  returning ${columns}`)
+/** The row stays in the cell where the page was made, wherever the merchant has gone since. */
+const merchantOfPage = statement<{ merchant_id: bigint }>(`select merchant_id from locator where key = $1`)
+const selectByPage = statement<InvoiceRow>(
+  `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.page_token = $2`,
+)
 const moved = columnsOf<Moving>()
 const movedRows = rowsOf({
   merchant_id: moved.int8(({ invoice }) => invoice.merchantId),
@@ -129,24 +124,13 @@ const move = onRows<Moving, InvoiceRow>(
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
   from ${movedRows.list}
   where i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id and i.state = n.was
-    and (i.lease is null or i.lease = n.holder)
+    and (i.lease is null or i.lease = n.holder) and ${isHere('i')}
   returning ${columns}, n.page_token is not null as has_page),
   placed as (insert into locator (key, merchant_id, order_id)
-    select page_token, merchant_id, order_id from moved where has_page on conflict (key) do nothing)
+    select page_token, merchant_id, order_id from moved where has_page on conflict (key) do nothing),
+  noted as (${noteInvoices('moved')})
   select * from moved`,
 )
-const firstDue = statement<{ due_at: number }>(
-  `select due_at from mobile_invoice where due_at is not null and alarm is null order by due_at limit 1`,
-)
-const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
-const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
-/**
- * Due later; with an alarm no sweep finds it any more. Only the holder of the lease may do this.
- */
-const putBack = statement<object>(
-  `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,
-)
-
 /** A change of state, with the data that is known from then on. */
 export type Move = (
   | { state: 'holding' | 'ordering'; lease: bigint }
@@ -171,14 +155,19 @@ type Moving = Omit<Decided, 'secrets'> & { processId: bigint; tokens?: SealedByt
 
 const isEnd = ({ state }: Move): boolean => state === 'ordered' || state === 'declined'
 
-/** Answers of the first three are in the order of what was asked. All of them may be repeated. */
+/**
+ * Answers of the first three are in the order of what was asked. All of them may be repeated. `add`
+ * and `move` reject with `MerchantLeft` for a merchant who is not in this cell.
+ */
 export interface InvoiceStore {
   /** False for an invoice whose id or nonce another one has; of those in the list, one has it. */
   add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
   find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
   /** Undefined for an invoice that is in another state by now, or owned by another process. */
   move(decided: readonly Decided[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
-  findByPage(pageToken: string): Promise<OpenInvoice | undefined>
+  /** Whose page this is, also if the merchant has left the cell since. */
+  merchantOfPage(pageToken: string): Promise<bigint | undefined>
+  findByPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(by: Claimer, now: number, limit: number): Promise<SealedInvoice[]>
   /**
    * When the first invoice is due, whichever process owns its lease; `Infinity` if there is none.
@@ -195,6 +184,11 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     const found = new Map((await readOf(pool, selectAll, names)).map((row) => [nameOf(row), row]))
     return names.map((name) => found.get(invoiceKey(name)))
   }
+  const refuseGoneOf = (names: readonly InvoiceName[]) =>
+    refuseGone(
+      pool,
+      names.map(({ merchantId }) => merchantId),
+    )
   return {
     async add(invoices, processId) {
       const sealed = invoices.map((open) => ({ invoice: open.invoice, processId, ...sealSecrets(open, keys, random) }))
@@ -202,6 +196,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       const others = invoices.map(({ invoice }) => invoice).filter(({ orderId }) => !stored.has(orderId))
       for (const [i, row] of (await find(others)).entries())
         if (row && isAdded(row, others[i]!, processId)) stored.add(row.order_id)
+      await refuseGoneOf(others.filter(({ orderId }) => !stored.has(orderId)))
       return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
     find: async (names) => (await find(names)).map((row) => row && sealedOf(row, keys)),
@@ -225,10 +220,12 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
           if (row) answers.set(one, sealedOf(row, keys))
         }
       }
+      await refuseGoneOf(moves.filter((one) => !answers.has(one)).map(({ invoice }) => invoice))
       return moves.map((one) => answers.get(one))
     },
-    async findByPage(pageToken) {
-      const [row] = await pool.run(selectByPage, [pageToken])
+    merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchant_id,
+    async findByPage(merchantId, pageToken) {
+      const [row] = await pool.run(selectByPage, [merchantId, pageToken])
       return row && openInvoice(row, keys)
     },
     async claimDue({ processId, silent }, now, limit) {

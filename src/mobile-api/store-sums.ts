@@ -1,4 +1,5 @@
 import type { CommonHashes } from '../card/vault.ts'
+import { refuseGone } from '../storage/store-fence.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { transaction } from '../storage/transaction.ts'
@@ -61,7 +62,10 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const [[counted]] = await Promise.all([runner.run(count, [hashes, times[0]]), locked])
         const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(counted!.wrong), processId)
         if (isWrong) await runner.run(note, [cardHashes[0], ...times])
-        return moveInvoice(runner, keys, invoice, move, processId, now)
+        const moved = await moveInvoice(runner, keys, invoice, move, processId, now)
+        // The wrong answer must not be counted without the invoice.
+        if (!moved) await refuseGone(runner, [merchantId])
+        return moved
       }),
   }
 }

@@ -3,7 +3,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { look, putBackLater, startSweep, type Sweep } from '../storage/leased.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import { nextMove, type Carrying } from './carry.ts'
-import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
+import { invoiceKey, type Invoice, type InvoiceName, type InvoiceSecrets } from './invoice.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice, SealedInvoice } from './store-invoice-rows.ts'
 
@@ -12,7 +12,12 @@ const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
-export type Working = Carrying & { invoices: Invoices; judge: Judge }
+export type Working = Carrying & {
+  invoices: Invoices
+  judge: Judge
+  /** Whether a gateway of this process over another cell works on it. */
+  workedOnElsewhere: (invoice: InvoiceName) => boolean
+}
 
 /** The loop of invoices. */
 export interface InvoiceWork {
@@ -20,6 +25,7 @@ export interface InvoiceWork {
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
   /** Invoices of a merchant whose server is being asked. */
   waitingOf(merchantId: bigint): number
+  worksOn(invoice: InvoiceName): boolean
   /** How many this process has parked for an operator. */
   parked(): number
   sweep(): void
@@ -31,13 +37,12 @@ export interface InvoiceWork {
  * the invoices of dead processes, and those that have waited long enough.
  */
 export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
-  const inHand = openInvoicesInHand()
+  const inHand = openInvoicesInHand(w.workedOnElsewhere)
   const stopping = new AbortController()
   let sweeping: Sweep | undefined
   let parked = 0
 
   const carry = (claimed: SealedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
-
   async function work({ invoice, openSecrets }: SealedInvoice): Promise<void> {
     let last = invoice
     try {
@@ -91,6 +96,7 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
       // Without room a sweep finds it when its lease is looked at.
       if (inHand.hasRoom()) carry({ invoice, openSecrets: () => secrets })
     },
+    worksOn: inHand.has,
     parked: () => parked,
     waitingOf: inHand.waitingOf,
     sweep: () => (sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed: failedIn(w.log) }, sweepOnce)),
@@ -107,17 +113,18 @@ const failedIn = (log: Log) => (error: unknown) =>
 const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 
 /** The invoices that this process works on. */
-function openInvoicesInHand() {
+function openInvoicesInHand(elsewhere: Working['workedOnElsewhere']) {
   const working = new Map<string, Promise<void>>()
   /** Those that began by asking a merchant's server, which may be slow: no sweep waits for them. */
   let asking = 0
   const askingOf = new Map<bigint, number>()
   return {
+    has: (invoice: InvoiceName) => working.has(invoiceKey(invoice)),
     /** Does this work, unless the invoice is worked on already. */
     take(invoice: Invoice, work: () => Promise<void>): void {
       const { state, merchantId } = invoice
       const key = invoiceKey(invoice)
-      if (working.has(key)) return
+      if (working.has(key) || elsewhere(invoice)) return
       const by = state === 'checking' ? 1 : 0
       const count = (more: number) => {
         askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + more)

@@ -1,5 +1,7 @@
 /** Work in one cell, or in several of them side by side. */
 import { reasonOf } from '../base/log.ts'
+import { isMerchantMoving } from '../storage/store-fence.ts'
+import type { Runner } from '../storage/pool.ts'
 import type { CellDesk } from './desk.ts'
 import { Refused } from './refused.ts'
 
@@ -69,4 +71,9 @@ export async function whereItIs<T>(
   if (found?.status === 'fulfilled') return found.value
   for (const one of looks) if (one.status === 'rejected') throw one.reason
   return undefined
+}
+
+/** For a transaction that changes rows of merchants: a move that copies them would miss it. */
+export async function refuseWhileMoving(runner: Runner, cellNo: number): Promise<void> {
+  if (await isMerchantMoving(runner)) throw new Refused({ what: 'cell moving', cellNo })
 }

@@ -49,6 +49,19 @@ export type Refusal =
   | { what: 'audit trail held'; forMs: number }
   /** Only the owner of the tables may do it. */
   | { what: 'owner needed' }
+  /** Values of the cell are sealed again. */
+  | { what: 'cell resealing'; cellNo: number }
+  /** These processes work on orders of a merchant that is to move there. */
+  | { what: 'cell not served'; cellNo: number; processes: readonly string[] }
+  /** A move to that cell was begun and has not ended. */
+  | { what: 'merchant moving'; login: string; to: number }
+  /** A merchant of that cell is on its way, and the copy would miss the change. */
+  | { what: 'cell moving'; cellNo: number }
+  | { what: 'move taken over' }
+  /** More is changed than is copied in the same time. */
+  | { what: 'merchant too busy'; login: string }
+  /** A transaction of a gateway took longer. */
+  | { what: 'writers slow'; forMs: number }
   /** Another command detaches, exports or drops partitions. */
   | { what: 'partitions held' }
   | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly Need[] })[] }

@@ -4,7 +4,7 @@ import { statement, type Pool, type Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/store-audit-chain.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { CellDesk, Desk } from './desk.ts'
-import { inCell } from './in-cells.ts'
+import { inCell, refuseWhileMoving } from './in-cells.ts'
 import { Refused } from './refused.ts'
 
 /** The action and its subject. `details` never contains a secret. */
@@ -69,9 +69,9 @@ export async function change<T>(
 }
 
 /**
- * A change of orders in a cell. Its line in the audit trail is written first and names the cell: if
- * the database of the cell then fails, there is a line without a change, never a change without a
- * line.
+ * A change of orders in a cell; refused while a merchant of it moves. Its line in the audit trail
+ * is written first and names the cell: if the database of the cell then fails, there is a line
+ * without a change, never a change without a line.
  */
 export const changeInCell = <T>(
   desk: Desk,
@@ -79,10 +79,14 @@ export const changeInCell = <T>(
   body: (runner: Runner) => Promise<{ note: Note; result: T }>,
 ): Promise<T> => {
   const { cellNo } = cell
-  if (cellNo === 0) return change(desk, 'orders', body)
+  const whole = async (runner: Runner) => {
+    await refuseWhileMoving(runner, cellNo)
+    return body(runner)
+  }
+  if (cellNo === 0) return change(desk, 'orders', whole)
   return inCell(cell, ({ pool }) =>
     transaction(pool, async (runner) => {
-      const { note, result } = await body(runner)
+      const { note, result } = await whole(runner)
       await record(desk, { ...note, details: { ...note.details, cell: cellNo } })
       return result
     }),

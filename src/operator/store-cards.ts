@@ -1,6 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Desk, OrderDesk } from './desk.ts'
+import { noteOrders } from '../storage/store-fence.ts'
 import { inTurn } from './in-cells.ts'
 import { isoTime } from './moments.ts'
 import { change } from './store-audit.ts'
@@ -78,7 +79,8 @@ const forgetPage = statement<PageRow>(`
     update order_facts f set pan_sealed = null, pan_key = null, destination_sealed = null,
       cvv2_sealed = null, cvv2_key = null
     from held h where f.merchant_id = h.merchant_id and f.order_id = h.order_id
-    returning 1),
+    returning f.merchant_id, f.order_id),
+  noted as (${noteOrders('forgotten')}),
   waiting as (select min(no) as no from judged where due is not true and not (status = 'approved' and $8))
   select (select count(*) from looked) as looked, (select count(*) from forgotten) as forgotten,
     (select ${keyOf('l')} from looked l order by l.no desc limit 1) as last,

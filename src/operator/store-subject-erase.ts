@@ -11,7 +11,7 @@ import { statement, type Runner } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { Authentication } from '../three-d-secure/authentication.ts'
 import type { CellDesk, Desk } from './desk.ts'
-import { inTurn } from './in-cells.ts'
+import { inTurn, refuseWhileMoving } from './in-cells.ts'
 import { change } from './store-audit.ts'
 import { ordersAt } from './store-subject.ts'
 import type { Traces } from './store-subject-others.ts'
@@ -129,8 +129,13 @@ export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], 
   const cells = found.map(({ cell }) => cell)
   await inTurn(cells, async (cell) => {
     const { orders, others } = tracesOf(cell)
-    for (const some of chunks(orders)) addTo(await transaction(cell.pool, (runner) => eraseOrders(runner, desk, bounds, some)))
-    for (const some of chunks(others)) addTo(await transaction(cell.pool, (runner) => eraseOthers(runner, some)))
+    const erase = (work: (runner: Runner) => Promise<Partial<Erased>>) =>
+      transaction(cell.pool, async (runner) => {
+        await refuseWhileMoving(runner, cell.cellNo)
+        return work(runner)
+      })
+    for (const some of chunks(orders)) addTo(await erase((runner) => eraseOrders(runner, desk, bounds, some)))
+    for (const some of chunks(others)) addTo(await erase((runner) => eraseOthers(runner, some)))
   })
   await note(desk, 'subject erased', { by, ...total })
   return total

@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
 import { openBatch } from '../storage/batch.ts'
+import type { Follow } from '../storage/store-fence.ts'
 import { placeKey, type Place } from './change.ts'
 import type { Copies } from './copies.ts'
 import type { Held } from './hand.ts'
@@ -10,11 +11,16 @@ import { isOutside } from './perform.ts'
 import { openRetries } from './retry.ts'
 import type { Load } from './room.ts'
 import { runRound, type Group, type RoundParts } from './round.ts'
-import type { Advanced, Submission } from './submission.ts'
+import { placeOf, type Advanced, type Submission } from './submission.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
-  /** Whether this process is running a step of that transaction now. */
+  /** The same for what the door of another cell may have tried to commit before. */
+  resubmit(submission: Submission): Promise<Advanced>
+  /**
+   * Whether this process is running a step of that transaction now, also for a merchant who was in
+   * another cell when the step began.
+   */
   holds(step: Place & { transactionNo: number }): boolean
   /**
    * A step was reported, or it could not be run and is left to a sweep. The order leaves memory
@@ -39,6 +45,9 @@ export interface Door {
 export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'begin' | 'onResultMissing'> {
   copies: Pick<Copies, 'keep'>
   log: Log
+  follow: Follow<Pick<Door, 'resubmit'>>
+  /** Whether a gateway of this process over another cell is running a step of that transaction. */
+  heldElsewhere: (step: Place & { transactionNo: number }) => boolean
   /**
    * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
    */
@@ -64,6 +73,7 @@ const patienceMs = 10_000
 export function openDoor(s: DoorSettings): Door {
   const { hand, log, clock } = s
   const retries = openRetries()
+  const ends = openEnds()
   const roomInHand = () => Math.max(0, s.maxHeld - hand.size())
   const parts: RoundParts = {
     ...s,
@@ -81,22 +91,7 @@ export function openDoor(s: DoorSettings): Door {
     s.copies.keep(order)
     for (const { lease, dueAt } of order.transactions) if (lease === undefined && dueAt !== undefined) s.onStepDue(dueAt)
     if (held) for (const transaction of steps) s.onStep(held, transaction, door)
-    if (finalStatuses.has(statusOf(order))) for (const resolve of awaited.get(placeKey(order)) ?? []) resolve()
-  }
-
-  const awaited = new Map<string, Set<() => void>>()
-  function ended(place: Place, signal: AbortSignal): Promise<void> {
-    const key = placeKey(place)
-    const listeners = awaited.get(key) ?? new Set()
-    awaited.set(key, listeners)
-    return new Promise((resolve) => {
-      listeners.add(resolve)
-      signal.addEventListener('abort', () => {
-        listeners.delete(resolve)
-        if (listeners.size === 0) awaited.delete(key)
-        resolve()
-      })
-    })
+    if (finalStatuses.has(statusOf(order))) ends.ended(order)
   }
 
   const batch = openBatch<Submission, Advanced>({
@@ -110,19 +105,53 @@ export function openDoor(s: DoorSettings): Door {
     log,
   })
 
+  const submitHere = (item: Submission): Promise<Advanced> =>
+    item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item)
+
   const door: Door = {
     submit: (item) =>
-      item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item),
-    holds: (step) => hand.does(step, step.transactionNo),
+      s.follow(
+        placeOf(item).merchantId,
+        () => submitHere(item),
+        (there) => there.resubmit(item),
+      ),
+    resubmit(item) {
+      retries.begin([{ at: 0, item }])
+      return door.submit(item)
+    },
+    holds: (step) => hand.does(step, step.transactionNo) || s.heldElsewhere(step),
     release: hand.release,
     room: roomInHand,
     load: hand.load,
     waiting: batch.waiting,
-    ended,
+    ended: ends.awaited,
     counts: () => ({ ...batch.counts(), held: hand.size() }),
     close: () => batch.close(),
   }
   return door
+}
+
+/** Who waits for the end of an order. */
+function openEnds(): { ended(place: Place): void; awaited: Door['ended'] } {
+  const waiting = new Map<string, Set<() => void>>()
+  return {
+    ended(place) {
+      for (const resolve of waiting.get(placeKey(place)) ?? []) resolve()
+    },
+    awaited(place, signal) {
+      const key = placeKey(place)
+      const listeners = waiting.get(key) ?? new Set()
+      waiting.set(key, listeners)
+      return new Promise((resolve) => {
+        listeners.add(resolve)
+        signal.addEventListener('abort', () => {
+          listeners.delete(resolve)
+          if (listeners.size === 0) waiting.delete(key)
+          resolve()
+        })
+      })
+    },
+  }
 }
 
 /** Runs rounds until every submission has its answer. */

@@ -14,6 +14,7 @@ import {
 import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
 import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { openBatch, singles } from '../storage/batch.ts'
+import type { Follow } from '../storage/store-fence.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import { head, type Order } from './order.ts'
@@ -45,12 +46,13 @@ export interface CardsParts {
   references: ReferenceStore
   keys: KeyRing
   random: Random
+  follow: Follow<Cards>
   clock: Clock
   log: Log
 }
 
 /** What comes at the same time shares its statements. */
-export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
+export function openCards({ orders, references, keys, random, follow, clock, log }: CardsParts): Cards {
   const shared = { ...singles, clock, log }
   const reading = openBatch<Place, SealedCard | undefined>({
     name: 'cards of orders',
@@ -66,7 +68,7 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
     ...shared,
   })
   const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
-  return {
+  const here: Omit<Cards, 'openReference' | 'close'> = {
     async cardOf(place) {
       const sealed = await reading.submit(place)
       if (!sealed) throw new CardForgotten(place)
@@ -85,6 +87,15 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
       return found && { ...openReference(found, keys), card: found.card }
     },
     findReference: (merchantId, cardRefId) => finding.submit({ merchantId, cardRefId }),
+  }
+  const ofMerchant = <Result>(merchantId: bigint, ask: (cards: Omit<Cards, 'openReference' | 'close'>) => Result): Result =>
+    follow(merchantId, () => ask(here), ask)
+  return {
+    cardOf: (place) => ofMerchant(place.merchantId, (cards) => cards.cardOf(place)),
+    registerCard: (made) => ofMerchant(made.place.merchantId, (cards) => cards.registerCard(made)),
+    registerDestination: (made) => ofMerchant(made.place.merchantId, (cards) => cards.registerDestination(made)),
+    findDestination: (merchantId, id) => ofMerchant(merchantId, (cards) => cards.findDestination(merchantId, id)),
+    findReference: (merchantId, cardRefId) => ofMerchant(merchantId, (cards) => cards.findReference(merchantId, cardRefId)),
     openReference: (reference) => openReference(reference, keys),
     close: async () => void (await Promise.all([reading.close(), registering.close(), finding.close()])),
   }

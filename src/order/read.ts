@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
+import type { Follow } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import { placeKey, type Place } from './change.ts'
 import type { Copies } from './copies.ts'
@@ -35,6 +36,7 @@ export interface ReaderParts {
   hand: Pick<Hand, 'lastCommitted' | 'saved'>
   copies: Pick<Copies, 'get'>
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
+  follow: Follow<Pick<Reader, 'byId' | 'signedAmounts' | 'shown'>>
   clock: Clock
   log: Log
 }
@@ -44,7 +46,34 @@ interface Asked {
   serialNumber: string | undefined
 }
 
-export function openReader({ store, hand, copies, heartbeat, clock, log }: ReaderParts): Reader {
+export function openReader({ follow, ...parts }: ReaderParts): Reader {
+  const here = openReads(parts)
+  return {
+    locate: here.locate,
+    close: here.close,
+    byId: (place) =>
+      follow(
+        place.merchantId,
+        () => here.byId(place),
+        (there) => there.byId(place),
+      ),
+    signedAmounts: (place) =>
+      follow(
+        place.merchantId,
+        () => here.signedAmounts(place),
+        (there) => there.signedAmounts(place),
+      ),
+    shown: (wanted, serialNumber) =>
+      follow(
+        wanted.merchantId,
+        () => here.shown(wanted, serialNumber),
+        (there) => there.shown(wanted, serialNumber),
+      ),
+  }
+}
+
+/** Reads in this cell. */
+function openReads({ store, hand, copies, heartbeat, clock, log }: Omit<ReaderParts, 'follow'>): Reader {
   const shared = { ...singles, clock, log }
   async function placesOf(items: readonly Wanted[]): Promise<(Place | undefined)[]> {
     const named = items.filter((item) => 'clientOrderid' in item)

@@ -5,6 +5,7 @@ import { countTables } from '../risk/store-counts.ts'
 import { readOf, writes } from '../storage/columns.ts'
 import { timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import { admit, admits } from '../storage/store-fence.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { answerWithinMs } from '../three-d-secure/authentication.ts'
 import { atOnce, transaction } from '../storage/transaction.ts'
@@ -18,10 +19,11 @@ import {
   type KeyName,
 } from './store-idempotency.ts'
 import { loadShown, type Shown, type ShownWish } from './store-shown.ts'
+import * as due from './store-due.ts'
 import * as sql from './store-statements.ts'
 import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type PlaceRecord, type SignedAmount } from './store-rows.ts'
 import { saveOrders, savesAtOnce } from './store-save.ts'
-import { recordKey, type Change, type KeyClaim, type Place, type RepeatRow } from './change.ts'
+import { placeKey, recordKey, type Change, type KeyClaim, type Place, type RepeatRow } from './change.ts'
 
 export interface KeyRow extends Place {
   clientOrderid: string
@@ -119,6 +121,7 @@ export function openOrderStore(pool: Pool): OrderStore {
     transaction: (body) => transaction(pool, (runner) => body(tablesOn(runner))),
     async saveAtOnce({ claims, changes, deliveryLease, repeats, keys }) {
       const all = [
+        ...admits([...changes.map(({ after }) => after), ...repeats, ...keys]),
         ...writes(sql.claimNewKeys, claims),
         ...savesAtOnce(changes, deliveryLease),
         ...writes(sql.insertRepeats, repeats),
@@ -139,7 +142,7 @@ export function openOrderStore(pool: Pool): OrderStore {
     load: (places) => load(pool, places),
     async claimDue({ processId, silent }, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
-      const rows = await pool.run(sql.claimDue, [
+      const rows = await pool.run(due.claimDue, [
         processId,
         timestamp(now),
         limit,
@@ -156,12 +159,11 @@ export function openOrderStore(pool: Pool): OrderStore {
         ...(r.was === null ? {} : { hadLease: r.was }),
       }))
     },
-    firstDue: async () => (await pool.run(sql.firstDue, []))[0]?.due_at ?? Infinity,
-    async putBack(due, processId, dueAt, alarm) {
-      const { merchantId, orderId, transactionNo } = due
+    firstDue: async () => (await pool.run(due.firstDue, []))[0]?.due_at ?? Infinity,
+    async putBack({ merchantId, orderId, transactionNo }, processId, dueAt, alarm) {
       const values = [merchantId, orderId, processId, timestamp(dueAt), alarm ?? null]
-      if (transactionNo === 1) await pool.run(sql.putBackHead, values)
-      else await pool.run(sql.putBack, [...values, transactionNo])
+      if (transactionNo === 1) await pool.run(due.putBackHead, values)
+      else await pool.run(due.putBack, [...values, transactionNo])
     },
     async sealedCards(places) {
       const rows = await readOf(pool, sql.selectCards, places)
@@ -185,20 +187,40 @@ export function openOrderStore(pool: Pool): OrderStore {
 }
 
 function tablesOn(runner: Runner): OrderTables {
+  const admitted = new Set<string>()
+  /**
+   * Before anything of them is written, not beside it: what a writer goes on to write after a
+   * rollback would be outside of any transaction.
+   */
+  async function admitting<T>(places: readonly Place[], write: () => Promise<T>): Promise<T> {
+    await admit(
+      runner,
+      places.filter((place) => !admitted.has(placeKey(place))),
+    )
+    for (const place of places) admitted.add(placeKey(place))
+    return write()
+  }
   return {
-    async claimKeys(claims) {
-      const won = (await readOf(runner, sql.claimKeys, claims)).map(keyRow)
-      if (won.length === claims.length) return won
-      const taken = new Set(won.map(nameKey))
-      const lost = claims.filter((claim) => !taken.has(nameKey(claim)))
-      return [...won, ...(await readOf(runner, sql.selectKeys, lost)).map(keyRow)]
-    },
+    claimKeys: (claims) => admitting(claims, () => claimKeys(runner, claims)),
     ...countTables(runner),
     load: (places) => load(runner, places),
-    save: (changes, deliveryLease) => saveOrders(runner, changes, deliveryLease),
-    insertRepeats: async (rows) => void (await readOf(runner, sql.insertRepeats, rows)),
-    claimIdempotencyKeys: (rows, now) => claimIdempotencyKeys(runner, rows, now),
+    save: (changes, deliveryLease) =>
+      admitting(
+        changes.map(({ after }) => after),
+        () => saveOrders(runner, changes, deliveryLease),
+      ),
+    insertRepeats: async (rows) => void (await admitting(rows, () => readOf(runner, sql.insertRepeats, rows))),
+    claimIdempotencyKeys: (rows, now) => admitting(rows, () => claimIdempotencyKeys(runner, rows, now)),
   }
+}
+
+/** Takes each name that is free; returns the owner of each. */
+async function claimKeys(runner: Runner, claims: readonly KeyClaim[]): Promise<KeyRow[]> {
+  const won = (await readOf(runner, sql.claimKeys, claims)).map(keyRow)
+  if (won.length === claims.length) return won
+  const taken = new Set(won.map(nameKey))
+  const lost = claims.filter((claim) => !taken.has(nameKey(claim)))
+  return [...won, ...(await readOf(runner, sql.selectKeys, lost)).map(keyRow)]
 }
 
 async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {

@@ -1,6 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { failureOf } from './pool.ts'
+import { MerchantLeft } from './store-fence.ts'
 
 /**
  * Gathers single pieces of work into batches that share a commit. The next batch gathers while one
@@ -134,7 +135,8 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
 
   async function bisect(batch: Waiting<T, R>[], error: unknown): Promise<void> {
     if (batch.length === 1) {
-      settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
+      if (!(error instanceof MerchantLeft))
+        settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
       batch[0]!.reject(error)
       return
     }

@@ -55,6 +55,8 @@ const ofCell: Grants = {
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
   filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
+  merchant_move:    row('r',                                          'r',                                         'r',             'r'),
+  merchant_move_note: row('a',                                        'a',                                         '',              'a'),
   // Those of cell 0 have the duties of the installation too.
   duty:             row('r a w',                                      'r',                                         'r',             ''),
   resealing:        row('r w',                                        'r a w',                                     'r',             ''),

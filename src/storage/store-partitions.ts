@@ -111,11 +111,26 @@ export function partitionsWanted(perDay: number): number {
 export async function ensurePartitions(pool: Pool, installation: Pool = pool): Promise<string[]> {
   const [{ nextOrderId: next, perDay }, there] = await Promise.all([partitionsAhead(pool, installation), pool.run(bounds)])
   const current = next / width
+  const wanted = Array.from({ length: partitionsWanted(perDay) + 1 }, (_, at) => current + BigInt(at))
+  return create(pool, wanted, new Set(there.map(({ partition }) => partition)))
+}
+
+/** Creates the partitions of these orders that do not exist. */
+export async function ensurePartitionsOf(pool: Pool, slices: readonly Pick<Slice, 'number'>[]): Promise<string[]> {
+  const there = await pool.run(bounds)
+  return create(
+    pool,
+    slices.map(({ number }) => number),
+    new Set(there.map(({ partition }) => partition)),
+  )
+}
+
+async function create(pool: Pool, numbers: readonly bigint[], there: ReadonlySet<string>): Promise<string[]> {
   const made: string[] = []
-  for (let number = current; number <= current + BigInt(partitionsWanted(perDay)); number++)
+  for (const number of numbers)
     for (const name of partitioned) {
       const partition = `${name}_p${number}`
-      if (there.some((one) => one.partition === partition)) continue
+      if (there.has(partition)) continue
       await pool.run({ name: '', text: creation(name, partition, number) }).catch(refuseUnlessThere)
       made.push(partition)
     }

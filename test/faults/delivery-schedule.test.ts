@@ -12,6 +12,7 @@ import { ensurePartitions } from '../../src/storage/store-partitions.ts'
 import { atOnce } from '../../src/storage/transaction.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
@@ -89,6 +90,8 @@ test('a merchant that never answers 200 is called thirty times in fourteen days,
     timeoutMs: 10_000,
     maxInHand: 100,
     sweepMs: 200,
+    follow: stay,
+    sentElsewhere: () => false,
   })
   await atOnce(pool, deliveryWrites([message(1, '/never', startAt)], undefined))
   sender.sweep()

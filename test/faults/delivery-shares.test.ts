@@ -11,6 +11,7 @@ import { ensurePartitions } from '../../src/storage/store-partitions.ts'
 import { atOnce } from '../../src/storage/transaction.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 import type { Heartbeat } from '../../src/storage/store-heartbeat.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { until } from '../harness/until.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { openHeartbeat } from '../harness/heartbeat.ts'
@@ -166,6 +167,8 @@ test('while all that one merchant may have hangs, the next sweep takes the messa
     timeoutMs: 10_000,
     maxInHand: 400,
     sweepMs: 200,
+    follow: stay,
+    sentElsewhere: () => false,
   })
   const { port } = new URL(hangs.origin)
   await waits(evil, 1_000, (n) => `http://h${n}.localhost:${port}`)

@@ -20,6 +20,7 @@ import { openIds } from '../../src/storage/store-ids.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { testDatabase } from './postgres.ts'
 import { storedDigest } from '../../src/storage/keyed-digest.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 
 /** A door over real PostgreSQL, whose steps outside the test does itself. */
 
@@ -38,7 +39,7 @@ const secured: Registry = {
 }
 
 /** A migrated database of the file's own, in which process 1 is alive. */
-export async function openDoorGround(closes: (() => unknown)[]): Promise<{ pool: Pool; processId: bigint }> {
+export async function openDoorGround(closes: (() => unknown)[]): Promise<{ pool: Pool; processId: bigint; url: string }> {
   const database = await testDatabase()
   closes.push(() => database.close())
   const pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
@@ -46,7 +47,7 @@ export async function openDoorGround(closes: (() => unknown)[]): Promise<{ pool:
   await migrate(pool, systemClock.now(), log)
   const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
   closes.push(stop)
-  return { pool, processId }
+  return { pool, processId, url: database.url }
 }
 
 interface DoorOver {
@@ -84,6 +85,8 @@ export const doorOn = ({
     maxBatch: 100,
     lanes: 1,
     hide: hideBy(keys),
+    follow: stay,
+    heldElsewhere: () => false,
     planner: {
       enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
       marks: cellMarks(systemRandom, 0),

@@ -25,8 +25,14 @@ export interface Call {
 /** A status; no answer at all; an answer that never ends; or a redirect. */
 export type Behaviour = number | 'hang' | 'endless' | { redirect: string }
 
-/** `behave` is asked for each call; `earlier` counts the calls of the same path before it. */
-export async function openReceiver(behave: (path: string, earlier: number) => Behaviour): Promise<Receiver> {
+/**
+ * `behave` is asked for each call; `earlier` counts the calls of the same path before it. No call
+ * is answered before `ready` resolves.
+ */
+export async function openReceiver(
+  behave: (path: string, earlier: number) => Behaviour,
+  ready: () => Promise<void> = () => Promise.resolve(),
+): Promise<Receiver> {
   const calls = new Map<string, Call[]>()
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -42,6 +48,7 @@ export async function openReceiver(behave: (path: string, earlier: number) => Be
     const raw = method === 'POST' ? body : target.slice(target.indexOf('?') + 1)
     const form = new URLSearchParams(body)
     known.push({ method, path: url.pathname, query: url.searchParams, form, headers, raw, at, answer })
+    await ready()
     reply(response, answer)
   }
 

@@ -147,7 +147,7 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
       if (chance.happens(0.3)) note((await store.move(decided, processId)).map(opened))
       for (const { invoice } of moved.filter((one) => one !== undefined)) {
         if (invoice.state === 'answering') await answers(invoice)
-        if (invoice.hold) note(revealed(await store.findByPage(invoice.hold.pageToken)))
+        if (invoice.hold) note(revealed(await store.findByPage(invoice.merchantId, invoice.hold.pageToken)))
       }
     },
     async () => {

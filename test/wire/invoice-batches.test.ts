@@ -8,6 +8,7 @@ import type { Fee, Invoice, InvoiceSecrets } from '../../src/mobile-api/invoice.
 import { openInvoices, type Invoices } from '../../src/mobile-api/invoices.ts'
 import { openInvoiceStore, type InvoiceStore, type Move } from '../../src/mobile-api/store-invoices.ts'
 import { statement, type Pool } from '../../src/storage/pool.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { log, openDoorGround } from '../harness/door.ts'
 import { invoiceNo } from '../harness/invoice.ts'
 
@@ -24,7 +25,7 @@ before(async () => {
   pool = ground.pool
   const counted: Pool = { ...pool, run: (sql, values) => (statements++, pool.run(sql, values)) }
   store = openInvoiceStore(counted, openFixedKeys(systemRandom), systemRandom)
-  invoices = openInvoices({ store, processId: ground.processId, clock: systemClock, log })
+  invoices = openInvoices({ store, processId: ground.processId, follow: stay, clock: systemClock, log })
   closes.push(() => invoices.close())
 })
 after(async () => {

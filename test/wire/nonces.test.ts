@@ -7,6 +7,7 @@ import { openNonces, type Nonces } from '../../src/merchant/nonces.ts'
 import { forgetNonces, useNonces } from '../../src/merchant/store-nonces.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
@@ -33,7 +34,7 @@ const use = async (merchantId: bigint, nonce: string, { at = now, timestamp = no
 }
 const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
 
-const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), clock: systemClock, log })
+const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), follow: stay, clock: systemClock, log })
 
 test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
   const gateways = pools.map(opened)
@@ -51,6 +52,7 @@ test('only one of fifty requests at once with one nonce, at two gateways, has it
 test('requests that come together share a commit', async () => {
   const sizes: number[] = []
   const counted = openNonces({
+    follow: stay,
     use: (uses) => {
       sizes.push(uses.length)
       return useNonces(pools[0]!, uses)
@@ -67,6 +69,7 @@ test('a nonce whose commit may be lost is not tried again', async () => {
   const pool = open()
   let tries = 0
   const broken = openNonces({
+    follow: stay,
     use: async (uses) => {
       tries++
       await useNonces(pool, uses)

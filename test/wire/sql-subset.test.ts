@@ -162,19 +162,22 @@ test('every statement is in the subset', async () => {
     const reasons = await refused(text)
     if (reasons.length > 0) against[text] = reasons
   }
-  assert.deepEqual(Object.values(against).flat(), [advisory])
-  assert.match(Object.keys(against)[0]!, /tollgate partitions of/)
+  assert.deepEqual(Object.values(against).flat().sort(), [advisory, tableLock])
+  assert.match(Object.keys(against).join(), /tollgate partitions of/)
 })
 
+const tableLock = 'locks of tables: lock rows'
 const advisory = 'advisory locks: another node does not see them; lock a row'
 
 /**
  * Citus detaches a partition only while the table waits, so operators do that without it, and the
- * lock of that work is of one node.
+ * lock of that work is of one node. The end of a merchant's move has to wait for every writer, none
+ * of whom locks a row of its own; Citus passes a lock of a table on since its version 11.1.
  */
 const exceptions = new Set([
   `storage/store-detached.ts: ${advisory}`,
   'storage/store-detached.ts: partitions that are detached beside statements',
+  `operator/store-merchant-move.ts: ${tableLock}`,
 ])
 
 test('no text of the sources says what is not in the subset, whatever it is put together of', () => {

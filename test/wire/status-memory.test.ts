@@ -8,6 +8,7 @@ import { statusOf } from '../../src/order/order.ts'
 import { openReader, type Reader } from '../../src/order/read.ts'
 import { openOrderStore } from '../../src/order/store.ts'
 import { statement, type Pool } from '../../src/storage/pool.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { approval, doorOn, log, newSale, openDoorGround } from '../harness/door.ts'
 
 /** What a status is shown from: memory, a copy whose version is still true, or the database. */
@@ -35,7 +36,7 @@ before(async () => {
     },
   }
   const heartbeat = { processId, holding: (since = Infinity) => isHolding(since) }
-  reader = openReader({ store: openOrderStore(counted), hand, copies, heartbeat, clock: systemClock, log })
+  reader = openReader({ store: openOrderStore(counted), hand, copies, heartbeat, follow: stay, clock: systemClock, log })
   closes.push(() => reader.close())
 })
 after(async () => {

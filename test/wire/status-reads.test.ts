@@ -13,6 +13,7 @@ import { statusView } from '../../src/order/view.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { ensurePartitions } from '../../src/storage/store-partitions.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
+import { stay } from '../../src/storage/store-fence.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 import { now, openAttempt, orderIn } from '../tables/decide-orders.ts'
 
@@ -97,6 +98,7 @@ before(async () => {
     store: openOrderStore(counting),
     hand: openHand(),
     copies: openCopies(1),
+    follow: stay,
     heartbeat,
     clock: systemClock,
     log,

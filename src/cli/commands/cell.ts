@@ -5,6 +5,7 @@ import { databaseOf, mostCell, schemaOf } from '../../storage/cells.ts'
 import { openPool } from '../../storage/pool.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice } from './installation.ts'
+import { addDrainCommand } from './merchant-move.ts'
 import { aNumber, jsonOption } from './options.ts'
 import { statusColour, table } from './present.ts'
 
@@ -41,6 +42,7 @@ Examples
   npx tollgate merchant add --login shop --cell 1`,
     )
     .action(add.bind(undefined, terminal))
+  addDrainCommand(cell, terminal)
 }
 
 async function list(terminal: Terminal, options: { json?: true }): Promise<void> {

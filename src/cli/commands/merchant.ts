@@ -16,6 +16,7 @@ import { groupTable } from './group.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
+import { addMerchantMoveCommand } from './merchant-move.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { aNumber, aSpan, judged, jsonOption } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
@@ -68,6 +69,7 @@ Examples
     )
     .action(show.bind(undefined, terminal))
   addRotation(merchant, terminal)
+  addMerchantMoveCommand(merchant, terminal)
   addSwitches(merchant, terminal)
   addMerchantKeyCommands(merchant, terminal)
   addSigningCommands(merchant, terminal)

@@ -64,6 +64,21 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
   'owner needed': () =>
     'The user of DATABASE_URL may not do this: it needs the owner of the tables, as migrate does. ' +
     'See docs/operating.md, "Database users".',
+  'cell resealing': ({ cellNo }) =>
+    `Values of cell ${cellNo} are being sealed again, and a copy would miss some. See how far that is: npx tollgate keys list`,
+  'cell not served': ({ cellNo, processes }) =>
+    `These gateways work on orders of the merchant and do not serve cell ${cellNo}: ${processes.join(', ')}. ` +
+    'Let them serve both cells while it moves (TOLLGATE_CELLS).',
+  'merchant moving': ({ login, to }) =>
+    `${login} is on its way to cell ${to}. Finish that first: npx tollgate merchant move ${login} --to ${to}`,
+  'cell moving': ({ cellNo }) =>
+    `A merchant of cell ${cellNo} is being moved, and the copy would miss this change. ` +
+    'Nothing was changed; try again when it has moved.',
+  'move taken over': () => 'Another command goes on with this move. Nothing is lost; see what that one says.',
+  'merchant too busy': ({ login }) =>
+    `${login} changes more than is copied in the same time. It stays where it is; try again when there is less to do.`,
+  'writers slow': ({ forMs }) =>
+    `A gateway was in the midst of a change for longer than ${spanText(forMs)}. The merchant stays where it is; try again.`,
   'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
   'partitions needed': ({ partitions }) =>
     partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),

@@ -1,0 +1,90 @@
+/**
+ * The fence around a merchant that moves to another cell. Every statement of a gateway that writes
+ * rows of a merchant asks it, in the same transaction: whoever writes holds a lock on the table
+ * `merchant_move` until the commit, so the mover knows when the last writer that did not see the
+ * fence is gone (operator/store-merchant-move.ts). Without a move the table is empty.
+ */
+import { columnsOf, onRows, rowsOf, writes } from './columns.ts'
+import { statement, type Runner } from './pool.ts'
+import type { Write } from './transaction.ts'
+
+/** The merchant's orders are in another cell, or are about to be. Nothing was written. */
+export class MerchantLeft extends Error {
+  readonly merchantId: bigint
+
+  constructor(merchantId: bigint) {
+    super(`merchant ${merchantId} has left this cell`)
+    this.merchantId = merchantId
+  }
+}
+
+/**
+ * Does something for a merchant: `here`, or `there` with the same room of the cell to which the
+ * merchant has moved. If `here` rejects with `MerchantLeft`, it waits until the configuration says
+ * which cell that is.
+ */
+export type Follow<Room> = <Result>(merchantId: bigint, here: () => Result, there: (room: Room) => Result) => Result
+
+/** For a gateway whose merchants never move. */
+export const stay: Follow<never> = (_merchantId, here) => here()
+
+/** SQL that holds for a row whose merchant is in this cell. */
+export const isHere = (row: string): string =>
+  `not exists (select from merchant_move v where v.merchant_id = ${row}.merchant_id and v.state <> 'leaving')`
+
+/** SQL of an insert that notes the orders in these rows, if their merchant is leaving. */
+export const noteOrders = (rows: string): string => `
+  insert into merchant_move_note (merchant_id, order_id)
+  select distinct c.merchant_id, c.order_id from ${rows} c
+  join merchant_move v on v.merchant_id = c.merchant_id and v.state = 'leaving'`
+
+/** The same for invoices. */
+export const noteInvoices = (rows: string): string => `
+  insert into merchant_move_note (merchant_id, invoice_id)
+  select distinct c.merchant_id, c.invoice_id from ${rows} c
+  join merchant_move v on v.merchant_id = c.merchant_id and v.state = 'leaving'`
+
+interface OrderPlace {
+  merchantId: bigint
+  orderId: bigint
+}
+
+const place = columnsOf<OrderPlace>()
+const placeRows = rowsOf({ merchant_id: place.int8((p) => p.merchantId), order_id: place.int8((p) => p.orderId) })
+const noted = `n as materialized (select * from ${placeRows.list}), noted as (${noteOrders('n')})`
+
+/** Fails by a division by zero if one of the merchants is not here. */
+const admitAll = onRows<OrderPlace>(placeRows, `with ${noted} select 1 / (count(*) = 0)::int from n where not ${isHere('n')}`)
+const admitted = onRows<OrderPlace, { merchant_id: bigint }>(
+  placeRows,
+  `with ${noted} select n.merchant_id from n where not ${isHere('n')} limit 1`,
+)
+
+/** For a transaction that writes these orders: it fails if one of their merchants is not here. */
+export const admits = (places: readonly OrderPlace[]): Write[] => writes(admitAll, places)
+
+/** The same in several steps; rejects with `MerchantLeft`. */
+export async function admit(runner: Runner, places: readonly OrderPlace[]): Promise<void> {
+  const [left] = places.length === 0 ? [] : await runner.run(admitted.sql, admitted.values(places))
+  if (left) throw new MerchantLeft(left.merchant_id)
+}
+
+const moving = statement<object>(`select from merchant_move where state <> 'left' limit 1`)
+
+/** Whether rows of some merchant are on their way from this cell, or into it. */
+export const isMerchantMoving = async (runner: Runner): Promise<boolean> => (await runner.run(moving)).length > 0
+
+const gone = statement<{ merchant_id: bigint }>(
+  `select merchant_id from merchant_move where merchant_id = any ($1::bigint[]) and state <> 'leaving'`,
+)
+
+/** Which of these merchants are not here. */
+export async function goneOf(runner: Runner, merchantIds: readonly bigint[]): Promise<Set<bigint>> {
+  const rows = merchantIds.length === 0 ? [] : await runner.run(gone, [[...new Set(merchantIds)]])
+  return new Set(rows.map((row) => row.merchant_id))
+}
+
+/** Rejects with `MerchantLeft` if one of them is not. */
+export async function refuseGone(runner: Runner, merchantIds: readonly bigint[]): Promise<void> {
+  for (const merchantId of await goneOf(runner, merchantIds)) throw new MerchantLeft(merchantId)
+}

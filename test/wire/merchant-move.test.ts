@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client } from 'pg'
+import { call, refOf, register, registered, signedInfo } from '../conformance/card.ts'
+import { ledger, newOrderId, order, sale, send, settled, statusOf, type Order } from '../conformance/client.ts'
+import { approved, begin, followed, keyed, times } from '../conformance/operations.ts'
+import { approvedOnce, atChallenge, load, passChallenge, secureOrder, uploadCres, whatNow } from '../conformance/shopper.ts'
+import { movedTables, stayingTables } from '../../src/operator/store-merchant-rows.ts'
+import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
+import { metricsOf } from '../harness/metrics.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { until } from '../harness/until.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf, run } from './cli-run.ts'
+
+/** The merchant of the world moves from cell to cell while it pays. */
+
+let world: World
+let desk: FaultDesk
+const cli = cliOf(() => world)
+
+before(async () => {
+  world = await startWorld({ own: true })
+  desk = await openFaultDesk(world)
+  await desk.gate({ answerTimeoutMs: 20_000 })
+  await cli.tell(['cell', 'add', '1'])
+  await until(
+    async () => (await metricsOf(world))('tollgate_cell_open{cell="1"}'),
+    (open) => open === 1,
+  )
+})
+after(async () => {
+  await desk?.close()
+  await world?.stop()
+})
+
+interface Move {
+  from: number | null
+  to: number
+  removed_orders: number
+}
+
+const moveArguments = (to: number, login = world.merchant.login) => ['merchant', 'move', login, '--to', String(to), '--json']
+async function move(to: number): Promise<Move> {
+  const ran = await run({ TOLLGATE_DIR: world.directory }, moveArguments(to))
+  assert.equal(ran.code, 0, ran.err)
+  return JSON.parse(ran.out) as Move
+}
+
+async function rowsIn<Row extends object>(cellNo: number, sql: string, values: unknown[] = []): Promise<Row[]> {
+  const path = cellNo === 0 ? {} : { options: `-c search_path=cell_${cellNo}` }
+  const client = new Client({ connectionString: world.databaseUrl, ...path })
+  await client.connect()
+  try {
+    return (await client.query<Row>(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** All rows of the merchant in a cell that a move takes along, table by table. */
+async function allRows(cellNo: number): Promise<Record<string, string[]>> {
+  const [own] = await rowsIn<{ id: string }>(0, 'select merchant_id::text as id from merchant where login = $1', [
+    world.merchant.login,
+  ])
+  const read = async (table: string) => {
+    const text = `select row_to_json(t)::text as row from ${table} t where merchant_id = $1 order by 1`
+    return [table, (await rowsIn<{ row: string }>(cellNo, text, [own!.id])).map(({ row }) => row)] as const
+  }
+  return Object.fromEntries(await Promise.all(movedTables.map(read)))
+}
+const atRest = async (cellNo: number): Promise<number> => {
+  const [row] = await rowsIn<{ count: number }>(
+    cellNo,
+    `select (select count(*) from orders where due_at is not null)::int
+       + (select count(*) from delivery where due_at is not null)::int as count`,
+  )
+  return row!.count
+}
+const allAtRest = (cellNo: number) =>
+  until(
+    () => atRest(cellNo),
+    (count) => count === 0,
+  )
+
+test('every table of a cell that has a merchant goes along with it or stays for a reason', async () => {
+  const tables = await rowsIn<{ name: string }>(
+    1,
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id'
+     where c.relnamespace = 'cell_1'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
+  )
+  assert.deepEqual(tables.map(({ name }) => name).sort(), [...movedTables, ...stayingTables].sort())
+})
+
+test('all rows are in the new cell as they were in the old one, and work on', async () => {
+  const sold = await times(4, () => approved(world, 'sale'))
+  const held = await approved(world, 'preauth')
+  const { made: first, ref } = await registered(world)
+  const key = newOrderId()
+  const once = await approved(world, 'sale', {}, keyed(key))
+  await allAtRest(0)
+  const old = await allRows(0)
+  for (const table of ['orders', 'order_key', 'idempotency_key', 'card_reference', 'card_number_ref'])
+    assert.ok(old[table]!.length > 0, `no row of ${table} to move`)
+
+  const moved = await move(1)
+  assert.deepEqual([moved.from, moved.to, moved.removed_orders], [0, 1, old.orders!.length])
+  assert.deepEqual(await allRows(1), old)
+  assert.deepEqual(Object.values(await allRows(0)).flat(), [], 'the old cell has rows left')
+  for (const made of [...sold, held, first, once]) assert.equal((await statusOf(world, made)).status, 'approved')
+  const taken = await sale(world, { client_orderid: sold[0]!.client_orderid, amount: '99.99' })
+  assert.equal(taken.type, 'validation-error', JSON.stringify(taken))
+  const again = await begin(world, 'sale', { client_orderid: once.client_orderid }, keyed(key))
+  assert.equal(again['paynet-order-id'] ?? again.orderid ?? once.orderid, once.orderid)
+  assert.equal(refOf(await register(world, first)), ref)
+  assert.equal((await call(world, 'get-card-info', signedInfo(world, ref))).type, 'get-card-info-response')
+  await followed(world, 'capture', held)
+  await approved(world, 'sale')
+})
+
+test('answers that come after the move are applied in the new cell, and each payment is sent once', async () => {
+  const unscript = await desk.script({}, { delay_ms: 12_000 })
+  const sold = await times(12, () => order(world))
+  for (const { orderid } of sold)
+    await until(
+      () => ledger(world, orderid),
+      (entries) => entries.length === 1,
+    )
+  assert.equal((await move(0)).from, 1)
+  for (const made of sold) assert.equal((await statusOf(world, made)).status, 'processing', 'an answer came before the move')
+  await unscript()
+  for (const made of sold) {
+    assert.equal((await settled(world, made)).status, 'approved')
+    assert.deepEqual(
+      (await ledger(world, made.orderid)).map(({ state }) => state),
+      ['approved'],
+    )
+    assert.deepEqual(await desk.attempts(made.orderid), ['1 sale approved 000'])
+  }
+  assert.deepEqual(Object.values(await allRows(1)).flat(), [])
+})
+
+test('a cardholder who is in the midst of 3-D Secure goes on in the new cell', async () => {
+  const { made, seen } = await atChallenge(world)
+  const hosted = await secureOrder(world, 'challenge')
+  const page = (await whatNow(world, hosted))['redirect-to']
+  await move(1)
+  const { cres } = await passChallenge(seen)
+  await uploadCres(world, made, cres)
+  await approvedOnce(world, made)
+  assert.equal((await load(page ?? '')).httpStatus, 200)
+})
+
+test('a callback that is under way is recorded in the new cell, and not sent again', async () => {
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  const receiver = await openReceiver(
+    () => 200,
+    () => held,
+  )
+  try {
+    const made = await order(world, { server_callback_url: `${receiver.origin}/move` })
+    await until(
+      () => Promise.resolve(receiver.calls('/move').length),
+      (count) => count === 1,
+    )
+    await move(0)
+    answer()
+    const states = await until(
+      () => rowsIn<{ state: string; tries: number }>(0, 'select state, tries from delivery where order_id = $1', [made.orderid]),
+      ([row]) => row?.state === 'delivered',
+    )
+    assert.deepEqual(states, [{ state: 'delivered', tries: 1 }])
+    assert.equal(receiver.calls('/move').length, 1)
+  } finally {
+    answer()
+    await receiver.close()
+  }
+})
+
+test('sales that are made all the while are neither refused nor lost nor doubled', async () => {
+  const made: Order[] = []
+  const over = new AbortController()
+  const shop = async () => {
+    while (!over.signal.aborted) made.push(await order(world))
+  }
+  const shops = times(8, shop)
+  for (const to of [1, 0, 1]) assert.equal((await move(to)).to, to)
+  over.abort()
+  await shops
+  assert.ok(made.length > 50, `only ${made.length} sales`)
+  for (const one of made) {
+    assert.equal((await settled(world, one)).status, 'approved')
+    assert.deepEqual(
+      (await ledger(world, one.orderid)).map(({ state }) => state),
+      ['approved'],
+    )
+  }
+  const [stored] = await rowsIn<{ count: number }>(1, 'select count(*)::int as count from orders where order_id = any ($1)', [
+    made.map(({ orderid }) => orderid),
+  ])
+  assert.equal(stored!.count, made.length)
+})
+
+test('what cannot be moved is refused and stays', async () => {
+  const refuse = async (args: string[], words: RegExp) => {
+    const ran = await run({ TOLLGATE_DIR: world.directory }, args)
+    assert.equal(ran.code, 1, ran.out)
+    assert.match(ran.err, words)
+  }
+  await refuse(moveArguments(7), /There is no cell 7/)
+  await refuse(moveArguments(0, 'nobody'), /There is no merchant nobody/)
+  await rowsIn(0, `insert into resealing (table_name, version, due_at, rows) values ('nothing', 1, now() + interval '1 day', 0)`)
+  await refuse(moveArguments(0), /cell 0 are being sealed again/)
+  await rowsIn(0, `delete from resealing where table_name = 'nothing'`)
+  assert.deepEqual((await move(1)).from, null, 'it is there already')
+  await approved(world, 'sale')
+  assert.equal((await send('GET', `${world.operatorUrl}/ready`)).httpStatus, 200)
+})
+
+test('drain moves every merchant of a cell', async () => {
+  const logins = await cli.json<{ merchants: { login: string; cell: number }[] }>('merchant', 'list')
+  const ran = await run({ TOLLGATE_DIR: world.directory }, ['cell', 'drain', '1', '--to', '0', '--json'])
+  assert.equal(ran.code, 0, ran.err)
+  const drained = JSON.parse(ran.out) as { merchants: { login: string }[] }
+  assert.deepEqual(
+    drained.merchants.map(({ login }) => login),
+    logins.merchants.filter(({ cell }) => cell === 1).map(({ login }) => login),
+  )
+  assert.equal((await settled(world, await order(world))).status, 'approved')
+})
