@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { failureOf } from './pool.ts'
+import { failureOf, isInternal } from './pool.ts'
 import { MerchantLeft } from './store-fence.ts'
 
 /**
@@ -53,6 +53,8 @@ interface Waiting<T, R> {
 export const singles = { maxItems: 128, lanes: 2, patienceMs: 5_000 } as const
 
 const answersInTurn = 16
+/** So often an item is tried by itself after an internal error of the server: for some 0.7 s. */
+const internalTries = 5
 /** What is worth a commit while more items are about to come. */
 const worthwhile = 48
 /** What comes may be of another kind, so nobody waits for longer than this. */
@@ -118,7 +120,7 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
         return
       } catch (error) {
         const failure = failureOf(error)
-        if (failure === 'data') return bisect(batch, error)
+        if (failure === 'data' && !mayPass(batch, error, tries)) return bisect(batch, error)
         const spent = settings.clock.monotonic() - began
         if (closing.aborted || spent > settings.patienceMs) {
           for (const waiting of batch) waiting.reject(error)
@@ -132,6 +134,13 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
       }
     }
   }
+
+  /**
+   * An internal error may be of one item or of none: the batch is halved as for bad data, so that
+   * one item holds up no other, and whatever is then alone is tried again.
+   */
+  const mayPass = (batch: Waiting<T, R>[], error: unknown, tries: number): boolean =>
+    batch.length === 1 && tries < internalTries && isInternal(error)
 
   async function bisect(batch: Waiting<T, R>[], error: unknown): Promise<void> {
     if (batch.length === 1) {

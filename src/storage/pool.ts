@@ -195,12 +195,22 @@ export type Failure = 'retry' | 'connection' | 'data'
  * while it is a standby: a primary that was demoted, or one that is being promoted.
  */
 export function failureOf(error: unknown): Failure {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+  const code = codeOf(error)
   if (code === '40001' || code === '40P01' || code === '55P03') return 'retry'
   if (/^(08|57P|53)/.test(code) || sessionCodes.has(code) || socketCodes.has(code)) return 'connection'
   if (!(error instanceof Error)) return 'data'
   return driverSentences.some((sentence) => error.message.startsWith(sentence)) ? 'connection' : 'data'
 }
+
+/**
+ * Whether the server failed in itself (classes XX and 58), which may pass, and says nothing of the
+ * data. Citus reports any failure of an insert of selected rows so, a deadlock as well as a broken
+ * constraint. *Rejected:* telling those apart by their texts, which follow the server's language.
+ */
+export const isInternal = (error: unknown): boolean => /^(XX|58)/.test(codeOf(error))
+
+const codeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 
 const sessionCodes = new Set([idleInTransaction, readOnlyTransaction])
 const socketCodes = new Set([

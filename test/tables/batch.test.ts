@@ -175,6 +175,29 @@ test('a connection that stays lost fails the items after the patience, not befor
   assert.ok(seen.length > 3)
 })
 
+for (const code of ['XX000', '58030']) {
+  test(`an internal error of the server (${code}) that passes fails no item`, async () => {
+    const { seen, run } = failing(() => databaseError(code), 4)
+    assert.deepEqual(await Promise.all([1, 2].map((i) => open(run).submit(i))), [10, 20])
+    assert.deepEqual(seen, [[1], [2], [1], [2], [1], [2]])
+  })
+
+  test(`one that stays (${code}) fails the item that causes it, after five tries, and no other`, async () => {
+    let tries = 0
+    const batch = open(async (items) => {
+      if (!items.includes(5)) return items
+      if (items.length === 1) tries++
+      throw databaseError(code)
+    })
+    const settled = await Promise.allSettled(upTo(8).map((i) => batch.submit(i)))
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      upTo(8).map((i) => (i === 5 ? 'rejected' : 'fulfilled')),
+    )
+    assert.equal(tries, 5)
+  })
+}
+
 for (const poisoned of [[0], [7], [3, 4], [0, 1, 2, 3, 4, 5, 6, 7]]) {
   test(`a data error fails only the items that carry it: ${poisoned.join(', ')} of eight`, async () => {
     const batch = open(async (items) => {
