@@ -80,7 +80,7 @@ export async function openRegistry(
   )
   return {
     keys,
-    ids: (name, block) => openIds(pool, name, block, clock),
+    ids: (name, block) => openIds(pool, name, block, { clock, log }),
     addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
     current: configuration.current,
     refresh: configuration.refresh,

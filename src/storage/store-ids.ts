@@ -1,4 +1,6 @@
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { openBatch } from './batch.ts'
 import { statement, type Pool } from './pool.ts'
 
 export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process'
@@ -32,16 +34,30 @@ export interface Freshness {
  */
 const attemptsStaleAfterMs = 60_000
 
+/** How long a request waits for the id of its order; its commit is waited for as long. */
+const patienceMs = 10_000
+
 /**
  * `block` ids are reserved at a time; ids left when a process ends are never used. The next block
  * is fetched before this one is used up.
  */
-export const openIds = (pool: Pool, name: IdName, block = 1000, clock?: Pick<Clock, 'monotonic'>): Ids =>
-  drawIds(
-    () => pool.run(reserve, [name, block]).then(([row]) => row!.first),
-    block,
-    name === 'attempt' && clock ? { monotonic: clock.monotonic, staleAfterMs: attemptsStaleAfterMs } : undefined,
-  )
+export function openIds(pool: Pool, name: IdName, block = 1000, ground?: { clock: Clock; log: Log }): Ids {
+  const fetch = () => pool.run(reserve, [name, block]).then(([row]) => row!.first)
+  if (!ground) return drawIds(fetch, block)
+  if (name === 'order') return drawIds(waiting(fetch, ground), block)
+  const { monotonic } = ground.clock
+  return drawIds(fetch, block, name === 'attempt' ? { monotonic, staleAfterMs: attemptsStaleAfterMs } : undefined)
+}
+
+/**
+ * Nothing is stored of a request that has no id yet, so nobody else tries again for it while the
+ * database is away for a moment. A block that was reserved and lost on its way is never used.
+ */
+function waiting(fetch: () => Promise<bigint>, ground: { clock: Clock; log: Log }): () => Promise<bigint> {
+  const run = async () => [await fetch()]
+  const reserving = openBatch<undefined, bigint>({ ...ground, name: 'order ids', run, maxItems: 1, lanes: 1, patienceMs })
+  return () => reserving.submit(undefined)
+}
 
 /**
  * The same from any source of blocks: `fetch` reserves the next `block` ids and returns the first.
