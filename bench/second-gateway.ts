@@ -29,7 +29,7 @@ async function serve(): Promise<void> {
     ...config,
     slot,
     kek: encryptionBy(config.kek, systemRandom),
-    hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
+    hourKeys: (clock) => hourKeysBy(config.cvv2Keys, clock, systemRandom),
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
     clock: systemClock,
     random: systemRandom,

@@ -4,7 +4,7 @@
  */
 import { openConnectors, type Connectors } from '../acquirer/connectors.ts'
 import { openIso8583Connector } from '../acquirer/iso8583/connector.ts'
-import { sleep } from '../base/clock.ts'
+import { sleep, type Clock } from '../base/clock.ts'
 import { openBins } from '../card/store-bins.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { addRefusedAccess, forgetRefusedAccess } from '../merchant/store-refused-access.ts'
@@ -13,6 +13,7 @@ import { openHand } from '../order/hand.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
+import { openSharedClock, timeOf, type SharedClock } from '../storage/store-clock.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
 import { openCell } from './cell.ts'
@@ -29,18 +30,26 @@ export interface InstallationOptions extends Omit<Ground, 'turns'> {
   /** Whether it may connect as the owner of the tables. It only warns then. */
   ownerAllowed: boolean
   kek: KeyEncryption
-  hourKeys: HourKeys
+  hourKeys: (clock: Clock) => HourKeys
 }
 
-/** The database and the keys. Throws for a database that a gateway may not use. */
+const clockLookMs = 5_000
+
+/**
+ * The database, the clock that goes by it, and the keys. Throws for a database that a gateway may
+ * not use.
+ */
 export async function openInstallation(
-  { databaseUrl, ownerAllowed, kek, hourKeys, clock, random, log }: InstallationOptions,
+  { databaseUrl, ownerAllowed, kek, hourKeys, clock: own, random, log }: InstallationOptions,
   closing: Closing,
-): Promise<{ pool: Pool; keys: KeyRing }> {
+): Promise<{ pool: Pool; clock: SharedClock; keys: KeyRing }> {
   const pool = openPool({ url: databaseUrl, connections: 10, use: 'oltp', log })
-  closing.add(() => Promise.race([pool.close(), sleep(clock, poolsEndMs)]))
+  closing.add(() => Promise.race([pool.close(), sleep(own, poolsEndMs)]))
   await refuseDatabase(pool, ownerAllowed, log)
-  return { pool, keys: await openKeyRing(pool, kek, clock, random, hourKeys) }
+  const clock = openSharedClock(timeOf(pool), own, log)
+  await clock.look()
+  closing.add(startPeriodic(clock, log, [{ name: 'time of the database', everyMs: clockLookMs, run: clock.look }]))
+  return { pool, clock, keys: await openKeyRing(pool, kek, clock, random, hourKeys(clock)) }
 }
 
 /** The lines to the acquirers, one for each gate. */

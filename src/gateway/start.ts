@@ -99,12 +99,13 @@ const drainMs = 1_500
  */
 export const startGateway = (o: GatewayOptions): Promise<GatewayProcess> => closingOnFailure((closing) => start(o, closing))
 
-async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
-  const { clock, random, log } = o
+async function start(given: GatewayOptions, closing: Closing): Promise<GatewayProcess> {
+  const { random, log } = given
+  const { pool, keys, clock } = await openInstallation(given, closing)
+  const o = { ...given, clock }
   const meters = openMeters()
   const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
-  const { pool, keys } = await openInstallation(o, closing)
 
   // The servers listen first, as others need an address. They answer 503 until they have routes.
   const { server, renewals, publicUrls } = await openApi(o, turns, closing)
@@ -143,6 +144,7 @@ async function start(o: GatewayOptions, closing: Closing): Promise<GatewayProces
     directories: () => (facts?.directories ?? []).map((directory) => ({ directory, loaded: ranges().loaded(directory) })),
     turns: turns.counts,
     limits: counting.accessLimits.counts,
+    aheadMs: clock.aheadMs,
     away: cells.away,
   }
   await operator.serve(watchRoutes(meters, cells.open, shared))

@@ -46,6 +46,8 @@ export interface SharedGauges {
   directories: () => Iterable<{ directory: string; loaded: boolean }>
   turns: Turns['counts']
   limits: AccessLimits['counts']
+  /** How far the clock of this machine is ahead of the database's. */
+  aheadMs: () => number
   /** Served cells that are not open, and why. */
   away: () => readonly AwayCell[]
 }
@@ -175,6 +177,8 @@ const gauges: readonly [name: string, help: string, labels: readonly string[], r
       ...cells.map((one) => [{ cell: String(one.cellNo) }, one.takesRequests() ? 1 : 0] as const),
       ...away().map(({ cellNo }) => [{ cell: String(cellNo) }, 0] as const),
     ]],
+  ['tollgate_clock_ahead_seconds', 'How far the clock of this machine is ahead of that of the database, which counts', [],
+    (_all, { aheadMs }) => [[{}, aheadMs() / 1_000]]],
   ['tollgate_lease_holding', '1 while this process may send', [],
     (all) => [[{}, all.every((g) => g.holding()) ? 1 : 0]]],
   ['tollgate_lease_changes_total', 'How often the lease of this process was held, late or lost', ['mode'],

@@ -151,7 +151,7 @@ async function serve(
     databaseUrl: gatewayDatabaseUrl,
     ownerAllowed: true,
     kek,
-    hourKeys: openHourKeys(cvv2Keys(directory), systemClock, systemRandom),
+    hourKeys: (clock) => openHourKeys(cvv2Keys(directory), clock, systemRandom),
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
     clock: systemClock,
     random: systemRandom,

@@ -15,7 +15,7 @@ endOnDefect(log)
 const gateway = await startGateway({
   ...config,
   kek: encryptionBy(config.kek, systemRandom),
-  hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
+  hourKeys: (clock) => hourKeysBy(config.cvv2Keys, clock, systemRandom),
   callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   clock: systemClock,
   random: systemRandom,

@@ -40,6 +40,7 @@ function watching(own: readonly GatewayGauges[], away: readonly AwayCell[] = [])
       ],
       turns: openTurns(queueMicrotask).counts,
       limits: openAccessLimits({ settings: usualLimits, clock: systemClock, isShared: () => false }).counts,
+      aheadMs: () => -2_500,
       away: () => away,
     },
   )

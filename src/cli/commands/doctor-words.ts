@@ -57,7 +57,7 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
   'clocks differ': ({ aheadMs }) => [
     'clocks',
     `the database is ${spanText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`,
-    'let both follow a time server (NTP): leases and schedules are judged by these clocks',
+    'let both follow a time server (NTP): leases and schedules go by the one of the database, certificates and logs by this one',
   ],
   'commits are durable': () => ['durability', 'commits are on disk before they are acknowledged'],
   'commits can be lost': ({ setting }) => [

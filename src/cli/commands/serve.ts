@@ -68,7 +68,7 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
     ...config,
     slot,
     kek: encryptionBy(config.kek, random),
-    hourKeys: hourKeysBy(config.cvv2Keys, clock, random),
+    hourKeys: (shared) => hourKeysBy(config.cvv2Keys, shared, random),
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     clock,
     random,
