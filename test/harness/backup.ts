@@ -38,22 +38,7 @@ export async function openArchiving(): Promise<Archiving> {
 
   return {
     server,
-    async backUp() {
-      const copy = await ownDirectory()
-      const client = new Client({ connectionString: server.url })
-      await client.connect()
-      try {
-        // Both on one connection: its end would end the backup.
-        await client.query(`select pg_backup_start('test', true)`)
-        copyData(join(directory, 'postgres'), join(copy, 'postgres'))
-        const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
-        writeFileSync(join(copy, 'postgres', 'backup_label'), rows[0]!.labelfile)
-      } finally {
-        await client.end()
-      }
-      copyFileSync(join(directory, 'postgres-password'), join(copy, 'postgres-password'))
-      return { directory: copy }
-    },
+    backUp: () => backUp(server.url, directory),
     mark: async (name) => void (await query(server.url, `select pg_create_restore_point('${name}')`)),
     async restore(backup, mark) {
       await archived()
@@ -66,6 +51,24 @@ export async function openArchiving(): Promise<Archiving> {
       return startEmbedded(optionsFor(backup.directory, { settings: recovery }))
     },
   }
+}
+
+/** Copies the files of a server while it goes on writing. */
+export async function backUp(url: string, directory: string): Promise<Backup> {
+  const copy = await ownDirectory()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    // Both on one connection: its end would end the backup.
+    await client.query(`select pg_backup_start('test', true)`)
+    copyData(join(directory, 'postgres'), join(copy, 'postgres'))
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+    writeFileSync(join(copy, 'postgres', 'backup_label'), rows[0]!.labelfile)
+  } finally {
+    await client.end()
+  }
+  copyFileSync(join(directory, 'postgres-password'), join(copy, 'postgres-password'))
+  return { directory: copy }
 }
 
 /**

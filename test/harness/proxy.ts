@@ -8,8 +8,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export interface DatabaseProxy {
   /** The database's URL through the proxy. */
   url: string
-  /** Nothing passes in either direction; connections stay. */
-  pause(): void
+  /** Nothing passes in either direction, or no answer does; connections stay. */
+  pause(what?: 'answers'): void
   resume(): void
   /** Cuts every connection and lets no new one through until `accept`. */
   refuse(): void
@@ -42,7 +42,8 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
   const target = new URL(databaseUrl)
   const pairs = new Set<Pair>()
   let refusing = false
-  let paused = false
+  /** The sides of a connection from which nothing is read. */
+  let paused: readonly (keyof Pair)[] = []
   let trap: Trap | undefined
 
   function end(pair: Pair) {
@@ -62,7 +63,7 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
     if (refusing) return void client.destroy()
     const pair: Pair = { client, server: connect({ host: target.hostname, port: Number(target.port), noDelay: true }) }
     pairs.add(pair)
-    if (paused) for (const socket of [pair.client, pair.server]) socket.pause()
+    for (const side of paused) pair[side].pause()
     passBytes(pair, () => trap, spring)
     for (const socket of [pair.client, pair.server]) {
       socket.on('error', () => end(pair))
@@ -71,21 +72,18 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
 
-  const each = (act: (socket: Socket) => void) => {
-    for (const { client, server } of pairs) for (const socket of [client, server]) act(socket)
-  }
   const cutAll = () => {
     for (const pair of pairs) end(pair)
   }
   return {
     url: urlThrough(listener, databaseUrl),
-    pause() {
-      paused = true
-      each((socket) => socket.pause())
+    pause(what) {
+      paused = what === 'answers' ? ['server'] : ['client', 'server']
+      for (const pair of pairs) for (const side of paused) pair[side].pause()
     },
     resume() {
-      paused = false
-      each((socket) => socket.resume())
+      paused = []
+      for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume()
     },
     refuse() {
       refusing = true
