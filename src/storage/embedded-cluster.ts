@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../base/log.ts'
@@ -8,6 +8,7 @@ import { type Secret, secret } from '../base/secret.ts'
 import type { Binaries } from './embedded-binaries.ts'
 import { leaveNote, type Place, syncDirectory, writeDurably } from './embedded-place.ts'
 import { run, type Traces } from './embedded-process.ts'
+import { mayUpgradeFrom } from './embedded-programs.ts'
 
 /** The one role and the one database of the gateway. */
 export const roleName = 'tollgate'
@@ -22,11 +23,11 @@ export const tracesOf = (data: string): Traces => ({
 })
 
 /**
- * Whether a database exists; a missing or empty directory has none. Throws if the directory holds
- * something that is not a complete database.
+ * The major version of PostgreSQL that made the database; undefined if the directory is missing or
+ * empty. Throws if it holds something that is not a complete database.
  */
-export async function holdsDatabase(data: string, binaries: Binaries): Promise<boolean> {
-  if (!existsSync(data) || (await readdir(data)).length === 0) return false
+export function majorOf(data: string): number | undefined {
+  if (!existsSync(data) || readdirSync(data).length === 0) return undefined
   if (!existsSync(join(data, 'PG_VERSION')) || !existsSync(join(data, 'global', 'pg_control'))) {
     throw new Error(
       `${data} is not empty and is not a complete PostgreSQL database either. Tollgate never leaves one half ` +
@@ -34,13 +35,22 @@ export async function holdsDatabase(data: string, binaries: Binaries): Promise<b
         'or move it away to start with an empty database.',
     )
   }
-  const found = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim()
-  if (found === String(binaries.major)) return true
+  return Number(readFileSync(join(data, 'PG_VERSION'), 'utf8'))
+}
+
+/** Whether there is a database that these programs can read; throws if there is another one. */
+export function holdsDatabase(data: string, { major, version }: Binaries): boolean {
+  const found = majorOf(data)
+  if (found === undefined || found === major) return found !== undefined
+  const remedy =
+    found < major && mayUpgradeFrom(found)
+      ? `Run "npx tollgate upgrade" once: it copies the database to PostgreSQL ${major} and keeps the old one.`
+      : `Either name a directory with the programs of PostgreSQL ${found}; ` +
+        `or, with them, take a dump (pg_dump), move ${data} away, start Tollgate once so that it makes ` +
+        'an empty database, and load the dump.'
   throw new Error(
-    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ` +
-      `${binaries.version}, which cannot read it. Either name a directory with the programs of PostgreSQL ${found}; ` +
-      `or, with them, take a dump (pg_dump), move ${data} away, start Tollgate once so that it makes ` +
-      'an empty database, and load the dump.',
+    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${version}, ` +
+      `which cannot read it. ${remedy}`,
   )
 }
 

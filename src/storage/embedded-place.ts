@@ -31,7 +31,7 @@ export interface Place {
   moved?: string
 }
 
-const noteName = 'postgres-is-elsewhere.txt'
+export const noteName = 'postgres-is-elsewhere.txt'
 const isRoot = (): boolean => process.geteuid?.() === 0
 
 /**

@@ -21,6 +21,7 @@ import {
   urlOfRunning,
 } from './embedded-server.ts'
 import { settingsFile } from './embedded-settings.ts'
+import { settleSwitch } from './embedded-switch.ts'
 
 export interface Surroundings {
   /** Holds data, password, log and lock of the server; it is created if necessary. */
@@ -81,10 +82,11 @@ export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer>
 
 async function startLocked(directory: string, lock: Lock, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { log, clock, random, durable = true, proc = systemProc } = options
+  await settleSwitch(directory)
   const place = findPlace(directory, random, log)
   const binaries = await binariesFor(place, options)
   await sweepUnfinished(place.data)
-  if (!(await holdsDatabase(place.data, binaries))) await createCluster({ place, binaries, durable, random, log })
+  if (!holdsDatabase(place.data, binaries)) await createCluster({ place, binaries, durable, random, log })
   const site: Site = { ...place, password: await readPassword(directory), clock, log, proc }
   const found = await findServer(site)
   const same = await applySettings(site, binaries, options)
@@ -104,7 +106,8 @@ async function startLocked(directory: string, lock: Lock, options: EmbeddedOptio
   return supervise(site, binaries, server, adopted, lock)
 }
 
-async function lockOf(directory: string, { random, proc = systemProc }: Surroundings): Promise<Lock> {
+/** The lock of a directory; throws, with a remedy, if a live process has it. */
+export async function lockOf(directory: string, { random, proc = systemProc }: Surroundings): Promise<Lock> {
   const path = join(directory, lockName)
   const lock = await takeLock(path, random, proc)
   if ('release' in lock) return lock
@@ -114,16 +117,19 @@ async function lockOf(directory: string, { random, proc = systemProc }: Surround
   )
 }
 
-function binariesFor(place: Place, { binaries, random, log }: EmbeddedOptions): Promise<Binaries> {
+export function binariesFor(
+  place: Place,
+  { binaries, random, log }: Pick<EmbeddedOptions, 'binaries' | 'random' | 'log'>,
+): Promise<Binaries> {
   if (binaries !== undefined) return tryBinaries(binaries, place.user)
   return packagedBinaries(packageFolder(), { directory: place.directory, user: place.user, random, log })
 }
 
 /** Writes postgresql.conf. True if it did not change: a running server has these settings. */
-async function applySettings(
+export async function applySettings(
   site: Site,
   binaries: Binaries,
-  { settings = {}, durable = true }: EmbeddedOptions,
+  { settings = {}, durable = true }: Pick<EmbeddedOptions, 'settings' | 'durable'>,
 ): Promise<boolean> {
   const { version, major } = binaries
   const { clusterName } = tracesOf(site.data)
