@@ -13,8 +13,13 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 export function build() {
   if (major < 20 || (major === 20 && minor < 19)) fail(`Tollgate needs Node 20.19 or newer; this is ${process.version}.`)
   install()
-  compile()
-  copyAssets()
+  buildTree(root)
+}
+
+/** Compiles a working tree, this one or that of another commit; its `node_modules` are there. */
+export function buildTree(tree) {
+  compile(tree)
+  copyAssets(tree)
 }
 
 function install() {
@@ -40,11 +45,11 @@ function linkCommand() {
   if (!existsSync(link)) symlinkSync(join('..', '..', 'bin', 'tollgate.mjs'), link)
 }
 
-function compile() {
+function compile(tree) {
   step('Compiling')
   run(
     process.execPath,
-    [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', root],
+    [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', tree],
     'The project does not compile; the lines above say why.',
   )
 }
@@ -52,14 +57,14 @@ function compile() {
 /**
  * What pages send to the browser as it is: it lies beside its page here, and so it does in dist.
  */
-function copyAssets() {
+function copyAssets(tree) {
   for (const folder of ['src', 'simulators']) {
-    for (const name of readdirSync(join(root, folder), { recursive: true })) {
+    for (const name of readdirSync(join(tree, folder), { recursive: true })) {
       if (!/\.(?:js|css|svg)$/.test(name)) continue
       const file = join(folder, name)
       const module = file.replace(/\.js$/, '.ts')
-      if (module !== file && existsSync(join(root, module))) fail(`${file} would overwrite what ${module} compiles to.`)
-      copyFileSync(join(root, file), join(root, 'dist', file))
+      if (module !== file && existsSync(join(tree, module))) fail(`${file} would overwrite what ${module} compiles to.`)
+      copyFileSync(join(tree, file), join(tree, 'dist', file))
     }
   }
 }
