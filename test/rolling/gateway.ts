@@ -1,6 +1,7 @@
 // `serve` of the version in the folder that is its argument, which may also call merchants of this
 // machine, as production never does. `npm run rolling` starts it.
 import { join } from 'node:path'
+import type { Clock } from '../../src/base/clock.ts'
 
 const dist = process.argv[2]!
 const load = (path: string): Promise<unknown> => import(join(dist, 'src', path))
@@ -14,12 +15,15 @@ const { startGateway } = (await load('gateway/start.js')) as typeof import('../.
 const { usualTuning } = (await load('gateway/tuning.js')) as typeof import('../../src/gateway/tuning.ts')
 
 const config = serveConfig(process.env)
+/** Earlier versions take the keys themselves, later ones a function of the gateway's clock. */
+const hourKeysOf = (clock: Clock) => hourKeysBy(config.cvv2Keys, clock, systemRandom)
+const hourKeys = Object.assign(hourKeysOf, hourKeysOf(systemClock))
 const log = openLog({ level: config.logLevel, destination: process.stdout })
 endOnDefect(log)
 const gateway = await startGateway({
   ...config,
   kek: encryptionBy(config.kek, systemRandom),
-  hourKeys: hourKeysBy(config.cvv2Keys, systemClock, systemRandom),
+  hourKeys,
   callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   clock: systemClock,
   random: systemRandom,
