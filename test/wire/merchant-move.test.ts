@@ -9,6 +9,7 @@ import { movedTables, stayingTables } from '../../src/operator/store-merchant-ro
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { openReceiver } from '../harness/receiver.ts'
+import { startServe } from '../harness/serve.ts'
 import { until } from '../harness/until.ts'
 import { startWorld, type World } from '../harness/world.ts'
 import { cliOf, run } from './cli-run.ts'
@@ -118,7 +119,8 @@ test('all rows are in the new cell as they were in the old one, and work on', as
   await approved(world, 'sale')
 })
 
-test('answers that come after the move are applied in the new cell, and each payment is sent once', async () => {
+test('answers that come after the move are applied in the new cell, and no other process takes the payments up', async () => {
+  const other = await startServe(world)
   const unscript = await desk.script({}, { delay_ms: 12_000 })
   const sold = await times(12, () => order(world))
   for (const { orderid } of sold)
@@ -137,6 +139,7 @@ test('answers that come after the move are applied in the new cell, and each pay
     )
     assert.deepEqual(await desk.attempts(made.orderid), ['1 sale approved 000'])
   }
+  await other.stop()
   assert.deepEqual(Object.values(await allRows(1)).flat(), [])
 })
 
