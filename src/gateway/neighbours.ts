@@ -37,7 +37,7 @@ export interface Neighbours {
   others(): readonly Rooms[]
 }
 
-/** Of a gateway whose process has no other. */
+/** For a gateway that is the only one of its process. */
 export const alone: Neighbours = { follow: stay, others: () => [] }
 
 export interface NeighboursParts {

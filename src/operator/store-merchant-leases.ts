@@ -1,7 +1,6 @@
 /** Who works on the rows of a merchant, before and after it has moved to another cell. */
 import { statement, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
-import { transaction } from '../storage/transaction.ts'
 import type { RowMove } from './store-merchant-rows.ts'
 
 const processes = statement<{ process_id: bigint; instance: string; started_at: string; age_ms: number; alive: boolean }>(`
@@ -45,10 +44,9 @@ export async function ownersOf(merchantId: bigint, from: Pool, to: Pool) {
  * A process has another number in each cell. A row that it works on stays its own; those of a dead
  * one keep its number, with its heartbeat, so that the new cell is as patient as the old one.
  */
-export async function giveLeasesOn({ merchantId, from, to, hold }: RowMove): Promise<void> {
+export async function giveLeasesOn({ merchantId, from, to, write }: RowMove): Promise<void> {
   const owners = await ownersOf(merchantId, from, to)
-  await transaction(to, async (runner) => {
-    await hold(runner)
+  await write(async (runner) => {
     for (const { lease, owner, there } of owners) {
       if (there) for (const give of giveLeases) await runner.run(give, [merchantId, lease, there.process_id])
       else if (owner) await runner.run(bury, [lease, owner.instance, owner.started_at, owner.age_ms])

@@ -11,7 +11,7 @@
  *   left         no fence    old             goes on: changes the configuration
  *   left         no fence    new             removes the rows in the old cell
  */
-import type { Clock } from '../base/clock.ts'
+import { sleep } from '../base/clock.ts'
 import { uuid } from '../base/random.ts'
 import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { ensurePartitionsOf, partitionsByNumber } from '../storage/store-partitions.ts'
@@ -61,7 +61,7 @@ const setCell = statement<object>(
   `update merchant set cell_no = $2 where merchant_id = $1 and cell_no = $3 returning merchant_id`,
 )
 
-/** What a move has come to, as it is told while it runs. */
+/** The progress of a move, reported while it runs. */
 export type MoveStep =
   | { is: 'copying'; orders: number }
   | { is: 'catching up'; changed: number }
@@ -72,7 +72,7 @@ export interface MoveParts {
   login: string
   to: number
   /** The move goes on once this has resolved. */
-  tell: (step: MoveStep) => void | Promise<void>
+  report: (step: MoveStep) => void | Promise<void>
 }
 
 export interface Moved {
@@ -84,7 +84,7 @@ export interface Moved {
   removed: number
 }
 
-/** What was copied again within this time is little enough to be copied within the pause. */
+/** A round of changes that is copied within this time is short enough for the pause. */
 const quickMs = 500
 const mostRounds = 50
 /** How long a writer that began before the fence may take. */
@@ -93,23 +93,23 @@ const barrierMs = 1_500
 const readWithinMs = 5_000
 
 /** Needs the owner of the tables. Safe to repeat after a failure, and then goes on. */
-export async function moveMerchant(desk: OrderDesk, { login, to: toNo, tell }: MoveParts): Promise<Moved> {
+export async function moveMerchant(desk: OrderDesk, { login, to: toNo, report }: MoveParts): Promise<Moved> {
   const { pool, clock, random } = desk
   if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
   const cells = await desk.cells()
   const { merchantId, cellNo } = await merchantNamed(pool, login)
   const to = cellNumbered(cells, toNo)
-  if (cellNo === toNo) return { pausedMs: 0, removed: await clearBehind(cells, merchantId, toNo, tell) }
+  if (cellNo === toNo) return { pausedMs: 0, removed: await clearBehind(cells, merchantId, toNo, report) }
   const from = cellNumbered(cells, cellNo)
   const side = { desk, login, merchantId, from, to, mover: uuid(random) }
   const begun = await fencesOf(side)
   refuseOtherMove(begun, side)
   // A move that was cut off in its pause goes on whatever is under way: the merchant waits for it.
   if (begun.from?.state === 'left') await goOn(side)
-  else await copyToNew(side, tell)
-  const pausedMs = await close(side, tell)
-  await untilRead(clock)
-  return { from: cellNo, pausedMs, removed: await clearBehind(cells, merchantId, toNo, tell) }
+  else await copyToNew(side, report)
+  const pausedMs = await close(side, report)
+  await sleep(clock, readWithinMs)
+  return { from: cellNo, pausedMs, removed: await clearBehind(cells, merchantId, toNo, report) }
 }
 
 /** A merchant on its way, with the command that moves it. */
@@ -139,8 +139,9 @@ function refuseOtherMove({ from: old, to: fresh }: Awaited<ReturnType<typeof fen
 }
 
 /**
- * Refused while values are sealed again, which a copy would miss, and while a process works on the
- * merchant's orders that does not serve the new cell: it could not store what it is told there.
+ * Refuses while values are sealed again, because a copy would miss some, and while a process works
+ * on the merchant's orders that does not serve the new cell, because it could not store their
+ * outcomes.
  */
 async function refuseUnfit(side: Side): Promise<void> {
   const { from, to } = side
@@ -156,13 +157,19 @@ const rowMove = ({ merchantId, from, to, mover }: Side): RowMove => ({
   merchantId,
   from: from.pool,
   to: to.pool,
-  hold: (runner) => holdMove(runner, merchantId, mover),
+  write: (body) => heldIn(to.pool, { merchantId, mover }, body),
 })
 
-/** Another command may have taken the move over, and may have begun anew. */
-async function holdMove(runner: Runner, merchantId: bigint, mover: string): Promise<void> {
-  if ((await runner.run(hold, [merchantId, mover])).length === 0) throw new Refused({ what: 'move taken over' })
-}
+/** A transaction in one of the cells, if no other command has taken the move over. */
+const heldIn = <T>(
+  pool: Pool,
+  { merchantId, mover }: Pick<Side, 'merchantId' | 'mover'>,
+  body: (runner: Runner) => Promise<T>,
+): Promise<T> =>
+  transaction(pool, async (runner) => {
+    if ((await runner.run(hold, [merchantId, mover])).length === 0) throw new Refused({ what: 'move taken over' })
+    return body(runner)
+  })
 
 /** A command before this one closed the old cell: everything is copied but the last notes. */
 async function goOn({ merchantId, from, to, mover }: Side): Promise<void> {
@@ -170,7 +177,7 @@ async function goOn({ merchantId, from, to, mover }: Side): Promise<void> {
   await to.pool.run(takeOver, [merchantId, mover])
 }
 
-async function copyToNew(side: Side, tell: MoveParts['tell']): Promise<void> {
+async function copyToNew(side: Side, report: MoveParts['report']): Promise<void> {
   const { desk, login, merchantId, from, to, mover } = side
   await refuseUnfit(side)
   await change(desk, 'orders', () =>
@@ -185,11 +192,11 @@ async function copyToNew(side: Side, tell: MoveParts['tell']): Promise<void> {
   const move = rowMove(side)
   await ensurePartitionsOf(to.pool, await partitionsByNumber(from.pool))
   await clearRows(move)
-  await copyAll(move, (orders) => tell({ is: 'copying', orders }))
+  await copyAll(move, (orders) => report({ is: 'copying', orders }))
   for (let round = 0; round < mostRounds; round++) {
     const began = desk.clock.monotonic()
     const changed = await copyNotes(side)
-    await tell({ is: 'catching up', changed })
+    await report({ is: 'catching up', changed })
     if (desk.clock.monotonic() - began < quickMs) return refuseUnfit(side)
   }
   throw new Refused({ what: 'merchant too busy', login })
@@ -200,8 +207,7 @@ async function copyToNew(side: Side, tell: MoveParts['tell']): Promise<void> {
  * that those of a copy that failed are not lost. Who commits meanwhile writes new ones.
  */
 const copyNotes = (side: Side): Promise<number> =>
-  transaction(side.from.pool, async (runner) => {
-    await holdMove(runner, side.merchantId, side.mover)
+  heldIn(side.from.pool, side, async (runner) => {
     const notes = await runner.run(takeNotes, [side.merchantId])
     const orders = [...new Set(notes.flatMap(({ order_id: id }) => (id === null ? [] : [id])))]
     const invoices = [...new Set(notes.flatMap(({ invoice_id: id }) => (id === null ? [] : [id])))]
@@ -224,7 +230,7 @@ const passBarrier = (pool: Pool): Promise<void> =>
 const lockNotAvailable = '55P03'
 
 /** The pause. Returns how long it was. */
-async function close(side: Side, tell: MoveParts['tell']): Promise<number> {
+async function close(side: Side, report: MoveParts['report']): Promise<number> {
   const { desk, login, merchantId, from, to } = side
   const { clock } = desk
   const copyWhole = openWholeCopy(rowMove(side))
@@ -246,7 +252,7 @@ async function close(side: Side, tell: MoveParts['tell']): Promise<number> {
     return { note: { action: 'merchant move', subject: `merchant ${login}`, details }, result: undefined }
   })
   const pausedMs = Math.round(clock.monotonic() - began)
-  await tell({ is: 'moved', pausedMs })
+  await report({ is: 'moved', pausedMs })
   return pausedMs
 }
 
@@ -260,31 +266,26 @@ async function reopen(side: Side, error: unknown): Promise<never> {
   throw error
 }
 
-async function openNew({ desk, merchantId, from, to, mover }: Side): Promise<void> {
-  await transaction(from.pool, async (runner) => {
-    await holdMove(runner, merchantId, mover)
-    await endLeases(runner, merchantId)
-  })
-  await transaction(to.pool, async (runner) => {
-    await holdMove(runner, merchantId, mover)
+async function openNew(side: Side): Promise<void> {
+  const { desk, merchantId, from, to, mover } = side
+  await heldIn(from.pool, side, (runner) => endLeases(runner, merchantId))
+  await heldIn(to.pool, side, async (runner) => {
     await runner.run(walkAgain, [timestamp(desk.clock.now())])
     await runner.run(dropFence, [merchantId, mover])
   })
 }
-
-const untilRead = (clock: Clock): Promise<void> => new Promise((resolve) => void clock.after(readWithinMs, resolve))
 
 /** Removes the rows of a merchant from every cell that it has left. The fence stays. */
 async function clearBehind(
   cells: readonly CellDesk[],
   merchantId: bigint,
   isIn: number,
-  tell: MoveParts['tell'],
+  report: MoveParts['report'],
 ): Promise<number> {
   let removed = 0
   for (const cell of cells.filter(({ cellNo }) => cellNo !== isIn)) {
     if ((await fenceIn(cell, merchantId))?.state !== 'left') continue
-    await tell({ is: 'clearing' })
+    await report({ is: 'clearing' })
     removed += await inCell(cell, ({ pool }) => removeRows(pool, merchantId))
   }
   return removed

@@ -41,7 +41,10 @@ const numbersOfOrders = read(
 )
 const readInvoices = read('mobile_invoice', 't.invoice_id = any ($2::text[])')
 
-/** Tables with a key of their own, copied page by page, or row by row in place of an older one. */
+/**
+ * Tables with a key of their own, copied page by page, or row by row in place of an older one. What
+ * others refer to comes first.
+ */
 const keyed = {
   order_key: keyedBy('order_key', 'client_orderid', 'text', ''),
   idempotency_key: keyedBy('idempotency_key', 'key', 'text', ''),
@@ -80,13 +83,8 @@ const whole = [
 /** Every table with rows of merchants that move; references come before what they refer to. */
 export const movedTables: readonly string[] = [
   ...partitioned,
-  'card_reference',
-  'card_number_ref',
-  'order_key',
-  'idempotency_key',
-  'mobile_invoice',
-  'nonce',
-  'filter_count',
+  ...Object.keys(keyed).reverse(),
+  ...whole.map(({ table }) => table),
 ]
 /** Tables with rows of merchants that stay: page tokens lead through the cell of their birth. */
 export const stayingTables: readonly string[] = ['locator', 'merchant_move', 'merchant_move_note']
@@ -104,23 +102,22 @@ export interface RowMove {
   merchantId: bigint
   from: Pool
   to: Pool
-  /** Locks the move in the new cell; rejects if another command has taken it over. */
-  hold: (runner: Runner) => Promise<void>
+  /** A transaction in the new cell; rejects if another command has taken the move over. */
+  write: <T>(body: (runner: Runner) => Promise<T>) => Promise<T>
 }
 
 const ordersAtOnce = 500
 const rowsAtOnce = 2_000
 
 /** Removes what an earlier copy left in the new cell. */
-export const clearRows = ({ merchantId, to, hold }: RowMove): Promise<void> =>
-  transaction(to, async (runner) => {
-    await hold(runner)
+export const clearRows = ({ merchantId, write: inNewCell }: RowMove): Promise<void> =>
+  inNewCell(async (runner) => {
     for (const removal of removals) await runner.run(removal, [merchantId])
   })
 
 /**
- * Copies everything that is there now; `copied` is told how many orders. Orders that are made
- * meanwhile are noted, or the end could run away from the copy.
+ * Copies everything that is there now; `copied` gets the number of orders so far. Orders that are
+ * made meanwhile are noted, or the end could run away from the copy.
  */
 export async function copyAll(move: RowMove, copied: (orders: number) => void | Promise<void>): Promise<void> {
   for (const table of Object.keys(keyed) as Keyed[]) await copyKeyed(move, table)
@@ -136,26 +133,23 @@ export async function copyAll(move: RowMove, copied: (orders: number) => void | 
   }
 }
 
-async function copyKeyed({ merchantId, from, to, hold }: RowMove, table: Keyed): Promise<void> {
-  const { first, page, remove, write: add } = keyed[table]
+async function copyKeyed(move: RowMove, table: Keyed): Promise<void> {
+  const { first, page } = keyed[table]
   for (let after: string = first; ;) {
-    const rows = await from.run(page, [merchantId, after, rowsAtOnce])
+    const rows = await move.from.run(page, [move.merchantId, after, rowsAtOnce])
     if (rows.length === 0) return
-    await transaction(to, async (runner) => {
-      await hold(runner)
-      await replace(runner, { remove, write: add }, rows)
-    })
+    await move.write((runner) => replace(runner, keyed[table], rows))
     after = rows.at(-1)!.at
   }
 }
 
 /** In place of what the new cell has of these orders. */
-async function copyOrders({ merchantId, to, hold }: RowMove, from: Runner, ids: readonly bigint[]): Promise<void> {
+async function copyOrders(move: RowMove, from: Runner, ids: readonly bigint[]): Promise<void> {
+  const { merchantId } = move
   const numbers = await from.run(numbersOfOrders, [merchantId, ids])
   const found = await Promise.all(ofOrders.map((table) => from.run(table.read, [merchantId, ids])))
-  await transaction(to, async (runner) => {
-    await hold(runner)
-    await replace(runner, keyed.card_number_ref, numbers, 'keep')
+  await move.write(async (runner) => {
+    if (numbers.length > 0) await runner.run(addNumbers, [arrayOf(numbers)])
     for (const [at, table] of ofOrders.entries()) {
       await runner.run(table.remove, [merchantId, ids])
       if (found[at]!.length > 0) await runner.run(table.write, [arrayOf(found[at]!)])
@@ -169,8 +163,7 @@ export async function copyOrdersAgain(move: RowMove, from: Runner, ids: readonly
     const some = ids.slice(at, at + ordersAtOnce)
     await copyOrders(move, from, some)
     const [names, keys] = await Promise.all(keysOfOrders.map((one) => from.run(one, [move.merchantId, some])))
-    await transaction(move.to, async (runner) => {
-      await move.hold(runner)
+    await move.write(async (runner) => {
       await replace(runner, keyed.order_key, names!)
       await replace(runner, keyed.idempotency_key, keys!)
     })
@@ -180,10 +173,7 @@ export async function copyOrdersAgain(move: RowMove, from: Runner, ids: readonly
 export async function copyInvoicesAgain(move: RowMove, from: Runner, ids: readonly string[]): Promise<void> {
   for (let at = 0; at < ids.length; at += ordersAtOnce) {
     const rows = await from.run(readInvoices, [move.merchantId, ids.slice(at, at + ordersAtOnce)])
-    await transaction(move.to, async (runner) => {
-      await move.hold(runner)
-      await replace(runner, keyed.mobile_invoice, rows)
-    })
+    await move.write((runner) => replace(runner, keyed.mobile_invoice, rows))
   }
 }
 
@@ -195,10 +185,7 @@ export function openWholeCopy(move: RowMove): () => Promise<void> {
       const known = sent[at]!
       const rows = (await move.from.run(readAll, [move.merchantId])).filter(({ id, row }) => known.get(id) !== row)
       for (let first = 0; first < rows.length; first += rowsAtOnce)
-        await transaction(move.to, async (runner) => {
-          await move.hold(runner)
-          await replace(runner, statements, rows.slice(first, first + rowsAtOnce))
-        })
+        await move.write((runner) => replace(runner, statements, rows.slice(first, first + rowsAtOnce)))
       for (const { id, row } of rows) known.set(id, row)
     }
   }
@@ -208,12 +195,11 @@ async function replace(
   runner: Runner,
   { remove, write: add }: { remove: Statement<object>; write: Statement<object> },
   rows: readonly RowText[],
-  older?: 'keep',
 ): Promise<void> {
   if (rows.length === 0) return
   const all = [arrayOf(rows)]
-  if (older === undefined) await runner.run(remove, all)
-  await runner.run(older === undefined ? add : addNumbers, all)
+  await runner.run(remove, all)
+  await runner.run(add, all)
 }
 
 /** A number keeps its reference for ever, and references of other orders may hold on to it. */

@@ -32,17 +32,16 @@ export const stay: Follow<never> = (_merchantId, here) => here()
 export const isHere = (row: string): string =>
   `not exists (select from merchant_move v where v.merchant_id = ${row}.merchant_id and v.state <> 'leaving')`
 
-/** SQL of an insert that notes the orders in these rows, if their merchant is leaving. */
-export const noteOrders = (rows: string): string => `
-  insert into merchant_move_note (merchant_id, order_id)
-  select distinct c.merchant_id, c.order_id from ${rows} c
+const noting = (id: 'order_id' | 'invoice_id') => (rows: string) =>
+  `
+  insert into merchant_move_note (merchant_id, ${id})
+  select distinct c.merchant_id, c.${id} from ${rows} c
   join merchant_move v on v.merchant_id = c.merchant_id and v.state = 'leaving'`
 
+/** SQL of an insert that notes the orders in these rows, if their merchant is leaving. */
+export const noteOrders = noting('order_id')
 /** The same for invoices. */
-export const noteInvoices = (rows: string): string => `
-  insert into merchant_move_note (merchant_id, invoice_id)
-  select distinct c.merchant_id, c.invoice_id from ${rows} c
-  join merchant_move v on v.merchant_id = c.merchant_id and v.state = 'leaving'`
+export const noteInvoices = noting('invoice_id')
 
 interface OrderPlace {
   merchantId: bigint

@@ -66,8 +66,8 @@ const deskOver = ([pool, cell]: readonly [Pool, Pool]): OrderDesk => ({
   who: 'a test',
 })
 
-const move = (to: number, tell: (step: MoveStep) => void | Promise<void> = () => {}, through = pools) =>
-  moveMerchant(deskOver(through), { login: 'shop', to, tell })
+const move = (to: number, report: (step: MoveStep) => void | Promise<void> = () => {}, through = pools) =>
+  moveMerchant(deskOver(through), { login: 'shop', to, report })
 
 /** Everything fails from this statement on, as if the command were killed. */
 function cutAt(count: number): { through: readonly [Pool, Pool]; ran: () => number } {

@@ -79,7 +79,7 @@ Examples
 }
 
 const moveOne = (terminal: Terminal, office: Office, login: string, to: number): Promise<Moved> =>
-  moveMerchant(office, { login, to, tell: (step) => terminal.complain(`${login}: ${stepText(step)}`) })
+  moveMerchant(office, { login, to, report: (step) => terminal.complain(`${login}: ${stepText(step)}`) })
 
 function stepText(step: MoveStep): string {
   switch (step.is) {
@@ -88,7 +88,7 @@ function stepText(step: MoveStep): string {
     case 'catching up':
       return `${counted(step.changed, 'change')} copied again …`
     case 'moved':
-      return `moved; its requests waited for ${step.pausedMs} ms.`
+      return `moved; its requests waited for about ${step.pausedMs} ms.`
     case 'clearing':
       return 'removing its orders from the old cell …'
   }
@@ -97,7 +97,7 @@ function stepText(step: MoveStep): string {
 const movedText = (login: string, to: number, { from, pausedMs, removed }: Moved): string =>
   from === undefined
     ? `Merchant ${login} is in cell ${to} already${removed > 0 ? `; ${counted(removed, 'order')} of it left the old one` : ''}.`
-    : `Merchant ${login} has moved from cell ${from} to cell ${to}. Its requests waited for ${pausedMs} ms at most; ` +
+    : `Merchant ${login} has moved from cell ${from} to cell ${to}. Its requests waited for about ${pausedMs} ms; ` +
       `${counted(removed, 'order')} left the old cell.`
 
 const movedJson = (login: string, to: number, { from, pausedMs, removed }: Moved) => ({
