@@ -53,7 +53,7 @@ interface Waiting<T, R> {
 export const singles = { maxItems: 128, lanes: 2, patienceMs: 5_000 } as const
 
 const answersInTurn = 16
-/** So often an item is tried by itself after an internal error of the server: for some 0.7 s. */
+/** How many times a single item is tried after an internal error of the server: about 0.7 s. */
 const internalTries = 5
 /** What is worth a commit while more items are about to come. */
 const worthwhile = 48

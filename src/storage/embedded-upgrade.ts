@@ -180,7 +180,7 @@ async function withServers({ old, oldBinaries, fresh, binaries }: Move, options:
   }
 }
 
-/** What decides how a value is written and how a name is read is the same on both sides. */
+/** Settings by which both servers write values and read names in the same way. */
 const alike = [
   'search_path=',
   'timezone=UTC',

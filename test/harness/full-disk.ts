@@ -40,7 +40,7 @@ export async function fillLog(url: string): Promise<Free> {
   return async () => back()
 }
 
-/** What a gateway has open stays what it was. */
+/** Open connections keep their earlier files and settings, so the gateway has to make new ones. */
 const reopen = (url: string) =>
   query(url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tollgate oltp'`)
 

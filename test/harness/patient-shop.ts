@@ -7,8 +7,8 @@ import type { World } from './world.ts'
 const askAgain = new Set(['20', '100'])
 
 /**
- * Sells as merchants are told to: the same request again while the gateway cannot say what became
- * of it. `more` are fields, for the name of the order.
+ * Sells as the documents advise merchants: it repeats the same request while the gateway cannot say
+ * what became of it. `more` are fields, for the name of the order.
  */
 export async function soldAt(world: World, more: (name: string) => Changes = () => ({})): Promise<Order> {
   const name = newOrderId()

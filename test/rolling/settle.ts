@@ -14,7 +14,7 @@ const { settleWorld } = (await load('sandbox/world.js')) as typeof import('../..
 const keyEncryption = (await load('storage/key-encryption.js')) as typeof import('../../src/storage/key-encryption.ts')
 const { openPool } = (await load('storage/pool.js')) as typeof import('../../src/storage/pool.ts')
 
-/** What it is told, and it answers with what a merchant knows. */
+/** The input of this program. It prints the facts that a merchant needs. */
 export interface Settling {
   databaseUrl: string
   kekFile: string
