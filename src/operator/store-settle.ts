@@ -168,6 +168,7 @@ function paymentOf(
   const { amountMinor, currency, bin, lastFour, at } = operation
   const amountText = spellMinor(amountMinor, currency)
   const network = networkOf(bin)
+  const { callbackUrl } = endpoint.settings
   const payment: Transaction = {
     no: 1,
     kind,
@@ -191,7 +192,13 @@ function paymentOf(
     currency,
     amountMinor,
     amountText,
-    request: { orderDesc: `restored from the record of gate ${parts.gate.name}`, ipAddress: '', email: '' },
+    // The merchant's request had URLs of its own, which are lost; that of the endpoint is known.
+    request: {
+      orderDesc: `restored from the record of gate ${parts.gate.name}`,
+      ipAddress: '',
+      email: '',
+      ...(callbackUrl === undefined ? {} : { endpointCallbackUrl: callbackUrl }),
+    },
     // Nobody else's id: what is not known must not look like a card that is.
     card: {
       bin,

@@ -109,6 +109,7 @@ async function reconcile(code: number, ...args: string[]): Promise<Reconciled> {
   assert.equal(ran.code, code, ran.out + ran.err)
   return JSON.parse(ran.out) as Reconciled
 }
+const callbackUrl = 'https://shop.invalid/restored'
 const drawn = { left: [both.orderid, both.orderid], kinds: ['capture', 'preauth'] }
 
 test('reconcile lists what was lost: payments, and what was drawn on payments that are still known', async () => {
@@ -125,6 +126,8 @@ test('reconcile lists what was lost: payments, and what was drawn on payments th
 })
 
 test('--reverse takes back what was lost and nothing that is known; what money was drawn on since is left', async () => {
+  const set = await run(env, ['endpoint', 'set', String(world.endpoints.plain), '--callback-url', callbackUrl])
+  assert.equal(set.code, 0, set.err)
   const { differences, settled: reversed, left } = await reconcile(1, '--reverse')
   assert.deepEqual(
     left.map(({ order_id: id }) => String(id)),
@@ -150,6 +153,9 @@ test('--import takes over what is left, and a running gateway sends the reversal
   await holds(async () => (await rows(open)).length === 0, 'nothing is open in the copy')
   const agreed = await reconcile(0)
   assert.deepEqual([agreed.differences, agreed.open], [[], 0])
+  const settledHere = `select order_id::text as text from order_facts where request->>'orderDesc' like 'restored%' order by text`
+  const called = `select distinct order_id::text as text from delivery where url = '${callbackUrl}' order by text`
+  assert.deepEqual(await rows(called), await rows(settledHere), 'the endpoint has a callback of each payment that was lost')
   assert.deepEqual([...new Set(await standing())].toSorted(), (await rows(approvedOrders)).toSorted())
   const taken = (await desk.entries(returned.orderid)).find(({ state }) => state === 'reversed')
   assert.equal(taken?.amountMinor, '400', 'the return was taken back, and the sale was not')
