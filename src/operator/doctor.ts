@@ -41,6 +41,7 @@ type Found =
   | { finds: 'no callback waits' }
   | { finds: 'callbacks wait'; count: bigint; forMs: number }
   | { finds: 'callbacks given up'; count: bigint }
+  | { finds: 'merchants moving'; moving: CellWork['moving'] }
   | { finds: 'partitions'; left: bigint; days: number }
   | { finds: 'no partition'; table: string; nextOrderId: bigint }
   | { finds: 'control keys are random' }
@@ -142,7 +143,7 @@ function orderFindings(f: CellWork, now: number): Finding[] {
   if (f.parkedInvoices.length > 0) findings.push({ is: 'problem', finds: 'invoices parked', invoiceIds: f.parkedInvoices })
   findings.push(waitingFinding(f, now))
   if (f.givenUp > 0n) findings.push({ is: 'warning', finds: 'callbacks given up', count: f.givenUp })
-  return [...findings, partitionFinding(f)]
+  return [...findings, ...movingFinding(f), partitionFinding(f)]
 }
 
 export const controlKeyFinding = (weak: readonly WeakKey[]): Finding =>
@@ -171,6 +172,12 @@ function waitingFinding({ due, dueSince }: CellWork, now: number): Finding {
   if (due === 0n) return { is: 'ok', finds: 'no callback waits' }
   const forMs = dueSince === undefined ? 0 : now - dueSince
   return { is: forMs < patienceMs ? 'ok' : 'warning', finds: 'callbacks wait', count: due, forMs }
+}
+
+function movingFinding({ moving }: CellWork): Finding[] {
+  if (moving.length === 0) return []
+  const isClosed = moving.some(({ state }) => state === 'left')
+  return [{ is: isClosed ? 'problem' : 'warning', finds: 'merchants moving', moving }]
 }
 
 function partitionFinding({ partitions, nextOrderId, partitionDays: days }: CellWork): Finding {

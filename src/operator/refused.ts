@@ -58,6 +58,8 @@ export type Refusal =
   /** A merchant of that cell is on its way, and the copy would miss the change. */
   | { what: 'cell moving'; cellNo: number }
   | { what: 'move taken over' }
+  | { what: 'not moving'; login: string; cellNo: number }
+  | { what: 'move too far'; login: string; to: number }
   /** More is changed than is copied in the same time. */
   | { what: 'merchant too busy'; login: string }
   /** A transaction of a gateway took longer. */

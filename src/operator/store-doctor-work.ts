@@ -2,6 +2,7 @@
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import { partitionsAhead } from '../storage/store-partitions.ts'
+import type { FenceState } from './store-merchant-fence.ts'
 
 /** The work of a cell, and who does it. */
 export interface CellWork {
@@ -28,6 +29,15 @@ export interface CellWork {
   partitions: readonly { table: string; end: bigint }[]
   /** How long they last, by the orders of the last 30 days. */
   partitionDays: number
+  moving: readonly MovingMerchant[]
+}
+
+/** A merchant on its way between two cells: a command moves it now, or was cut off. */
+export interface MovingMerchant {
+  login: string
+  /** `left`: the merchant is still in this cell, which is closed to it. */
+  state: FenceState
+  otherCell: number
 }
 
 /** A live process, and what happened to its lease since it began. */
@@ -89,9 +99,16 @@ const partitions = statement<{ name: string; bound: string | null }>(`
   left join pg_inherits i on i.inhparent = t.oid
   left join pg_class p on p.oid = i.inhrelid
   where t.relnamespace = current_schema()::regnamespace`)
-/** `installation` has the order ids. */
-export async function cellWork(pool: Pool, installation: Pool): Promise<CellWork> {
-  const [beats, late, waiting, stuck, stuckInvoices, owed, lost, parts, ahead] = await Promise.all([
+const fences = statement<{ merchant_id: bigint; state: FenceState; other_cell: number }>(
+  `select merchant_id, state, other_cell from merchant_move order by merchant_id`,
+)
+const homes = statement<{ merchant_id: bigint; login: string; cell_no: number }>(
+  `select merchant_id, login, cell_no from merchant where merchant_id = any ($1::bigint[])`,
+)
+
+/** `installation` has the order ids, and the merchants. */
+export async function cellWork(pool: Pool, installation: Pool, cellNo: number): Promise<CellWork> {
+  const [beats, late, waiting, stuck, stuckInvoices, owed, lost, parts, ahead, moving] = await Promise.all([
     pool.run(heartbeats, [deadAfterMs]),
     pool.run(overdue),
     pool.run(awaiting),
@@ -101,6 +118,7 @@ export async function cellWork(pool: Pool, installation: Pool): Promise<CellWork
     pool.run(givenUp),
     pool.run(partitions),
     partitionsAhead(pool, installation),
+    movingIn(pool, installation, cellNo),
   ])
   return {
     alive: beats
@@ -126,7 +144,18 @@ export async function cellWork(pool: Pool, installation: Pool): Promise<CellWork
     nextOrderId: ahead.nextOrderId,
     partitions: endsOf(parts),
     partitionDays: ahead.days,
+    moving,
   }
+}
+
+/** The fence of a merchant that has left for good stays where it was. */
+async function movingIn(pool: Pool, installation: Pool, cellNo: number): Promise<MovingMerchant[]> {
+  const rows = await pool.run(fences)
+  const merchants = rows.length === 0 ? [] : await installation.run(homes, [rows.map((row) => row.merchant_id)])
+  return rows.flatMap(({ merchant_id: id, state, other_cell: otherCell }) => {
+    const home = merchants.find((merchant) => merchant.merchant_id === id)
+    return home && (state !== 'left' || home.cell_no === cellNo) ? [{ login: home.login, state, otherCell }] : []
+  })
 }
 
 function endsOf(rows: readonly { name: string; bound: string | null }[]): { table: string; end: bigint }[] {

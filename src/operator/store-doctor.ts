@@ -150,7 +150,7 @@ const gateless = statement<{ endpoint_id: bigint }>(`
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
   const [work, keys, merchants, lonely] = await Promise.all([
-    cellWork(pool, pool),
+    cellWork(pool, pool, 0),
     countKeys(pool),
     pool.run(merchantCount),
     pool.run(gateless),

@@ -10,19 +10,33 @@
  *   left         arriving    old             goes on: copies the last notes and opens the new cell
  *   left         no fence    old             goes on: changes the configuration
  *   left         no fence    new             removes the rows in the old cell
+ *
+ * To give a move up, the fence of the new cell turns to `left` and that of the old one is removed.
+ * That is possible until the new cell has no fence: from then on it works for the merchant.
  */
 import { sleep } from '../base/clock.ts'
 import { uuid } from '../base/random.ts'
-import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { statement, timestamp } from '../storage/pool.ts'
 import { ensurePartitionsOf, partitionsByNumber } from '../storage/store-partitions.ts'
 import { connectedAs } from '../storage/store-roles.ts'
-import { transaction } from '../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from './desk.ts'
 import { inCell } from './in-cells.ts'
 import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
 import { listMerchants, merchantNamed } from './store-config.ts'
 import { cellNumbered } from './store-logins.ts'
+import {
+  dropFence,
+  fenceIn,
+  heldIn,
+  notesOf,
+  passBarrier,
+  setFence,
+  shutFence,
+  takeFenceOver,
+  turnFence,
+  type Fence,
+} from './store-merchant-fence.ts'
 import { endLeases, giveLeasesOn, ownersOf } from './store-merchant-leases.ts'
 import {
   clearRows,
@@ -33,26 +47,6 @@ import {
   removeRows,
   type RowMove,
 } from './store-merchant-rows.ts'
-
-type MoveState = 'leaving' | 'left' | 'arriving'
-
-const fenceOf = statement<{ state: MoveState; other_cell: number }>(
-  `select state, other_cell from merchant_move where merchant_id = $1`,
-)
-const setFence = statement<object>(`
-  insert into merchant_move (merchant_id, state, other_cell, mover) values ($1, $2, $3, $4)
-  on conflict (merchant_id) do update set state = excluded.state, other_cell = excluded.other_cell, mover = excluded.mover`)
-const takeOver = statement<object>(`update merchant_move set mover = $2 where merchant_id = $1`)
-const hold = statement<object>(`select from merchant_move where merchant_id = $1 and mover = $2 for update`)
-const turnState = statement<object>(
-  `update merchant_move set state = $3 where merchant_id = $1 and mover = $2 returning merchant_id`,
-)
-const dropFence = statement<object>(`delete from merchant_move where merchant_id = $1 and mover = $2 returning merchant_id`)
-const lockFence = statement<object>('lock table merchant_move in access exclusive mode')
-const waitFor = statement<object>(`select set_config('lock_timeout', $1, true)`)
-const takeNotes = statement<{ order_id: bigint | null; invoice_id: string | null }>(
-  `delete from merchant_move_note where merchant_id = $1 returning order_id, invoice_id`,
-)
 
 const unsealed = statement<object>(`select from resealing where ended_at is null limit 1`)
 /** The walks over cards of ended payments begin again, since orders came that they have passed. */
@@ -87,8 +81,6 @@ export interface Moved {
 /** A round of changes that is copied within this time is short enough for the pause. */
 const quickMs = 500
 const mostRounds = 50
-/** How long a writer that began before the fence may take. */
-const barrierMs = 1_500
 /** Every gateway has read the configuration by then: they look every second. */
 const readWithinMs = 5_000
 
@@ -99,17 +91,57 @@ export async function moveMerchant(desk: OrderDesk, { login, to: toNo, report }:
   const cells = await desk.cells()
   const { merchantId, cellNo } = await merchantNamed(pool, login)
   const to = cellNumbered(cells, toNo)
-  if (cellNo === toNo) return { pausedMs: 0, removed: await clearBehind(cells, merchantId, toNo, report) }
+  if (cellNo === toNo) return { pausedMs: 0, removed: await clearBehind(desk, login, toNo, report) }
   const from = cellNumbered(cells, cellNo)
   const side = { desk, login, merchantId, from, to, mover: uuid(random) }
   const begun = await fencesOf(side)
   refuseOtherMove(begun, side)
-  // A move that was cut off in its pause goes on whatever is under way: the merchant waits for it.
-  if (begun.from?.state === 'left') await goOn(side)
-  else await copyToNew(side, report)
-  const pausedMs = await close(side, report)
+  const pausedMs = await moveOver(side, begun, report).catch((error) => stayAfter(side, report, error))
   await sleep(clock, readWithinMs)
-  return { from: cellNo, pausedMs, removed: await clearBehind(cells, merchantId, toNo, report) }
+  return { from: cellNo, pausedMs, removed: await clearBehind(desk, login, toNo, report) }
+}
+
+export interface GivenUp {
+  /** The cell in which the merchant stays. */
+  in: number
+  /** Orders removed from the other cell. */
+  removed: number
+}
+
+/**
+ * Ends a move that was cut off: the merchant stays in its cell. Refuses if the other cell works for
+ * it already; then the move has to go on. Needs the owner of the tables.
+ */
+export async function giveUpMove(desk: OrderDesk, login: string, report: MoveParts['report']): Promise<GivenUp> {
+  const { pool, random } = desk
+  if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
+  const cells = await desk.cells()
+  const { merchantId, cellNo } = await merchantNamed(pool, login)
+  const mover = { merchantId, mover: uuid(random) }
+  const here = cellNumbered(cells, cellNo)
+  const old = await fenceIn(here, merchantId)
+  const fresh = await arrivingIn(cells, merchantId)
+  if (!old && !fresh) throw new Refused({ what: 'not moving', login, cellNo })
+  if (old?.state === 'left' && !fresh) throw new Refused({ what: 'move too far', login, to: old.otherCell })
+  const details = { from: cellNo, to: old?.otherCell ?? fresh!.cell.cellNo, given_up: true }
+  await change(desk, 'orders', () =>
+    Promise.resolve({ note: { action: 'merchant move', subject: `merchant ${login}`, details }, result: undefined }),
+  )
+  if (fresh) await shutFence(fresh.cell.pool, mover, fresh.fence)
+  if (old)
+    await heldIn(here.pool, { merchantId, mover: old.mover }, async (runner) => {
+      await notesOf(runner, merchantId)
+      await dropFence(runner, { merchantId, mover: old.mover })
+    })
+  return { in: cellNo, removed: await clearBehind(desk, login, cellNo, report) }
+}
+
+async function arrivingIn(cells: readonly CellDesk[], merchantId: bigint) {
+  for (const cell of cells) {
+    const fence = await fenceIn(cell, merchantId)
+    if (fence?.state === 'arriving') return { cell, fence }
+  }
+  return undefined
 }
 
 /** A merchant on its way, with the command that moves it. */
@@ -122,19 +154,21 @@ interface Side {
   mover: string
 }
 
-const fenceIn = (cell: CellDesk, merchantId: bigint) =>
-  inCell(cell, async ({ pool }) => (await pool.run(fenceOf, [merchantId]))[0])
+interface Fences {
+  from: Fence | undefined
+  to: Fence | undefined
+}
 
-const fencesOf = async ({ merchantId, from, to }: Side) => ({
+const fencesOf = async ({ merchantId, from, to }: Side): Promise<Fences> => ({
   from: await fenceIn(from, merchantId),
   to: await fenceIn(to, merchantId),
 })
 
 /** A fence that is left from an earlier move into the other direction is none. */
-function refuseOtherMove({ from: old, to: fresh }: Awaited<ReturnType<typeof fencesOf>>, { login, from, to }: Side): void {
-  const other = old?.state === 'leaving' || old?.state === 'left' ? old.other_cell : undefined
+function refuseOtherMove({ from: old, to: fresh }: Fences, { login, from, to }: Side): void {
+  const other = old?.state === 'leaving' || old?.state === 'left' ? old.otherCell : undefined
   if (other !== undefined && other !== to.cellNo) throw new Refused({ what: 'merchant moving', login, to: other })
-  if (fresh?.state === 'arriving' && fresh.other_cell !== from.cellNo)
+  if (fresh?.state === 'arriving' && fresh.otherCell !== from.cellNo)
     throw new Refused({ what: 'merchant moving', login, to: to.cellNo })
 }
 
@@ -153,6 +187,24 @@ async function refuseUnfit(side: Side): Promise<void> {
     throw new Refused({ what: 'cell not served', cellNo: to.cellNo, processes: missing.map(({ owner }) => owner!.instance) })
 }
 
+async function moveOver(side: Side, begun: Fences, report: MoveParts['report']): Promise<number> {
+  // A move that was cut off in its pause goes on whatever is under way: the merchant waits for it.
+  if (begun.from?.state === 'left') await goOn(side)
+  else await copyToNew(side, begun, report)
+  return close(side, report)
+}
+
+/** A move that cannot be done leaves nothing behind. One that another command owns goes on. */
+async function stayAfter(
+  { desk, login, merchantId, from, mover }: Side,
+  report: MoveParts['report'],
+  error: unknown,
+): Promise<never> {
+  const isOurs = error instanceof Refused && (await fenceIn(from, merchantId))?.mover === mover
+  if (isOurs) await giveUpMove(desk, login, report)
+  throw error
+}
+
 const rowMove = ({ merchantId, from, to, mover }: Side): RowMove => ({
   merchantId,
   from: from.pool,
@@ -160,25 +212,13 @@ const rowMove = ({ merchantId, from, to, mover }: Side): RowMove => ({
   write: (body) => heldIn(to.pool, { merchantId, mover }, body),
 })
 
-/** A transaction in one of the cells, if no other command has taken the move over. */
-const heldIn = <T>(
-  pool: Pool,
-  { merchantId, mover }: Pick<Side, 'merchantId' | 'mover'>,
-  body: (runner: Runner) => Promise<T>,
-): Promise<T> =>
-  transaction(pool, async (runner) => {
-    if ((await runner.run(hold, [merchantId, mover])).length === 0) throw new Refused({ what: 'move taken over' })
-    return body(runner)
-  })
-
 /** A command before this one closed the old cell: everything is copied but the last notes. */
 async function goOn({ merchantId, from, to, mover }: Side): Promise<void> {
-  await from.pool.run(takeOver, [merchantId, mover])
-  await to.pool.run(takeOver, [merchantId, mover])
+  for (const { pool } of [from, to]) await takeFenceOver(pool, { merchantId, mover })
 }
 
-async function copyToNew(side: Side, report: MoveParts['report']): Promise<void> {
-  const { desk, login, merchantId, from, to, mover } = side
+async function copyToNew(side: Side, begun: Fences, report: MoveParts['report']): Promise<void> {
+  const { desk, login, from, to } = side
   await refuseUnfit(side)
   await change(desk, 'orders', () =>
     Promise.resolve({
@@ -186,8 +226,9 @@ async function copyToNew(side: Side, report: MoveParts['report']): Promise<void>
       result: undefined,
     }),
   )
-  await to.pool.run(setFence, [merchantId, 'arriving', from.cellNo, mover])
-  await from.pool.run(setFence, [merchantId, 'leaving', to.cellNo, mover])
+  // First the old cell: whoever has that fence is the only command that can open the new one.
+  await setFence(from.pool, side, { state: 'leaving', otherCell: to.cellNo }, begun.from)
+  await setFence(to.pool, side, { state: 'arriving', otherCell: from.cellNo }, await fenceIn(to, side.merchantId))
   await passBarrier(from.pool)
   const move = rowMove(side)
   await ensurePartitionsOf(to.pool, await partitionsByNumber(from.pool))
@@ -208,26 +249,11 @@ async function copyToNew(side: Side, report: MoveParts['report']): Promise<void>
  */
 const copyNotes = (side: Side): Promise<number> =>
   heldIn(side.from.pool, side, async (runner) => {
-    const notes = await runner.run(takeNotes, [side.merchantId])
-    const orders = [...new Set(notes.flatMap(({ order_id: id }) => (id === null ? [] : [id])))]
-    const invoices = [...new Set(notes.flatMap(({ invoice_id: id }) => (id === null ? [] : [id])))]
+    const { orders, invoices } = await notesOf(runner, side.merchantId)
     await copyOrdersAgain(rowMove(side), runner, orders)
     await copyInvoicesAgain(rowMove(side), runner, invoices)
     return orders.length + invoices.length
   })
-
-/**
- * Resolves when every transaction that did not see the fence is over. Each that writes rows of a
- * merchant holds a lock on its table until the end.
- */
-const passBarrier = (pool: Pool): Promise<void> =>
-  transaction(pool, async (runner) => {
-    await runner.run(waitFor, [String(barrierMs)])
-    await runner.run(lockFence)
-  }).catch((error: { code?: string }) => {
-    throw error.code === lockNotAvailable ? new Refused({ what: 'writers slow', forMs: barrierMs }) : error
-  })
-const lockNotAvailable = '55P03'
 
 /** The pause. Returns how long it was. */
 async function close(side: Side, report: MoveParts['report']): Promise<number> {
@@ -237,7 +263,7 @@ async function close(side: Side, report: MoveParts['report']): Promise<number> {
   const isOpened = (await fenceIn(to, merchantId))?.state !== 'arriving'
   if (!isOpened) await copyWhole()
   const began = clock.monotonic()
-  await turn(from.pool, side, 'left')
+  await turnFence(from.pool, side, 'left')
   if (!isOpened) {
     await passBarrier(from.pool).catch((error) => reopen(side, error))
     await copyNotes(side)
@@ -256,37 +282,34 @@ async function close(side: Side, report: MoveParts['report']): Promise<number> {
   return pausedMs
 }
 
-async function turn(pool: Pool, { merchantId, mover }: Side, state: MoveState): Promise<void> {
-  if ((await pool.run(turnState, [merchantId, mover, state])).length === 0) throw new Refused({ what: 'move taken over' })
-}
-
 /** A writer takes too long: the merchant goes on in the old cell, and the move is tried again. */
 async function reopen(side: Side, error: unknown): Promise<never> {
-  await turn(side.from.pool, side, 'leaving')
+  await turnFence(side.from.pool, side, 'leaving')
   throw error
 }
 
 async function openNew(side: Side): Promise<void> {
-  const { desk, merchantId, from, to, mover } = side
+  const { desk, merchantId, from, to } = side
   await heldIn(from.pool, side, (runner) => endLeases(runner, merchantId))
   await heldIn(to.pool, side, async (runner) => {
     await runner.run(walkAgain, [timestamp(desk.clock.now())])
-    await runner.run(dropFence, [merchantId, mover])
+    await dropFence(runner, side)
   })
 }
 
 /** Removes the rows of a merchant from every cell that it has left. The fence stays. */
-async function clearBehind(
-  cells: readonly CellDesk[],
-  merchantId: bigint,
-  isIn: number,
-  report: MoveParts['report'],
-): Promise<number> {
+async function clearBehind(desk: OrderDesk, login: string, isIn: number, report: MoveParts['report']): Promise<number> {
   let removed = 0
-  for (const cell of cells.filter(({ cellNo }) => cellNo !== isIn)) {
-    if ((await fenceIn(cell, merchantId))?.state !== 'left') continue
+  for (const cell of (await desk.cells()).filter(({ cellNo }) => cellNo !== isIn)) {
+    const { merchantId } = await merchantNamed(desk.pool, login)
+    const fence = await fenceIn(cell, merchantId)
+    // Read after the fence: a command that brought the merchant back would have changed either.
+    const { cellNo } = await merchantNamed(desk.pool, login)
+    if (fence?.state !== 'left' || cellNo !== isIn) continue
     await report({ is: 'clearing' })
-    removed += await inCell(cell, ({ pool }) => removeRows(pool, merchantId))
+    removed += await inCell(cell, ({ pool }) =>
+      removeRows({ pool, merchantId, write: (body) => heldIn(pool, { merchantId, mover: fence.mover }, body) }),
+    )
   }
   return removed
 }

@@ -5,7 +5,6 @@
 import { orderNames } from '../order/store-rows.ts'
 import { statement, type Pool, type Runner, type Statement } from '../storage/pool.ts'
 import { partitioned } from '../storage/store-partitions.ts'
-import { transaction } from '../storage/transaction.ts'
 
 interface RowText {
   row: string
@@ -209,18 +208,25 @@ const arrayOf = (rows: readonly RowText[]): string => `[${rows.map(({ row }) => 
 
 const highest = 2n ** 63n - 1n
 
-/** Removes the rows of a merchant that has left, in steps; returns how many orders there were. */
-export async function removeRows(pool: Pool, merchantId: bigint): Promise<number> {
+/**
+ * Removes the rows of a merchant that has left, in steps; returns how many orders there were.
+ * `write` rejects once a command brings the merchant back: the rows are its copy then.
+ */
+export async function removeRows({
+  pool,
+  merchantId,
+  write: inOldCell,
+}: Pick<RowMove, 'merchantId' | 'write'> & { pool: Pool }): Promise<number> {
   let orders = 0
   for (;;) {
     const ids = (await pool.run(orderIds, [merchantId, -1n, ordersAtOnce, highest])).map((row) => row.order_id)
     if (ids.length === 0) break
-    await transaction(pool, async (runner) => {
+    await inOldCell(async (runner) => {
       for (const { remove } of [...ofOrders].reverse()) await runner.run(remove, [merchantId, ids])
     })
     orders += ids.length
   }
-  await transaction(pool, async (runner) => {
+  await inOldCell(async (runner) => {
     for (const removal of removals) await runner.run(removal, [merchantId])
   })
   return orders

@@ -39,6 +39,7 @@ const goodWork: WorkFacts = {
   nextOrderId: 1_000_001n,
   partitions: [{ table: 'orders', end: 20_000_000n }],
   partitionDays: 400,
+  moving: [],
   merchants: 1n,
   gateless: [],
 }
@@ -88,6 +89,8 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ nextOrderId: 20_000_000n }), 'problem', /orders has none/],
     [sick({ partitions: [] }), 'problem', /orders has none/],
     [sick({ partitionDays: 12.7 }), 'warning', /18999999 more order ids, which last 12 days/],
+    [sick({ moving: [{ login: 'shop', state: 'leaving', otherCell: 2 }] }), 'warning', /shop is on its way to cell 2/],
+    [sick({ moving: [{ login: 'shop', state: 'left', otherCell: 2 }] }), 'problem', /shop is between two cells/],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
     [sick({ gateless: [101n] }), 'warning', /101/],
   ] as const) {

@@ -1,122 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { systemClock, type Clock } from '../../src/base/clock.ts'
-import { systemRandom } from '../../src/base/random.ts'
+import { test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { useNonces } from '../../src/merchant/store-nonces.ts'
-import type { CellDesk, OrderDesk } from '../../src/operator/desk.ts'
 import { Refused } from '../../src/operator/refused.ts'
-import { moveMerchant, type MoveStep } from '../../src/operator/store-merchant-move.ts'
-import type { Door } from '../../src/order/advance.ts'
-import { createCell } from '../../src/storage/migrate.ts'
-import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
-import { insertCell } from '../../src/storage/store-cells.ts'
+import { statement } from '../../src/storage/pool.ts'
 import { admit, MerchantLeft } from '../../src/storage/store-fence.ts'
 import { transaction } from '../../src/storage/transaction.ts'
-import { approval, doorOn, log, newSale, openDoorGround } from '../harness/door.ts'
-import { openHeartbeat } from '../harness/heartbeat.ts'
+import { approval, newSale } from '../harness/door.ts'
+import { merchantId, openTwoCells, other } from '../harness/two-cells.ts'
+import { closing } from '../harness/opening.ts'
 import { until } from '../harness/until.ts'
 
-/**
- * The command that moves a merchant is cut off, overtaken and hindered. A door stands at each of
- * two cells; nobody does the steps of its orders.
- */
+/** The command that moves a merchant is cut off, overtaken and hindered. */
 
-const closes: (() => unknown)[] = []
-const merchantId = 1n
-let pools: readonly [Pool, Pool]
-let doors: readonly [Door, Door]
-let nextId = 1_000n
-
-/** Nobody waits for gateways to read the configuration: there are none. */
-const clock: Clock = { ...systemClock, after: (_ms, fn) => systemClock.after(0, fn) }
-
-before(async () => {
-  const { pool, processId, url } = await openDoorGround(closes)
-  const opened = openPool({ url, schema: 'cell_1', connections: 4, use: 'oltp', log })
-  closes.push(() => opened.close())
-  pools = [pool, opened]
-  await createCell({ cell: opened, installation: pool, schema: 'cell_1' }, systemClock.now())
-  await insertCell(pool, { cellNo: 1 }, systemClock.now())
-  const there = await openHeartbeat(opened, 2n, 'place of the door', systemClock, log)
-  closes.push(there.stop)
-  await pool.run({
-    name: '',
-    text: `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, control_key_version, created_at)
-           values (1, 'shop', 'Shop', true, '', 1, now())`,
-  })
-  doors = [
-    doorOn({ pool, straight: pool, processId, onStep: () => {} }),
-    doorOn({ pool: opened, straight: pool, processId: there.processId, onStep: () => {} }),
-  ]
-  closes.push(() => Promise.all(doors.map((door) => door.close())))
-})
-after(async () => {
-  for (const close of closes.reverse()) await close()
-})
-
-const deskOver = ([pool, cell]: readonly [Pool, Pool]): OrderDesk => ({
-  pool,
-  cells: () =>
-    Promise.resolve<readonly CellDesk[]>([
-      { cellNo: 0, pool },
-      { cellNo: 1, pool: cell },
-    ]),
-  clock,
-  random: systemRandom,
-  who: 'a test',
-})
-
-const move = (to: number, report: (step: MoveStep) => void | Promise<void> = () => {}, through = pools) =>
-  moveMerchant(deskOver(through), { login: 'shop', to, report })
-
-/** Everything fails from this statement on, as if the command were killed. */
-function cutAt(count: number): { through: readonly [Pool, Pool]; ran: () => number } {
-  let ran = 0
-  const step = <T>(go: () => Promise<T>): Promise<T> =>
-    ran++ >= count ? Promise.reject(new Error('the command was cut off')) : go()
-  const cut = (pool: Pool): Pool => ({
-    run: (...args) => step(() => pool.run(...args)),
-    close: () => pool.close(),
-    async connect() {
-      const connection = await pool.connect()
-      return {
-        run: (...args) => step(() => connection.run(...args)),
-        command: (text) => step(() => connection.command(text)),
-        release: (broken) => connection.release(broken || ran > count),
-      }
-    },
-  })
-  return { through: [cut(pools[0]), cut(pools[1])], ran: () => ran }
-}
-
-const other = (cellNo: 0 | 1): 0 | 1 => (cellNo === 0 ? 1 : 0)
-const cellOf = async (): Promise<0 | 1> => {
-  const [row] = await pools[0].run(statement<{ cell_no: 0 | 1 }>('select cell_no from merchant where merchant_id = 1'))
-  return row!.cell_no
-}
-
-/** In the cell of the configuration; nothing is sold there if the merchant has left it. */
-async function sell(isApproved: boolean): Promise<bigint> {
-  const orderId = nextId++
-  const sale = newSale(orderId)
-  const at = await cellOf()
-  const go = async (door: Door) => {
-    await door.submit(sale)
-    if (isApproved) await door.submit(approval(sale.order))
-  }
-  await go(doors[at]).catch((error) => {
-    if (error instanceof MerchantLeft) return
-    throw error
-  })
-  return orderId
-}
-
-const stored = statement<{ order_id: bigint; status: string; version: number; events: bigint; keys: bigint }>(`
-  select o.order_id, o.status, o.version,
-    (select count(*) from order_event e where e.merchant_id = o.merchant_id and e.order_id = o.order_id) as events,
-    (select count(*) from order_key k where k.merchant_id = o.merchant_id and k.order_id = o.order_id) as keys
-  from orders o where o.merchant_id = 1 order by o.order_id`)
-const storedIn = (cellNo: number) => pools[cellNo]!.run(stored)
+const { pools, doors, move, cutAt, cellOf, sell, storedIn, nextOrderId } = closing(await openTwoCells())
 
 test('what is committed while rows are copied is in the new cell', async () => {
   const from = await cellOf()
@@ -186,7 +83,7 @@ test('nothing of a merchant that has left is committed in the old cell', async (
   await move(to, async (step) => {
     if (step.is !== 'moved') return
     const stood = await storedIn(from)
-    const saves = [doors[from].submit(newSale(nextId++)), doors[from].submit(approval(newSale(open).order))]
+    const saves = [doors[from].submit(newSale(nextOrderId())), doors[from].submit(approval(newSale(open).order))]
     for (const save of saves) await assert.rejects(save, left)
     assert.deepEqual(await storedIn(from), stood)
   })

@@ -2,6 +2,7 @@
 import type { Finding, Health, RangesState } from '../../operator/doctor.ts'
 import { agoText, counted, spanText } from '../../operator/moments.ts'
 import type { DirectoryFact } from '../../operator/store-doctor.ts'
+import type { MovingMerchant } from '../../operator/store-doctor-work.ts'
 
 export interface WordedFinding {
   is: Health
@@ -145,6 +146,12 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     `room for ${left} more order ids${is === 'ok' ? '' : `, which last ${counted(Math.floor(days), 'day')}`}`,
     is === 'ok' ? undefined : 'as the owner of the tables, make more: npx tollgate partitions ensure',
   ],
+  'merchants moving': ({ moving }) => [
+    'moves',
+    moving.map(movingText).join('; '),
+    'if no command moves it now, a move was cut off: npx tollgate merchant move ' +
+      `${moving[0]!.login} --to and its cell, or with --give-up`,
+  ],
   'no partition': ({ table, nextOrderId }) => [
     'partitions',
     `${table} has none for the next order id ${nextOrderId}`,
@@ -216,3 +223,14 @@ const leftOutText = ({ count, entries }: DirectoryFact['leftOut']): string =>
   count === 0
     ? ''
     : `; left out ${count} that cannot be used: ${entries.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`
+
+function movingText({ login, state, otherCell }: MovingMerchant): string {
+  switch (state) {
+    case 'leaving':
+      return `${login} is on its way to cell ${otherCell}`
+    case 'arriving':
+      return `${login} is on its way from cell ${otherCell}`
+    case 'left':
+      return `${login} is between two cells, on its way to cell ${otherCell}, and its requests are refused`
+  }
+}

@@ -152,7 +152,7 @@ async function otherCells(pool: Pool, { clock, stderr }: Terminal, installation:
       if (cellNo === 0) continue
       const findings =
         trouble === undefined
-          ? cellFindings(await cellWork(own, pool), merchants, clock.now()).map((one) => inFindingWords(one, clock.now()))
+          ? cellFindings(await cellWork(own, pool, cellNo), merchants, clock.now()).map((one) => inFindingWords(one, clock.now()))
           : [problem('database', trouble, 'its merchants get code 20 until this is mended')]
       found.push(...findings.map((one) => ({ ...one, what: `cell ${cellNo}: ${one.what}` })))
     }

@@ -1,7 +1,14 @@
 /** The commands that move merchants from one cell to another. */
 import type { Command } from 'commander'
 import { counted } from '../../operator/moments.ts'
-import { loginsIn, moveMerchant, type Moved, type MoveStep } from '../../operator/store-merchant-move.ts'
+import {
+  giveUpMove,
+  loginsIn,
+  moveMerchant,
+  type GivenUp,
+  type Moved,
+  type MoveStep,
+} from '../../operator/store-merchant-move.ts'
 import { mostCell } from '../../storage/cells.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
@@ -15,7 +22,8 @@ export function addMerchantMoveCommand(merchant: Command, terminal: Terminal): v
     .command('move')
     .description('moves a merchant with all its orders to another cell, while it goes on paying')
     .argument('<login>')
-    .requiredOption(...toOption)
+    .option(...toOption)
+    .option('--give-up', 'ends a move that was cut off: the merchant stays in its cell')
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -23,15 +31,22 @@ export function addMerchantMoveCommand(merchant: Command, terminal: Terminal): v
 Its orders are copied first. In the end its requests wait while the last changes are copied, for less than two seconds.
 Ids, nonces, Idempotency-Keys, references, pages and receipts stay good. Every gateway that serves the old cell must serve
 the new one too while it moves. It needs the owner of the tables, as migrate does. Interrupted, it can be run again and goes
-on; nothing is lost meanwhile.
+on; nothing is lost meanwhile. Or it can be given up, until the new cell works for the merchant.
 
 Examples
-  npx tollgate merchant move shop --to 2`,
+  npx tollgate merchant move shop --to 2
+  npx tollgate merchant move shop --give-up`,
     )
-    .action((login: string, { to, json }: { to: number; json?: true }) =>
+    .action((login: string, { to, giveUp, json }: { to?: number; giveUp?: true; json?: true }) =>
       atOffice(
         terminal,
         async (office) => {
+          if ((to === undefined) === (giveUp === undefined)) throw new WrongUsage('Either --to or --give-up is needed.')
+          if (to === undefined) {
+            const given = await giveUpMove(office, login, reporting(terminal, login))
+            if (json) return terminal.printJson({ login, in: given.in, removed_orders: given.removed })
+            return terminal.print(givenUpText(login, given))
+          }
           const moved = await moveOne(terminal, office, login, to)
           if (json) return terminal.printJson(movedJson(login, to, moved))
           terminal.print(movedText(login, to, moved))
@@ -79,7 +94,9 @@ Examples
 }
 
 const moveOne = (terminal: Terminal, office: Office, login: string, to: number): Promise<Moved> =>
-  moveMerchant(office, { login, to, report: (step) => terminal.complain(`${login}: ${stepText(step)}`) })
+  moveMerchant(office, { login, to, report: reporting(terminal, login) })
+
+const reporting = (terminal: Terminal, login: string) => (step: MoveStep) => terminal.complain(`${login}: ${stepText(step)}`)
 
 function stepText(step: MoveStep): string {
   switch (step.is) {
@@ -90,9 +107,12 @@ function stepText(step: MoveStep): string {
     case 'moved':
       return `moved; its requests waited for about ${step.pausedMs} ms.`
     case 'clearing':
-      return 'removing its orders from the old cell …'
+      return 'removing its orders from the other cell …'
   }
 }
+
+const givenUpText = (login: string, { in: cellNo, removed }: GivenUp): string =>
+  `Merchant ${login} stays in cell ${cellNo}. ${counted(removed, 'order')} left the other cell.`
 
 const movedText = (login: string, to: number, { from, pausedMs, removed }: Moved): string =>
   from === undefined

@@ -70,11 +70,15 @@ const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) 
     `These gateways work on orders of the merchant and do not serve cell ${cellNo}: ${processes.join(', ')}. ` +
     'Let them serve both cells while it moves (TOLLGATE_CELLS).',
   'merchant moving': ({ login, to }) =>
-    `${login} is on its way to cell ${to}. Finish that first: npx tollgate merchant move ${login} --to ${to}`,
+    `${login} is on its way to cell ${to}. Finish that first, or give it up: npx tollgate merchant move ${login} --to ${to}, ` +
+    'or with --give-up.',
   'cell moving': ({ cellNo }) =>
     `A merchant of cell ${cellNo} is being moved, and the copy would miss this change. ` +
     'Nothing was changed; try again when it has moved.',
   'move taken over': () => 'Another command goes on with this move. Nothing is lost; see what that one says.',
+  'not moving': ({ login, cellNo }) => `${login} is in cell ${cellNo}, and no move of it is under way.`,
+  'move too far': ({ login, to }) =>
+    `Cell ${to} may work for ${login} already, so the move has to go on: npx tollgate merchant move ${login} --to ${to}`,
   'merchant too busy': ({ login }) =>
     `${login} changes more than is copied in the same time. It stays where it is; try again when there is less to do.`,
   'writers slow': ({ forMs }) =>
