@@ -4,6 +4,7 @@ import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../src/mobile-api/store-sums.ts'
 import type { HeartbeatStore } from '../src/storage/store-heartbeat.ts'
+import type { Silence } from '../src/storage/store-silence.ts'
 import { openInvoices } from './invoices.ts'
 import { openReferenceStore } from './references.ts'
 import { StoreCalls, type LineParts } from './store-calls.ts'
@@ -16,7 +17,7 @@ export interface Stores {
   orders: OrderStore
   deliveries: DeliveryStore
   heartbeat: HeartbeatStore
-  silent(): Promise<bigint[]>
+  silent(): Promise<Silence>
   references: ReferenceStore
   invoices: InvoiceStore
   wrongSums: WrongSums

@@ -7,7 +7,7 @@ import type { Due, PlainBatch } from '../src/order/store.ts'
 import type { SignedAmount } from '../src/order/store-rows.ts'
 import type { Shown, ShownWish } from '../src/order/store-shown.ts'
 import { deadAfterMs, leaseLookMs } from '../src/storage/store-heartbeat.ts'
-import type { Claimer } from '../src/storage/store-silence.ts'
+import type { Claimer, Silence } from '../src/storage/store-silence.ts'
 import { answerWithinMs } from '../src/three-d-secure/authentication.ts'
 import { Counts } from './counts.ts'
 import { comparePlaces, Deliveries } from './deliveries.ts'
@@ -83,8 +83,8 @@ export class StoreModel {
     return !this.heartbeats.has(processId)
   }
 
-  silent(): bigint[] {
-    return [...this.heartbeats.keys()].filter((id) => this.isDead(id))
+  silent(): Silence {
+    return { silent: [...this.heartbeats.keys()].filter((id) => this.isDead(id)), now: this.#now() }
   }
 
   hasSteps(): boolean {

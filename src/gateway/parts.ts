@@ -28,7 +28,7 @@ import type { MerchantLeft } from '../storage/store-fence.ts'
 import type { Heartbeat, HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
 import type { IdName, Ids } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
-import type { Judge } from '../storage/store-silence.ts'
+import type { Judge, Silence } from '../storage/store-silence.ts'
 import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
 import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
 import type { Periodic } from './periodic.ts'
@@ -97,7 +97,7 @@ export interface CellStores {
   /** The memory that the process shares with its heart; if absent, the heartbeat opens its own. */
   pulse?: Pulse
   /** Processes that have been silent long enough to be dead. */
-  silent: () => Promise<bigint[]>
+  silent: () => Promise<Silence>
   /** Periodic work of removal and preparation. */
   upkeep: readonly Periodic[]
   /** Rejects if the database does not answer. */

@@ -14,13 +14,18 @@ export interface Claimer {
 /** Called before each claim. The list is empty while this process may not judge. */
 export type Judge = () => Promise<Claimer>
 
-const silent = statement<{ process_id: bigint }>(
-  `select process_id from heartbeat where beat_at <= now() - $1::int * interval '1 millisecond'`,
-)
+export interface Silence {
+  /** Processes that have not beaten for a whole dead-after span of database time. */
+  silent: readonly bigint[]
+  /** That time. */
+  now: number
+}
 
-/** Processes that have not beaten for a whole dead-after span of database time. */
-export const silentProcesses = async (pool: Pool): Promise<bigint[]> =>
-  (await pool.run(silent, [deadAfterMs])).map((row) => row.process_id)
+const silent = statement<{ now: number; silent: bigint[] }>(`
+  select now() as now, array (select process_id from heartbeat where beat_at <= now() - $1::int * interval '1 millisecond')
+    as silent`)
+
+export const silentProcesses = async (pool: Pool): Promise<Silence> => (await pool.run(silent, [deadAfterMs]))[0]!
 
 const alive = statement<{ count: number }>(
   `select count(*)::int as count from heartbeat where beat_at > now() - $1::int * interval '1 millisecond'`,
@@ -35,24 +40,33 @@ const goodForMs = 1_000
  * looks silent.
  */
 const slowestMs = 1_000
+/**
+ * The clock of the database jumped forward if it gained more than this since the last reading. A
+ * process stops working 3 s after its last beat and is dead after 4 s, so this much is harmless.
+ */
+const jumpMs = 500
 
 /**
  * Reads which processes are silent before the claim, so that the claim takes only from those.
  * *Rejected:* a claim statement that judges by the age of the beats itself. If it waits while the
  * database stands still, it runs before the others' beats, which wait as well.
  */
-export function openJudge(
-  read: () => Promise<bigint[]>,
-  heartbeat: Pick<Heartbeat, 'processId' | 'judges'>,
-  clock: Clock,
-): Judge {
+export function openJudge(read: () => Promise<Silence>, heartbeat: Pick<Heartbeat, 'processId' | 'judges'>, clock: Clock): Judge {
   const { processId, judges } = heartbeat
   let known: { silent: readonly bigint[]; at: number } = { silent: [], at: -Infinity }
+  /** How far the clock of the database, which `clock` follows, is ahead of the monotonic one. */
+  let ahead = clock.now() - clock.monotonic()
+  /** After a jump every live process looks silent until it has beaten again. */
+  let trustFrom = -Infinity
 
   async function look(): Promise<void> {
     const at = clock.monotonic()
     const found = await read()
-    if (clock.monotonic() - at <= slowestMs) known = { silent: found.filter((id) => id !== processId), at }
+    const answered = clock.monotonic()
+    if (answered - at > slowestMs) return
+    if (found.now - answered > ahead + jumpMs) trustFrom = answered + deadAfterMs
+    ahead = found.now - at
+    if (at >= trustFrom) known = { silent: found.silent.filter((id) => id !== processId), at }
   }
 
   return async () => {
