@@ -15,9 +15,20 @@ export interface Books {
   callbacks: { delivered: number; owed: number }
 }
 
-const orders = statement<{ approved: bigint }>(`select count(*) as approved from orders where status = 'approved'`)
-const unknowns = statement<{ order_id: bigint }>(`select order_id from orders where status = 'unknown'`)
-const deliveries = statement<{ state: string; count: bigint }>(`select state, count(*) from delivery group by state`)
+/** In cell 0, and in the further schemas. */
+const everywhere = ({ schemas = [] }: Sandbox, select: (schema: string) => string): string =>
+  ['', ...schemas.map((schema) => `${schema}.`)].map(select).join(' union all ')
+const orders = (sandbox: Sandbox) =>
+  statement<{ approved: bigint }>(
+    everywhere(sandbox, (at) => `select count(*) as approved from ${at}orders where status = 'approved'`),
+  )
+const unknowns = (sandbox: Sandbox) =>
+  statement<{ order_id: bigint }>(everywhere(sandbox, (at) => `select order_id from ${at}orders where status = 'unknown'`))
+const deliveries = (sandbox: Sandbox) =>
+  statement<{ state: string; count: bigint }>(
+    everywhere(sandbox, (at) => `select state, count(*) from ${at}delivery group by state`),
+  )
+
 /** What was added to the books. */
 export const since = (now: Books, earlier?: Books): Books =>
   earlier === undefined
@@ -46,14 +57,14 @@ export const readBooks = (sandbox: Sandbox, approved: number): Promise<Books> =>
   onDatabase(sandbox, async (pool) => {
     const end = performance.now() + callbacksWithinMs
     for (;;) {
-      const rows = await pool.run(deliveries)
-      const count = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0)
+      const rows = await pool.run(deliveries(sandbox))
+      const count = (state: string) => rows.reduce((sum, row) => sum + (row.state === state ? Number(row.count) : 0), 0)
       const callbacks = { delivered: count('delivered'), owed: count('due') }
       if (callbacks.owed === 0 || performance.now() > end) {
-        const [counted] = await pool.run(orders)
-        const unknown = await pool.run(unknowns)
+        const approvedHere = (await pool.run(orders(sandbox))).reduce((sum, row) => sum + Number(row.approved), 0)
+        const unknown = await pool.run(unknowns(sandbox))
         const acquirer = (await approvedByAcquirer(sandbox)) - (await approvedOf(sandbox, unknown))
-        return { merchant: approved, acquirer, database: Number(counted!.approved), unknown: unknown.length, callbacks }
+        return { merchant: approved, acquirer, database: approvedHere, unknown: unknown.length, callbacks }
       }
       await pause(50)
     }

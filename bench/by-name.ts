@@ -1,4 +1,5 @@
 import { auditTrail } from './audit-trail.ts'
+import { cells } from './cells.ts'
 import { long } from './long.ts'
 import { newKey } from './new-key.ts'
 import { overload } from './overload.ts'
@@ -9,4 +10,4 @@ import { twoProcesses } from './two-processes.ts'
 import type { ByName } from './wishes.ts'
 
 /** The benches that are not part of everything. */
-export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, start, long, newKey, secured, auditTrail]
+export const byName: readonly ByName[] = [overload, slowAcquirer, twoProcesses, cells, start, long, newKey, secured, auditTrail]

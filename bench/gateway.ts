@@ -13,21 +13,24 @@ const lookEveryMs = 500
 /** The gateway under load, as its merchant sees it. */
 export function openGateway({ site, bench, withinMs }: LoadOrder) {
   const load = loadNamed(bench)!
-  const merchant = openMerchant(site, withinMs)
+  const merchants = [site, ...(site.others ?? [])].map((one) => openMerchant(one, withinMs))
+  const carries = merchants.map((merchant) => load.open(merchant))
+  /** Payments have names with a count at their end. */
+  const turnOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1)) % merchants.length
   return {
-    carry: load.open(merchant),
+    carry: (name: string) => carries[turnOf(name)]!(name),
     /** How many of these payments were approved, as the gateway shows them afterwards. */
     async approvedOf(unseen: readonly string[]): Promise<number> {
       let approved = 0
       let open = load.lookUp ? unseen : []
       for (const end = performance.now() + unseenForMs; open.length > 0 && performance.now() < end; await pause(lookEveryMs)) {
-        const endings = await Promise.all(open.map((name) => load.lookUp!(merchant, name).catch(() => undefined)))
+        const endings = await Promise.all(open.map((name) => load.lookUp!(merchants[turnOf(name)]!, name).catch(() => undefined)))
         approved += endings.filter((ending) => ending === 'approved').length
         open = open.filter((_, i) => endings[i] === undefined)
       }
       return approved
     },
-    polls: merchant.polls,
-    close: merchant.close,
+    polls: () => merchants.reduce((sum, merchant) => sum + merchant.polls(), 0),
+    close: () => merchants.forEach((merchant) => merchant.close()),
   }
 }

@@ -21,6 +21,8 @@ export interface Site {
   server?: ServerName
   /** Orders that were written without the gateway. */
   stored?: StoredOrders
+  /** Merchants who sell by turns with this one, at the same gateway. */
+  others?: readonly Site[]
 }
 
 /** A merchant's client over connections that are kept. */

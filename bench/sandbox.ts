@@ -31,6 +31,8 @@ export interface Sandbox extends Gateway {
   pid: number
   /** Gateways of the bench on the same database. */
   others?: readonly Gateway[]
+  /** Schemas of further cells in its database. */
+  schemas?: readonly string[]
   /** Of its merchant: what callbacks are signed with, and requests can be. */
   signingSecret: string
   acquirerAdminUrl: string

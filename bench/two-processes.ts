@@ -11,7 +11,7 @@ import { sale } from './sale.ts'
 import { ownEnvironment, servingOn, type Gateway, type Sandbox } from './sandbox.ts'
 import type { ByName } from './wishes.ts'
 
-const inFlight = 256
+const levels = [1, 32, 256] as const
 
 /**
  * Both gateways and the sandbox's own process run in all rounds; while they are asked for nothing
@@ -19,7 +19,7 @@ const inFlight = 256
  */
 export const twoProcesses: ByName = {
   name: 'two-processes',
-  means: `sale with ${inFlight} in flight at a gateway of one process, and at one of two on one port, by turns`,
+  means: `sale with ${levels.join(', ')} in flight at a gateway of one process, and at one of two on one port, by turns`,
   async run(wishes, output, started) {
     const { run, carried } = await openRun(sale, wishes, output, started)
     const { sandbox } = carried
@@ -43,18 +43,20 @@ export const twoProcesses: ByName = {
     const warmUp = wishes.warmUp ?? sale.warmUp
     await warm(run, sides[0].carried, warmUp)
     if (warmUp > 0) await carryUnmeasured(run, sides[1].carried, 2 * warmUp)
-    const turns = await byTurns(run, twoProcesses.name, sides, inFlight)
-    const { means, ratio } = turns
-    output.people(`\n${turnsText(`${inFlight} in flight, sales/s`, turns, ['one process', 'two processes'])}\n`)
-    output.lines({
-      bench: twoProcesses.name,
-      in_flight: inFlight,
-      one_sales_per_s: means[0],
-      two_sales_per_s: means[1],
-      ratio,
-      one_rounds: turns.rates[0],
-      two_rounds: turns.rates[1],
-    })
+    for (const inFlight of wishes.inFlight ?? levels) {
+      const turns = await byTurns(run, twoProcesses.name, sides, inFlight)
+      const { means, ratio } = turns
+      output.people(`\n${turnsText(`${inFlight} in flight, sales/s`, turns, ['one process', 'two processes'])}\n`)
+      output.lines({
+        bench: twoProcesses.name,
+        in_flight: inFlight,
+        one_sales_per_s: means[0],
+        two_sales_per_s: means[1],
+        ratio,
+        one_rounds: turns.rates[0],
+        two_rounds: turns.rates[1],
+      })
+    }
     return endedWell(twoProcesses.name, [carried], output)
   },
 }
