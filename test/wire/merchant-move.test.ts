@@ -2,9 +2,23 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { call, refOf, register, registered, signedInfo } from '../conformance/card.ts'
-import { ledger, newOrderId, order, sale, send, settled, statusOf, type Order } from '../conformance/client.ts'
+import { accepted, ledger, newOrderId, order, sale, send, settled, statusOf, type Order } from '../conformance/client.ts'
+import { newCard } from '../conformance/mobile-books.ts'
+import { walk } from '../conformance/mobile-consumer.ts'
+import { waits } from '../conformance/mobile-merchant.ts'
+import { begin as begun, cardAt, openMobile, orderOf, rested } from '../conformance/mobile.ts'
 import { approved, begin, followed, keyed, times } from '../conformance/operations.ts'
-import { approvedOnce, atChallenge, load, passChallenge, secureOrder, uploadCres, whatNow } from '../conformance/shopper.ts'
+import { atPares, passPares, throughHtml, uploadPares } from '../conformance/pares.ts'
+import {
+  approvedOnce,
+  atChallenge,
+  load,
+  passChallenge,
+  secureOrder,
+  submit,
+  uploadCres,
+  whatNow,
+} from '../conformance/shopper.ts'
 import { movedTables, stayingTables } from '../../src/operator/store-merchant-rows.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
@@ -178,6 +192,59 @@ test('a callback that is under way is recorded in the new cell, and not sent aga
   } finally {
     answer()
     await receiver.close()
+  }
+})
+
+test('a PARes that comes after the move is applied in the new cell, by upload and by browser', async () => {
+  const [uploaded, brought] = [await atPares(world), await atPares(world)]
+  const signed = await passPares(uploaded.seen)
+  const form = await throughHtml(brought.seen)
+  await move(1)
+  accepted(await uploadPares(world, uploaded.made, signed))
+  assert.ok((await submit(form)).httpStatus < 400)
+  for (const { made } of [uploaded, brought]) await approvedOnce(world, made)
+})
+
+test('an invoice whose check is under way, and one that waits for its sum, go on in the new cell', async () => {
+  const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
+  try {
+    const { check, letGo } = waits()
+    const checked = await begun(mobile, 'sale', {}, { check })
+    await until(
+      () => Promise.resolve(mobile.shop.checks(checked.invoiceId).length),
+      (count) => count === 1,
+    )
+    const asked = await begun(
+      mobile,
+      'sale',
+      { [`${cardAt('sale')}.number`]: newCard() },
+      { endpoint: world.endpoints.mobile_random_sum },
+    )
+    const page = await rested(mobile, asked)
+    assert.equal(page.state, 'REDIRECT_REQUEST', JSON.stringify(page))
+    const [{ sum }] = (await rowsIn<{ sum: string }>(
+      1,
+      'select (sum_minor / 100.0)::numeric(4, 2)::text as sum from mobile_invoice where invoice_id = $1',
+      [asked.invoiceId],
+    )) as [{ sum: string }]
+    await move(0)
+    letGo()
+    await walk(page, sum)
+    for (const made of [checked, asked]) {
+      const told = await rested(mobile, made, ['REDIRECT_REQUEST'])
+      assert.equal(told.state, 'APPROVED', JSON.stringify(told))
+      const entries = await ledger(world, orderOf(told))
+      assert.deepEqual(
+        entries.map(({ state }) => state),
+        ['approved'],
+      )
+      await until(
+        () => Promise.resolve(mobile.shop.notifications(made.invoiceId).length),
+        (count) => count === 1,
+      )
+    }
+  } finally {
+    await mobile.shop.close()
   }
 })
 
