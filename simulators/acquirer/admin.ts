@@ -48,7 +48,7 @@ Script faults (the first that matches takes the message)
   DELETE /faults              forget all; /faults/<id> one
     match: card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times,
            message "authorisation" (the default), "reversal" or "any"
-    do:    decline "116" | delay_ms 2000 | no_answer | duplicate | answer_after_reversal | wrong_stan | wrong_mac |
+    do:    decline "116" | delay_ms 2000 | hold | no_answer | duplicate | answer_after_reversal | wrong_stan | wrong_mac |
            no_mac | garbage | half_frame | close (each true; those of the MAC on a line with a key)
 
 Trouble the line

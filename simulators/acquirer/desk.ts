@@ -137,14 +137,14 @@ export class Desk {
     const entry = effect && 'decline' in effect ? declinedWith(verdict.entry, effect.decline) : verdict.entry
     const reply = replyFor(request, entry)
     const delayMs = this.#delay(effect)
-    const atOnce = delayMs === 0 && !entry.mute && isUsable(effect)
+    const atOnce = delayMs === 0 && !entry.mute && isUsable(effect) && !isHeld(effect)
     if (isNew) {
       entry.answered = atOnce
       this.#ledger.book(entry)
     }
     if (effect && 'answer_after_reversal' in effect) this.#withheld.set(keyOf(entry), { line, reply })
     else if (!entry.mute) {
-      this.#later(delayMs, () => {
+      this.#inTime(effect, delayMs, () => {
         if (!entry.answered && line.isOpen && isUsable(effect)) this.#ledger.markAnswered(entry)
         this.#deliver(line, reply, effect)
       })
@@ -171,7 +171,7 @@ export class Desk {
     }
     this.#ledger.reverse(by, of, entry, now)
     const slowMs = entry?.mute ? Math.max(0, (entry.reversedAt ?? now) + this.slowReversalMs - now) : 0
-    this.#later(slowMs + this.#delay(effect), () => {
+    this.#inTime(effect, slowMs + this.#delay(effect), () => {
       this.#deliver(line, replyWith(request, '400'), effect)
       if (entry) this.#release(entry, line)
     })
@@ -209,13 +209,19 @@ export class Desk {
     return this.latencyMs + (effect && 'delay_ms' in effect ? effect.delay_ms : 0)
   }
 
+  /** When the answer is due by the script that met the message. */
+  #inTime(effect: Effect | undefined, delayMs: number, fn: () => void): void {
+    if (isHeld(effect)) this.#faults.whenRemoved(effect, fn)
+    else this.#later(delayMs, fn)
+  }
+
   #later(delayMs: number, fn: () => void): void {
     if (delayMs === 0) fn()
     else this.#clock.after(delayMs, fn)
   }
 
   #deliver(line: Line, reply: Message, effect: Effect | undefined): void {
-    if (effect === undefined || 'delay_ms' in effect || 'decline' in effect) return this.#put(line, reply)
+    if (effect === undefined || 'delay_ms' in effect || 'hold' in effect || 'decline' in effect) return this.#put(line, reply)
     if ('no_answer' in effect) return
     if ('duplicate' in effect) {
       this.#put(line, reply)
@@ -261,6 +267,8 @@ function ofOrder(messages: LoggedMessage[], orderId: string): LoggedMessage[] {
   return messages.filter((one) => asked.has(namesOfOne(one)))
 }
 
+const isHeld = (effect: Effect | undefined): effect is { hold: true } => effect !== undefined && 'hold' in effect
+
 const isOfMac = (effect: Effect): boolean => 'no_mac' in effect || 'wrong_mac' in effect
 
 function withWrongMac(frame: Buffer): Buffer {
@@ -270,7 +278,7 @@ function withWrongMac(frame: Buffer): Buffer {
 
 /** Whether the gateway gets a usable answer. */
 function isUsable(effect: Effect | undefined): boolean {
-  return effect === undefined || 'delay_ms' in effect || 'decline' in effect || 'duplicate' in effect
+  return effect === undefined || ['delay_ms', 'hold', 'decline', 'duplicate'].some((name) => name in effect)
 }
 
 /** A frame of correct length whose bytes are not a message: its first byte is not a digit. */

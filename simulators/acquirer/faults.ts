@@ -7,6 +7,7 @@
 export type Effect =
   | { decline: string }
   | { delay_ms: number }
+  | { hold: true }
   | { no_answer: true }
   | { duplicate: true }
   | { answer_after_reversal: true }
@@ -54,6 +55,8 @@ export interface Facts {
 export class FaultScripts {
   #next = 1
   #scripts: { fault: Fault; draw: () => number }[] = []
+  /** What waits for the end of a script, by its effect. */
+  readonly #waiting = new Map<Effect, (() => void)[]>()
 
   /** Adds a script from outside; a text is the refusal. */
   add(body: unknown): Fault | string {
@@ -71,9 +74,19 @@ export class FaultScripts {
 
   /** Returns how many were removed. */
   remove(id?: number): number {
-    const before = this.#scripts.length
-    this.#scripts = id === undefined ? [] : this.#scripts.filter(({ fault }) => fault.id !== id)
-    return before - this.#scripts.length
+    const gone = this.#scripts.filter(({ fault }) => id === undefined || fault.id === id)
+    this.#scripts = this.#scripts.filter((script) => !gone.includes(script))
+    for (const { fault } of gone) {
+      const waiting = this.#waiting.get(fault.do) ?? []
+      this.#waiting.delete(fault.do)
+      for (const fn of waiting) fn()
+    }
+    return gone.length
+  }
+
+  /** Runs the function when the script with this effect is removed. */
+  whenRemoved(effect: Effect, fn: () => void): void {
+    this.#waiting.set(effect, [...(this.#waiting.get(effect) ?? []), fn])
   }
 
   /**
@@ -131,6 +144,7 @@ const isTrue: Rule = { fits: (v) => v === true, must: 'true' }
 const effects = new Map<string, Rule>([
   ['decline',               { fits: (v) => isText(v, /^(?!400)[1-9][0-9]{2}$/), must: 'three digits in quotes, from "100" up and not "400"' }],
   ['delay_ms',              { fits: (v) => isWhole(v, 1, 3_600_000),            must: 'a whole number from 1 to 3600000' }],
+  ['hold',                  isTrue],
   ['no_answer',             isTrue],
   ['duplicate',             isTrue],
   ['answer_after_reversal', isTrue],

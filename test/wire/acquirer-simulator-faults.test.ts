@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import {
@@ -83,6 +84,24 @@ describe('what a script does', () => {
     assert.equal(await answered(), false)
     clock.pass(1)
     await end.until(() => end.to(slow).length === 1, 'the late answer')
+    assert.equal(await answered(), true)
+  })
+
+  test('hold: the answer comes when the script is removed, and counts as answered only then', async (t) => {
+    const own = await startAcquirer({ log: quietLog, clock: systemClock })
+    t.after(() => own.close())
+    const end = await GatewayEnd.signedOn(own.port)
+    const sale = newSale()
+    const held = await admin(`${own.adminUrl}/faults`, 'POST', { match: { order_id: orderOf(sale) }, do: { hold: true } })
+    const { id } = held.body as { id: number }
+    const answered = async () => (await ledger(own.adminUrl)).find((entry) => entry.stan === sale[11])?.answered
+    end.send('1200', sale)
+    await end.ask('1200', newSale())
+    assert.deepEqual(end.to(sale), [])
+    assert.equal(await answered(), false)
+    assert.equal((await admin(`${own.adminUrl}/faults/${id}`, 'DELETE')).status, 200)
+    await end.until(() => end.to(sale).length === 1, 'the answer')
+    assert.equal(end.to(sale)[0]!.fields[39], '000')
     assert.equal(await answered(), true)
   })
 
