@@ -55,6 +55,12 @@ export interface Route {
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
+/**
+ * Thrown by a route: nobody here knows what became of the request. Its connection is cut, as if
+ * this process had died, because any reply would say something about it.
+ */
+export class Unanswered extends Error {}
+
 export interface ServerSettings extends BodyLimits, ConnectionLimits {
   host: string
   port: number
@@ -239,6 +245,8 @@ function register(
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     if (request.raw.destroyed && !request.raw.complete) return log.debug({ path }, 'a client hung up')
+    // The request itself ended long ago, so its end would not end the connection.
+    if (error instanceof Unanswered) return void request.raw.socket.destroy()
     const id = uuid(random)
     log.error({ id, path, reason: reasonOf(error) }, 'a request failed')
     void reply.code(500).headers(always).type(plainType).send(`Internal error ${id}\n`)

@@ -7,7 +7,7 @@ import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
-import { openServer, type Route, type ServerSettings } from '../../src/http/server.ts'
+import { openServer, Unanswered, type Route, type ServerSettings } from '../../src/http/server.ts'
 import { closing } from '../harness/opening.ts'
 
 /** What every reply of the server has, whoever answers: a route, the server, or Node.js. */
@@ -36,6 +36,13 @@ const routes: Route[] = [
     path: '/broken',
     handle: () => {
       throw new Error('the secret reason')
+    },
+  },
+  {
+    method: 'POST',
+    path: '/unanswered',
+    handle: async () => {
+      throw new Unanswered('nobody knows')
     },
   },
 ]
@@ -102,6 +109,12 @@ test('a route sees every Authorization header', async () => {
     talk(request('POST /signed', host, 'Content-Length: 0', ...values.map((value) => `Authorization: ${value}`)))
   assert.match(await sent('a'), /\r\n\r\n"a"$/)
   assert.match(await sent('a', 'b'), /\r\n\r\n\["a","b"\]$/)
+})
+
+// Below the minute after which any connection of a silent client is closed.
+test('a route that knows no answer ends the connection without one', { timeout: 20_000 }, async () => {
+  const reply = await talk('POST /unanswered HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx').catch(String)
+  assert.match(reply, /^$|ECONNRESET/)
 })
 
 test('a head that does not come in time ends its connection, whether it began or not', { timeout: 20_000 }, async () => {
