@@ -2,6 +2,7 @@ import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
 import type { KeptFor } from '../gateway/forgetting.ts'
+import type { PeerAddress } from '../gateway/peers/peering.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
@@ -35,6 +36,8 @@ export interface ServeConfig {
   threeDSecure?: ThreeDSecureOptions
   /** Absent: all cells. */
   cells?: ReadonlySet<number>
+  /** Absent: no requests are passed to this process. */
+  peer?: PeerAddress
 }
 
 export class ConfigError extends Error {
@@ -67,6 +70,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
   const cardsKeptFor = readCardsForget(env.CARDS_FORGET, complaints)
   const cells = readCells(env.TOLLGATE_CELLS, complaints)
+  const peer = readPeer(env.PEER_URL, complaints)
   const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
   if (env.THREE_DS_CONFIG && publicUrls === undefined)
     complaints.push(
@@ -90,7 +94,17 @@ export function serveConfig(env: Environment): ServeConfig {
     ...connections,
     ...(threeDSecure === undefined ? {} : { threeDSecure }),
     ...(cells && { cells }),
+    ...(peer && { peer }),
   }
+}
+
+/** Plain HTTP, because each message is sealed. */
+function readPeer(text: string | undefined, complaints: string[]): PeerAddress | undefined {
+  if (text === undefined || text === '') return undefined
+  const [, host, port] = /^http:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(text) ?? []
+  if (host && Number(port) <= 65_535 && URL.canParse(text)) return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+  complaints.push(`PEER_URL is ${JSON.stringify(text)}, not http:// with a host and a port, such as http://10.0.0.5:8090`)
+  return undefined
 }
 
 /** Numbers, separated by commas or blanks. */

@@ -1,9 +1,11 @@
 /** Leads a request to the cell that it is about. */
 import { cellOfToken } from '../base/cell-mark.ts'
 import type { Random } from '../base/random.ts'
-import type { Answer, Incoming, Route } from '../http/server.ts'
+import { Unanswered, type Answer, type Incoming, type Route } from '../http/server.ts'
 import { idIn, type Registry } from '../merchant/merchant.ts'
 import { awayPage } from '../pages/away.ts'
+import { OpenElsewhere } from './neighbours.ts'
+import type { Passing } from './peers/passing.ts'
 
 /**
  * Pages are addressed by a token that has the cell; everything else by an endpoint or group, whose
@@ -27,24 +29,55 @@ export interface LeadParts {
    * cannot serve.
    */
   routesOf: (cellNo: number | undefined) => readonly Route[] | undefined
+  /** Passes requests on to processes that serve their cell; absent if this one refuses them. */
+  passing?: Pick<Passing, 'request'> | undefined
   random: Random
 }
 
 /** The routes of any gateway, as those of all: each request goes to the gateway over its cell. */
-export const leadingRoutes = (any: readonly Route[], { registry, routesOf, random }: LeadParts): Route[] =>
-  any.map((route, at) => ({
-    ...route,
-    handle: (request) => {
-      const routes = routesOf(cellOf(request, registry()))
-      return routes ? routes[at]!.handle(request) : refuseAway(route, request, random)
-    },
-  }))
+export const leadingRoutes = (any: readonly Route[], parts: LeadParts): Route[] => {
+  const { registry, routesOf, passing } = parts
+  return any.map((route, at) => {
+    return {
+      ...route,
+      handle: (request) => {
+        const cellNo = cellOf(request, registry())
+        const routes = routesOf(cellNo)
+        const answer = routes ? routes[at]!.handle(request) : handleAway(route, request, { cellNo }, parts)
+        if (!passing || !(answer instanceof Promise)) return answer
+        return answer.catch((error: unknown) => {
+          // A page of a merchant that has moved on. The cell of its birth knows the order's place.
+          if (error instanceof OpenElsewhere) return handleAway(route, request, { cellNo, also: error.cellNo }, parts)
+          throw error
+        })
+      },
+    }
+  })
+}
+
+/** For a request whose cell is not open here. */
+async function handleAway(
+  route: Route,
+  request: Incoming,
+  { cellNo, also }: { cellNo: number | undefined; also?: number },
+  { passing, random }: LeadParts,
+): Promise<Answer> {
+  if (!passing || cellNo === undefined || request.overloaded) return refuseAway(route, request, random)
+  const answer = await passing.request(route, request, { cellNo, also })
+  if (answer === 'nobody') return refuseAway(route, request, random)
+  if (answer !== 'lost') return answer
+  // Code 20 would say that nothing was done.
+  if (isPage(route, request)) return awayPage(random)
+  throw new Unanswered('the process that it was passed to did not answer')
+}
+
+const isPage = (route: Route, request: Incoming): boolean => route.method === 'GET' || request.params.token !== undefined
 
 /**
  * As if there were no room: each operation checks that before it looks at anything of its cell.
  */
 const refuseAway = (route: Route, request: Incoming, random: Random): Answer | Promise<Answer> =>
-  route.method === 'GET' || request.params.token !== undefined
+  isPage(route, request)
     ? awayPage(random)
     : route.handle({
         method: request.method,

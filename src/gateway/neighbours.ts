@@ -37,6 +37,16 @@ export interface Neighbours {
   others(): readonly Rooms[]
 }
 
+/** Nothing was done: it is about something in another cell, which is not open here. */
+export class OpenElsewhere extends Error {
+  readonly cellNo: number
+
+  constructor(what: string, cellNo: number) {
+    super(`${what} is in cell ${cellNo}, which is not open here`)
+    this.cellNo = cellNo
+  }
+}
+
 /** For a gateway that is the only one of its process. */
 export const alone: Neighbours = { follow: stay, others: () => [] }
 
@@ -61,7 +71,7 @@ export function neighboursOf({ cellNo, current, refresh, of, others, clock }: Ne
     const now = current().merchant(merchantId)?.cellNo ?? cellNo
     if (now === cellNo) return undefined
     const gateway = of(now)
-    if (!gateway) throw new Error(`merchant ${merchantId} is in cell ${now}, which is not open here`)
+    if (!gateway) throw new OpenElsewhere(`merchant ${merchantId}`, now)
     return gateway.rooms
   }
 

@@ -6,33 +6,51 @@ import { openCellGateway, type CellGatewayParts } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from './closing.ts'
 import { knownCell, leadingRoutes } from './lead.ts'
-import { neighboursOf } from './neighbours.ts'
+import { neighboursOf, OpenElsewhere } from './neighbours.ts'
 import type { Gateway } from './open.ts'
+import type { Passing } from './peers/passing.ts'
 
 export interface Served extends Cells {
   routes: readonly Route[]
   /** Receives the results of challenges of every cell. */
   results: Results
+  /** The gateway over a cell; undefined if it takes no requests here. */
+  takes(cellNo: number): Gateway | undefined
 }
 
 export interface ServedParts extends Omit<CellGatewayParts, 'collects' | 'neighbours'> {
   /** The cells that this process serves; all if absent. */
   cells?: ReadonlySet<number> | undefined
+  /** Passes on what is about other cells; absent if this process refuses it. */
+  passing?: Passing | undefined
 }
 
 export async function openServed(parts: ServedParts, closing: Closing): Promise<Served> {
-  const { registry, ground } = parts
+  const { registry, ground, passing } = parts
   const { current } = registry
   let cells: Cells | undefined
-  const gatewayOf = (threeDSServerTransId: string): Gateway | undefined =>
-    cells?.of(knownCell(cellOfUuid(threeDSServerTransId), current()))?.gateway
-  /** The result comes again, to this process or to another. */
-  const resultsOf = (threeDSServerTransId: string): Results => {
-    const gateway = gatewayOf(threeDSServerTransId)
-    if (!gateway) throw new Error('the cell of this authentication is not open here')
-    return gateway.results
+  const takes = (cellNo: number): Gateway | undefined => {
+    const cell = cells?.of(cellNo)
+    return cell?.takesRequests() ? cell.gateway : undefined
   }
-  const collects: Gateway['collects'] = async (id, url) => (await gatewayOf(id)?.collects(id, url)) ?? false
+  const cellOfId = (threeDSServerTransId: string): number => knownCell(cellOfUuid(threeDSServerTransId), current())
+  /** Here, where that cell is open, or in another process. Otherwise the sender tries again. */
+  async function about<T>(id: string, ask: (gateway: Pick<Gateway, 'results' | 'collects'>) => Promise<T>): Promise<T> {
+    const cellNo = cellOfId(id)
+    const away = (also?: number) => {
+      if (!passing) throw new Error('the cell of this authentication is not open here')
+      return ask({ results: passing.results({ cellNo, also }), collects: passing.collects({ cellNo, also }) })
+    }
+    try {
+      const gateway = takes(cellNo)
+      return await (gateway ? ask(gateway) : away())
+    } catch (error) {
+      if (error instanceof OpenElsewhere) return await away(error.cellNo)
+      throw error
+    }
+  }
+  const collects: Gateway['collects'] = async (id, url) =>
+    (passing || takes(cellOfId(id))) !== undefined && about(id, (gateway) => gateway.collects(id, url))
   const neighboursFrom = (cellNo: number) =>
     neighboursOf({
       cellNo,
@@ -50,17 +68,16 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
   })
   cells = opened
   closing.add(() => opened.stop())
-  const routesOf = (cellNo: number | undefined) => {
-    const cell = cellNo === undefined ? opened.open().find((one) => one.takesRequests()) : opened.of(cellNo)
-    return cell?.takesRequests() ? cell.gateway.routes : undefined
-  }
+  const routesOf = (cellNo: number | undefined) =>
+    (cellNo === undefined ? opened.open().find((one) => one.takesRequests())?.gateway : takes(cellNo))?.routes
   const any = opened.open()[0]!.gateway.routes
   return {
     ...opened,
-    routes: leadingRoutes(any, { registry: current, routesOf, random: ground.random }),
+    routes: leadingRoutes(any, { registry: current, routesOf, passing, random: ground.random }),
     results: {
-      wanted: async (id) => resultsOf(id).wanted(id),
-      result: async (message) => resultsOf(String(message['threeDSServerTransID'])).result(message),
+      wanted: (id) => about(id, ({ results }) => results.wanted(id)),
+      result: (message) => about(String(message['threeDSServerTransID']), ({ results }) => results.result(message)),
     },
+    takes,
   }
 }

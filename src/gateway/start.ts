@@ -8,13 +8,18 @@ import { openOutgoing } from '../http/outgoing.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
 import { openServer, type Route } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
+import type { Pool } from '../storage/pool.ts'
+import type { KeyRing } from '../storage/store-keys.ts'
+import { peerStore } from '../storage/store-peers.ts'
 import { aliveProcesses } from '../storage/store-silence.ts'
+import type { Cells } from './cells.ts'
 import { closingOnFailure, type Closing } from './closing.ts'
 import { countingWork, openCounting, type Counting } from './counting.ts'
 import type { KeptFor } from './forgetting.ts'
 import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
 import { openOperatorPort } from './operator-port.ts'
-import type { GatewaySettings, ThreeDSecureFacts } from './parts.ts'
+import type { GatewaySettings, Ground, ThreeDSecureFacts } from './parts.ts'
+import { openPeering, type PeerAddress, type PeeringParts } from './peers/peering.ts'
 import { startPeriodic } from './periodic.ts'
 import { openServed } from './served.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
@@ -53,6 +58,8 @@ export interface GatewayOptions extends InstallationOptions {
   threeDSecure?: ThreeDSecureOptions
   /** The cells that this process serves; all if absent. */
   cells?: ReadonlySet<number>
+  /** Where others pass requests to this process; if absent, none are passed to it. */
+  peer?: PeerAddress
   /** CVV2 values of the sandbox that steer 3-D Secure. */
   steering: boolean
   /** Whether the log shows the text from which a rejected checksum should have been made. */
@@ -125,11 +132,14 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
   const registry = { ...configured, ranges }
-  const settings = settingsOf(o, { instance: placeOf(`${hostname()}:${server.port}`, o.slot), publicUrls, facts })
+  const instance = placeOf(`${hostname()}:${server.port}`, o.slot)
+  const settings = settingsOf(o, { instance, publicUrls, facts })
   const counting = openCounting({ ground, registry, settings: settings.access, meters })
   closing.add(() => lastAccount(counting, log))
   const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
-  const cells = await openServed({ ...o, ...foundations, pool, counting, meters }, closing)
+  const peering =
+    o.cells || o.peer ? await openPeering(peeringOf(o, { ...ground, pool, keys, instance, meters }), closing) : undefined
+  const cells = await openServed({ ...o, ...foundations, pool, counting, meters, passing: peering?.passing }, closing)
   follow = cells.follow
   const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...o, ...foundations, pool, keys }, closing))
   closing.add(() => threeDSServer?.refuse())
@@ -148,11 +158,36 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
     away: cells.away,
   }
   await operator.serve(watchRoutes(meters, cells.open, shared))
+  await peering?.serve({ routes: cells.routes, gatewayOf: cells.takes, cells: () => takingCells(cells) })
   await server.serve([...(o.routes?.(baseUrl) ?? []), ...cells.routes])
   // Requests end before the parts that answer them.
-  closing.add(() => Promise.all([server.close(drainMs), operator.close(drainMs)]))
+  closing.add(() => Promise.all([server.close(drainMs), operator.close(drainMs), peering?.refuse(drainMs)]))
   return { port: server.port, operatorPort: operator.port, lost: lease.heartbeat.lost, stop: closing.close }
 }
+
+interface Peered extends Ground {
+  pool: Pool
+  keys: KeyRing
+  instance: string
+  meters: Meters
+}
+
+const peeringOf = (o: GatewayOptions, { pool, instance, meters, ...more }: Peered): PeeringParts => ({
+  ...more,
+  ...meters,
+  store: peerStore(pool),
+  at: o.peer,
+  instance,
+  slotNo: o.slot?.no ?? 0,
+  limits: { maxBodiesBytes, maxConnections: usualMaxConnections, maxWaiting },
+})
+
+/** The cells whose requests this process takes. */
+const takingCells = (cells: Cells): number[] =>
+  cells
+    .open()
+    .filter((cell) => cell.takesRequests())
+    .map(({ cellNo }) => cellNo)
 
 interface FoundSettings {
   instance: string

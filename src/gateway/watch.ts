@@ -64,6 +64,9 @@ export interface Meters {
   repeated: (operation: string) => void
   /** Counts a request with a wrong checksum, signature or token, by the merchant it names. */
   accessRefused: (merchant: string) => void
+  /** Counts what this process passed to others, and what others passed to it. */
+  passed: (result: 'answered' | 'nobody' | 'lost') => void
+  arrived: (result: 'answered' | 'not here' | 'refused') => void
   /** Records how long a turn of the event loop lasted that began requests or read of them. */
   turned: (seconds: number) => void
 }
@@ -95,6 +98,18 @@ export function openMeters(): Meters {
     labelNames: ['merchant'],
     registers: [registry],
   })
+  const passed = new Counter({
+    name: 'tollgate_passed_on_total',
+    help: 'Requests of cells not served here: answered by another process, taken by nobody, or without an answer',
+    labelNames: ['result'],
+    registers: [registry],
+  })
+  const arrived = new Counter({
+    name: 'tollgate_passed_here_total',
+    help: 'Messages of other processes: answered, about a cell that is not open here, or refused as not authentic',
+    labelNames: ['result'],
+    registers: [registry],
+  })
   const turns = new Histogram({
     name: 'tollgate_loop_turn_seconds',
     help: 'Turns of the event loop that began requests or read of them, from the first of them to the end',
@@ -107,6 +122,8 @@ export function openMeters(): Meters {
     stray: (gate, kind) => strays.inc({ gate, kind }),
     repeated: (operation) => repeats.inc({ operation }),
     accessRefused: (merchant) => refusedAccess.inc({ merchant }),
+    passed: (result) => passed.inc({ result }),
+    arrived: (result) => arrived.inc({ result }),
     turned: (seconds) => turns.observe(seconds),
   }
 }

@@ -79,6 +79,7 @@ const ofInstallation: Grants = {
   filter_rule:      row('r',                                          'r a w(removed_at)',                         'r',             ''),
   filter_entry:     row('r',                                          'r a d',                                     'r',             ''),
   config_version:   row('r',                                          'r w',                                       'r',             ''),
+  peer:             row('r a w d',                                    'r',                                         'r',             ''),
   bin_range:        row('r',                                          'r a d',                                     'r',             ''),
   card_range:       row('r a w d',                                    'r',                                         'r',             ''),
   directory_state:  row('r a w',                                      'r',                                         'r',             ''),

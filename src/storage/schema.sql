@@ -533,6 +533,15 @@ CREATE INDEX orders_due ON orders USING btree (due_at) WHERE (due_at IS NOT NULL
 CREATE INDEX orders_parked ON orders USING btree (order_id) WHERE (alarm IS NOT NULL);
 CREATE INDEX orders_unusual ON orders USING btree (unusual, created_at) WHERE (unusual IS NOT NULL);
 
+create table peer (
+  instance text not null,
+  url text not null,
+  public_key bytea not null,
+  cells integer[] not null,
+  beat_at timestamp with time zone not null,
+  constraint peer_pkey PRIMARY KEY (instance)
+);
+
 create table request (
   merchant_id bigint not null,
   order_id bigint not null,

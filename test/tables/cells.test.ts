@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cellMarks, cellOfToken, cellOfUuid } from '../../src/base/cell-mark.ts'
 import { systemRandom, uuid } from '../../src/base/random.ts'
-import { cellOf, knownCell } from '../../src/gateway/lead.ts'
+import { cellOf, knownCell, leadingRoutes } from '../../src/gateway/lead.ts'
+import { OpenElsewhere } from '../../src/gateway/neighbours.ts'
+import type { Passing } from '../../src/gateway/peers/passing.ts'
+import { Unanswered, type Answer, type Incoming } from '../../src/http/server.ts'
 import { registryOf, type Registry } from '../../src/merchant/merchant.ts'
 import { databaseOf, mostCell } from '../../src/storage/cells.ts'
 import { configuration } from '../../simulation/configuration.ts'
@@ -60,6 +63,73 @@ for (const [what, params, cellNo] of [
 ] as const)
   test(`a request that names ${what} goes to cell ${cellNo ?? 'whatever'}`, () =>
     assert.equal(cellOf({ params }, registry), cellNo))
+
+const usual = {
+  method: 'POST',
+  path: '/',
+  query: '',
+  headers: {},
+  authorization: undefined,
+  clientAddress: '',
+  body: Buffer.alloc(0),
+}
+const asked = (more: Partial<Incoming> = {}): Incoming => ({ ...usual, params: { id: '12' }, overloaded: false, ...more })
+const says = (body: string): Answer => ({ status: 200, type: 'text/plain', body })
+const ofMoved = async () => {
+  throw new OpenElsewhere('a merchant', 4)
+}
+type Route = Parameters<typeof leadingRoutes>[0][number]
+const route = (handle: Route['handle']): Route => ({ method: 'POST', path: '/:id', handle })
+
+/** A process that serves these cells; what it answers, and what it passes on to where. */
+function leader(cells: Record<number, Route['handle']>, passes: Passing['request'] = async () => 'nobody') {
+  const passed: object[] = []
+  const any = [route(({ overloaded }) => says(overloaded ? 'code 20' : 'any'))]
+  const [leads] = leadingRoutes(any, {
+    registry: () => registry,
+    routesOf: (cell) => (cell === undefined ? any : cells[cell] && [route(cells[cell])]),
+    passing: { request: (one, request, where) => (passed.push(where), passes(one, request, where)) },
+    random: systemRandom,
+  })
+  const handle = async (request: Incoming) => String((await leads!.handle(request)).body)
+  return { passed, handle }
+}
+
+test('a request is passed on only for a cell that is not served, and never one that there is no room for', async () => {
+  const { passed, handle } = leader({ 0: () => says('here') }, async () => says('there'))
+  assert.equal(await handle(asked({ params: { id: '11' } })), 'here')
+  assert.equal(await handle(asked({ params: { id: '99' } })), 'any')
+  assert.equal(await handle(asked({ overloaded: true })), 'code 20')
+  assert.deepEqual(passed, [])
+  assert.equal(await handle(asked()), 'there')
+  assert.deepEqual(passed, [{ cellNo: 3, also: undefined }])
+})
+
+test('a page of a merchant that has moved on is passed to a process that serves both cells, once', async () => {
+  const here = leader({ 3: ofMoved }, async () => says('there'))
+  assert.equal(await here.handle(asked({ params: { token } })), 'there')
+  assert.deepEqual(here.passed, [{ cellNo: 3, also: 4 }])
+  const there = leader({}, async (_route, _request, { also }) => (also === undefined ? ofMoved() : says('there')))
+  assert.equal(await there.handle(asked({ params: { token } })), 'there')
+  assert.deepEqual(there.passed, [
+    { cellNo: 3, also: undefined },
+    { cellNo: 3, also: 4 },
+  ])
+  const never = leader({}, ofMoved)
+  await assert.rejects(never.handle(asked()), OpenElsewhere)
+  assert.equal(never.passed.length, 2)
+})
+
+test('a request that nobody takes gets code 20, and one whose answer is lost none; a page says to load it again', async () => {
+  const page = asked({ params: { token } })
+  for (const [result, request, told] of [
+    ['nobody', asked(), /^code 20$/],
+    ['nobody', page, /load this page again/],
+    ['lost', page, /load this page again/],
+  ] as const)
+    assert.match(await leader({}, async () => result).handle(request), told)
+  await assert.rejects(leader({}, async () => 'lost').handle(asked()), Unanswered)
+})
 
 const installation = 'postgres://ann:s%20e@db1.example:5432/tollgate?sslmode=verify-full&sslrootcert=a.pem'
 for (const [what, place, url, schema] of [

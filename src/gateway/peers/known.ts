@@ -1,0 +1,155 @@
+/** The other processes of the installation, and asks that are passed to them. */
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import { deadAfterMs } from '../../storage/store-heartbeat.ts'
+import type { PeerRow } from '../../storage/store-peers.ts'
+import type { PeerLink } from './link.ts'
+import { packAsk, unpackReply, type Ask, type Reply } from './message.ts'
+import type { PeerSealing } from './seal.ts'
+
+export type Passed =
+  | Exclude<Reply, { is: 'not here' }>
+  /** Nothing was done: no process took it. */
+  | { is: 'nobody' }
+  /** One took it, and its answer did not come. */
+  | { is: 'lost' }
+
+export interface Peers {
+  /** Passes an ask to one process that serves its cell. Never rejects. */
+  pass(ask: Ask): Promise<Passed>
+  /** Reads again who is there; called once a second. */
+  look(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface PeersParts {
+  /** All that there are, this process included. */
+  rows: () => Promise<PeerRow[]>
+  sealing: PeerSealing
+  open: (url: string) => PeerLink
+  clock: Clock
+  log: Log
+  /** Counts asks by what became of them. */
+  passed: (result: 'answered' | 'nobody' | 'lost') => void
+  /** How long an ask may take. */
+  withinMs?: number
+}
+
+/** Below the 60 s after which the connection of a silent client is closed. */
+const usualWithinMs = 50_000
+/** So many asks are under way to one process; it is as good as away for further ones. */
+const mostOfPeer = 256
+/** Who could not be reached is asked last for so long. */
+const avoidMs = 1_000
+/** A look that comes later than this says nothing of who was silent meanwhile. */
+const lateLookMs = 2_500
+
+interface Peer {
+  row: PeerRow
+  link: PeerLink
+  underWay: number
+  unreachedAt: number
+}
+
+type TableParts = Pick<PeersParts, 'rows' | 'sealing' | 'open' | 'clock' | 'log'>
+
+/** Who is there, and a link to each. */
+function openTable({ rows, sealing, open, clock, log }: TableParts) {
+  /** By their public keys: a process that starts again is another one. */
+  const peers = new Map<string, Peer>()
+  /** Links to processes that are gone, until what is under way there has ended. */
+  const ending = new Map<PeerLink, Promise<void>>()
+  let turn = 0
+  let lookedAt = -Infinity
+  let steadyFrom = Infinity
+
+  function end(name: string, how: 'close' | 'cut'): void {
+    const { link } = peers.get(name)!
+    const gone = link[how]()
+    peers.delete(name)
+    ending.set(link, gone)
+    void gone.finally(() => ending.delete(link))
+  }
+
+  return {
+    async look(): Promise<void> {
+      const others = (await rows()).filter((row) => !row.publicKey.equals(sealing.publicKey))
+      const now = clock.monotonic()
+      if (now - lookedAt > lateLookMs) steadyFrom = now
+      lookedAt = now
+      // While the database is down nobody can renew its row, so that counts against nobody.
+      const judges = now - steadyFrom >= deadAfterMs
+      const listed = new Map(others.map((row) => [row.publicKey.toString('hex'), row]))
+      for (const [name, peer] of peers) {
+        const row = listed.get(name)
+        if (!row) end(name, 'close')
+        else if (row.isAlive) peer.row = row
+        else if (judges) {
+          log.warn({ peer: row.instance }, 'a process fell silent: requests that were passed to it are lost')
+          end(name, 'cut')
+        }
+      }
+      for (const [name, row] of listed)
+        if (row.isAlive && !peers.has(name)) peers.set(name, { row, link: open(row.url), underWay: 0, unreachedAt: -Infinity })
+    },
+    /** The least busy first; in turn where that says nothing. */
+    serving({ cellNo, also = cellNo }: Ask): Peer[] {
+      const avoided = ({ unreachedAt }: Peer) => Number(clock.monotonic() - unreachedAt < avoidMs)
+      const serves = ({ row, underWay }: Peer) => [cellNo, also].every((one) => row.cells.includes(one)) && underWay < mostOfPeer
+      const all = [...peers.values()].filter(serves)
+      turn++
+      return all.map((_, i) => all[(i + turn) % all.length]!).sort((a, b) => avoided(a) - avoided(b) || a.underWay - b.underWay)
+    },
+    async stop(): Promise<void> {
+      for (const name of peers.keys()) end(name, 'cut')
+      await Promise.all([...ending.keys()].map((link) => link.cut()))
+      await Promise.all(ending.values())
+    },
+  }
+}
+
+export function openPeers(parts: PeersParts): Peers {
+  const { sealing, clock, log, passed, withinMs = usualWithinMs } = parts
+  const { look, serving, stop } = openTable(parts)
+
+  async function askOne(peer: Peer, ask: Ask, leftMs: number): Promise<Reply | 'unsent' | 'lost'> {
+    const { bytes, answer } = sealing.request(peer.row.publicKey, packAsk(ask, clock.now()))
+    peer.underWay++
+    const sent = await peer.link.post(bytes, leftMs).finally(() => peer.underWay--)
+    if (sent.is === 'answered') {
+      const opened = answer(sent.body)
+      if (opened) return unpackReply(opened)
+    }
+    const { instance, url } = peer.row
+    const why = sent.is === 'answered' ? 'the answer is not authentic' : sent.why
+    if (sent.is === 'unsent') {
+      peer.unreachedAt = clock.monotonic()
+      log.warn({ peer: instance, url, why }, 'a process cannot be reached: the request is passed to another, or refused')
+      return 'unsent'
+    }
+    log.error({ peer: instance, url, why }, 'a request was passed on, and its answer is lost')
+    return 'lost'
+  }
+
+  async function pass(ask: Ask): Promise<Passed> {
+    const until = clock.monotonic() + withinMs
+    for (const peer of serving(ask)) {
+      const leftMs = until - clock.monotonic()
+      if (leftMs <= 0) break
+      const reply = await askOne(peer, ask, leftMs)
+      if (reply === 'lost') return { is: 'lost' }
+      if (reply !== 'unsent' && reply.is !== 'not here') return reply
+    }
+    return { is: 'nobody' }
+  }
+
+  return {
+    look,
+    async pass(ask) {
+      const reply = await pass(ask)
+      passed(reply.is === 'nobody' || reply.is === 'lost' ? reply.is : 'answered')
+      return reply
+    },
+    stop,
+  }
+}

@@ -1,0 +1,85 @@
+/** Connections to another process of the installation, each for one request at a time. */
+import { Pool, type Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
+
+export type Sent =
+  | { is: 'answered'; body: Buffer }
+  /** No byte of it was written. */
+  | { is: 'unsent'; why: string }
+  /** It was written, and nobody here knows what became of it. */
+  | { is: 'lost'; why: string }
+
+export interface PeerLink {
+  /** Never rejects, and sends nothing twice. */
+  post(bytes: Buffer, timeoutMs: number): Promise<Sent>
+  /** Resolves when what is under way has ended. */
+  close(): Promise<void>
+  /** Ends what is under way, as lost. */
+  cut(): Promise<void>
+}
+
+export const peerPath = '/peer'
+/** To another machine of the same network. */
+const connectMs = 1_000
+const mostReplyBytes = 8 * 1_024 * 1_024
+
+export function openPeerLink(url: string, clock: Clock): PeerLink {
+  const pool = new Pool(url, {
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectMs },
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 30_000,
+  })
+  return {
+    post: (bytes, timeoutMs) => exchange(pool, bytes, timeoutMs, clock),
+    close: () => pool.close(),
+    cut: () => pool.destroy(),
+  }
+}
+
+/** Its modes: *waiting* for a connection (no controller), *under way*, *settled*. */
+function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Promise<Sent> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined
+    let isSettled = false
+    let status = 0
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (sent: Sent) => {
+      if (isSettled) return
+      isSettled = true
+      cancel()
+      resolve(sent)
+    }
+    const fail = (why: string) => settle({ is: controller ? 'lost' : 'unsent', why })
+    const end = (error: Error) => {
+      fail(error.message)
+      controller?.abort(error)
+    }
+    const cancel = clock.after(timeoutMs, () => end(new Error(`no answer within ${timeoutMs} ms`)))
+    const headers = { 'content-type': 'application/octet-stream' }
+    pool.dispatch(
+      { path: peerPath, method: 'POST', headers, body },
+      {
+        onRequestStart(started) {
+          // Thrown before a byte is written.
+          if (isSettled) throw new Error('the request ran out of time before it had a connection')
+          controller = started
+        },
+        onResponseStart(_, statusCode) {
+          status = statusCode
+        },
+        onResponseData(_, chunk) {
+          chunks.push(chunk)
+          size += chunk.length
+          if (size > mostReplyBytes) end(new Error('the answer is too long'))
+        },
+        onResponseEnd: () =>
+          status === 200 ? settle({ is: 'answered', body: Buffer.concat(chunks) }) : fail(`status ${status}`),
+        onResponseError: (_, error) => fail(error.message || error.name),
+      },
+    )
+  })
+}

@@ -1,0 +1,76 @@
+/** What processes of an installation ask each other, and answer. */
+import type { Answer, Incoming, Route } from '../../http/server.ts'
+import type { Message } from '../../three-d-secure/codec.ts'
+import type { ResultVerdict, WantedResult } from '../../three-d-secure/inbound.ts'
+
+/**
+ * About something of a cell that the asking process does not serve. `also`: the merchant has moved
+ * on to this one, and only a process that serves both can go from the one to the other.
+ */
+export type Ask = { cellNo: number; also?: number | undefined } & (
+  | { is: 'request'; method: Route['method']; route: string; request: Incoming }
+  | { is: 'wanted result'; id: string }
+  | { is: 'result'; message: Message }
+  | { is: 'collects'; id: string; url: string }
+)
+
+/** An ask as it arrives. */
+export interface Received {
+  ask: Ask
+  /** When it was sealed. */
+  at: number
+}
+
+export type Reply =
+  /** Nothing was done: that cell is not served there. */
+  | { is: 'not here' }
+  /** Nothing was done: the merchant has moved on to this cell, which is not served there. */
+  | { is: 'moved'; cellNo: number }
+  /** A defect; the log of that process has the reason. */
+  | { is: 'failed'; id: string }
+  | { is: 'answer'; answer: Answer }
+  | { is: 'wanted result'; wanted: WantedResult | undefined }
+  | { is: 'result'; verdict: ResultVerdict }
+  | { is: 'collects'; collects: boolean }
+
+export function packAsk(ask: Ask, at: number): Buffer {
+  if (ask.is !== 'request') return pack({ ...ask, at })
+  const { method, path, params, query, headers, authorization, clientAddress, body } = ask.request
+  const request = { method, path, params, query, headers, authorization, clientAddress, hasBody: body !== undefined }
+  return pack({ ...ask, request, at }, body)
+}
+
+/** `overloaded`: the receiver has no room for new work. */
+export function unpackAsk(packed: Buffer, overloaded: boolean): Received {
+  const { head, bytes } = unpack(packed)
+  const { at, ...ask } = head as unknown as Ask & { at: number }
+  if (ask.is !== 'request') return { ask, at }
+  const { hasBody, ...request } = ask.request as Incoming & { hasBody: boolean }
+  return { ask: { ...ask, request: { ...request, body: hasBody ? bytes : undefined, overloaded } }, at }
+}
+
+export function packReply(reply: Reply): Buffer {
+  if (reply.is !== 'answer') return pack(reply)
+  const { body, ...answer } = reply.answer
+  return pack({ ...reply, answer }, Buffer.isBuffer(body) ? body : Buffer.from(body, 'utf8'))
+}
+
+export function unpackReply(packed: Buffer): Reply {
+  const { head, bytes } = unpack(packed)
+  const reply = head as unknown as Reply
+  return reply.is === 'answer' ? { ...reply, answer: { ...reply.answer, body: bytes } } : reply
+}
+
+const lengthBytes = 4
+
+function pack(head: object, bytes: Buffer = Buffer.alloc(0)): Buffer {
+  const text = Buffer.from(JSON.stringify(head), 'utf8')
+  const length = Buffer.alloc(lengthBytes)
+  length.writeUInt32BE(text.length)
+  return Buffer.concat([length, text, bytes])
+}
+
+function unpack(packed: Buffer): { head: object; bytes: Buffer } {
+  const end = lengthBytes + packed.readUInt32BE()
+  return { head: JSON.parse(packed.toString('utf8', lengthBytes, end)) as object, bytes: packed.subarray(end) }
+}

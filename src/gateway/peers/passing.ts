@@ -1,0 +1,52 @@
+/** Passes on what is about a cell that this process does not serve. */
+import type { Answer, Incoming, Route } from '../../http/server.ts'
+import type { Results } from '../../three-d-secure/inbound.ts'
+import { OpenElsewhere } from '../neighbours.ts'
+import type { Gateway } from '../open.ts'
+import type { Ask } from './message.ts'
+import type { Passed, Peers } from './known.ts'
+
+/** A cell, and the one to which the merchant has moved on, if that is known. */
+export interface Where {
+  cellNo: number
+  also?: number | undefined
+}
+
+/** Each of them throws an `OpenElsewhere` if the merchant has moved on to another cell. */
+export interface Passing {
+  request(route: Route, request: Incoming, where: Where): Promise<Answer | 'nobody' | 'lost'>
+  /** Those of a gateway over that cell in another process. A directory server sends them again. */
+  results(where: Where): Results
+  collects(where: Where): Gateway['collects']
+}
+
+export function passingBy({ pass }: Pick<Peers, 'pass'>): Passing {
+  async function ask(one: Ask): Promise<Exclude<Passed, { is: 'moved' }>> {
+    const passed = await pass(one)
+    if (passed.is === 'moved') throw new OpenElsewhere('what was passed on', passed.cellNo)
+    return passed
+  }
+  return {
+    async request({ method, path: route }, request, where) {
+      const passed = await ask({ is: 'request', ...where, method, route, request })
+      if (passed.is === 'nobody' || passed.is === 'lost') return passed.is
+      return expect(passed, 'answer').answer
+    },
+    results: (where) => ({
+      wanted: async (id) => expect(await ask({ is: 'wanted result', ...where, id }), 'wanted result').wanted,
+      async result(message) {
+        const passed = await ask({ is: 'result', ...where, message })
+        return passed.is === 'result' ? passed.verdict : { is: 'failed' }
+      },
+    }),
+    collects: (where) => async (id, url) => {
+      const passed = await ask({ is: 'collects', ...where, id, url: url.href })
+      return passed.is === 'collects' && passed.collects
+    },
+  }
+}
+
+function expect<Is extends Passed['is']>(passed: Passed, is: Is): Extract<Passed, { is: Is }> {
+  if (passed.is === is) return passed as Extract<Passed, { is: Is }>
+  throw new Error(`what was passed to another process has no answer: ${passed.is}`)
+}

@@ -1,0 +1,135 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { openLog } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { openPeers } from '../../src/gateway/peers/known.ts'
+import { openPeerLink } from '../../src/gateway/peers/link.ts'
+import type { Ask } from '../../src/gateway/peers/message.ts'
+import { peerRoute } from '../../src/gateway/peers/port.ts'
+import { openPeerSealing } from '../../src/gateway/peers/seal.ts'
+import { openServer, type Answer, type Incoming } from '../../src/http/server.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPool, statement } from '../../src/storage/pool.ts'
+import { peerStore } from '../../src/storage/store-peers.ts'
+import { openFixedKeys } from './fixed-keys.ts'
+import { openHandClock } from './hand-clock.ts'
+import { closing } from './opening.ts'
+import { testDatabase } from './postgres.ts'
+
+/** Processes that pass requests to each other, over real sockets and a real table. */
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
+export const random = systemRandom
+export const keys = openFixedKeys(random)
+const database = closing(await testDatabase())
+const pool = closing(openPool({ url: database.url, connections: 2, use: 'admin', log }))
+await migrate(pool, systemClock.now(), log)
+export const store = peerStore(pool)
+/** The time that all processes share; the table goes by the clock of the database. */
+export const clock = openHandClock(1_770_000_000_000)
+
+const path = '/gateway/api/v2/sale/:id'
+export const ok: Answer = { status: 200, type: 'text/plain', body: 'done' }
+export const usual: Incoming = {
+  method: 'POST',
+  path: '/gateway/api/v2/sale/7',
+  params: { id: '7' },
+  query: '',
+  headers: {},
+  authorization: undefined,
+  clientAddress: '198.51.100.7',
+  body: Buffer.from('a=b'),
+  overloaded: false,
+}
+export const sale = (request: Partial<Incoming> = {}, cellNo = 1): Ask => ({
+  is: 'request',
+  cellNo,
+  method: 'POST',
+  route: path,
+  request: { ...usual, ...request },
+})
+
+interface PeerSettings {
+  instance?: string
+  cells?: number[]
+  ring?: typeof keys
+}
+
+/** A process that serves a cell with one route, and stands in the table. */
+async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>, settings: PeerSettings = {}) {
+  const { instance = `peer-${Math.random()}`, cells = [1], ring = keys } = settings
+  const sealing = openPeerSealing(ring, random)
+  const server = await openServer({
+    host: '127.0.0.1',
+    port: 0,
+    maxBodiesBytes: 1_000_000,
+    maxConnections: 1_000,
+    turns: { begin: () => undefined },
+    random,
+    log,
+  })
+  const handled: Incoming[] = []
+  const none = async () => Promise.reject(new Error('nothing asks for it'))
+  const gateway = {
+    routes: [{ method: 'POST' as const, path, handle: (request: Incoming) => (handled.push(request), handle(request)) }],
+    results: { wanted: none, result: none },
+    collects: none,
+  }
+  const gatewayOf = (cellNo: number) => (cells.includes(cellNo) ? gateway : undefined)
+  const counted: string[] = []
+  await server.serve([peerRoute({ sealing, gatewayOf, clock, random, log, arrived: (result) => counted.push(result) }, 65_536)])
+  const place = { instance, url: `http://127.0.0.1:${server.port}`, publicKey: sealing.publicKey }
+  await store.renew(place, cells)
+  return { place, handled, counted, close: () => server.close(0) }
+}
+
+/** A process that passes on. */
+export async function openSender(settings: { withinMs?: number } = {}) {
+  const sealing = openPeerSealing(keys, random)
+  const results: string[] = []
+  const open = (url: string) => openPeerLink(url, clock)
+  const passed = (result: string) => results.push(result)
+  const peers = openPeers({ rows: store.all, sealing, open, clock, log, passed, ...settings })
+  await peers.look()
+  return { ...peers, results }
+}
+
+/** A test begins with an empty table. */
+export async function scene(
+  work: (opened: { peer: (...args: Parameters<typeof openPeer>) => ReturnType<typeof openPeer> }) => Promise<void>,
+): Promise<void> {
+  await pool.run(statement('delete from peer'))
+  const opened: { close(): unknown }[] = []
+  try {
+    await work({
+      async peer(...args) {
+        const one = await openPeer(...args)
+        opened.push(one)
+        return one
+      },
+    })
+  } finally {
+    for (const one of opened) await one.close()
+  }
+}
+
+/** A process that begins a request and does not end it before it may. */
+export async function openSlow(peer: typeof openPeer) {
+  let begun = () => {}
+  let end = (_answer: Answer) => {}
+  const handling = new Promise<void>((resolve) => (begun = resolve))
+  const { place } = await peer(() => {
+    begun()
+    return new Promise<Answer>((resolve) => (end = resolve))
+  })
+  return { place, handling, end: () => end(ok) }
+}
+
+type Sender = Awaited<ReturnType<typeof openSender>>
+export const silence = (instance: string) =>
+  pool.run(statement(`update peer set beat_at = now() - interval '5 seconds' where instance = $1`), [instance])
+export async function lookFor(sender: Sender, seconds: number) {
+  for (let i = 0; i < seconds; i++) {
+    clock.pass(1_000)
+    await sender.look()
+  }
+}
