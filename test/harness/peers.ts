@@ -83,7 +83,7 @@ async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>,
 }
 
 /** A process that passes on. */
-export async function openSender(settings: { withinMs?: number } = {}) {
+async function openSender(settings: { withinMs?: number } = {}) {
   const sealing = openPeerSealing(keys, random)
   const results: string[] = []
   const open = (url: string) => openPeerLink(url, clock)
@@ -93,22 +93,30 @@ export async function openSender(settings: { withinMs?: number } = {}) {
   return { ...peers, results }
 }
 
-/** A test begins with an empty table. */
-export async function scene(
-  work: (opened: { peer: (...args: Parameters<typeof openPeer>) => ReturnType<typeof openPeer> }) => Promise<void>,
-): Promise<void> {
+interface Scene {
+  peer: typeof openPeer
+  sender: typeof openSender
+}
+
+/** A test begins with an empty table; what it opens is closed after it. */
+export async function scene(work: (opened: Scene) => Promise<void>): Promise<void> {
   await pool.run(statement('delete from peer'))
-  const opened: { close(): unknown }[] = []
+  const closes: (() => Promise<void>)[] = []
   try {
     await work({
       async peer(...args) {
         const one = await openPeer(...args)
-        opened.push(one)
+        closes.push(one.close)
+        return one
+      },
+      async sender(...args) {
+        const one = await openSender(...args)
+        closes.push(one.stop)
         return one
       },
     })
   } finally {
-    for (const one of opened) await one.close()
+    for (const close of closes.reverse()) await close()
   }
 }
 

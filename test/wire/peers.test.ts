@@ -9,7 +9,8 @@ import { packAsk } from '../../src/gateway/peers/message.ts'
 import { openPeerSealing } from '../../src/gateway/peers/seal.ts'
 import type { Answer } from '../../src/http/server.ts'
 import { openFixedKeys } from '../harness/fixed-keys.ts'
-import { clock, keys, lookFor, ok, openSender, openSlow, random, sale, scene, silence, store, usual } from '../harness/peers.ts'
+import { clock, keys, lookFor, ok, openSlow, random, sale, scene, silence, store, usual } from '../harness/peers.ts'
+import { closing } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
 
 // Requests between processes, over real sockets and the table in which they find each other.
@@ -17,15 +18,15 @@ import { freePort } from '../harness/port.ts'
 const textOf = (passed: Passed) => (passed.is === 'answer' ? String(passed.answer.body) : passed.is)
 
 test('a request arrives as it came, with the address of its client, and its answer comes back as it was', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const answer: Answer = { status: 303, type: 'text/html;charset=utf-8', body: 'grün', headers: { location: '/gateway/3ds/x' } }
     const { handled, counted } = await peer(() => answer)
-    const sender = await openSender()
+    const passer = await sender()
     const headers = { cookie: 'a=1; b=2', 'x-forwarded-for': '203.0.113.9', 'idempotency-key': 'k', host: 'pay.example' }
     const full = { headers, query: 'since=1', authorization: ['Bearer a', 'Bearer b'], body: Buffer.from([0, 255, 10]) }
-    const passed = await sender.pass(sale(full))
+    const passed = await passer.pass(sale(full))
     assert.deepEqual(passed, { is: 'answer', answer: { ...answer, body: Buffer.from('grün') } })
-    await sender.pass(sale({ body: undefined }))
+    await passer.pass(sale({ body: undefined }))
     assert.deepEqual(
       handled,
       [
@@ -34,13 +35,12 @@ test('a request arrives as it came, with the address of its client, and its answ
       ].map(({ authorization, ...one }) => (authorization === undefined ? one : { ...one, authorization })),
     )
     assert.deepEqual(
-      [counted, sender.results],
+      [counted, passer.results],
       [
         ['answered', 'answered'],
         ['answered', 'answered'],
       ],
     )
-    await sender.stop()
   }))
 
 test('a message that no process of the installation sealed for this one now is refused, and does nothing', () =>
@@ -83,118 +83,108 @@ test('a message that no process of the installation sealed for this one now is r
   }))
 
 test('an answer that the process did not seal is no answer', () =>
-  scene(async () => {
-    const forger = createServer((socket) =>
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake')),
-    )
+  scene(async ({ sender }) => {
+    const forged = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake'
+    const forger = closing(createServer((socket) => socket.once('data', () => socket.end(forged))))
     await once(forger.listen(0, '127.0.0.1'), 'listening')
     const { port } = forger.address() as { port: number }
     const { publicKey } = openPeerSealing(keys, random)
     await store.renew({ instance: 'forged', url: `http://127.0.0.1:${port}`, publicKey }, [1])
-    const sender = await openSender()
-    assert.equal((await sender.pass(sale())).is, 'lost')
-    await sender.stop()
-    forger.close()
+    const passer = await sender()
+    assert.equal((await passer.pass(sale())).is, 'lost')
   }))
 
 test('where a process cannot be reached another one takes the request, or nobody does, at once', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const { publicKey } = openPeerSealing(keys, random)
     await store.renew({ instance: 'dead', url: `http://127.0.0.1:${await freePort()}`, publicKey }, [1, 2])
     const alive = await peer(() => ok)
-    const sender = await openSender()
-    for (let i = 0; i < 4; i++) assert.equal(textOf(await sender.pass(sale())), 'done')
+    const passer = await sender()
+    for (let i = 0; i < 4; i++) assert.equal(textOf(await passer.pass(sale())), 'done')
     assert.equal(alive.handled.length, 4)
-    assert.equal((await sender.pass(sale({}, 2))).is, 'nobody')
-    assert.equal((await sender.pass(sale({}, 3))).is, 'nobody')
-    assert.deepEqual(sender.results.slice(4), ['nobody', 'nobody'])
-    await sender.stop()
+    assert.equal((await passer.pass(sale({}, 2))).is, 'nobody')
+    assert.equal((await passer.pass(sale({}, 3))).is, 'nobody')
+    assert.deepEqual(passer.results.slice(4), ['nobody', 'nobody'])
   }))
 
 test('a process that does not serve the cell any more passes nothing on: another is asked, or nobody does it', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const former = await peer(() => ok)
     await store.renew(former.place, [1, 2])
-    const sender = await openSender()
-    assert.equal((await sender.pass(sale({}, 2))).is, 'nobody')
+    const passer = await sender()
+    assert.equal((await passer.pass(sale({}, 2))).is, 'nobody')
     const other = await peer(() => ok, { cells: [2] })
-    await sender.look()
-    for (let i = 0; i < 2; i++) assert.equal(textOf(await sender.pass(sale({}, 2))), 'done')
+    await passer.look()
+    for (let i = 0; i < 2; i++) assert.equal(textOf(await passer.pass(sale({}, 2))), 'done')
     assert.deepEqual([former.handled.length, other.handled.length], [0, 2])
-    await sender.stop()
   }))
 
 test('requests are spread evenly over those that serve the cell', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const all = [await peer(() => ok), await peer(() => ok), await peer(() => ok, { cells: [2] })]
-    const sender = await openSender()
-    for (let i = 0; i < 10; i++) await sender.pass(sale())
+    const passer = await sender()
+    for (let i = 0; i < 10; i++) await passer.pass(sale())
     assert.deepEqual(
       all.map(({ handled }) => handled.length),
       [5, 5, 0],
     )
-    await sender.stop()
   }))
 
 test('a request whose answer is lost is not passed to a second process', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const first = await peer(() => {
       void first.close()
       return new Promise(() => {})
     })
-    const sender = await openSender()
+    const passer = await sender()
     const second = await peer(() => ok)
-    const passing = sender.pass(sale())
-    await sender.look()
+    const passing = passer.pass(sale())
+    await passer.look()
     assert.equal((await passing).is, 'lost')
-    assert.deepEqual([first.handled.length, second.handled.length, sender.results], [1, 0, ['lost']])
-    await sender.stop()
+    assert.deepEqual([first.handled.length, second.handled.length, passer.results], [1, 0, ['lost']])
   }))
 
 test('a request to a process that takes too long is lost', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const slow = await openSlow(peer)
-    const sender = await openSender({ withinMs: 30_000 })
-    const passing = sender.pass(sale())
+    const passer = await sender({ withinMs: 30_000 })
+    const passing = passer.pass(sale())
     await slow.handling
     clock.pass(30_000)
     assert.equal((await passing).is, 'lost')
-    await sender.stop()
   }))
 
 test('a process that falls silent loses what it was passed, but nobody is silent after a standstill of the database', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const slow = await openSlow(peer)
-    const sender = await openSender()
-    await lookFor(sender, 5)
-    const passing = sender.pass(sale())
+    const passer = await sender()
+    await lookFor(passer, 5)
+    const passing = passer.pass(sale())
     await slow.handling
     clock.pass(20_000)
     await silence(slow.place.instance)
-    await lookFor(sender, 1)
-    assert.deepEqual(sender.results, [])
-    await lookFor(sender, 4)
+    await lookFor(passer, 1)
+    assert.deepEqual(passer.results, [])
+    await lookFor(passer, 4)
     assert.equal((await passing).is, 'lost')
-    assert.equal((await sender.pass(sale())).is, 'nobody')
+    assert.equal((await passer.pass(sale())).is, 'nobody')
     const again = await peer(() => ok, { instance: slow.place.instance })
-    await sender.look()
-    assert.equal(textOf(await sender.pass(sale())), 'done')
+    await passer.look()
+    assert.equal(textOf(await passer.pass(sale())), 'done')
     assert.equal(again.handled.length, 1)
-    await sender.stop()
   }))
 
 test('a process that stops is passed nothing more, and still answers what it has', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const slow = await openSlow(peer)
-    const sender = await openSender()
-    const passing = sender.pass(sale())
+    const passer = await sender()
+    const passing = passer.pass(sale())
     await slow.handling
     await store.leave(slow.place)
-    await sender.look()
-    assert.equal((await sender.pass(sale())).is, 'nobody')
+    await passer.look()
+    assert.equal((await passer.pass(sale())).is, 'nobody')
     slow.end()
     assert.equal(textOf(await passing), 'done')
-    await sender.stop()
   }))
 
 test('the row of a successor stays when its predecessor stops late', () =>
@@ -208,16 +198,15 @@ test('the row of a successor stays when its predecessor stops late', () =>
   }))
 
 test('so many requests are under way to one process at most, and further ones are refused at once', () =>
-  scene(async ({ peer }) => {
+  scene(async ({ peer, sender }) => {
     const ends: (() => void)[] = []
     let full = () => {}
     const isFull = new Promise<void>((resolve) => (full = resolve))
     await peer(() => new Promise<Answer>((resolve) => void (ends.push(() => resolve(ok)) === 256 && full())))
-    const sender = await openSender()
-    const passing = Array.from({ length: 256 }, () => sender.pass(sale()))
+    const passer = await sender()
+    const passing = Array.from({ length: 256 }, () => passer.pass(sale()))
     await isFull
-    assert.equal((await sender.pass(sale())).is, 'nobody')
+    assert.equal((await passer.pass(sale())).is, 'nobody')
     for (const end of ends) end()
     assert.deepEqual(new Set((await Promise.all(passing)).map(textOf)), new Set(['done']))
-    await sender.stop()
   }))
