@@ -28,6 +28,7 @@ type Found =
   | { finds: 'migrations missing'; names: readonly string[] }
   | { finds: 'gateways run'; alive: CellWork['alive'] }
   | { finds: 'no gateway' }
+  | { finds: 'requests are not passed on'; by: readonly string[] }
   | { finds: 'gateways silent'; silent: CellWork['silent'] }
   | ({ finds: 'lease lapsed'; lapsedAt: number } & Pick<LeaseFact, 'instance' | 'lapses' | 'lapsedOrders'>)
   | ({ finds: 'orders taken over'; takenOverAt: number } & Pick<LeaseFact, 'instance' | 'takenOver'>)
@@ -131,6 +132,20 @@ export function cellFindings(f: CellWork, merchants: number, now: number): Findi
         ? [{ is: 'problem', finds: 'no gateway' }]
         : []
   return [...alive, ...leaseFindings(f, now), ...orderFindings(f, now)]
+}
+
+/**
+ * Gateways that refuse the merchants of a cell, because none of those that serve it is one that
+ * requests are passed to. `all` are the gateways of the installation.
+ */
+export function passingFindings(
+  cell: Pick<CellWork, 'alive'>,
+  all: readonly Pick<LeaseFact, 'instance'>[],
+  isReached: boolean,
+): Finding[] {
+  const serving = new Set(cell.alive.map(({ instance }) => instance))
+  const by = all.map(({ instance }) => instance).filter((instance) => !serving.has(instance))
+  return isReached || serving.size === 0 || by.length === 0 ? [] : [{ is: 'warning', finds: 'requests are not passed on', by }]
 }
 
 function orderFindings(f: CellWork, now: number): Finding[] {

@@ -10,6 +10,7 @@ import {
   machineFindings,
   migrationFinding,
   nodeFinding,
+  passingFindings,
   serverFindings,
   workFindings,
 } from '../../src/operator/doctor.ts'
@@ -116,6 +117,20 @@ test('a payment whose cardholder is being authenticated is not overdue work', ()
     { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
   )
 })
+
+// oxfmt-ignore
+const refusing = [
+  ['all serve the cell',                     ['a', 'b'], ['a', 'b'], false, []],
+  ['requests are passed to one that does',   ['a'],      ['a', 'b'], true,  []],
+  ['none does, which is a finding of its own', [],       ['a', 'b'], false, []],
+  ['nothing is passed to the one that does', ['a'],      ['a', 'b'], false, ['b']],
+] as const
+for (const [what, serving, all, isReached, by] of refusing)
+  test(`gateways that refuse the merchants of a cell: ${what}`, () => {
+    const gateways = (names: readonly string[]) => names.map((instance) => ({ ...goodWork.alive[0]!, instance }))
+    const found = passingFindings({ alive: gateways(serving) }, gateways(all), isReached)
+    assert.deepEqual(found, by.length === 0 ? [] : [{ is: 'warning', finds: 'requests are not passed on', by }])
+  })
 
 test('the doctor warns of core dumps and of swap, which write card numbers to a disk', () => {
   const proc = mkdtempSync(join(tmpdir(), 'tollgate-proc-'))

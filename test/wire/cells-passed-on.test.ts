@@ -226,6 +226,9 @@ test('a cell that no process serves to which requests are passed is refused with
     assert.ok((await figure(gateway, 'on', 'nobody')) > 0)
   }
   assert.equal(await arrived(), earlier)
+  const { out } = await run({ TOLLGATE_DIR: world.directory }, ['doctor'])
+  assert.match(out, /warning +cell 2: gateways +refuse its merchants with code 20: \S+:\d+, \S+:\d+\n.*PEER_URL/)
+  assert.doesNotMatch(out, /cell 1: gateways +refuse/)
 })
 
 test('strangers at the address for other processes do nothing', async () => {

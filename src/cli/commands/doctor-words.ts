@@ -83,6 +83,11 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     `${alive.length} running: ${alive.map((a) => `${a.instance} (for ${spanText(now - a.startedAt)})`).join(', ')}`,
   ],
   'no gateway': () => ['gateways', 'no gateway is running', 'start one: npx tollgate serve, or npm start for the sandbox'],
+  'requests are not passed on': ({ by }) => [
+    'gateways',
+    `refuse its merchants with code 20: ${by.join(', ')}`,
+    'give the gateways that serve this cell an address that requests are passed to: PEER_URL',
+  ],
   'gateways silent': ({ silent }, now) => [
     'gateways',
     `silent without a stop in the last hour: ${silent.length > namedProcesses ? `${silent.length}, the last ` : ''}${silent

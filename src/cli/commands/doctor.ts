@@ -9,6 +9,7 @@ import {
   lineFinding,
   machineFindings,
   nodeFinding,
+  passingFindings,
   migrationFinding,
   serverFindings,
   workFindings,
@@ -16,7 +17,7 @@ import {
   type WeakKey,
 } from '../../operator/doctor.ts'
 import { cellFacts } from '../../operator/store-cells.ts'
-import { cellWork } from '../../operator/store-doctor-work.ts'
+import { cellWork, type CellWork } from '../../operator/store-doctor-work.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
 import { counted } from '../../operator/moments.ts'
 import { listGates } from '../../operator/store-config.ts'
@@ -32,6 +33,7 @@ import {
 } from '../../operator/store-doctor.ts'
 import type { KeyRing } from '../../storage/store-keys.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
+import { peerStore } from '../../storage/store-peers.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
 import type { Terminal } from '../terminal.ts'
 import { gateFindings } from './doctor-gates.ts'
@@ -130,7 +132,7 @@ async function look(
     ...(opened ? worded([await controlKeys(pool, opened, installation)]) : []),
     ...worded(workFindings(facts, clock.now())),
   )
-  report(...(await otherCells(pool, terminal, installation)))
+  report(...(await otherCells(pool, facts, terminal, installation)))
   report(...worded(directoryFindings(await directoryFacts(pool), clock.now())))
   const gates = (await listGates(pool)).filter((gate) => gate.enabled)
   const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
@@ -143,16 +145,27 @@ async function look(
 }
 
 /** The cells besides 0, each finding with its number. */
-async function otherCells(pool: Pool, { clock, stderr }: Terminal, installation: Installation): Promise<WordedFinding[]> {
+async function otherCells(
+  pool: Pool,
+  { alive }: CellWork,
+  { clock, stderr }: Terminal,
+  installation: Installation,
+): Promise<WordedFinding[]> {
   const log = openLog({ level: 'fatal', destination: stderr })
   const cells = openCellDesks(pool, installation, { connections: 3, use: 'search', log })
   try {
     const found: WordedFinding[] = []
+    const peers = (await peerStore(pool).all()).filter(({ isAlive: isThere }) => isThere)
     for (const { cellNo, pool: own, merchants, trouble } of await cellFacts({ pool, cells: cells.all })) {
       if (cellNo === 0) continue
+      const look = async (): Promise<Finding[]> => {
+        const work = await cellWork(own, pool, cellNo)
+        const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
+        return [...cellFindings(work, merchants, clock.now()), ...passingFindings(work, alive, isReached)]
+      }
       const findings =
         trouble === undefined
-          ? cellFindings(await cellWork(own, pool, cellNo), merchants, clock.now()).map((one) => inFindingWords(one, clock.now()))
+          ? (await look()).map((one) => inFindingWords(one, clock.now()))
           : [problem('database', trouble, 'its merchants get code 20 until this is mended')]
       found.push(...findings.map((one) => ({ ...one, what: `cell ${cellNo}: ${one.what}` })))
     }
