@@ -120,16 +120,20 @@ export async function scene(work: (opened: Scene) => Promise<void>): Promise<voi
   }
 }
 
-/** A process that begins a request and does not end it before it may. */
+/** A process that ends a request only when the test does; `begun` is the end of the next one. */
 export async function openSlow(peer: typeof openPeer) {
-  let begun = () => {}
-  let end = (_answer: Answer) => {}
-  const handling = new Promise<void>((resolve) => (begun = resolve))
+  const ends: (() => void)[] = []
+  let arrived = () => {}
   const { place } = await peer(() => {
-    begun()
-    return new Promise<Answer>((resolve) => (end = resolve))
+    const answer = new Promise<Answer>((resolve) => ends.push(() => resolve(ok)))
+    arrived()
+    return answer
   })
-  return { place, handling, end: () => end(ok) }
+  async function begun(): Promise<() => void> {
+    if (ends.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
+    return ends.shift()!
+  }
+  return { place, begun }
 }
 
 type Sender = Awaited<ReturnType<typeof openSender>>
