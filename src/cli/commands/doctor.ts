@@ -158,14 +158,14 @@ async function otherCells(
     const peers = (await peerStore(pool).all()).filter(({ isAlive: isThere }) => isThere)
     for (const { cellNo, pool: own, merchants, trouble } of await cellFacts({ pool, cells: cells.all })) {
       if (cellNo === 0) continue
-      const look = async (): Promise<Finding[]> => {
+      const inCell = async (): Promise<Finding[]> => {
         const work = await cellWork(own, pool, cellNo)
         const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
         return [...cellFindings(work, merchants, clock.now()), ...passingFindings(work, alive, isReached)]
       }
       const findings =
         trouble === undefined
-          ? (await look()).map((one) => inFindingWords(one, clock.now()))
+          ? (await inCell()).map((one) => inFindingWords(one, clock.now()))
           : [problem('database', trouble, 'its merchants get code 20 until this is mended')]
       found.push(...findings.map((one) => ({ ...one, what: `cell ${cellNo}: ${one.what}` })))
     }

@@ -15,7 +15,7 @@ export type Passed =
   | { is: 'lost' }
 
 export interface Peers {
-  /** Passes an ask to one process that serves its cell. Never rejects. */
+  /** Passes an ask to one process that serves its cell; the next, if that cannot be reached. */
   pass(ask: Ask): Promise<Passed>
   /** Reads again who is there; called once a second. */
   look(): Promise<void>
