@@ -27,12 +27,13 @@ interface TableRow {
   name: string
   partitioned_by: string | null
   options: string | null
+  identity: 'full' | null
 }
 
 /** Tables of the schema, but not the partitions of one. */
 const tables = statement<TableRow>(`
   select quote_ident(c.relname) as name, pg_get_partkeydef(c.oid) as partitioned_by,
-    array_to_string(c.reloptions, ', ') as options
+    array_to_string(c.reloptions, ', ') as options, case c.relreplident when 'f' then 'full' end as identity
   from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   order by c.relname collate "C"`)
@@ -89,6 +90,8 @@ const views = statement<{ name: string; definition: string }>(`
 const others = statement<{ what: string }>(`
   select 'relation ' || c.relname as what from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind not in ('r', 'p', 'i', 'I', 'v')
+  union all select 'replica identity of ' || c.relname from pg_class c
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and c.relreplident not in ('d', 'f')
   union all select 'function ' || p.proname from pg_proc p where p.pronamespace = current_schema()::regnamespace
   union all select 'type ' || t.typname from pg_type t
   where t.typnamespace = current_schema()::regnamespace and t.typtype in ('d', 'e', 'r', 'm')
@@ -137,7 +140,8 @@ export async function readSchema(pool: Pool): Promise<WrittenSchema> {
       const options = table.options === null ? '' : ` with (${table.options})`
       const lines = [...(columnsOf.get(table.name) ?? []), ...inside].map((line) => `  ${line}`)
       const created = `create table ${table.name} (\n${lines.join(',\n')}\n)${partitioned}${options};`
-      return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`)].join('\n')
+      const identity = table.identity === null ? [] : [`alter table ${table.name} replica identity ${table.identity};`]
+      return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`), ...identity].join('\n')
     }
     return {
       name: table.name,

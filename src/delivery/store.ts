@@ -92,11 +92,11 @@ const claim = statement<ClaimRecord>(`
   placed as (
     select *, row_number() over (order by turn, due_at, order_id, delivery_no) as place from turns
     order by turn, due_at, order_id, delivery_no limit $3),
-  due as (
+  due as (select * from (
     select d.merchant_id, d.order_id, d.delivery_no, d.lease
     from placed p join delivery d on d.merchant_id = p.merchant_id and d.order_id = p.order_id and d.delivery_no = p.delivery_no
     where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2 and ${isHere('d')}
-    for update of d skip locked),
+    for update of d skip locked) locked),
   taken as (
     update delivery d set lease = $1, due_at = $5
     from due

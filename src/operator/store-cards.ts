@@ -70,11 +70,11 @@ const forgetPage = statement<PageRow>(`
       and not exists (select from transaction t
         where t.merchant_id = l.merchant_id and t.order_id = l.order_id and t.final_at is null) as due
     from looked l),
-  held as (
+  held as (select * from (
     select f.merchant_id, f.order_id from judged j
     join order_facts f on f.merchant_id = j.merchant_id and f.order_id = j.order_id
     where j.due and f.pan_sealed is not null
-    order by j.no for update of f),
+    order by j.no for update of f) locked),
   forgotten as (
     update order_facts f set pan_sealed = null, pan_key = null, destination_sealed = null,
       cvv2_sealed = null, cvv2_key = null

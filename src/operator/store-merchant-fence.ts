@@ -41,7 +41,10 @@ const turnState = statement<object>(
 )
 const drop = statement<object>(`delete from merchant_move where merchant_id = $1 and mover = $2 returning merchant_id`)
 const lock = statement<object>('lock table merchant_move in access exclusive mode')
-const waitFor = statement<object>(`select set_config('lock_timeout', $1, true)`)
+/** Citus waits for the locks of other nodes without a limit of its own; a statement has one. */
+const waitFor = statement<object>(
+  `select set_config('lock_timeout', $1, true), set_config('statement_timeout', $1::int + 100 || 'ms', true)`,
+)
 const takeNotes = statement<{ order_id: bigint | null; invoice_id: string | null }>(
   `delete from merchant_move_note where merchant_id = $1 returning order_id, invoice_id`,
 )
@@ -108,6 +111,7 @@ export const passBarrier = (pool: Pool): Promise<void> =>
     await runner.run(waitFor, [String(barrierMs)])
     await runner.run(lock)
   }).catch((error: { code?: string }) => {
-    throw error.code === lockNotAvailable ? new Refused({ what: 'writers slow', forMs: barrierMs }) : error
+    throw tookTooLong.has(error.code ?? '') ? new Refused({ what: 'writers slow', forMs: barrierMs }) : error
   })
-const lockNotAvailable = '55P03'
+/** A lock that is not available, or a statement that is cancelled. */
+const tookTooLong = new Set(['55P03', '57014'])

@@ -157,6 +157,7 @@ create table merchant_move_note (
   constraint merchant_move_note_check CHECK ((num_nulls(order_id, invoice_id) = 1))
 );
 CREATE INDEX merchant_move_note_by_merchant ON merchant_move_note USING btree (merchant_id);
+alter table merchant_move_note replica identity full;
 
 create table mobile_invoice (
   merchant_id bigint not null,

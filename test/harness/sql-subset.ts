@@ -102,11 +102,25 @@ const modifying = new Set(['2', '3', '4', '5'])
 /** Reasons why the parse tree of a statement is not in the subset. */
 export function refusedByTree(tree: readonly TreeValue[], catalog: Catalog): string[] {
   const reasons = new Set<string>()
+  const parts = [...allNodes(tree)].filter(({ tag }) => tag === 'COMMONTABLEEXPR')
+  if (parts.some(inserts) && parts.some(locksBeside))
+    reasons.add('beside an insert in `with`, rows that are locked beside other rows: select from that query')
   for (const query of allNodes(tree)) {
     if (query.tag !== 'QUERY' || !modifying.has(textOf(query.fields.get('commandType')?.[0]))) continue
     for (const reason of refusedChange(query, catalog)) reasons.add(reason)
   }
   return [...reasons]
+}
+
+const queryOf = ({ fields }: TreeNode): TreeNode | undefined => [...nodesBelow(fields.get('ctequery') ?? [])][0]
+
+/** Citus then runs each part of the `with` by itself, and keeps its rows in a file. */
+const inserts = (part: TreeNode): boolean => queryOf(part)?.fields.get('commandType')?.[0] === '3'
+
+/** It would read these in another format than it has written them in. */
+function locksBeside(part: TreeNode): boolean {
+  const [locks, from] = ['rowMarks', 'rtable'].map((name) => [...nodesBelow(queryOf(part)?.fields.get(name) ?? [])])
+  return locks!.length > 0 && from!.some(isOther)
 }
 
 function* refusedChange({ fields }: TreeNode, catalog: Catalog): Generator<string> {
@@ -122,7 +136,10 @@ function* refusedChange({ fields }: TreeNode, catalog: Catalog): Generator<strin
     if (readsColumns(part, catalog)) yield 'a stable function over a column, in a change of rows (`at + interval …`, `at::text`)'
   }
   const returned = fields.get('returningList') ?? []
-  const selects = (fields.get('rtable') ?? []).flatMap((part) => [...nodesBelow([part])]).some((node) => isSubquery(node))
+  const selected = (fields.get('rtable') ?? []).flatMap((part) => [...nodesBelow([part])]).filter((node) => isSubquery(node))
+  const selects = selected.length > 0
+  if (isInsert && selected.some((part) => readsTable(part) && volatilities(part, catalog).size > 0))
+    yield 'a function that is not immutable in an insert of rows that are selected from a table'
   if (isInsert && selects) {
     const after = [...(fields.get('onConflict') ?? []), ...returned]
     if ([...allNodes(after)].some(({ tag }) => tag === 'PARAM'))
@@ -132,6 +149,11 @@ function* refusedChange({ fields }: TreeNode, catalog: Catalog): Generator<strin
 
 const textOf = (value: TreeValue | undefined): string => (typeof value === 'string' ? value : '')
 
+/** Rows of a query, a function, a list or a `with`. */
+const isOther = ({ tag, fields }: TreeNode): boolean =>
+  tag === 'RANGETBLENTRY' && ['1', '3', '4', '5', '6'].includes(textOf(fields.get('rtekind')?.[0]))
+const readsTable = (part: TreeNode): boolean =>
+  [...allNodes([part])].some(({ tag, fields }) => tag === 'RANGETBLENTRY' && fields.get('rtekind')?.[0] === '0')
 const isSubquery = ({ tag, fields }: TreeNode): boolean => tag === 'RANGETBLENTRY' && fields.get('rtekind')?.[0] === '1'
 
 /** The functions of a node itself. */
