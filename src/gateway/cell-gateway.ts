@@ -1,11 +1,14 @@
 /** A gateway over one cell in PostgreSQL, with the duties of that cell. */
 import { sleep } from '../base/clock.ts'
-import { databaseOf, type CellPlace } from '../storage/cells.ts'
+import { seatName } from '../storage/cell-seat.ts'
+import type { CellDatabase, CellPlace } from '../storage/cells.ts'
+import { openMovingPool } from '../storage/moving-pool.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openCell } from './cell.ts'
 import { closingOnFailure } from './closing.ts'
 import { refuseCell, watchPartitions } from './database.ts'
 import { startForgetting, type KeptFor } from './forgetting.ts'
+import type { CellNodes } from './nodes.ts'
 import { openGateway, type Gateway, type GatewayParts } from './open.ts'
 import type { Stores } from './parts.ts'
 import { startResealing } from './resealing.ts'
@@ -13,9 +16,9 @@ import type { Watched } from './watch.ts'
 
 export interface CellGatewayParts extends Omit<GatewayParts, 'stores'> {
   registry: Stores['registry']
-  /** The database of the installation, which has cell 0, and a pool at it. */
-  databaseUrl: string
+  /** A pool at the database of the installation, which has cell 0. */
   pool: Pool
+  nodes: CellNodes
   ownerAllowed: boolean
   cardsKeptFor?: KeptFor | undefined
 }
@@ -39,11 +42,12 @@ export const poolsEndMs = 1_000
  */
 export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Promise<OpenCell> =>
   closingOnFailure(async (closing) => {
-    const { registry, databaseUrl, ground } = parts
+    const { registry, ground } = parts
     const { clock, random, log } = ground
     const { cellNo } = place
-    const database = databaseOf(databaseUrl, place)
-    const pool = cellNo === 0 ? parts.pool : openPool({ ...database, connections: 10, use: 'oltp', log })
+    const where = await parts.nodes.follow(place)
+    const open = (at: CellDatabase) => openPool({ ...at, connections: 10, use: 'oltp', log })
+    const pool = cellNo === 0 ? parts.pool : openMovingPool(where, open)
     if (cellNo > 0) {
       closing.add(() => Promise.race([pool.close(), sleep(clock, poolsEndMs)]))
       await refuseCell(pool, cellNo, parts.ownerAllowed)
@@ -51,7 +55,7 @@ export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Prom
     const partitions = await watchPartitions(pool, parts.pool, clock, log)
     closing.add(partitions.stop)
     const { keys } = registry
-    const cell = openCell({ cellNo, pool, database, keys }, ground)
+    const cell = openCell({ cellNo, pool, where, keys }, ground)
     const gateway = await openGateway({ ...parts, stores: { registry, cell } })
     closing.add(() => gateway.stop())
     const duty = { pool, keys, ...gateway.lease, clock, random, log }
@@ -64,6 +68,7 @@ export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Prom
       gateway,
       gauges: gateway.gauges,
       unready: gateway.unready,
+      node: () => seatName(where.seat()),
       takesRequests: () => gateway.lease.heartbeat.silentMs() < refusesAfterMs,
       duties: { resealed: resealing.rows, cardsForgotten: forgetting.cards, partitionDays: partitions.days },
       stop: closing.close,

@@ -5,7 +5,7 @@ import { openInvoiceStore } from '../mobile-api/store-invoices.ts'
 import { forgetWrongSums, openWrongSums } from '../mobile-api/store-sums.ts'
 import { openOrderStore } from '../order/store.ts'
 import { forgetCounts } from '../risk/store-counts.ts'
-import type { CellDatabase } from '../storage/cells.ts'
+import type { Whereabouts } from '../storage/cells.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { heartOnThread } from '../storage/store-heart.ts'
 import { heartbeatStore } from '../storage/store-heartbeat.ts'
@@ -18,13 +18,13 @@ const anything = statement<object>('select 1')
 export interface CellParts {
   cellNo: number
   pool: Pool
-  /** The same database: the heart beats on its own connection. */
-  database: CellDatabase
+  /** Where it is: the heart beats on its own connection. */
+  where: Whereabouts
   keys: KeyRing
 }
 
 /** The stores of a cell in PostgreSQL, which must be migrated. */
-export function openCell({ cellNo, pool, database, keys }: CellParts, ground: Ground): CellStores {
+export function openCell({ cellNo, pool, where, keys }: CellParts, ground: Ground): CellStores {
   const { clock, random, log } = ground
   const orders = openOrderStore(pool)
   return {
@@ -36,7 +36,7 @@ export function openCell({ cellNo, pool, database, keys }: CellParts, ground: Gr
     references: openReferenceStore(pool),
     useNonces: (uses) => useNonces(pool, uses),
     heartbeat: heartbeatStore(pool),
-    heart: heartOnThread(database, clock, log),
+    heart: heartOnThread(where, clock, log),
     silent: () => silentProcesses(pool),
     upkeep: [
       { name: 'used limits', everyMs: 600_000, run: () => forgetCounts(pool) },

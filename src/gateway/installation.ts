@@ -12,6 +12,7 @@ import { watchRegistry } from '../merchant/store.ts'
 import { openHand } from '../order/hand.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
+import { staysAt } from '../storage/cells.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openSharedClock, timeOf, type SharedClock } from '../storage/store-clock.ts'
 import { openIds } from '../storage/store-ids.ts'
@@ -110,7 +111,7 @@ export interface InstallationLeaseParts extends Omit<Foundations, 'stores'> {
  */
 export async function leaseOfInstallation(parts: InstallationLeaseParts, closing: Closing): Promise<Lease> {
   const { ground, pool, keys, databaseUrl, registry } = parts
-  const cell = openCell({ cellNo: 0, pool, database: { url: databaseUrl }, keys }, ground)
+  const cell = openCell({ cellNo: 0, pool, where: staysAt({ url: databaseUrl }), keys }, ground)
   const lease = await openLease({ ...parts, stores: { registry, cell } }, openHand(), {})
   closing.add(() => lease.heartbeat.stop())
   return lease

@@ -17,6 +17,7 @@ import { closingOnFailure, type Closing } from './closing.ts'
 import { countingWork, openCounting, type Counting } from './counting.ts'
 import type { KeptFor } from './forgetting.ts'
 import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
+import { openNodes } from './nodes.ts'
 import { openOperatorPort } from './operator-port.ts'
 import type { GatewaySettings, Ground, ThreeDSecureFacts } from './parts.ts'
 import { openPeering, type PeerAddress, type PeeringParts } from './peers/peering.ts'
@@ -139,7 +140,8 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
   const peering =
     o.cells || o.peer ? await openPeering(peeringOf(o, { ...ground, pool, keys, instance, meters }), closing) : undefined
-  const cells = await openServed({ ...o, ...foundations, pool, counting, meters, passing: peering?.passing }, closing)
+  const nodes = await openNodes({ databaseUrl: o.databaseUrl, pool, clock, log }, closing)
+  const cells = await openServed({ ...o, ...foundations, pool, nodes, counting, meters, passing: peering?.passing }, closing)
   follow = cells.follow
   const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...o, ...foundations, pool, keys }, closing))
   closing.add(() => threeDSServer?.refuse())

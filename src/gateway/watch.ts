@@ -136,6 +136,8 @@ export interface Watched {
   /** False if its database has been away for a while: its merchants are refused. */
   takesRequests: () => boolean
   unready: () => Promise<string[]>
+  /** The node of Citus that has it; undefined if it is at the address of the installation. */
+  node: () => string | undefined
 }
 
 /** Values of one gauge, each with its labels. */
@@ -254,8 +256,8 @@ export function watchRoutes({ registry }: Meters, cells: () => readonly Watched[
  */
 async function ready(open: readonly Watched[], { away, gates }: SharedGauges): Promise<Answer> {
   const cells = [
-    ...(await Promise.all(open.map(async ({ cellNo, unready }) => ({ cell: cellNo, reasons: await unready() })))),
-    ...away().map(({ cellNo, reason }) => ({ cell: cellNo, reasons: [reason] })),
+    ...(await Promise.all(open.map(async (one) => ({ cell: one.cellNo, reasons: await one.unready(), node: one.node() })))),
+    ...away().map(({ cellNo, reason }) => ({ cell: cellNo, reasons: [reason], node: undefined })),
   ].sort((a, b) => a.cell - b.cell)
   const lines = [...gates()]
   const noLine = lines.length > 0 && lines.every((gate) => !gate.up) ? ['no line to an acquirer is up'] : []
@@ -265,7 +267,9 @@ async function ready(open: readonly Watched[], { away, gates }: SharedGauges): P
   return json(isReady ? 200 : 503, {
     status: isReady ? 'ready' : 'not ready',
     reasons: [...named, ...noLine],
-    ...(isOne ? {} : { cells: cells.map(({ cell, reasons }) => ({ cell, ready: reasons.length === 0 })) }),
+    ...(isOne
+      ? {}
+      : { cells: cells.map(({ cell, reasons, node }) => ({ cell, ready: reasons.length === 0, ...(node && { node }) })) }),
   })
 }
 

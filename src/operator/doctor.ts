@@ -1,4 +1,6 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
+import type { CellSeat, WhyThrough } from '../storage/cell-seat.ts'
+import type { CellNode } from '../storage/cells.ts'
 import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
 import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
@@ -32,6 +34,8 @@ type Found =
   | { finds: 'gateways silent'; silent: CellWork['silent'] }
   | ({ finds: 'lease lapsed'; lapsedAt: number } & Pick<LeaseFact, 'instance' | 'lapses' | 'lapsedOrders'>)
   | ({ finds: 'orders taken over'; takenOverAt: number } & Pick<LeaseFact, 'instance' | 'takenOver'>)
+  | { finds: 'cell at a node'; node: CellNode }
+  | { finds: 'cell through the coordinator'; node: CellNode; why: WhyThrough }
   | { finds: 'merchants'; count: bigint }
   | { finds: 'no merchant' }
   | { finds: 'endpoints without gate'; endpointIds: readonly bigint[] }
@@ -146,6 +150,17 @@ export function passingFindings(
   const serving = new Set(cell.alive.map(({ instance }) => instance))
   const by = all.map(({ instance }) => instance).filter((instance) => !serving.has(instance))
   return isReached || serving.size === 0 || by.length === 0 ? [] : [{ is: 'warning', finds: 'requests are not passed on', by }]
+}
+
+/** Where Citus has the cell; nothing if it has not. */
+export function seatFindings(seat: CellSeat): Finding[] {
+  if (seat.is === 'home') return []
+  const { node } = seat
+  return [
+    seat.is === 'node'
+      ? { is: 'ok', finds: 'cell at a node', node }
+      : { is: 'warning', finds: 'cell through the coordinator', node, why: seat.why },
+  ]
 }
 
 function orderFindings(f: CellWork, now: number): Finding[] {

@@ -1,10 +1,12 @@
 /** Cells, as an operator adds and sees them. */
-import { databaseOf, mostCell, schemaOf, type CellPlace } from '../storage/cells.ts'
+import { atNode, databaseOf, mostCell, schemaOf, type CellPlace } from '../storage/cells.ts'
+import { home, seatOf, type CellSeat } from '../storage/cell-seat.ts'
 import { createCell, pendingMigrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { insertCell, listCells } from '../storage/store-cells.ts'
+import { hasCitus, readPlacements } from '../storage/store-nodes.ts'
 import { reasonOf } from '../base/log.ts'
-import { isDatabaseUrl, lineComplaint } from './database-line.ts'
+import { isDatabaseUrl, isSafeLine, lineComplaint, lineDemandOf } from './database-line.ts'
 import type { CellDesk, Databases, Desk } from './desk.ts'
 import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
@@ -13,6 +15,8 @@ import { change } from './store-audit.ts'
 export interface CellFact extends CellDesk {
   /** The merchants whose orders are there. */
   merchants: number
+  /** At which node of Citus gateways use it. */
+  seat: CellSeat
   /** What keeps it from being served; undefined if nothing does. */
   trouble?: string
 }
@@ -22,14 +26,25 @@ const merchantsOf = statement<{ cell_no: number; merchants: number }>(
 )
 
 /** In the order of their numbers. Looks at each; one that is away is listed with the reason. */
-export async function cellFacts({ pool, cells }: Databases): Promise<CellFact[]> {
+export async function cellFacts({ pool, cells }: Databases, databaseUrl: string): Promise<CellFact[]> {
   const counts = new Map((await pool.run(merchantsOf)).map((row) => [row.cell_no, row.merchants]))
+  const seats = await seatsOf(pool, databaseUrl)
   return Promise.all(
     (await cells()).map(async (cell) => {
       const trouble = await troubleOf(cell)
-      return { ...cell, merchants: counts.get(cell.cellNo) ?? 0, ...(trouble && { trouble }) }
+      return { ...cell, merchants: counts.get(cell.cellNo) ?? 0, seat: seats(cell), ...(trouble && { trouble }) }
     }),
   )
+}
+
+/** A gateway also looks whether it reaches the node under its name. */
+async function seatsOf(pool: Pool, databaseUrl: string): Promise<(place: CellPlace) => CellSeat> {
+  if (!(await hasCitus(pool))) return () => home
+  const placements = await readPlacements(pool)
+  return ({ cellNo, address }) =>
+    seatOf(address === undefined ? placements.get(schemaOf(cellNo) ?? '') : undefined, (node) =>
+      isSafeLine(lineDemandOf(atNode({ url: databaseUrl }, node).url)),
+    )
 }
 
 async function troubleOf({ pool, cellNo }: CellDesk): Promise<string | undefined> {

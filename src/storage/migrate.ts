@@ -99,7 +99,12 @@ export interface CellPools {
 
 /** Makes the schema of a cell as the present version has it, if it is not there yet. */
 export async function createCell({ cell, installation, schema }: CellPools, now: number): Promise<void> {
-  await plain(cell, `create schema if not exists ${schema}`)
+  await transaction(cell, async (runner) => {
+    // With Citus the schema becomes a unit that it can place and move. PostgreSQL alone takes any
+    // setting whose name has a point, and forgets it at the end of the transaction.
+    await plain(runner, 'set local citus.enable_schema_based_sharding = on')
+    await plain(runner, `create schema if not exists ${schema}`)
+  })
   await ensureRoles(cell)
   await transaction(cell, async (runner) => {
     if ((await runner.run(ledger)).length > 0) return

@@ -3,8 +3,9 @@ import { readFileSync, writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
-import type { CellDatabase } from './cells.ts'
+import type { CellDatabase, Whereabouts } from './cells.ts'
 import { startHeart, type LeaseMode } from './heart.ts'
+import { openMovingPool } from './moving-pool.ts'
 import { openPool } from './pool.ts'
 import { openPulse } from './pulse.ts'
 import { heartbeatStore, type Heartstrings } from './store-heartbeat.ts'
@@ -14,14 +15,26 @@ export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { databa
 /**
  * What the thread reports. A `line` is a line of its log, to be written to the log of the process.
  */
-export type ThreadReport = { is: 'beating' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
+export type ThreadReport = { is: 'beating' } | { is: 'doubt' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
+
+/** What the thread is to do: beat where the cell is now, or end. */
+export type ThreadOrder = { is: 'move'; to: CellDatabase } | { is: 'stop' }
 
 const standardError = 2
 const { database, processId, instance, memory } = workerData as ThreadData
 const port = parentPort!
 const report = (message: ThreadReport) => port.postMessage(message)
 const log = openLog({ level: 'warn', destination: { write: (line) => report({ is: 'line', line }) } })
-const pool = openPool({ ...database, connections: 1, use: 'heartbeat', log })
+const listeners = new Set<(to: CellDatabase) => void>()
+const where: Whereabouts = {
+  now: () => database,
+  onMove(moved) {
+    listeners.add(moved)
+    return () => void listeners.delete(moved)
+  },
+  doubt: () => report({ is: 'doubt' }),
+}
+const pool = openMovingPool(where, (at) => openPool({ ...at, connections: 1, use: 'heartbeat', log }))
 const store = heartbeatStore(pool)
 
 /**
@@ -59,7 +72,10 @@ const heart = await startHeart({
   endHung,
 })
 report({ is: 'beating' })
-port.once('message', () => void stop())
+port.on('message', (order: ThreadOrder) => {
+  if (order.is === 'stop') return void stop()
+  for (const moved of listeners) moved(order.to)
+})
 
 async function stop(): Promise<void> {
   await heart.stop()

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { sleep, type Cancel, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import type { CellDatabase } from './cells.ts'
-import type { ThreadData, ThreadReport } from './store-heart-thread.ts'
+import type { Whereabouts } from './cells.ts'
+import type { ThreadData, ThreadOrder, ThreadReport } from './store-heart-thread.ts'
 import type { HeartStart } from './store-heartbeat.ts'
 
 const program = new URL('./store-heart-thread.js', import.meta.url)
@@ -17,9 +17,9 @@ const stopWithinMs = 1_000
  * payment that waits for its answer.
  */
 export const heartOnThread =
-  (database: CellDatabase, clock: Clock, log: Log): HeartStart =>
+  (where: Whereabouts, clock: Clock, log: Log): HeartStart =>
   async ({ processId, instance, pulse, onMode }) => {
-    const workerData: ThreadData = { database, processId, instance, memory: pulse.memory }
+    const order = (one: ThreadOrder) => thread.postMessage(one, [])
     let begun = false
     let stopped = false
     let cancel: Cancel = () => {}
@@ -30,11 +30,13 @@ export const heartOnThread =
     function begin(): Promise<void> {
       return new Promise((resolve, reject) => {
         let reason = 'it ended'
+        const workerData: ThreadData = { database: where.now(), processId, instance, memory: pulse.memory }
         thread = new Worker(program, { workerData, execArgv: [] })
         thread.on('error', (error) => (reason = reasonOf(error)))
         thread.on('message', (report: ThreadReport) => {
           if (report.is === 'mode') return onMode(report.mode)
           if (report.is === 'line') return relay(report.line)
+          if (report.is === 'doubt') return where.doubt()
           begun = true
           resolve()
         })
@@ -56,11 +58,13 @@ export const heartOnThread =
     }
 
     await begin()
+    const stay = where.onMove((to) => order({ is: 'move', to }))
     return {
       async stop() {
         stopped = true
+        stay()
         cancel()
-        thread.postMessage('stop', [])
+        order({ is: 'stop' })
         await Promise.race([gone, sleep(clock, stopWithinMs)])
         await thread.terminate()
       },

@@ -15,6 +15,8 @@ export interface DatabaseProxy {
   refuse(): void
   accept(): void
   cutAll(): void
+  /** How many connections lead through it. */
+  connections(): number
   /**
    * Cuts the connection at the next commit of a transaction in which the statement of this name
    * ran. `before`: the server never sees the commit. `after`: it has committed, and its answer is
@@ -91,6 +93,7 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
     },
     accept: () => void (refusing = false),
     cutAll,
+    connections: () => pairs.size,
     cutAtCommit: (statement, when) =>
       new Promise((resolve) => (trap = { statement: Buffer.from(`${statement}\0`), when, sprung: resolve })),
     async close() {

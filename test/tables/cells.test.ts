@@ -7,7 +7,8 @@ import { OpenElsewhere } from '../../src/gateway/neighbours.ts'
 import type { Passing } from '../../src/gateway/peers/passing.ts'
 import { Unanswered, type Answer, type Incoming } from '../../src/http/server.ts'
 import { registryOf, type Registry } from '../../src/merchant/merchant.ts'
-import { databaseOf, mostCell } from '../../src/storage/cells.ts'
+import { home, seatName, seatOf, type CellSeat, type PlacementRow } from '../../src/storage/cell-seat.ts'
+import { atNode, databaseOf, mostCell } from '../../src/storage/cells.ts'
 import { configuration } from '../../simulation/configuration.ts'
 
 /** Ids and addresses that lead to a cell. */
@@ -148,3 +149,33 @@ test('a user in the parameters of the address comes along too', () => {
   const url = databaseOf('postgres://db1.example/t?user=ann&password=p', { cellNo: 1, address: 'postgres://db2.example/t' }).url
   assert.equal(url, 'postgres://db2.example/t?user=ann&password=p')
 })
+
+const node = { host: 'worker1.example', port: 5433 }
+// oxfmt-ignore
+const reached = [
+  ['another host and port',       'postgres://ann:p@db1.example:5432/t?sslmode=verify-full', node,                            'postgres://ann:p@worker1.example:5433/t?sslmode=verify-full'],
+  ['a host named as a parameter', 'postgres:///t?host=%2Frun&port=5&user=ann',               node,                            'postgres://worker1.example:5433/t?user=ann'],
+  ['an address of version 6',     'postgres://db1.example/t',                                { host: 'fd00::7', port: 5432 }, 'postgres://[fd00::7]:5432/t'],
+] as const
+for (const [what, url, at, expected] of reached)
+  test(`a node is reached as the installation is, at ${what}`, () =>
+    assert.deepEqual(atNode({ url, schema: 'cell_1' }, at), { url: expected, schema: 'cell_1' }))
+
+const placed = (changes: Partial<PlacementRow> = {}): PlacementRow => ({
+  schema: 'cell_1',
+  group_id: 3,
+  ...node,
+  is_here: false,
+  follows: true,
+  ...changes,
+})
+// oxfmt-ignore
+const seats: readonly (readonly [what: string, row: PlacementRow | undefined, isSafe: boolean, seat: CellSeat, name: string | undefined])[] = [
+  ['a schema that is not distributed stays at the address of the installation', undefined,                  true,  home,                                     undefined],
+  ['and so does one that Citus has at the coordinator',                         placed({ is_here: true }),  true,  home,                                     undefined],
+  ['one that Citus has at a worker is used there',                              placed(),                   true,  { is: 'node', node, group: 3 },           'worker1.example:5433'],
+  ['but not if the worker does not follow the metadata',                        placed({ follows: false }), true,  { is: 'through', node, why: 'metadata' }, 'worker1.example:5433, through the coordinator'],
+  ['nor if the line to it would be in clear',                                   placed(),                   false, { is: 'through', node, why: 'line' },     'worker1.example:5433, through the coordinator'],
+]
+for (const [what, row, isSafe, seat, name] of seats)
+  test(what, () => assert.deepEqual([seatOf(row, () => isSafe), seatName(seat)], [seat, name]))

@@ -27,6 +27,7 @@ function watching(own: readonly GatewayGauges[], away: readonly AwayCell[] = [])
         gauges: one,
         takesRequests: one.holding,
         duties: { resealed: () => 1, cardsForgotten: () => 2, partitionDays: () => 365 + cellNo },
+        node: () => (cellNo === 1 ? 'db2.example:5432' : undefined),
         unready: () => Promise.resolve(one.holding() ? [] : ['its lease is late']),
       })),
     {
@@ -84,7 +85,7 @@ test('the cells of a process are summed, and one without its lease is told from 
     if (open !== '') assert.match(body, new RegExp(`^tollgate_cell_open\\{cell="${cell}"\\} ${open}$`, 'm'))
   const cells = [
     { cell: 0, ready: true },
-    { cell: 1, ready: false },
+    { cell: 1, ready: false, node: 'db2.example:5432' },
     { cell: 7, ready: false },
   ]
   const reasons = ['cell 1: its lease is late', 'cell 7: it is away']

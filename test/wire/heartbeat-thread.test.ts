@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
+import { staysAt } from '../../src/storage/cells.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { workFacts } from '../../src/operator/store-doctor.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
@@ -52,7 +53,7 @@ beforeEach(async () => {
     instance: 'a place',
     clock: systemClock,
     log: kept,
-    heart: heartOnThread({ url: proxy.url }, systemClock, kept),
+    heart: heartOnThread(staysAt({ url: proxy.url }), systemClock, kept),
     inHand: () => 12,
   })
 })
@@ -133,7 +134,7 @@ test('a heart that cannot write its first beat says so, and no thread is left', 
   const store = heartbeatStore(straight)
   const parts = { store, processId: 4n, instance: 'another', clock: systemClock, log: silentLog, inHand: () => 0 }
   await assert.rejects(
-    startHeartbeat({ ...parts, heart: heartOnThread({ url: proxy.url }, systemClock, silentLog) }),
+    startHeartbeat({ ...parts, heart: heartOnThread(staysAt({ url: proxy.url }), systemClock, silentLog) }),
     /^Error: the heartbeat cannot begin: ./,
   )
   assert.equal(threads.at(-1)!.threadId, -1)

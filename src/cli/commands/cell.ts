@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { openLog } from '../../base/log.ts'
 import { addCell, cellFacts, refuseUnfitAddress, type CellFact } from '../../operator/store-cells.ts'
+import { nodeName, seatName } from '../../storage/cell-seat.ts'
 import { databaseOf, mostCell, schemaOf } from '../../storage/cells.ts'
 import { openPool } from '../../storage/pool.ts'
 import type { Terminal } from '../terminal.ts'
@@ -47,7 +48,7 @@ Examples
 
 async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async (office) => {
-    const cells = await cellFacts(office)
+    const cells = await cellFacts(office, office.installation.databaseUrl)
     if (cells.some(({ trouble }) => trouble !== undefined)) terminal.exitCode = 1
     if (options.json) return terminal.printJson({ cells: cells.map(cellJson) })
     terminal.print(
@@ -64,13 +65,17 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
   })
 }
 
-const whereOf = ({ cellNo, address }: CellFact): string =>
-  `${address ?? 'the database of the installation'}${cellNo === 0 ? '' : `, schema ${schemaOf(cellNo)}`}`
+const whereOf = ({ cellNo, address, seat }: CellFact): string => {
+  const node = seatName(seat)
+  const place = address ?? (node === undefined ? 'the database of the installation' : `node ${node}`)
+  return cellNo === 0 ? place : `${place}, schema ${schemaOf(cellNo)}`
+}
 
-const cellJson = ({ cellNo, address, merchants, trouble }: CellFact) => ({
+const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) => ({
   cell: cellNo,
   database_url: address ?? null,
   schema: schemaOf(cellNo) ?? null,
+  ...(seat.is === 'home' ? {} : { node: nodeName(seat.node), through_coordinator: seat.is === 'through' }),
   merchants,
   trouble: trouble ?? null,
 })

@@ -3,6 +3,7 @@ import type { Finding, Health, RangesState } from '../../operator/doctor.ts'
 import { agoText, counted, spanText } from '../../operator/moments.ts'
 import type { DirectoryFact } from '../../operator/store-doctor.ts'
 import type { MovingMerchant } from '../../operator/store-doctor-work.ts'
+import { nodeName, type WhyThrough } from '../../storage/cell-seat.ts'
 
 export interface WordedFinding {
   is: Health
@@ -26,6 +27,11 @@ type Wording<F> = (finding: F, now: number) => readonly [what: string, says: str
 
 const namedProcesses = 5
 export const lineAdvice = 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>'
+const throughAdvice: Readonly<Record<WhyThrough, string>> = {
+  metadata: "let the node follow the metadata, as a superuser: select start_metadata_sync_to_node('<node>', <port>)",
+  line: lineAdvice,
+  'other server': 'let the name of the node lead to it from the machines of the gateways as well',
+}
 const migrateAdvice = 'run: npx tollgate migrate'
 
 const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> } = {
@@ -48,6 +54,12 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'node',
     `${version} is of a release line that gets no more repairs, of security neither`,
     'run Tollgate with a line that Node.js supports, such as 24',
+  ],
+  'cell at a node': ({ node }) => ['node', `Citus has it at ${nodeName(node)}`],
+  'cell through the coordinator': ({ node, why }) => [
+    'node',
+    `Citus has it at ${nodeName(node)}, and gateways use it through the coordinator`,
+    throughAdvice[why],
   ],
   swap: ({ on }) => [
     'memory',

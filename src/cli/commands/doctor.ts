@@ -4,6 +4,7 @@ import { encryptionOf, isSafeLine, lineDemandOf } from '../../operator/database-
 import { keyComplaint } from '../../operator/control-key.ts'
 import {
   cellFindings,
+  seatFindings,
   controlKeyFinding,
   directoryFindings,
   lineFinding,
@@ -156,12 +157,13 @@ async function otherCells(
   try {
     const found: WordedFinding[] = []
     const peers = (await peerStore(pool).all()).filter(({ isAlive: isThere }) => isThere)
-    for (const { cellNo, pool: own, merchants, trouble } of await cellFacts({ pool, cells: cells.all })) {
+    const facts = await cellFacts({ pool, cells: cells.all }, installation.databaseUrl)
+    for (const { cellNo, pool: own, merchants, seat, trouble } of facts) {
       if (cellNo === 0) continue
       const inCell = async (): Promise<Finding[]> => {
         const work = await cellWork(own, pool, cellNo)
         const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
-        return [...cellFindings(work, merchants, clock.now()), ...passingFindings(work, alive, isReached)]
+        return [...seatFindings(seat), ...cellFindings(work, merchants, clock.now()), ...passingFindings(work, alive, isReached)]
       }
       const findings =
         trouble === undefined
