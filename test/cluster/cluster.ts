@@ -1,18 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { Client } from 'pg'
-import { request } from 'undici'
-import { unprivilegedUser } from '../../src/storage/embedded-place.ts'
-import { plainEnvironment, serversOf, signal, type User } from '../../src/storage/embedded-process.ts'
+import { signal } from '../../src/storage/embedded-process.ts'
 import { freePort } from '../harness/port.ts'
+import { askedOf, fetched } from './ask.ts'
+import type { Engine, Trouble } from './engine.ts'
 import { etcdArguments, members, patroniConfig, proxyConfig, type Layout, type No } from './layout.ts'
-import { Part, untilGone } from './part.ts'
+import type { Part } from './part.ts'
+import type { Act } from './plan.ts'
 import { etcdApiOf, patroniVersion, type Programs } from './programs.ts'
+import { Site } from './site.ts'
+import { troubleOfPart } from './trouble.ts'
 
 /** What Patroni says of a member. */
 export interface Member {
@@ -23,36 +22,29 @@ export interface Member {
 
 const connectionsOfGateways = `
   select pg_is_in_recovery() as standby, count(*)::int as n from pg_stat_activity where application_name like 'tollgate%'`
-const sitterFile = fileURLToPath(new URL('./sitter.js', import.meta.url))
 const bootstrapWithinMs = 180_000
-const askWithinMs = 2_000
+const stopWithinMs = 30_000
 
 /**
  * Three etcd, three PostgreSQL under Patroni, two HAProxy, in a directory of their own and on
  * loopback. Gateways and whatever else has to end with them are started by it too.
  */
-export class Cluster {
+export class Cluster implements Engine {
+  readonly site: Site
   readonly layout: Layout
-  /** What ended although nobody asked it to. */
-  readonly endedByItself: string[] = []
+  readonly ports: Layout['ports']
+  readonly passwords: Layout['passwords']
+  readonly cells = [0]
+  readonly promise = 'no gateway at a standby'
   readonly etcds: Record<No, Part>
   readonly patronis: Record<No, Part>
   readonly proxies: readonly [Part, Part]
-  readonly #user: User | undefined
-  readonly #sitter: ChildProcess
-  readonly #parts: Part[] = []
 
-  private constructor(layout: Layout, alsoRemoved: readonly string[]) {
+  private constructor(site: Site, layout: Layout) {
+    this.site = site
     this.layout = layout
-    this.#user = process.geteuid?.() === 0 ? unprivilegedUser() : undefined
-    // Run by root, the programs are another user's and have to pass here.
-    chmodSync(layout.directory, 0o711)
-    mkdirSync(join(layout.directory, 'log'))
-    this.#sitter = spawn(process.execPath, [sitterFile, layout.directory, ...alsoRemoved], {
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
+    this.ports = layout.ports
+    this.passwords = layout.passwords
     const each = (make: (no: No) => Part) => ({ 1: make(1), 2: make(2), 3: make(3) })
     this.etcds = each((no) => this.#etcd(no))
     this.patronis = each((no) => this.#patroni(no))
@@ -69,88 +61,46 @@ export class Cluster {
     }
     const word = () => randomBytes(12).toString('hex')
     const passwords = { superuser: word(), replication: word(), rewind: word(), owner: word(), gateway: word() }
-    const directory = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'))
-    return new Cluster({ directory, programs, ports, passwords, api: etcdApiOf(patroniVersion(programs)) }, alsoRemoved)
+    const site = new Site(alsoRemoved)
+    const { directory } = site
+    return new Cluster(site, { directory, programs, ports, passwords, api: etcdApiOf(patroniVersion(programs)) })
   }
 
   /** Resolves when there is a primary with a synchronous standby and one standby more. */
-  async start(ended: AbortSignal): Promise<void> {
+  async start(ended: AbortSignal): Promise<string> {
     for (const no of members) this.etcds[no].start()
     for (const no of members) this.patronis[no].start()
     for (const proxy of this.proxies) proxy.start()
     const end = performance.now() + bootstrapWithinMs
     while (!(await this.isWell())) {
       ended.throwIfAborted()
-      if (performance.now() > end || this.endedByItself.length > 0)
+      if (performance.now() > end || this.site.endedByItself.length > 0)
         throw new Error(
-          `the cluster did not come up: ${JSON.stringify(await this.members())}; ${this.endedByItself.join('\n')}\n` +
+          `the cluster did not come up: ${JSON.stringify(await this.members())}; ${this.site.endedByItself.join('\n')}\n` +
             `its logs are in ${join(this.layout.directory, 'log')} (--keep leaves them)`,
         )
       await pause(300, undefined, { signal: ended })
     }
+    return 'a primary, a synchronous standby and one more are there'
   }
-
-  /** A program more that is killed and started again, as the user of this process. */
-  part(name: string, command: string, args: readonly string[], env: Readonly<Record<string, string>>): Part {
-    return this.#part({ name, command, args, env })
-  }
-
-  #part(of: {
-    name: string
-    command: string
-    args: readonly string[]
-    env?: Readonly<Record<string, string>>
-    user?: User
-  }): Part {
-    const part = new Part({
-      env: plainEnvironment,
-      ...of,
-      directory: this.layout.directory,
-      log: join(this.layout.directory, 'log', `${of.name}.log`),
-      watch: (pid, is) => this.#sitter.stdin?.write(`${is === 'begun' ? '+' : '-'}${pid}\n`),
-      onEnd: (says) => this.endedByItself.push(says),
-    })
-    this.#parts.push(part)
-    return part
-  }
-
-  #unprivileged = () => (this.#user ? { user: this.#user } : {})
 
   #etcd(no: No): Part {
-    this.#own(`etcd${no}`)
-    return this.#part({
-      name: `etcd${no}`,
-      command: this.layout.programs.etcd,
-      args: etcdArguments(no, this.layout),
-      ...this.#unprivileged(),
-    })
+    const name = `etcd${no}`
+    this.site.own(name)
+    return this.site.server({ name, command: this.layout.programs.etcd, args: etcdArguments(no, this.layout) })
   }
 
   #patroni(no: No): Part {
-    const own = this.#own(`pg${no}`)
-    const file = join(own, 'patroni.yml')
-    writeFileSync(file, patroniConfig(no, this.layout), { mode: 0o600 })
-    if (this.#user) chownSync(file, this.#user.uid, this.#user.gid)
-    return this.#part({ name: `patroni${no}`, command: this.layout.programs.patroni, args: [file], ...this.#unprivileged() })
+    const file = join(this.site.own(`pg${no}`), 'patroni.yml')
+    this.site.ownFile(file, patroniConfig(no, this.layout))
+    return this.site.server({ name: `patroni${no}`, command: this.layout.programs.patroni, args: [file] })
   }
 
   #proxy(at: 0 | 1): Part {
-    const file = join(this.layout.directory, `haproxy${at + 1}.cfg`)
+    const name = `haproxy${at + 1}`
+    const file = join(this.layout.directory, `${name}.cfg`)
     writeFileSync(file, proxyConfig(this.layout.ports.proxies[at], this.layout.ports), { mode: 0o644 })
-    return this.#part({
-      name: `haproxy${at + 1}`,
-      command: this.layout.programs.haproxy,
-      args: ['-db', '-f', file],
-      ...this.#unprivileged(),
-    })
-  }
-
-  /** A directory of the user that the programs run as. */
-  #own(name: string): string {
-    const path = join(this.layout.directory, name)
-    mkdirSync(path, { mode: 0o700 })
-    if (this.#user) chownSync(path, this.#user.uid, this.#user.gid)
-    return path
+    return this.site.server({ name, command: this.layout.programs.haproxy, args: ['-db', '-f', file] })
   }
 
   /** By any Patroni that answers; empty when none does. */
@@ -213,15 +163,27 @@ export class Cluster {
   }
 
   /** PostgreSQL of a member: its postmaster and all its children. */
-  servers = (no: No): number[] => serversOf({ data: join(this.layout.directory, `pg${no}`, 'data'), clusterName: '' })
+  servers = (no: No): number[] => this.site.postgres(`pg${no}`)
 
   /** To the server itself, past every proxy. */
-  superuserUrl = (no: No, database = 'postgres'): string =>
+  #superuserUrl = (no: No, database = 'postgres'): string =>
     `postgres://postgres:${this.layout.passwords.superuser}@127.0.0.1:${this.layout.ports.postgres[no]}/${database}`
+
+  async superuserUrl(database: string): Promise<string> {
+    const primary = await this.having('leader')
+    if (primary === undefined) throw new Error('there is no primary')
+    return this.#superuserUrl(primary, database)
+  }
+
+  prepare = async (): Promise<void> => undefined
+
+  /** Through the proxy of that gateway. */
+  urlOf = (at: 0 | 1, user: string, password: string): string =>
+    `postgres://${user}:${password}@127.0.0.1:${this.ports.proxies[at]}/tollgate`
 
   /** The standbys that have connections of a gateway all the same. */
   async strayed(): Promise<string[]> {
-    const asked = members.map((no) => askedOf<{ standby: boolean; n: number }>(this.superuserUrl(no), connectionsOfGateways))
+    const asked = members.map((no) => askedOf<{ standby: boolean; n: number }>(this.#superuserUrl(no), connectionsOfGateways))
     const answers = await Promise.all(asked.map((one) => one.catch(() => [])))
     return members.flatMap((no, i) => {
       const { standby, n } = answers[i]![0] ?? { standby: false, n: 0 }
@@ -229,39 +191,52 @@ export class Cluster {
     })
   }
 
-  /** Kills everything and removes it, unless `keep`. */
-  async close(keep: boolean): Promise<void> {
-    await Promise.all(this.#parts.map((part) => part.end('SIGKILL', 0)))
-    for (const no of members) {
-      const pids = this.servers(no)
-      for (const pid of pids) signal(pid, 'SIGKILL')
-      await untilGone(pids)
+  async troubleOf({ kind, which }: Act, gateways: readonly [Part, Part]): Promise<Trouble | undefined> {
+    const [who, ...words] = kind.split(' ')
+    const how = words.at(-1)
+    if (who === 'gateway' || who === 'proxy') return troubleOfPart((who === 'gateway' ? gateways : this.proxies)[which % 2]!, how)
+    if (who === 'etcd') {
+      // Every other time its leader, who has to be elected anew.
+      const no = (which % 2 === 0 ? await this.etcdLeader() : undefined) ?? members[which % 3]!
+      return troubleOfPart(this.etcds[no], how)
     }
-    this.#sitter.kill('SIGKILL')
-    if (!keep && existsSync(this.layout.directory)) rmSync(this.layout.directory, { recursive: true, force: true, maxRetries: 5 })
+    const no = await this.having(who === 'standby' ? 'sync_standby' : 'leader')
+    if (no === undefined) return undefined
+    if (kind === 'switchover') return { whom: `pg${no}`, make: () => this.switchOver(no) }
+    return words[0] === 'node' ? this.#troubleOfNode(no, how) : this.#troubleOfServer(no, how)
   }
-}
 
-/** Asks PostgreSQL. Rejects if it does not answer in time. */
-async function askedOf<Row extends object>(url: string, text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: askWithinMs, query_timeout: askWithinMs })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return (await client.query<Row>(text)).rows
-  } finally {
-    // A server that is frozen would never say goodbye.
-    void client.end().catch(() => undefined)
+  #troubleOfServer(no: No, how: string | undefined): Trouble {
+    const send = (name: NodeJS.Signals) => () => this.servers(no).forEach((pid) => signal(pid, name))
+    const whom = `pg${no}`
+    return how === 'frozen' ? { whom, make: send('SIGSTOP'), undo: send('SIGCONT') } : { whom, make: send('SIGKILL') }
   }
-}
 
-async function fetched(method: 'GET' | 'POST', url: string, body?: string, withinMs = askWithinMs) {
-  const reply = await request(url, {
-    method,
-    headersTimeout: withinMs,
-    bodyTimeout: withinMs,
-    signal: AbortSignal.timeout(withinMs),
-    ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
-  })
-  return { status: reply.statusCode, text: await reply.body.text() }
+  #troubleOfNode(no: No, how: string | undefined): Trouble {
+    const [patroni, whom] = [this.patronis[no], `node ${no}`]
+    const both = (name: NodeJS.Signals) => {
+      patroni.signal(name)
+      for (const pid of this.servers(no)) signal(pid, name)
+    }
+    if (how === 'frozen') return { whom, make: () => both('SIGSTOP'), undo: () => both('SIGCONT') }
+    const kill = async () => {
+      const pids = this.servers(no)
+      const ended = patroni.end('SIGKILL', 0)
+      for (const pid of pids) signal(pid, 'SIGKILL')
+      await ended
+    }
+    const stop = () => void patroni.end('SIGTERM', stopWithinMs)
+    const start = async () => {
+      await patroni.end('SIGTERM', stopWithinMs)
+      patroni.start()
+    }
+    return { whom, make: how === 'stopped' ? stop : kill, undo: start }
+  }
+
+  /** Kills everything and removes it, unless `keep`. */
+  close = (keep: boolean): Promise<void> =>
+    this.site.close(
+      keep,
+      members.map((no) => `pg${no}`),
+    )
 }

@@ -14,17 +14,20 @@ import { startProgram } from '../../src/sandbox/programs.ts'
 import { acquirerArguments, secureLineOf } from '../../src/sandbox/simulators.ts'
 import { settleWorld } from '../../src/sandbox/world.ts'
 import { localKeks, readKeks } from '../../src/storage/key-encryption.ts'
+import { schemaOf } from '../../src/storage/cells.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool } from '../../src/storage/pool.ts'
 import { plainEnvironment } from '../../src/storage/embedded-process.ts'
 import { askAdmin, hastenReversals, type Books } from '../torture/state.ts'
 import type { Shop } from '../torture/merchant.ts'
-import type { Cluster } from './cluster.ts'
+import type { Engine } from './engine.ts'
+import { merchantsOf } from './merchants.ts'
 import type { Part } from './part.ts'
 
-/** Tollgate on a cluster: two gateways, an acquirer, and a merchant with endpoints. */
+/** Tollgate on a cluster: two gateways, an acquirer, and merchants with endpoints. */
 export interface Installation {
-  shop: Shop
+  /** One for each cell of the cluster. */
+  shops: readonly CellShop[]
   /** Where merchants reach each gateway. */
   origins: readonly [string, string]
   gateways: readonly [Part, Part]
@@ -34,6 +37,11 @@ export interface Installation {
   close(): Promise<void>
 }
 
+export interface CellShop {
+  cellNo: number
+  shop: Shop
+}
+
 const gatewayFile = fileURLToPath(new URL('./gateway.js', import.meta.url))
 const readyWithinMs = 60_000
 const probeMs = 1_000
@@ -41,31 +49,39 @@ const probeMs = 1_000
 /** A directory in memory, as `serve` demands it. The two gateways share it. */
 export const keyDirectory = (): string => join('/dev/shm', `tollgate-cluster-${randomBytes(6).toString('hex')}`)
 
-export async function openInstallation(cluster: Cluster, cvv2Keys: string, ended: AbortSignal): Promise<Installation> {
-  const { directory, ports, passwords } = cluster.layout
-  const kekFile = join(directory, 'kek')
+export async function openInstallation(engine: Engine, cvv2Keys: string, ended: AbortSignal): Promise<Installation> {
+  const { site, ports, passwords, cells } = engine
+  const kekFile = join(site.directory, 'kek')
   writeFileSync(kekFile, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
   mkdirSync(cvv2Keys, { mode: 0o700 })
-  const through = (at: 0 | 1, user: string, password: string) =>
-    `postgres://${user}:${password}@127.0.0.1:${ports.proxies[at]}/tollgate`
-  await asSuperuser(cluster, 'postgres', [
+  await asSuperuser(engine, 'postgres', [
     `create role tollgate_owner login password '${passwords.owner}' createrole`,
     'create database tollgate owner tollgate_owner',
   ])
-  const databaseUrl = through(0, 'tollgate_owner', passwords.owner)
-  const { acquirer, shop } = await settle(directory, databaseUrl, kekFile)
-  const books: Books = { databaseUrl, admin: (...asked) => askAdmin(String(acquirer.ready.admin_url), ...asked) }
+  await engine.prepare()
+  const databaseUrl = engine.urlOf(0, 'tollgate_owner', passwords.owner)
+  const { acquirer, shops } = await settle(site.directory, databaseUrl, kekFile, cells)
+  const books: Books = {
+    databaseUrl,
+    schemas: cells.map(schemaOf),
+    admin: (...asked) => askAdmin(String(acquirer.ready.admin_url), ...asked),
+  }
   await hastenReversals(books)
-  await asSuperuser(cluster, 'tollgate', [`create role gateway login password '${passwords.gateway}' in role tollgate_serve`])
+  await asSuperuser(engine, 'tollgate', [`create role gateway login password '${passwords.gateway}' in role tollgate_serve`])
   const gateway = (at: 0 | 1) =>
-    cluster.part(`gateway${at + 1}`, process.execPath, [gatewayFile], {
-      ...plainEnvironment,
-      DATABASE_URL: through(at, 'gateway', passwords.gateway),
-      TOLLGATE_KEY_FILE: kekFile,
-      CVV2_KEY_DIRECTORY: cvv2Keys,
-      PORT: String(ports.gateways[at]),
-      OPERATOR_PORT: String(ports.operators[at]),
-      CARDS_FORGET: 'off',
+    site.part({
+      name: `gateway${at + 1}`,
+      command: process.execPath,
+      args: [gatewayFile],
+      env: {
+        ...plainEnvironment,
+        DATABASE_URL: engine.urlOf(at, 'gateway', passwords.gateway),
+        TOLLGATE_KEY_FILE: kekFile,
+        CVV2_KEY_DIRECTORY: cvv2Keys,
+        PORT: String(ports.gateways[at]),
+        OPERATOR_PORT: String(ports.operators[at]),
+        CARDS_FORGET: 'off',
+      },
     })
   const gateways = [gateway(0), gateway(1)] as const
   const ready = () => Promise.all([isReady(ports.operators[0]), isReady(ports.operators[1])])
@@ -73,13 +89,13 @@ export async function openInstallation(cluster: Cluster, cvv2Keys: string, ended
   const end = performance.now() + readyWithinMs
   while ((await ready()).includes(false)) {
     ended.throwIfAborted()
-    if (performance.now() > end || cluster.endedByItself.length > 0)
-      throw new Error(`the gateways did not start: ${cluster.endedByItself.join('\n')}`)
+    if (performance.now() > end || site.endedByItself.length > 0)
+      throw new Error(`the gateways did not start: ${site.endedByItself.join('\n')}`)
     await pause(100, undefined, { signal: ended })
   }
   const origins = [`http://127.0.0.1:${ports.gateways[0]}/gateway`, `http://127.0.0.1:${ports.gateways[1]}/gateway`] as const
   return {
-    shop: { base_url: origins[0], ...shop },
+    shops: shops.map(({ cellNo, shop }) => ({ cellNo, shop: { base_url: origins[0], ...shop } })),
     origins,
     gateways,
     books,
@@ -88,10 +104,8 @@ export async function openInstallation(cluster: Cluster, cvv2Keys: string, ended
   }
 }
 
-async function asSuperuser(cluster: Cluster, database: string, statements: readonly string[]): Promise<void> {
-  const primary = await cluster.having('leader')
-  if (primary === undefined) throw new Error('there is no primary')
-  const client = new Client({ connectionString: cluster.superuserUrl(primary, database) })
+async function asSuperuser(engine: Engine, database: string, statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: await engine.superuserUrl(database) })
   await client.connect()
   try {
     for (const text of statements) await client.query(text)
@@ -101,7 +115,7 @@ async function asSuperuser(cluster: Cluster, database: string, statements: reado
 }
 
 /** The tables, and the world that a sandbox has. */
-async function settle(directory: string, databaseUrl: string, kekFile: string) {
+async function settle(directory: string, databaseUrl: string, kekFile: string, cells: readonly number[]) {
   const log = openLog({ level: 'warn', destination: process.stderr })
   const certificates = join(directory, 'certificates')
   await makeCertificates(certificates, systemRandom, systemClock.now())
@@ -113,8 +127,8 @@ async function settle(directory: string, databaseUrl: string, kekFile: string) {
     const oauthKey = (await oauthKeyOf(directory)).publicKey
     const lines = { acquirerPort: Number(acquirer.ready.port), secureLine: secureLineOf(certificates, acquirer), oauthKey }
     const world = await settleWorld(pool, kek, lines, log)
-    const merchant = { login: world.login, control_key: world.controlKey.reveal() }
-    return { acquirer, shop: { merchant, endpoints: world.endpoints } }
+    const first = { merchant: { login: world.login, control_key: world.controlKey.reveal() }, endpoints: world.endpoints }
+    return { acquirer, shops: await merchantsOf(cells, first, { pool, databaseUrl, kek }) }
   } catch (thrown) {
     await acquirer.stop()
     throw thrown

@@ -4,21 +4,27 @@ import { setMaxListeners } from 'node:events'
 import { openStarted } from '../../bench/started.ts'
 import { reasonOf } from '../../src/base/log.ts'
 import { readArguments } from './arguments.ts'
-import { findPrograms } from './programs.ts'
+import { Citus } from './citus.ts'
+import { Cluster } from './cluster.ts'
+import { findCitus, findPrograms } from './programs.ts'
 import { linesOf, textOf } from './report.ts'
 import { runCluster } from './run.ts'
 
-const wishes = readArguments(process.argv.slice(2))
+const citus = process.env['CITUS']
+const wishes = readArguments(process.argv.slice(2), citus ? 'citus' : 'patroni')
 if ('code' in wishes) {
   ;(wishes.code === 0 ? console.log : console.error)(wishes.says)
   process.exit(wishes.code)
 }
-const programs = findPrograms(process.env['PATH'] ?? '')
+const programs = citus ? findCitus(citus) : findPrograms(process.env['PATH'] ?? '')
 if ('missing' in programs) {
   const missing = programs.missing.map((one) => `  - ${one}`).join('\n')
-  console.error(`A cluster needs programs that are not here (packages of Debian):\n${missing}`)
+  const where = citus ? '' : ' (packages of Debian)'
+  console.error(`A cluster needs programs that are not here${where}:\n${missing}`)
   process.exit(3)
 }
+const openEngine = (alsoRemoved: readonly string[]) =>
+  'bin' in programs ? Citus.open(programs.bin, alsoRemoved) : Cluster.open(programs, alsoRemoved)
 // Every pause of every worker listens to the end of the run.
 setMaxListeners(0)
 const beganAt = performance.now()
@@ -27,7 +33,7 @@ const people = wishes.json ? console.error : console.log
 const say = (text: string) => people(`[${((performance.now() - beganAt) / 1_000).toFixed(1).padStart(6)} s] ${text}`)
 const kept = { isGood: false, left: '' }
 try {
-  const outcome = await runCluster({ wishes, programs, started, say, kept })
+  const outcome = await runCluster({ wishes, openEngine, started, say, kept })
   people(textOf(outcome, wishes))
   if (wishes.json) for (const line of linesOf(outcome, wishes)) console.log(JSON.stringify(line))
 } catch (thrown) {

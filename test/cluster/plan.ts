@@ -6,6 +6,9 @@ export const ttlS = 20
 /** How long there may be no service: Patroni releases its key, or the key has to run out. */
 export const aimsMs = { released: 10_000, ranOut: ttlS * 1_000 + 10_000 } as const
 
+/** What carries the installation. */
+export type Carrier = 'patroni' | 'citus'
+
 /** What is done to whom, and how long there may be no service for it. */
 // oxfmt-ignore
 export const kinds = {
@@ -22,11 +25,22 @@ export const kinds = {
   'etcd frozen':          { of: 'database', aim: 'released', does: 'SIGSTOP of an etcd member' },
   'proxy killed':         { of: 'gateway',  aim: 'released', does: 'kill -9 of the HAProxy of a gateway' },
   'proxy frozen':         { of: 'gateway',  aim: 'released', does: 'SIGSTOP of the HAProxy of a gateway' },
+  'cell moved':           { of: 'database', aim: 'released', does: 'citus_schema_move of a cell to the other worker' },
+  'move cut off':         { of: 'database', aim: 'released', does: 'kill -9 of the worker that a cell is moving to' },
+  'worker killed':        { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of a worker' },
+  'worker frozen':        { of: 'database', aim: 'released', does: 'SIGSTOP of the PostgreSQL of a worker' },
+  'coordinator killed':   { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of the coordinator' },
   'gateway killed':       { of: 'gateway',  aim: 'released', does: 'kill -9 of a gateway' },
   'gateway frozen':       { of: 'gateway',  aim: 'released', does: 'SIGSTOP of a gateway' },
 } as const
 
 export type Kind = keyof typeof kinds
+
+const ofBoth = (kind: Kind): boolean => kind.startsWith('gateway')
+const ofCitus = (kind: Kind): boolean => /^(?:cell|move|worker|coordinator) /.test(kind)
+
+export const kindsOf = (carrier: Carrier): Kind[] =>
+  (Object.keys(kinds) as Kind[]).filter((kind) => ofBoth(kind) || ofCitus(kind) === (carrier === 'citus'))
 
 export interface Act {
   kind: Kind
@@ -49,6 +63,7 @@ const spans: Partial<Record<Kind, readonly [number, number]>> = {
   'primary frozen': [10_000, 35_000],
   'etcd killed': [2_000, 15_000],
   'etcd frozen': [2_000, 15_000],
+  'cell moved': [0, 0],
 }
 const usualSpan = [2_000, 12_000] as const
 
@@ -56,9 +71,8 @@ const usualSpan = [2_000, 12_000] as const
  * The acts of a run in order, by seed alone. Each kind comes once before any comes again. An act
  * begins when all is well after the one before, so how many are reached depends on the machine.
  */
-export function planOf(seed: number, acts: number, only?: readonly Kind[]): Act[] {
+export function planOf(seed: number, acts: number, all: readonly Kind[] = kindsOf('patroni')): Act[] {
   const draw = seeded(seed)
-  const all = only ?? (Object.keys(kinds) as Kind[])
   let left: Kind[] = []
   return Array.from({ length: acts }, () => {
     if (left.length === 0) left = [...all]

@@ -3,12 +3,14 @@ import type { Book } from '../torture/book.ts'
 import type { Merchant } from '../torture/merchant.ts'
 import { pick } from '../torture/plan.ts'
 import type { Receiver } from '../torture/receiver.ts'
+import type { Timeline } from './gaps.ts'
 import type { Installation } from './installation.ts'
 
 const everyMs = 200
 const lookEveryMs = 500
 
 interface Parts {
+  cellNo: number
   merchant: Merchant
   receiver: Receiver
   book: Book
@@ -20,7 +22,7 @@ interface Parts {
  * A sale to each gateway every 200 ms, however long the earlier ones take: the time line that tells
  * how long there was no service. Returns when each gateway acknowledged one.
  */
-export function startProbes(origins: readonly string[], { merchant, receiver, book, draw, ended }: Parts): number[][] {
+export function startProbes(origins: readonly string[], { cellNo, merchant, receiver, book, draw, ended }: Parts): Timeline[] {
   return origins.map((origin) => {
     const acknowledgedAt: number[] = []
     const probe = async () => {
@@ -32,7 +34,7 @@ export function startProbes(origins: readonly string[], { merchant, receiver, bo
     }
     const timer = setInterval(() => void probe(), everyMs)
     ended.addEventListener('abort', () => clearInterval(timer))
-    return acknowledgedAt
+    return { cellNo, acknowledgedAt }
   })
 }
 

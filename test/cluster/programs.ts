@@ -50,6 +50,18 @@ export function findPrograms(path: string, { versions, alsoIn } = usualPlaces): 
   return { missing: missing.filter(Boolean) }
 }
 
+/** The programs of a PostgreSQL for which Citus is installed, or in words what is missing. */
+export function findCitus(directory: string): { bin: string } | { missing: readonly string[] } {
+  const bin = join(directory, 'bin')
+  const lacking = ['postgres', 'initdb'].filter((name) => !isProgram(join(bin, name)))
+  const libraries = ['lib', 'lib/postgresql'].map((folder) => join(directory, folder, 'citus.so'))
+  const missing = [
+    ...lacking.map((name) => `${join(bin, name)}: CITUS is the directory above bin/ of a PostgreSQL 15 or newer`),
+    ...(libraries.some((path) => existsSync(path)) ? [] : [`${libraries[0]}: Citus is not installed for this PostgreSQL`]),
+  ]
+  return missing.length > 0 ? { missing } : { bin }
+}
+
 /** The newest that has all that a cluster needs. */
 function postgresIn(versions: string): string | undefined {
   if (!existsSync(versions)) return undefined

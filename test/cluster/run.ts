@@ -12,12 +12,11 @@ import { lifeOf, tableOf } from '../torture/report.ts'
 import type { Say } from '../torture/sandbox.ts'
 import { readState, untilSettled } from '../torture/state.ts'
 import type { Wishes } from './arguments.ts'
-import { Cluster } from './cluster.ts'
+import type { Engine } from './engine.ts'
 import { gapsOf, type Gap } from './gaps.ts'
 import { keyDirectory, openInstallation, type Installation } from './installation.ts'
 import { planOf } from './plan.ts'
 import { rotate, startProbes } from './probes.ts'
-import type { Programs } from './programs.ts'
 import { makeTroubles } from './trouble.ts'
 
 export interface Outcome {
@@ -31,7 +30,7 @@ export interface Outcome {
 
 interface Run {
   wishes: Wishes
-  programs: Programs
+  openEngine: (alsoRemoved: readonly string[]) => Promise<Engine>
   started: Started
   say: Say
   /** How it ended, for whoever cleans up; `left` is a directory that stays. */
@@ -48,94 +47,115 @@ export async function runCluster(run: Run): Promise<Outcome> {
   const { wishes, started, say, kept } = run
   const { interrupted } = started
   const cvv2Keys = keyDirectory()
-  const cluster = await openCluster(run, cvv2Keys)
-  say(`seed ${wishes.seed}, ${wishes.minutes} minutes; everything is in ${cluster.layout.directory}`)
-  await cluster.start(interrupted)
-  say('a primary, a synchronous standby and one more are there')
-  const book = new Book()
-  const receiver = new Receiver(book, seeded(wishes.seed + 1), 0.05)
-  await receiver.open()
-  await started.keep({ stop: () => receiver.close() })
-  const installation = await openInstallation(cluster, cvv2Keys, interrupted)
+  const engine = await openEngine(run, cvv2Keys)
+  say(`seed ${wishes.seed}, ${wishes.minutes} minutes; everything is in ${engine.site.directory}`)
+  say(await engine.start(interrupted))
+  const installation = await openInstallation(engine, cvv2Keys, interrupted)
   await started.keep({ stop: installation.close })
-  receiver.controlKey = installation.shop.merchant.control_key
   say('two gateways serve')
-  const outcome = await underLoad(run, cluster, installation, receiver, book)
+  const outcome = await underLoad(run, engine, installation)
   kept.isGood = outcome.verdicts.every(({ broken }) => broken.length === 0)
   return outcome
 }
 
-async function openCluster({ wishes, programs, started, kept }: Run, cvv2Keys: string): Promise<Cluster> {
-  const cluster = await Cluster.open(programs, [cvv2Keys])
+async function openEngine({ wishes, openEngine: open, started, kept }: Run, cvv2Keys: string): Promise<Engine> {
+  const engine = await open([cvv2Keys])
   await started.keep({
     async stop() {
-      await cluster.close(wishes.keep)
+      await engine.close(wishes.keep)
       rmSync(cvv2Keys, { recursive: true, force: true })
-      if (wishes.keep) kept.left = cluster.layout.directory
+      if (wishes.keep) kept.left = engine.site.directory
     },
   })
-  return cluster
+  return engine
 }
 
-async function underLoad(
-  { wishes: { seed, minutes, inFlight, only }, started, say }: Run,
-  cluster: Cluster,
-  installation: Installation,
-  receiver: Receiver,
-  book: Book,
-): Promise<Outcome> {
+/** The merchant of one cell, with its receiver of callbacks. */
+interface Seller {
+  cellNo: number
+  merchant: Merchant
+  receiver: Receiver
+}
+
+async function sellersOf(installation: Installation, book: Book, { wishes, started }: Run, over: AbortSignal): Promise<Seller[]> {
+  const origin = rotate(installation, seeded(wishes.seed + 4), over)
+  return Promise.all(
+    installation.shops.map(async ({ cellNo, shop }, at) => {
+      const receiver = new Receiver(book, seeded(wishes.seed + 1 + 100 * at), 0.05)
+      await receiver.open()
+      receiver.controlKey = shop.merchant.control_key
+      const merchant = new Merchant(shop, origin)
+      await started.keep({
+        async stop() {
+          await merchant.close()
+          await receiver.close()
+        },
+      })
+      return { cellNo, merchant, receiver }
+    }),
+  )
+}
+
+async function underLoad(run: Run, engine: Engine, installation: Installation): Promise<Outcome> {
+  const { started, say } = run
+  const { seed, minutes, inFlight, kinds } = run.wishes
   const { interrupted } = started
   const { books, origins } = installation
   const calmed = new AbortController()
   const over = AbortSignal.any([calmed.signal, interrupted])
-  const merchant = new Merchant(installation.shop, rotate(installation, seeded(seed + 4), over))
-  await started.keep({ stop: () => merchant.close() })
-  const load = startLoad({ merchant, receiver, book, inFlight, draw: seeded(seed + 2) })
-  const acknowledgedAt = startProbes(origins, { merchant, receiver, book, draw: seeded(seed + 5), ended: over })
+  const book = new Book()
+  const sellers = await sellersOf(installation, book, run, over)
+  const each = Math.ceil(inFlight / sellers.length)
+  const work = sellers.map((seller, at) => startLoad({ ...seller, book, inFlight: each, draw: seeded(seed + 2 + 100 * at) }))
+  const timelines = sellers.flatMap((seller, at) =>
+    startProbes(origins, { ...seller, book, draw: seeded(seed + 5 + 100 * at), ended: over }),
+  )
   const loads: number[] = []
   const progress = setInterval(() => {
     loads.push(loadavg()[0]!)
-    say(`  ${progressOf(load, book, receiver)}; load ${loads.at(-1)!.toFixed(1)}`)
+    say(`  ${progressOf(work, book, sellers)}; load ${loads.at(-1)!.toFixed(1)}`)
   }, progressEveryMs)
   try {
-    const hostile = attack(merchant, book, seeded(seed + 3), over)
-    const scene = { cluster, installation, say, ended: interrupted }
-    const { made, strayed } = await makeTroubles(planOf(seed, mostActs, only), minutes * 60_000, scene)
+    const hostile = attack(sellers[0]!.merchant, book, seeded(seed + 3), over)
+    const scene = { engine, installation, say, ended: interrupted }
+    const { made, strayed } = await makeTroubles(planOf(seed, mostActs, kinds), minutes * 60_000, scene)
     interrupted.throwIfAborted()
-    const gaps = gapsOf(made, acknowledgedAt, performance.now())
+    const gaps = gapsOf(made, timelines, performance.now())
     calmed.abort()
     say('no more troubles, and no new sales; waiting until every order is final')
-    await load.stop(60_000)
+    await Promise.all(work.map((one) => one.stop(60_000)))
     let rest = ''
     await untilSettled(books, settleWithinMs, (text) => (rest = text), interrupted)
     say(rest)
-    load.end()
+    for (const one of work) one.end()
     interrupted.throwIfAborted()
-    receiver.errorChance = 0
+    for (const { receiver } of sellers) receiver.errorChance = 0
     const state = await readState(books)
     const hostileAnswered = await hostile
     const verdicts = [
-      ...judge({ state, book, hostileAnswered, endedByItself: cluster.endedByItself, longestStopMs: 0 }),
-      ...verdictsOn(gaps, strayed),
+      ...judge({ state, book, hostileAnswered, endedByItself: engine.site.endedByItself, longestStopMs: 0 }),
+      ...verdictsOn(gaps, strayed, engine.promise),
     ]
     const { firstBroken } = tableOf(verdicts)
     return { gaps, verdicts, loads, life: firstBroken === undefined ? undefined : await lifeOf(firstBroken, books, book) }
   } finally {
     clearInterval(progress)
     calmed.abort()
-    load.end()
+    for (const one of work) one.end()
   }
 }
 
-function progressOf({ counts, open }: Load, book: Book, { received }: Receiver): string {
+function progressOf(work: readonly Load[], book: Book, sellers: readonly Seller[]): string {
+  const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0)
   const finals = [...book.orders.values()].filter((o) => o.final).length
   const broken = book.broken.length > 0 ? `; ${book.broken.length} PROMISES BROKEN` : ''
-  const orders = `${book.orders.size} orders, ${finals} final, ${open()} slow`
-  return `${counts.sales} sales of the load, ${orders}; ${received} callbacks${broken}`
+  const orders = `${book.orders.size} orders, ${finals} final, ${sum(work.map((one) => one.open()))} slow`
+  const sales = sum(work.map(({ counts }) => counts.sales))
+  return `${sales} sales of the load, ${orders}; ${sum(sellers.map(({ receiver }) => receiver.received))} callbacks${broken}`
 }
 
 /** What only a cluster promises. */
-function verdictsOn(gaps: readonly Gap[], strayed: readonly string[]): Verdict[] {
+function verdictsOn(gaps: readonly Gap[], strayed: readonly string[], promise: string): Verdict[] {
   const late = gaps.filter(({ isKept }) => !isKept)
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
   return [
@@ -149,7 +169,7 @@ function verdictsOn(gaps: readonly Gap[], strayed: readonly string[]): Verdict[]
       })),
     },
     {
-      promise: 'no gateway at a standby',
+      promise,
       looked: `after ${gaps.length} troubles`,
       broken: strayed.map((says) => ({ says })),
     },

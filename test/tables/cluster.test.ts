@@ -7,17 +7,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readArguments } from '../cluster/arguments.ts'
+import { readArguments, type Wishes } from '../cluster/arguments.ts'
 import { gapsOf, type Made } from '../cluster/gaps.ts'
-import { aimsMs, kinds, planOf, ttlS, type Kind } from '../cluster/plan.ts'
-import { etcdApiOf, findPrograms } from '../cluster/programs.ts'
+import { aimsMs, kinds, kindsOf, planOf, ttlS, type Kind } from '../cluster/plan.ts'
+import { etcdApiOf, findCitus, findPrograms } from '../cluster/programs.ts'
 import { linesOf, textOf } from '../cluster/report.ts'
 
 const main = fileURLToPath(new URL('../cluster/main.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-programs-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const all = Object.keys(kinds) as Kind[]
+const all = kindsOf('patroni')
 
 test('the seed decides the troubles, and each comes once before any comes again', () => {
   assert.deepEqual(planOf(7, 40), planOf(7, 40))
@@ -51,14 +51,14 @@ const wrong: readonly (readonly [args: string[], code: number, says: RegExp])[] 
 ]
 test('arguments are read, and refused in words', () => {
   for (const [args, code, says] of wrong) {
-    const read = readArguments(args)
+    const read = readArguments(args, 'patroni')
     assert.ok('code' in read, args.join(' '))
     assert.equal(read.code, code, args.join(' '))
     assert.match(read.says, says)
   }
-  const { seed, ...rest } = readArguments(['--minutes', '5', '--only', 'switchover', '--json']) as { seed: number }
+  const { seed, ...rest } = readArguments(['--minutes', '5', '--only', 'switchover', '--json'], 'patroni') as { seed: number }
   assert.ok(Number.isInteger(seed))
-  assert.deepEqual(rest, { minutes: 5, inFlight: 20, only: ['switchover'], json: true, keep: false })
+  assert.deepEqual(rest, { minutes: 5, inFlight: 20, kinds: ['switchover'], json: true, keep: false })
 })
 
 const program = (path: string) => {
@@ -108,6 +108,14 @@ const made = (kind: Kind, beganAt: number, wellAt: number | undefined = beganAt 
 const acknowledged = (...silences: (readonly [from: number, to: number])[]): number[] =>
   Array.from({ length: 600 }, (_, i) => i * 100).filter((at) => !silences.some(([from, to]) => at > from && at < to))
 
+/** Both gateways serve one cell. */
+const gapsIn = (troubles: readonly Made[], byGateway: readonly number[][], endedAt: number) =>
+  gapsOf(
+    troubles,
+    byGateway.map((acknowledgedAt) => ({ cellNo: 0, acknowledgedAt })),
+    endedAt,
+  )
+
 // oxfmt-ignore
 const judged: readonly (readonly [what: string, made: Made, first: number[], second: number[], gapMs: number, isKept: boolean])[] = [
   ['nobody noticed',                             made('etcd killed', 10_000),            acknowledged(),                 acknowledged(),                 100,    true],
@@ -123,14 +131,14 @@ const judged: readonly (readonly [what: string, made: Made, first: number[], sec
 ]
 test('time without service is the longest without an acknowledged payment, at the gateway that took longest', () => {
   for (const [what, one, first, second, gapMs, isKept] of judged) {
-    const [gap] = gapsOf([one], [first, second], 60_000)
+    const [gap] = gapsIn([one], [first, second], 60_000)
     assert.deepEqual([gap!.gapMs, gap!.isKept], [gapMs, isKept], what)
   }
 })
 
 test('a trouble answers for the time up to the next one', () => {
   const silent = acknowledged([10_000, 12_000], [30_000, 38_000])
-  const gaps = gapsOf([made('standby killed', 10_000), made('primary killed', 30_000)], [silent, silent], 60_000)
+  const gaps = gapsIn([made('standby killed', 10_000), made('primary killed', 30_000)], [silent, silent], 60_000)
   assert.deepEqual(
     gaps.map(({ gapMs, aimMs }) => [gapMs, aimMs]),
     [
@@ -140,10 +148,51 @@ test('a trouble answers for the time up to the next one', () => {
   )
 })
 
+test('cells that nobody can serve are judged apart from the others, which are not disturbed', () => {
+  const [near, far] = [acknowledged([10_000, 28_000]), acknowledged([10_000, 12_000])]
+  const timelines = [near, near, far, far].map((acknowledgedAt, at) => ({ cellNo: at < 2 ? 1 : 2, acknowledgedAt }))
+  const killed = { ...made('worker killed', 10_000), whom: 'worker1', down: { cells: [1], ms: 12_000 } }
+  const judgedOf = (one: Made) =>
+    gapsOf([one], timelines, 60_000).map(({ whom, gapMs, aimMs, isKept }) => [whom, gapMs, aimMs, isKept])
+  assert.deepEqual(judgedOf(killed), [
+    ['worker1', 18_000, 22_000, true],
+    ['not worker1', 2_000, 10_000, true],
+  ])
+  // A worker without a cell, and all cells at one.
+  assert.deepEqual(judgedOf({ ...killed, down: { cells: [], ms: 12_000 } }), [['not worker1', 18_000, 10_000, false]])
+  assert.deepEqual(judgedOf({ ...killed, down: { cells: [1, 2], ms: 12_000 } }), [['worker1', 18_000, 22_000, true]])
+})
+
+test('with Citus the troubles are others, but for those of gateways', () => {
+  const [patroni, citus] = [new Set(kindsOf('patroni')), new Set(kindsOf('citus'))]
+  assert.deepEqual(
+    [...patroni].filter((kind) => citus.has(kind)),
+    ['gateway killed', 'gateway frozen'],
+  )
+  assert.deepEqual(new Set([...patroni, ...citus]), new Set(Object.keys(kinds)))
+  assert.match((readArguments(['--help'], 'citus') as { says: string }).says, /cell moved, move cut off, worker killed/)
+  assert.equal((readArguments(['--only', 'switchover'], 'citus') as { code: number }).code, 2)
+  assert.deepEqual((readArguments(['--only', 'cell moved'], 'citus') as Wishes).kinds, ['cell moved'])
+})
+
+test('without Citus it says where it looked for it, and ends with 3', () => {
+  const directory = join(folder, 'with-citus')
+  const ran = () => spawnSync(process.execPath, [main], { encoding: 'utf8', env: { PATH: folder, CITUS: directory } })
+  const { status, stderr, stdout } = ran()
+  assert.deepEqual([status, stdout], [3, ''])
+  assert.match(
+    stderr,
+    /bin\/postgres: CITUS is the directory above bin\/[^]*citus\.so: Citus is not installed for this PostgreSQL/,
+  )
+  for (const name of ['bin', 'lib']) mkdirSync(join(directory, name), { recursive: true })
+  for (const name of ['bin/postgres', 'bin/initdb', 'lib/citus.so']) program(join(directory, name))
+  assert.deepEqual(findCitus(directory), { bin: join(directory, 'bin') })
+})
+
 test('the report names what took too long, for people and for programs', () => {
-  const gaps = gapsOf([made('primary killed', 10_000)], [acknowledged([10_000, 25_000]), acknowledged()], 60_000)
+  const gaps = gapsIn([made('primary killed', 10_000)], [acknowledged([10_000, 25_000]), acknowledged()], 60_000)
   const verdicts = [{ promise: 'service is back in time', looked: '1 troubles', broken: [{ says: 'it was not' }] }]
-  const wishes = { minutes: 1, seed: 7, inFlight: 20, only: undefined, json: true, keep: false }
+  const wishes = { minutes: 1, seed: 7, inFlight: 20, kinds: [], json: true, keep: false }
   const outcome = { gaps, verdicts, life: undefined, loads: [2.5, 7.25] }
   const text = textOf(outcome, wishes)
   assert.match(text, /primary killed +x +15\.0 +10\.0 +0\.0 {2}TOO LONG/)

@@ -6,6 +6,8 @@ import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 /** Where both sides have written down what they did. */
 export interface Books {
   databaseUrl: string
+  /** The schemas of the cells; the usual one of the user if absent. */
+  schemas?: readonly (string | undefined)[]
   admin<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T>
 }
 
@@ -106,9 +108,13 @@ const left = statement<{ orders: bigint; steps: bigint; deliveries: bigint }>(`
     (select count(*) from delivery where due_at < now() + interval '20 seconds') as deliveries`)
 
 /** Runs `work` with a pool on the database as it is now. */
-export async function withPool<T>({ databaseUrl }: Pick<Books, 'databaseUrl'>, work: (pool: Pool) => Promise<T>): Promise<T> {
+export async function withPool<T>(
+  { databaseUrl }: Pick<Books, 'databaseUrl'>,
+  work: (pool: Pool) => Promise<T>,
+  schema?: string,
+): Promise<T> {
   const log = openLog({ level: 'silent', destination: process.stderr })
-  const pool = openPool({ url: databaseUrl, connections: 2, use: 'search', log })
+  const pool = openPool({ url: databaseUrl, schema, connections: 2, use: 'search', log })
   try {
     return await work(pool)
   } finally {
@@ -116,12 +122,21 @@ export async function withPool<T>({ databaseUrl }: Pick<Books, 'databaseUrl'>, w
   }
 }
 
+/** The same with a pool at each cell. */
+const inCells = <T>(books: Books, work: (pool: Pool) => Promise<T>): Promise<T[]> =>
+  Promise.all((books.schemas ?? [undefined]).map((schema) => withPool(books, work, schema)))
+
 /**
  * Waits until nothing is left to do. Messages to merchants that are next due later than in 20 s are
  * not waited for.
  */
-export function untilSettled(books: Books, withinMs: number, tell: (text: string) => void, ended: AbortSignal): Promise<void> {
-  return withPool(books, async (pool) => {
+export async function untilSettled(
+  books: Books,
+  withinMs: number,
+  tell: (text: string) => void,
+  ended: AbortSignal,
+): Promise<void> {
+  await inCells(books, async (pool) => {
     const end = performance.now() + withinMs
     let calmRounds = 0
     while (performance.now() < end && !ended.aborted && calmRounds < 2) {
@@ -135,23 +150,29 @@ export function untilSettled(books: Books, withinMs: number, tell: (text: string
   })
 }
 
-export function readState(books: Books): Promise<State> {
-  return withPool(books, async (pool) => {
-    const [row] = await pool.run(clock)
-    const { entries } = await books.admin<{ entries: Entry[] }>('GET', '/ledger?limit=1000000')
-    const { balances } = await books.admin<{ balances: State['charged'] }>('GET', '/ledger/balances')
-    return {
-      orders: await pool.run(orders),
-      transactions: await pool.run(transactions),
-      attempts: await pool.run(attempts),
-      deliveries: await pool.run(deliveries),
-      cvv2s: (await pool.run(cvv2s)).map((r) => r.order_id),
-      alive: new Set((await pool.run(alive)).map((r) => r.process_id)),
-      ledger: entries,
-      charged: balances,
-      now: row!.now,
-    }
-  })
+export async function readState(books: Books): Promise<State> {
+  const { entries } = await books.admin<{ entries: Entry[] }>('GET', '/ledger?limit=1000000')
+  const { balances } = await books.admin<{ balances: State['charged'] }>('GET', '/ledger/balances')
+  const all = await inCells(books, async (pool) => ({
+    orders: await pool.run(orders),
+    transactions: await pool.run(transactions),
+    attempts: await pool.run(attempts),
+    deliveries: await pool.run(deliveries),
+    cvv2s: await pool.run(cvv2s),
+    alive: await pool.run(alive),
+    now: (await pool.run(clock))[0]!.now,
+  }))
+  return {
+    orders: all.flatMap((cell) => cell.orders),
+    transactions: all.flatMap((cell) => cell.transactions),
+    attempts: all.flatMap((cell) => cell.attempts),
+    deliveries: all.flatMap((cell) => cell.deliveries),
+    cvv2s: all.flatMap((cell) => cell.cvv2s).map((r) => r.order_id),
+    alive: new Set(all.flatMap((cell) => cell.alive).map((r) => r.process_id)),
+    ledger: entries,
+    charged: balances,
+    now: Math.min(...all.map((cell) => cell.now)),
+  }
 }
 
 /** Asks the admin port of the simulated acquirer. Rejects when it is not there or refuses. */
