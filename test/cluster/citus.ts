@@ -207,10 +207,15 @@ export class Citus implements Engine {
     const node = who === 'coordinator' ? 0 : ([1, 2] as const)[which % 2]!
     // Without the coordinator there are no ids for new orders.
     const down = node === 0 ? cells : await this.#cellsAt(node)
-    if (how === 'killed')
-      return { whom: nameOf(node), make: () => this.#kill(node), undo: () => this.#servers[node].start(), down }
+    if (how === 'killed') return { whom: nameOf(node), make: () => this.#kill(node), undo: () => this.#startAgain(node), down }
     const send = (name: NodeJS.Signals) => () => this.site.postgres(nameOf(node)).forEach((pid) => signal(pid, name))
     return { whom: nameOf(node), make: send('SIGSTOP'), undo: send('SIGCONT'), down }
+  }
+
+  /** Until it answers, which after a crash may take longer than all else. */
+  async #startAgain(node: Node): Promise<void> {
+    this.#servers[node].start()
+    await this.#untilAnswering(new AbortController().signal)
   }
 
   async #kill(node: Node): Promise<void> {
@@ -232,9 +237,9 @@ export class Citus implements Engine {
     const to = (await this.#nodeOf(cellNo)) === 1 ? 2 : 1
     const moving = await this.#move(cellNo)
     return {
-      whom: `cell ${cellNo}`,
+      whom: nameOf(to),
       make: () => this.#cutOff(moving, to, forMs),
-      undo: () => this.#servers[to].start(),
+      undo: () => this.#startAgain(to),
       down: await this.#cellsAt(to),
     }
   }

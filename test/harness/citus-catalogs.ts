@@ -20,7 +20,8 @@ const tables = `
   create table pg_catalog.pg_dist_partition (logicalrelid oid);
   create table pg_catalog.pg_dist_placement (shardid bigint primary key, groupid int);
   create table pg_catalog.pg_dist_node (groupid int primary key, nodename text, nodeport int,
-    noderole text default 'primary', nodecluster text default 'default', isactive bool default true, hasmetadata bool default true, metadatasynced bool default true);
+    noderole text default 'primary', nodecluster text default 'default',
+    isactive bool default true, hasmetadata bool default true, metadatasynced bool default true);
   create table pg_catalog.answered_group (groupid int);
   insert into pg_catalog.answered_group values (0);
   create view pg_catalog.pg_dist_local_group as

@@ -7,6 +7,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { cellTables } from '../../src/storage/grants.ts'
 import { migrations } from '../../src/storage/migrate.ts'
 import { openPool, type Pool } from '../../src/storage/pool.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
@@ -189,4 +190,18 @@ test('no text of the sources says what is not in the subset, whatever it is put 
     texts.flatMap((text) => refusedByWords(text).map((reason) => `${path}: ${reason}`)),
   )
   assert.deepEqual(new Set(against), exceptions)
+})
+
+test('Citus can copy every table of a cell while it is used: rows have a key, or name themselves', async () => {
+  const rows = await pool.run<{ name: string }>(
+    {
+      name: '',
+      text: `
+        select relname::text as name from pg_class c
+        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and relname = any ($1) and relreplident <> 'f'
+          and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`,
+    },
+    [cellTables],
+  )
+  assert.deepEqual(rows, [])
 })
