@@ -34,7 +34,7 @@ interface Idle {
 }
 
 /**
- * The database has eight cells throughout. Of the gateways that are compared one runs at a time; the
+ * The database has eight cells throughout. The gateways that are compared run one at a time. The
  * sandbox's own serves all eight and is asked for nothing.
  */
 export const cells: ByName = {

@@ -2,7 +2,7 @@
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import { partitionsAhead } from '../storage/store-partitions.ts'
-import type { FenceState } from './store-merchant-fence.ts'
+import type { MoveState } from './merchant-move.ts'
 
 /** The work of a cell, and who does it. */
 export interface CellWork {
@@ -36,7 +36,7 @@ export interface CellWork {
 export interface MovingMerchant {
   login: string
   /** `left`: the merchant is still in this cell, which is closed to it. */
-  state: FenceState
+  state: MoveState
   otherCell: number
 }
 
@@ -99,7 +99,7 @@ const partitions = statement<{ name: string; bound: string | null }>(`
   left join pg_inherits i on i.inhparent = t.oid
   left join pg_class p on p.oid = i.inhrelid
   where t.relnamespace = current_schema()::regnamespace`)
-const fences = statement<{ merchant_id: bigint; state: FenceState; other_cell: number }>(
+const fences = statement<{ merchant_id: bigint; state: MoveState; other_cell: number }>(
   `select merchant_id, state, other_cell from merchant_move order by merchant_id`,
 )
 const homes = statement<{ merchant_id: bigint; login: string; cell_no: number }>(

@@ -7,12 +7,11 @@ import { statement, type Pool, type Runner } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { CellDesk } from './desk.ts'
 import { inCell } from './in-cells.ts'
+import { barrierMs, type MoveState } from './merchant-move.ts'
 import { Refused } from './refused.ts'
 
-export type FenceState = 'leaving' | 'left' | 'arriving'
-
 export interface Fence {
-  state: FenceState
+  state: MoveState
   otherCell: number
   mover: string
 }
@@ -23,22 +22,24 @@ export interface Mover {
   mover: string
 }
 
-const read = statement<{ state: FenceState; other_cell: number; mover: string }>(
+const read = statement<{ state: MoveState; other_cell: number; mover: string }>(
   `select state, other_cell, mover from merchant_move where merchant_id = $1`,
 )
-const set = statement<object>(`
-  insert into merchant_move as v (merchant_id, state, other_cell, mover) values ($1, $2, $3, $4)
-  on conflict (merchant_id) do update set state = excluded.state, other_cell = excluded.other_cell, mover = excluded.mover
-  where v.state = $5 and v.mover = $6 returning v.merchant_id`)
-const takeOver = statement<object>(`update merchant_move set mover = $2 where merchant_id = $1`)
+/** Not over a fence that is closed: a command may have been late, and another one finished. */
+const leave = statement<object>(`
+  insert into merchant_move as m (merchant_id, state, other_cell, mover) values ($1, 'leaving', $2, $3)
+  on conflict (merchant_id) do update set other_cell = excluded.other_cell, mover = excluded.mover where m.state = 'leaving'
+  returning merchant_id`)
+const arrive = statement<object>(`
+  insert into merchant_move (merchant_id, state, other_cell, mover) values ($1, 'arriving', $2, $3)
+  on conflict (merchant_id) do update set state = excluded.state, other_cell = excluded.other_cell, mover = excluded.mover`)
+const takeOver = statement<object>(`update merchant_move set mover = $2 where merchant_id = $1 and state = $3`)
 const shut = statement<object>(
   `update merchant_move set state = 'left', mover = $2 where merchant_id = $1 and state = 'arriving' and mover = $3
    returning merchant_id`,
 )
 const hold = statement<object>(`select from merchant_move where merchant_id = $1 and mover = $2 for update`)
-const turnState = statement<object>(
-  `update merchant_move set state = $3 where merchant_id = $1 and mover = $2 returning merchant_id`,
-)
+const turn = statement<object>(`update merchant_move set state = $3 where merchant_id = $1 and mover = $2 returning merchant_id`)
 const drop = statement<object>(`delete from merchant_move where merchant_id = $1 and mover = $2 returning merchant_id`)
 const lock = statement<object>('lock table merchant_move in access exclusive mode')
 /** Citus waits for the locks of other nodes without a limit of its own; a statement has one. */
@@ -55,22 +56,21 @@ export const fenceIn = (cell: CellDesk, merchantId: bigint): Promise<Fence | und
     return row && { state: row.state, otherCell: row.other_cell, mover: row.mover }
   })
 
-const isOurs = (rows: readonly object[]): void => {
-  if (rows.length === 0) throw new Refused({ what: 'move taken over' })
+/** False if the old cell is closed. */
+export const leaveOld = async (pool: Pool, { merchantId, mover }: Mover, to: number): Promise<boolean> =>
+  (await pool.run(leave, [merchantId, to, mover])).length > 0
+
+export const arriveInNew = async (pool: Pool, { merchantId, mover }: Mover, from: number): Promise<void> => {
+  await pool.run(arrive, [merchantId, from, mover])
 }
 
-/** In place of the one that was there; refuses if that has changed since. */
-export const setFence = async (
-  pool: Pool,
-  { merchantId, mover }: Mover,
-  to: Omit<Fence, 'mover'>,
-  was: Fence | undefined,
-): Promise<void> =>
-  isOurs(await pool.run(set, [merchantId, to.state, to.otherCell, mover, was?.state ?? null, was?.mover ?? null]))
-
 /** The command that owned the move can do nothing more. */
-export const takeFenceOver = async (pool: Pool, { merchantId, mover }: Mover): Promise<void> => {
-  await pool.run(takeOver, [merchantId, mover])
+export const takeFenceOver = async (pool: Pool, { merchantId, mover }: Mover, state: MoveState): Promise<void> => {
+  await pool.run(takeOver, [merchantId, mover, state])
+}
+
+const isOurs = (rows: readonly object[]): void => {
+  if (rows.length === 0) throw new Refused({ what: 'move taken over' })
 }
 
 /** The merchant does not arrive. Nothing of it is written there until it is moved there again. */
@@ -84,8 +84,9 @@ export const heldIn = <T>(pool: Pool, { merchantId, mover }: Mover, body: (runne
     return body(runner)
   })
 
-export const turnFence = async (pool: Pool, { merchantId, mover }: Mover, state: FenceState): Promise<void> =>
-  isOurs(await pool.run(turnState, [merchantId, mover, state]))
+/** False if another command has taken the move over. */
+export const turnFence = async (pool: Pool, { merchantId, mover }: Mover, state: MoveState): Promise<boolean> =>
+  (await pool.run(turn, [merchantId, mover, state])).length > 0
 
 export const dropFence = async (runner: Runner, { merchantId, mover }: Mover): Promise<void> =>
   isOurs(await runner.run(drop, [merchantId, mover]))
@@ -99,13 +100,7 @@ export async function notesOf(runner: Runner, merchantId: bigint): Promise<{ ord
   }
 }
 
-/** How long a writer that began before the fence may take. */
-const barrierMs = 1_500
-
-/**
- * Resolves when every transaction that did not see the fence is over. Each that writes rows of a
- * merchant holds a lock on its table until the end.
- */
+/** Each transaction that writes rows of a merchant holds a lock on its table until the end. */
 export const passBarrier = (pool: Pool): Promise<void> =>
   transaction(pool, async (runner) => {
     await runner.run(waitFor, [String(barrierMs)])

@@ -5,6 +5,7 @@
 import { orderNames } from '../order/store-rows.ts'
 import { statement, type Pool, type Runner, type Statement } from '../storage/pool.ts'
 import { partitioned } from '../storage/store-partitions.ts'
+import { transaction } from '../storage/transaction.ts'
 
 interface RowText {
   row: string
@@ -208,26 +209,32 @@ const arrayOf = (rows: readonly RowText[]): string => `[${rows.map(({ row }) => 
 
 const highest = 2n ** 63n - 1n
 
+/** Held until the commit: meanwhile the merchant cannot begin to come back. */
+const holdLeft = statement<object>(
+  `select from merchant_move where merchant_id = $1 and mover = $2 and state = 'left' for update`,
+)
+
 /**
- * Removes the rows of a merchant that has left, in steps; returns how many orders there were.
- * `write` rejects once a command brings the merchant back: the rows are its copy then.
+ * Removes the rows of a merchant that has left, in steps; returns how many orders there were. Ends
+ * early if another command than `mover` moves the merchant again: then they are the rows of that move.
  */
-export async function removeRows({
-  pool,
-  merchantId,
-  write: inOldCell,
-}: Pick<RowMove, 'merchantId' | 'write'> & { pool: Pool }): Promise<number> {
+export async function removeRows(pool: Pool, { merchantId, mover }: { merchantId: bigint; mover: string }): Promise<number> {
+  const step = (body: (runner: Runner) => Promise<number>): Promise<number | undefined> =>
+    transaction(pool, async (runner) => ((await runner.run(holdLeft, [merchantId, mover])).length > 0 ? body(runner) : undefined))
   let orders = 0
   for (;;) {
-    const ids = (await pool.run(orderIds, [merchantId, -1n, ordersAtOnce, highest])).map((row) => row.order_id)
-    if (ids.length === 0) break
-    await inOldCell(async (runner) => {
-      for (const { remove } of [...ofOrders].reverse()) await runner.run(remove, [merchantId, ids])
+    const removed = await step(async (runner) => {
+      const ids = (await runner.run(orderIds, [merchantId, -1n, ordersAtOnce, highest])).map((row) => row.order_id)
+      if (ids.length > 0) for (const { remove } of [...ofOrders].reverse()) await runner.run(remove, [merchantId, ids])
+      return ids.length
     })
-    orders += ids.length
+    if (removed === undefined) return orders
+    if (removed === 0) break
+    orders += removed
   }
-  await inOldCell(async (runner) => {
+  await step(async (runner) => {
     for (const removal of removals) await runner.run(removal, [merchantId])
+    return 0
   })
   return orders
 }

@@ -1,7 +1,8 @@
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { CellDesk, OrderDesk } from '../../src/operator/desk.ts'
-import { giveUpMove, moveMerchant, type MoveStep } from '../../src/operator/store-merchant-move.ts'
+import type { MoveStep } from '../../src/operator/merchant-move.ts'
+import { giveUpMove, moveMerchant } from '../../src/operator/store-merchant-move.ts'
 import type { Door } from '../../src/order/advance.ts'
 import { createCell } from '../../src/storage/migrate.ts'
 import { openPool, statement, type Pool, type Runner } from '../../src/storage/pool.ts'
@@ -63,7 +64,7 @@ export async function openTwoCells() {
     storedIn: (cellNo: number) => pools[cellNo]!.run(stored),
     move: (to: number, report: (step: MoveStep) => void | Promise<void> = () => {}, through = pools) =>
       moveMerchant(deskOver(through), { login: 'shop', to, report }),
-    giveUp: (through = pools) => giveUpMove(deskOver(through), 'shop', () => {}),
+    giveUp: (through = pools) => giveUpMove(deskOver(through), { login: 'shop', report: () => {} }),
     /** Everything fails from this statement on, as if the command were killed. */
     cutAt(count: number): { through: Pools; ran: () => number } {
       let ran = 0

@@ -24,10 +24,9 @@ test('a merchant that does not move has no move to give up', async () => {
 test('a merchant that comes back while its old rows are removed keeps all its orders', async () => {
   const from = await cellOf()
   const orderId = await sell(true)
-  const first = move(other(from), async (step) => {
-    if (step.is === 'clearing') await move(from)
+  await move(other(from), async (step) => {
+    if (step.is === 'clearing' && (await cellOf()) !== from) await move(from)
   })
-  await assert.rejects(first, refusal('move taken over'))
   assert.equal(await cellOf(), from)
   assert.deepEqual(await idsIn(from), [orderId])
 })
@@ -35,7 +34,7 @@ test('a merchant that comes back while its old rows are removed keeps all its or
 test('a command that began when another was about to open the new cell does not close it again', async () => {
   const from = await cellOf()
   const stood = await idsIn(from)
-  const late = before('insert into merchant_move as v', () => move(other(from)))
+  const late = before('insert into merchant_move as m', () => move(other(from)))
   // The late one has seen a move that was cut off, and the other one finishes that meanwhile.
   await assert.rejects(move(other(from), undefined, cutAt(20).through), /cut off/)
   await assert.rejects(move(other(from), undefined, late), refusal('move taken over'))

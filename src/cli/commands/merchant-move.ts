@@ -1,14 +1,8 @@
 /** The commands that move merchants from one cell to another. */
 import type { Command } from 'commander'
 import { counted } from '../../operator/moments.ts'
-import {
-  giveUpMove,
-  loginsIn,
-  moveMerchant,
-  type GivenUp,
-  type Moved,
-  type MoveStep,
-} from '../../operator/store-merchant-move.ts'
+import type { Moved, MoveStep } from '../../operator/merchant-move.ts'
+import { giveUpMove, loginsIn, moveMerchant, type GivenUp } from '../../operator/store-merchant-move.ts'
 import { mostCell } from '../../storage/cells.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
@@ -43,7 +37,7 @@ Examples
         async (office) => {
           if ((to === undefined) === (giveUp === undefined)) throw new WrongUsage('Either --to or --give-up is needed.')
           if (to === undefined) {
-            const given = await giveUpMove(office, login, reporting(terminal, login))
+            const given = await giveUpMove(office, { login, report: reporting(terminal, login) })
             if (json) return terminal.printJson({ login, in: given.in, removed_orders: given.removed })
             return terminal.print(givenUpText(login, given))
           }
