@@ -111,7 +111,9 @@ export interface ReferenceName {
   cardRefId: bigint
 }
 
-/** The card references of a cell. The simulation replaces this with its model. */
+/**
+ * The card references of a cell. What is read of a merchant who is not in this cell, and not found,
+ * rejects with `MerchantLeft`. The simulation replaces this with its model. */
 export interface ReferenceStore {
   /**
    * For each payment its reference, an existing or a new one; an error if its card cannot be
@@ -235,7 +237,12 @@ export async function findReferences(pool: Pool, names: readonly ReferenceName[]
     names.filter(({ cardRefId }) => cardRefId < aboveBigint),
   )
   const found = new Map(rows.map((row) => [`${row.merchant_id}/${row.card_ref_id}`, referenceOf(row)]))
-  return names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
+  const references = names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
+  await refuseGone(
+    pool,
+    names.flatMap(({ merchantId }, at) => (references[at] ? [] : [merchantId])),
+  )
+  return references
 }
 
 /**
@@ -246,7 +253,10 @@ async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Prom
   const by = selectDestination.get(id % 4n)
   if (!by || id >= aboveBigint) return undefined
   const [row] = await pool.run(by, [merchantId, id])
-  if (!row) return undefined
+  if (!row) {
+    await refuseGone(pool, [merchantId])
+    return undefined
+  }
   const { place, ids, sealed, card } = referenceOf(row)
   return { place, ids, sealed, card }
 }

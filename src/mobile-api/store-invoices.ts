@@ -156,8 +156,9 @@ type Moving = Omit<Decided, 'secrets'> & { processId: bigint; tokens?: SealedByt
 const isEnd = ({ state }: Move): boolean => state === 'ordered' || state === 'declined'
 
 /**
- * Answers of the first three are in the order of what was asked. All of them may be repeated. `add`
- * and `move` reject with `MerchantLeft` for a merchant who is not in this cell.
+ * Answers of the first three are in the order of what was asked. All of them may be repeated. They
+ * reject with `MerchantLeft` for a merchant who is not in this cell; those that read, if they find
+ * nothing.
  */
 export interface InvoiceStore {
   /** False for an invoice whose id or nonce another one has; of those in the list, one has it. */
@@ -199,7 +200,11 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       await refuseGoneOf(others.filter(({ orderId }) => !stored.has(orderId)))
       return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
-    find: async (names) => (await find(names)).map((row) => row && sealedOf(row, keys)),
+    async find(names) {
+      const rows = await find(names)
+      await refuseGoneOf(names.filter((_, at) => !rows[at]))
+      return rows.map((row) => row && sealedOf(row, keys))
+    },
     async move(decided, processId) {
       const moves: Moving[] = decided.map((one) => ({
         processId,
@@ -226,6 +231,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchant_id,
     async findByPage(merchantId, pageToken) {
       const [row] = await pool.run(selectByPage, [merchantId, pageToken])
+      if (!row) await refuseGone(pool, [merchantId])
       return row && openInvoice(row, keys)
     },
     async claimDue({ processId, silent }, now, limit) {

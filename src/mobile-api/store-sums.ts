@@ -55,6 +55,7 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
     answer: ({ merchantId, invoiceId }, { answerNo, sumMinor, cardHashes }, processId, now) =>
       transaction(pool, async (runner) => {
         const open = await lockInvoice(runner, keys, merchantId, invoiceId)
+        if (!open) await refuseGone(runner, [merchantId])
         if (!open || !isAsked(open.invoice, answerNo, now)) return undefined
         const { invoice } = open
         const [hashes, times] = [[...cardHashes], [timestamp(now - wrongForMs), timestamp(now)]]

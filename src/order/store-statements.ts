@@ -4,6 +4,7 @@
  */
 import { columnsOf, insertion, onRows, rowsOf } from '../storage/columns.ts'
 import { statement } from '../storage/pool.ts'
+import { isHere } from '../storage/store-fence.ts'
 import type { Change, KeyClaim, Place, RepeatRow } from './change.ts'
 import {
   attemptNames,
@@ -236,9 +237,10 @@ export const insertRepeats = onRows(
 )
 
 /** Always returns one row; a row of nulls if the order does not exist. */
-export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null }>(`
-  select o.currency, o.amount_text, o.amount_minor, o.authorised_text as payment_text, o.authorised_minor as payment_minor
-  from (values (1)) as one left join orders o on o.merchant_id = $1 and o.order_id = $2`)
+export const selectSignedAmounts = statement<(SignedAmountsRow | { currency: null }) & { is_gone: boolean }>(`
+  select o.currency, o.amount_text, o.amount_minor, o.authorised_text as payment_text, o.authorised_minor as payment_minor,
+    o.currency is null and not ${isHere('one')} as is_gone
+  from (values ($1::bigint)) as one (merchant_id) left join orders o on o.merchant_id = one.merchant_id and o.order_id = $2`)
 
 export const eraseCvv2 = onRows(
   placeRows,

@@ -5,7 +5,7 @@ import { countTables } from '../risk/store-counts.ts'
 import { readOf, writes } from '../storage/columns.ts'
 import { timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
-import { admit, admits } from '../storage/store-fence.ts'
+import { admit, admits, MerchantLeft, refuseGone } from '../storage/store-fence.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { answerWithinMs } from '../three-d-secure/authentication.ts'
 import { atOnce, transaction } from '../storage/transaction.ts'
@@ -74,6 +74,10 @@ export interface Due extends Place {
   hadLease?: bigint
 }
 
+/**
+ * What is read of a merchant who is not in this cell, and not found, rejects with `MerchantLeft`:
+ * it may be in another.
+ */
 export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
   /**
@@ -139,7 +143,15 @@ export function openOrderStore(pool: Pool): OrderStore {
       const rows = await readOf(pool, sql.selectVersions, places)
       return new Map(rows.map((row) => [recordKey(row), row.version]))
     },
-    load: (places) => load(pool, places),
+    async load(places) {
+      const orders = await load(pool, places)
+      const found = new Set(orders.map(placeKey))
+      await refuseGone(
+        pool,
+        places.flatMap((place) => (found.has(placeKey(place)) ? [] : [place.merchantId])),
+      )
+      return orders
+    },
     async claimDue({ processId, silent }, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
       const rows = await pool.run(due.claimDue, [
@@ -166,17 +178,35 @@ export function openOrderStore(pool: Pool): OrderStore {
       else await pool.run(due.putBack, [...values, transactionNo])
     },
     async sealedCards(places) {
-      const rows = await readOf(pool, sql.selectCards, places)
-      return new Map(rows.map((row) => [recordKey(row), cardOf(row)]))
+      const cards = new Map((await readOf(pool, sql.selectCards, places)).map((row) => [recordKey(row), cardOf(row)]))
+      await refuseGone(
+        pool,
+        places.flatMap((place) => (cards.has(placeKey(place)) ? [] : [place.merchantId])),
+      )
+      return cards
     },
     async newestOrders(names) {
-      return (await readOf(pool, sql.selectKeys, names)).map(keyRow)
+      const rows = (await readOf(pool, sql.selectKeys, names)).map(keyRow)
+      const found = new Set(rows.map(nameKey))
+      await refuseGone(
+        pool,
+        names.flatMap((name) => (found.has(nameKey(name)) ? [] : [name.merchantId])),
+      )
+      return rows
     },
     async signedAmounts({ merchantId, orderId }) {
       const [row] = await pool.run(sql.selectSignedAmounts, [merchantId, orderId])
+      if (row?.is_gone) throw new MerchantLeft(merchantId)
       return row && signedAmountsOf(row)
     },
-    shown: (wanted) => loadShown(pool, wanted),
+    async shown(wanted) {
+      const shown = await loadShown(pool, wanted)
+      await refuseGone(
+        pool,
+        wanted.flatMap(({ merchantId }, at) => (shown[at] ? [] : [merchantId])),
+      )
+      return shown
+    },
     idempotencyKeys: (keys, now) => selectIdempotencyKeys(pool, keys, now),
     forgetIdempotencyKeys: (now) => forgetIdempotencyKeys(pool, now),
     async locate(keys) {

@@ -2,7 +2,7 @@
  * The fence around a merchant that moves to another cell. Every statement of a gateway that writes
  * rows of a merchant asks it, in the same transaction: whoever writes holds a lock on the table
  * `merchant_move` until the commit, so the mover knows when the last writer that did not see the
- * fence is gone (operator/store-merchant-move.ts). Without a move the table is empty.
+ * fence is gone (operator/merchant-move.ts). Without a move the table is empty.
  */
 import { columnsOf, onRows, rowsOf, writes } from './columns.ts'
 import { statement, type Runner } from './pool.ts'
@@ -83,7 +83,10 @@ export async function goneOf(runner: Runner, merchantIds: readonly bigint[]): Pr
   return new Set(rows.map((row) => row.merchant_id))
 }
 
-/** Rejects with `MerchantLeft` if one of them is not. */
+/**
+ * Rejects with `MerchantLeft` if one of them is not. For readers too that find nothing: the rows of
+ * a merchant that has left are removed, and a process that stood still may not know of the move.
+ */
 export async function refuseGone(runner: Runner, merchantIds: readonly bigint[]): Promise<void> {
   for (const merchantId of await goneOf(runner, merchantIds)) throw new MerchantLeft(merchantId)
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
+import type { Invoice } from '../../src/mobile-api/invoice.ts'
+import { openInvoiceStore } from '../../src/mobile-api/store-invoices.ts'
+import { openWrongSums } from '../../src/mobile-api/store-sums.ts'
+import { openOrderStore } from '../../src/order/store.ts'
+import { openReferenceStore } from '../../src/card/store-references.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { openFixedKeys } from '../harness/fixed-keys.ts'
 import { useNonces } from '../../src/merchant/store-nonces.ts'
 import { Refused } from '../../src/operator/refused.ts'
 import { statement } from '../../src/storage/pool.ts'
@@ -94,6 +101,39 @@ test('nothing of a merchant that has left is committed in the old cell', async (
   assert.deepEqual(await useNonces(pools[to], [use]), [true])
   await doors[to].submit(approval(newSale(open).order))
   assert.equal((await storedIn(to)).find((row) => row.order_id === open)?.status, 'approved')
+})
+
+test('what is not found in the cell that its merchant has left may be in the new one', async () => {
+  const from = await cellOf()
+  const pool = pools[from]
+  const orderId = await sell(true)
+  const { order } = newSale(orderId)
+  await move(other(from))
+  const place = { merchantId, orderId }
+  const orders = openOrderStore(pool)
+  const keys = openFixedKeys(systemRandom)
+  const invoices = openInvoiceStore(pool, keys, systemRandom)
+  const references = openReferenceStore(pool)
+  const invoice = { merchantId, invoiceId: 'none' } as Invoice
+  const answer = { answerNo: 1, sumMinor: 1n, cardHashes: ['none'] as const }
+  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+    order: () => orders.load([place]),
+    'what a status shows': () => orders.shown([place]),
+    'signed amounts': () => orders.signedAmounts(place),
+    card: () => orders.sealedCards([place]),
+    name: () => orders.newestOrders([order]),
+    invoice: () => invoices.find([invoice]),
+    'invoice by its page': () => invoices.findByPage(merchantId, 'none'),
+    'sum of an invoice': () => openWrongSums(pool, keys).answer(invoice, answer, 1n, systemClock.now()),
+    'card that paid': () => references.find([{ merchantId, cardRefId: 4n }]),
+    'card to be credited': () => references.findDestination(merchantId, 4n),
+  }
+  for (const [what, read] of Object.entries(reads)) await assert.rejects(read(), MerchantLeft, what)
+  const there = openOrderStore(pools[other(from)])
+  assert.equal((await there.load([place])).length, 1)
+  assert.equal((await there.signedAmounts(place))?.length, 2)
+  assert.deepEqual(await there.load([{ merchantId, orderId: 1n }]), [])
+  assert.equal(await there.signedAmounts({ merchantId, orderId: 1n }), undefined)
 })
 
 test('a nonce that was used before the move is used in the new cell', async () => {
