@@ -34,6 +34,8 @@ export interface OpenCell extends Watched {
  */
 const refusesAfterMs = 10_000
 
+export const takesRequests = ({ lease }: Gateway): boolean => lease.heartbeat.silentMs() < refusesAfterMs
+
 /** How long a stop waits for the connections of a pool. */
 export const poolsEndMs = 1_000
 
@@ -69,7 +71,7 @@ export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Prom
       gauges: gateway.gauges,
       unready: gateway.unready,
       node: () => seatName(where.seat()),
-      takesRequests: () => gateway.lease.heartbeat.silentMs() < refusesAfterMs,
+      takesRequests: () => takesRequests(gateway),
       duties: { resealed: resealing.rows, cardsForgotten: forgetting.cards, partitionDays: partitions.days },
       stop: closing.close,
     }

@@ -8,16 +8,15 @@ import { sleep, type Clock } from '../base/clock.ts'
 import { openBins } from '../card/store-bins.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { addRefusedAccess, forgetRefusedAccess } from '../merchant/store-refused-access.ts'
-import { watchRegistry } from '../merchant/store.ts'
+import { registryReads, watchRegistry } from '../merchant/store.ts'
 import { openHand } from '../order/hand.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
-import { staysAt } from '../storage/cells.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { openSharedClock, timeOf, type SharedClock } from '../storage/store-clock.ts'
+import { forInstallation } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
-import { openCell } from './cell.ts'
 import { poolsEndMs } from './cell-gateway.ts'
 import type { Closing } from './closing.ts'
 import { refuseDatabase } from './database.ts'
@@ -78,7 +77,7 @@ export async function openRegistry(
   changed: (now: Registry) => void,
 ): Promise<Omit<RegistryStores, 'ranges'>> {
   const bins = await openBins(pool)
-  const configuration = await watchRegistry(pool, keys, clock, log, changed)
+  const configuration = await watchRegistry(registryReads(pool, keys), clock, log, changed)
   closing.add(() => configuration.stop())
   closing.add(
     startPeriodic(clock, log, [
@@ -98,21 +97,14 @@ export async function openRegistry(
   }
 }
 
-export interface InstallationLeaseParts extends Omit<Foundations, 'stores'> {
-  registry: RegistryStores
-  databaseUrl: string
-  pool: Pool
-  keys: KeyRing
-}
-
 /**
  * The lease under which a process does what one does for all, if it does not serve cell 0 and has
- * no lease there.
+ * no lease there. `parts` has the stores of cell 0. Its place is another one than that of a gateway:
+ * the move of a merchant gives orders on to the same process in the new cell, if it serves that.
  */
-export async function leaseOfInstallation(parts: InstallationLeaseParts, closing: Closing): Promise<Lease> {
-  const { ground, pool, keys, databaseUrl, registry } = parts
-  const cell = openCell({ cellNo: 0, pool, where: staysAt({ url: databaseUrl }), keys }, ground)
-  const lease = await openLease({ ...parts, stores: { registry, cell } }, openHand(), {})
+export async function leaseOfInstallation({ settings, ...parts }: Foundations, closing: Closing): Promise<Lease> {
+  const instance = settings.instance + forInstallation
+  const lease = await openLease({ ...parts, settings: { ...settings, instance } }, openHand(), {})
   closing.add(() => lease.heartbeat.stop())
   return lease
 }

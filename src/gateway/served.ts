@@ -2,12 +2,14 @@
 import { cellOfUuid } from '../base/cell-mark.ts'
 import type { Route } from '../http/server.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
-import { openCellGateway, type CellGatewayParts } from './cell-gateway.ts'
+import type { CellPlace } from '../storage/cells.ts'
+import type { OpenCell } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from './closing.ts'
 import { knownCell, leadingRoutes } from './lead.ts'
 import { neighboursOf, OpenElsewhere } from './neighbours.ts'
-import type { Gateway } from './open.ts'
+import type { Gateway, GatewayParts } from './open.ts'
+import type { Ground, RegistryStores } from './parts.ts'
 import type { Passing } from './peers/passing.ts'
 
 export interface Served extends Cells {
@@ -18,15 +20,24 @@ export interface Served extends Cells {
   takes(cellNo: number): Gateway | undefined
 }
 
-export interface ServedParts extends Omit<CellGatewayParts, 'collects' | 'neighbours'> {
+/** What the gateway over a cell shares with those over the others. */
+export type Shared = Required<Pick<GatewayParts, 'collects' | 'neighbours'>>
+
+export interface ServedParts {
+  registry: Pick<RegistryStores, 'current' | 'refresh'>
+  ground: Pick<Ground, 'clock' | 'random' | 'log'>
   /** The cells that this process serves; all if absent. */
   cells?: ReadonlySet<number> | undefined
   /** Passes on what is about other cells; absent if this process refuses it. */
   passing?: Passing | undefined
+  /** The simulation opens a gateway over its model of a cell. */
+  open: (place: CellPlace, shared: Shared) => Promise<OpenCell>
 }
 
-export async function openServed(parts: ServedParts, closing: Closing): Promise<Served> {
-  const { registry, ground, passing } = parts
+export async function openServed(
+  { registry, ground, cells: serves, passing, open }: ServedParts,
+  closing: Closing,
+): Promise<Served> {
   const { current } = registry
   let cells: Cells | undefined
   const takes = (cellNo: number): Gateway | undefined => {
@@ -62,8 +73,8 @@ export async function openServed(parts: ServedParts, closing: Closing): Promise<
     })
   const opened = await openCells({
     listed: () => current().cells,
-    serves: parts.cells,
-    open: (place) => openCellGateway({ ...parts, collects, neighbours: neighboursFrom(place.cellNo) }, place),
+    serves,
+    open: (place) => open(place, { collects, neighbours: neighboursFrom(place.cellNo) }),
     ...ground,
   })
   cells = opened

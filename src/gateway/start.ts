@@ -8,10 +8,13 @@ import { openOutgoing } from '../http/outgoing.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
 import { openServer, type Route } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
+import { staysAt } from '../storage/cells.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { peerStore } from '../storage/store-peers.ts'
 import { aliveProcesses } from '../storage/store-silence.ts'
+import { openCell } from './cell.ts'
+import { openCellGateway } from './cell-gateway.ts'
 import type { Cells } from './cells.ts'
 import { closingOnFailure, type Closing } from './closing.ts'
 import { countingWork, openCounting, type Counting } from './counting.ts'
@@ -22,7 +25,7 @@ import { openOperatorPort } from './operator-port.ts'
 import type { GatewaySettings, Ground, ThreeDSecureFacts } from './parts.ts'
 import { openPeering, type PeerAddress, type PeeringParts } from './peers/peering.ts'
 import { startPeriodic } from './periodic.ts'
-import { openServed } from './served.ts'
+import { openServed, type ServedParts } from './served.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import { renewal } from './renewal.ts'
 import { placeOf, type Slot } from './slot.ts'
@@ -141,9 +144,12 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const peering =
     o.cells || o.peer ? await openPeering(peeringOf(o, { ...ground, pool, keys, instance, meters }), closing) : undefined
   const nodes = await openNodes({ databaseUrl: o.databaseUrl, pool, clock, log }, closing)
-  const cells = await openServed({ ...o, ...foundations, pool, nodes, counting, meters, passing: peering?.passing }, closing)
+  const open: ServedParts['open'] = (place, shared) =>
+    openCellGateway({ ...o, ...foundations, ...shared, pool, nodes, counting, meters }, place)
+  const cells = await openServed({ registry, ground, cells: o.cells, passing: peering?.passing, open }, closing)
   follow = cells.follow
-  const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...o, ...foundations, pool, keys }, closing))
+  const inFirst = () => ({ registry, cell: openCell({ cellNo: 0, pool, where: staysAt({ url: o.databaseUrl }), keys }, ground) })
+  const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...foundations, stores: inFirst() }, closing))
   closing.add(() => threeDSServer?.refuse())
   await threeDSServer?.begin(lease, cells.results)
   const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, () => aliveProcesses(pool))]

@@ -152,18 +152,28 @@ export interface LiveRegistry {
   stop(): void
 }
 
+/** How the configuration is read. The simulation replaces this with its model. */
+export interface RegistryReads {
+  version(): Promise<bigint>
+  load(now: number): Promise<Registry>
+}
+
+export const registryReads = (pool: Pool, keys: KeyRing): RegistryReads => ({
+  version: async () => (await pool.run(version))[0]!.version,
+  load: (now) => loadRegistry(pool, keys, now),
+})
+
 /**
  * Checks the version every second and reloads the registry if it has risen. A failure keeps the old
  * one.
  */
 export async function watchRegistry(
-  pool: Pool,
-  keys: KeyRing,
+  reads: RegistryReads,
   clock: Clock,
   log: Log,
   changed: (now: Registry) => void,
 ): Promise<LiveRegistry> {
-  let registry = await loadRegistry(pool, keys, clock.now())
+  let registry = await reads.load(clock.now())
   changed(registry)
   let cancel = clock.after(1_000, tick)
   let stopped = false
@@ -177,9 +187,9 @@ export async function watchRegistry(
   }
 
   async function look() {
-    const [at] = await pool.run(version)
-    if (at!.version === registry.version && clock.now() < registry.staleAt) return
-    registry = await loadRegistry(pool, keys, clock.now())
+    const at = await reads.version()
+    if (at === registry.version && clock.now() < registry.staleAt) return
+    registry = await reads.load(clock.now())
     changed(registry)
   }
 

@@ -1,6 +1,7 @@
 /** The doctor's conclusions as data: good or not, with the facts. */
 import type { CellSeat, WhyThrough } from '../storage/cell-seat.ts'
 import type { CellNode } from '../storage/cells.ts'
+import { forInstallation } from '../storage/store-heartbeat.ts'
 import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
 import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
@@ -148,7 +149,7 @@ export function passingFindings(
   isReached: boolean,
 ): Finding[] {
   const serving = new Set(cell.alive.map(({ instance }) => instance))
-  const by = all.map(({ instance }) => instance).filter((instance) => !serving.has(instance))
+  const by = all.map(({ instance }) => instance.replace(forInstallation, '')).filter((instance) => !serving.has(instance))
   return isReached || serving.size === 0 || by.length === 0 ? [] : [{ is: 'warning', finds: 'requests are not passed on', by }]
 }
 

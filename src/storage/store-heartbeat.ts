@@ -46,6 +46,12 @@ export interface LeaseCounts {
   takenOver: number
 }
 
+/**
+ * At the end of the place of a process in cell 0 that it does not serve: there it has a lease for
+ * what one process does for the installation.
+ */
+export const forInstallation = ' for the installation'
+
 /** Others judge a process dead after this much database time without a beat. */
 export const deadAfterMs = 4_000
 /** `due_at` of a leased row: when a sweep checks whether its process is still alive. */

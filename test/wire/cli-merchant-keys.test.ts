@@ -8,7 +8,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { signatureHolds } from '../../src/merchant/oauth.ts'
-import { watchRegistry } from '../../src/merchant/store.ts'
+import { registryReads, watchRegistry } from '../../src/merchant/store.ts'
 import { addMerchantKey } from '../../src/operator/store-merchant-keys.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
@@ -25,7 +25,7 @@ const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 8, use: 'search', log }))
 const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
 const ring = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
-const registry = closing(await watchRegistry(pool, ring, systemClock, log, () => {}))
+const registry = closing(await watchRegistry(registryReads(pool, ring), systemClock, log, () => {}))
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -92,6 +92,14 @@ const atRest = async (cellNo: number): Promise<number> => {
   )
   return row!.count
 }
+const leasesIn = async (cellNo: number): Promise<number> => {
+  const [row] = await rowsIn<{ count: number }>(
+    cellNo,
+    `select (select count(*) from orders where lease is not null)::int
+       + (select count(*) from delivery where lease is not null)::int as count`,
+  )
+  return row!.count
+}
 const allAtRest = (cellNo: number) =>
   until(
     () => atRest(cellNo),
@@ -272,12 +280,36 @@ test('sales that are made all the while are neither refused nor lost nor doubled
   assert.equal(stored!.count, made.length)
 })
 
-test('what cannot be moved is refused and stays', async () => {
-  const refuse = async (args: string[], words: RegExp) => {
-    const ran = await run({ TOLLGATE_DIR: world.directory }, args)
-    assert.equal(ran.code, 1, ran.out)
-    assert.match(ran.err, words)
+async function refuse(args: string[], words: RegExp): Promise<void> {
+  const ran = await run({ TOLLGATE_DIR: world.directory }, args)
+  assert.equal(ran.code, 1, ran.out)
+  assert.match(ran.err, words)
+}
+
+test('a merchant on whose orders a process works that does not serve the new cell stays, and goes later', async () => {
+  const other = await startServe(world, undefined, { TOLLGATE_CELLS: '1' })
+  try {
+    const unscript = await desk.script({}, { delay_ms: 8_000 })
+    const made = await order(other.world)
+    await until(
+      () => ledger(world, made.orderid),
+      (entries) => entries.length === 1,
+    )
+    await refuse(moveArguments(0), /do not serve cell 0/)
+    await unscript()
+    assert.equal((await settled(world, made)).status, 'approved')
+    await until(
+      () => leasesIn(1),
+      (count) => count === 0,
+    )
+    assert.equal((await move(0)).from, 1)
+  } finally {
+    await other.stop()
   }
+  assert.equal((await move(1)).from, 0)
+})
+
+test('what cannot be moved is refused and stays', async () => {
   await refuse(moveArguments(7), /There is no cell 7/)
   await refuse(moveArguments(0, 'nobody'), /There is no merchant nobody/)
   await rowsIn(0, `insert into resealing (table_name, version, due_at, rows) values ('nothing', 1, now() + interval '1 day', 0)`)
