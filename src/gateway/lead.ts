@@ -37,22 +37,20 @@ export interface LeadParts {
 /** The routes of any gateway, as those of all: each request goes to the gateway over its cell. */
 export const leadingRoutes = (any: readonly Route[], parts: LeadParts): Route[] => {
   const { registry, routesOf, passing } = parts
-  return any.map((route, at) => {
-    return {
-      ...route,
-      handle: (request) => {
-        const cellNo = cellOf(request, registry())
-        const routes = routesOf(cellNo)
-        const answer = routes ? routes[at]!.handle(request) : handleAway(route, request, { cellNo }, parts)
-        if (!passing || !(answer instanceof Promise)) return answer
-        return answer.catch((error: unknown) => {
-          // A page of a merchant that has moved on. The cell of its birth knows the order's place.
-          if (error instanceof OpenElsewhere) return handleAway(route, request, { cellNo, also: error.cellNo }, parts)
-          throw error
-        })
-      },
-    }
-  })
+  return any.map((route, at) => ({
+    ...route,
+    handle: (request) => {
+      const cellNo = cellOf(request, registry())
+      const routes = routesOf(cellNo)
+      const answer = routes ? routes[at]!.handle(request) : handleAway(route, request, { cellNo }, parts)
+      if (!passing || !(answer instanceof Promise)) return answer
+      return answer.catch((error: unknown) => {
+        // A page of a merchant that has moved on. The cell of its birth knows the order's place.
+        if (error instanceof OpenElsewhere) return handleAway(route, request, { cellNo, also: error.cellNo }, parts)
+        throw error
+      })
+    },
+  }))
 }
 
 /** For a request whose cell is not open here. */

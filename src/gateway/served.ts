@@ -61,7 +61,7 @@ export async function openServed(
     }
   }
   const collects: Gateway['collects'] = async (id, url) =>
-    (passing || takes(cellOfId(id))) !== undefined && about(id, (gateway) => gateway.collects(id, url))
+    passing || takes(cellOfId(id)) ? about(id, (gateway) => gateway.collects(id, url)) : false
   const neighboursFrom = (cellNo: number) =>
     neighboursOf({
       cellNo,

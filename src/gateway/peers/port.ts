@@ -32,15 +32,21 @@ export interface PeerRouteParts {
  * somebody on the way sends again would be a second return, where a merchant names no key.
  */
 const freshMs = 10_000
+const logEveryMs = 10_000
 /** Above the body of a request: its headers, its address and the seal. */
 const besidesBytes = 131_072
 
 export function peerRoute(parts: PeerRouteParts, longestBodyBytes: number): Route {
   const { sealing, clock, log, arrived } = parts
   const isNew = openNames()
+  let loggedAt = -Infinity
   const refuse = (why: string): Answer => {
     arrived('refused')
-    log.warn({ why }, 'a message that no process of this installation sent was refused')
+    // Not each: strangers could fill a disk.
+    if (Math.abs(clock.now() - loggedAt) >= logEveryMs) {
+      loggedAt = clock.now()
+      log.warn({ why }, 'a message that no process of this installation sent was refused')
+    }
     return { status: 403, type: 'text/plain;charset=utf-8', body: 'Refused\n' }
   }
   return {
