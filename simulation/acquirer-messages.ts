@@ -2,18 +2,19 @@ import { isRepeat } from '../simulators/acquirer/behaviour.ts'
 import { readTags, type Message } from '../simulators/acquirer/wire.ts'
 import type { Attempt, Order } from '../src/order/order.ts'
 import type { Authentications } from './authentications.ts'
+import type { Actor } from './clock.ts'
 import { configuration } from './configuration.ts'
 import type { Cvv2Watch } from './cvv2-watch.ts'
 import type { FollowUps } from './follow-ups.ts'
 import type { Breaks } from './invariant.ts'
 import { watchOvertaking } from './overtaking.ts'
 import type { Patience } from './patience.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import type { TransferInvariants } from './transfer-invariants.ts'
 
 /** Watches messages on the lines to the acquirer. */
 export interface AcquirerMessages {
-  sent(processId: bigint | undefined, message: Message): void
+  sent(actor: Actor, message: Message): void
   /** A message of the acquirer reached a gateway. */
   reached(message: Message): void
   /** From now on the wall clock of the process in this slot is off by `offsetMs`. */
@@ -21,7 +22,7 @@ export interface AcquirerMessages {
 }
 
 export interface MessageParts {
-  model: StoreModel
+  installation: Installation
   orderOf: (orderId: bigint) => Order | undefined
   /** Watches that also see every message that is sent. */
   patience: Patience
@@ -44,11 +45,16 @@ const waitedForMs = ({ attempts }: Order, stan: string, terminal: string): numbe
 }
 
 export function watchMessages(parts: MessageParts): AcquirerMessages {
-  const { model, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now } = parts
+  const { installation, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now } = parts
   const overtaking = watchOvertaking(now)
   /** Keyed by the terminal and STAN of a message. */
   const owners = new Map<string, string>()
   const sentOnce = new Set<string>()
+
+  function holdsLease(numbers: Actor['numbers'], { merchantId }: Order): boolean {
+    const processId = numbers.get(installation.homeNo(merchantId))
+    return processId !== undefined && !installation.isDead(processId, merchantId)
+  }
 
   function checkNames(names: string, owner: string, what: string): void {
     if ((owners.get(names) ?? owner) !== owner) breaks('names are used once', `${what} has the names of ${owners.get(names)}`)
@@ -79,15 +85,15 @@ export function watchMessages(parts: MessageParts): AcquirerMessages {
   }
 
   return {
-    sent(processId, message) {
+    sent({ name, numbers }, message) {
       const { type, fields } = message
       if (type === '1804') return
       const orderId = BigInt(readTags(fields[48] ?? '')?.get('OI') ?? '0')
       const what = `${type} ${fields[11] ?? ''} of order ${orderId}`
-      if (processId === undefined || model.isDead(processId))
-        breaks('nobody sends without its lease', `process ${processId} sent ${what} after its lease`)
       patience.sent(message)
       const order = orderOf(orderId)
+      if (order && !holdsLease(numbers, order))
+        breaks('nobody sends without its lease', `process ${name} sent ${what} after its lease`)
       const attempt = order?.attempts.find((a) => a.stan === fields[11] && a.terminalId === fields[41])
       if (order && attempt) ofAttempt(message, order, attempt, what)
       else breaks('an attempt is recorded before it is sent', `${what} was sent and is not stored`)

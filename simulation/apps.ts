@@ -123,7 +123,7 @@ async function insist(state: State, performs: Performed, slot?: Slot): Promise<s
 function call({ asking, observer }: State, slot: Slot, invoice: Initiated, what: '' | `/${string}`, body: object) {
   const { kind, endpointId, invoiceId } = invoice
   observer.trace(() => `app      ${invoiceId} asks ${slot.name}${what === '' ? ` for a ${kind}` : ` for ${what.slice(1)}`}`)
-  return asking.ask(slot, async (gateway): Promise<AppReply> => {
+  return asking.call(slot, async (gateway): Promise<AppReply> => {
     const answer = await gateway.call('POST', `/dapi/v1/${kind}/${endpointId}/${invoiceId}${what}`, JSON.stringify(body))
     return { status: answer.status, body: JSON.parse(String(answer.body)) as AppReply['body'] }
   })

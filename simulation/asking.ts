@@ -6,8 +6,7 @@ import type { RebillRequest } from '../src/spec/gateway/rebill.ts'
 import type { SaleRequest } from '../src/spec/gateway/sale.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
-import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway-parts.ts'
+import type { CellGateway, Gateway, Subject } from './gateway-parts.ts'
 
 /** The place of a gateway process, which may be down. */
 export interface Slot {
@@ -49,19 +48,25 @@ export interface Intent {
   idempotencyKey?: string
 }
 
+/** The gateway that a request has reached. */
+export type Asked = CellGateway & Pick<Gateway, 'registry'>
+
 /** How merchants and cardholders call the gateway, and wait. */
 export interface Asking {
   /**
-   * Calls one process over the network. Undefined if the network lost the request or the reply.
+   * Calls one process over the network. Undefined if the network lost the request or the reply, or
+   * if this process cannot serve the cell of what the request is about.
    */
-  ask<T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined>
+  ask<T>(slot: Slot, subject: Subject, perform: (gateway: Asked) => Promise<T>): Promise<T | undefined>
+  /** The same for a request over HTTP, which the process leads to its cell. */
+  call<T>(slot: Slot, perform: (gateway: Pick<Gateway, 'call'>) => Promise<T>): Promise<T | undefined>
   pause(ms: number): Promise<void>
 }
 
 const patienceMs = 10_000
 
-export const openAsking = (events: Events, chance: Chance, lostOdds: () => number): Asking => ({
-  ask: (slot, perform) =>
+export function openAsking(events: Events, chance: Chance, lostOdds: () => number): Asking {
+  const call = <T>(slot: Slot, perform: (gateway: Gateway) => Promise<T>): Promise<T | undefined> =>
     new Promise((resolve) => {
       events.after(patienceMs, undefined, () => resolve(undefined))
       if (chance.happens(lostOdds())) return
@@ -76,12 +81,21 @@ export const openAsking = (events: Events, chance: Chance, lostOdds: () => numbe
           () => answer(undefined, resolve),
         )
       })
-    }),
-  pause: (ms) => new Promise((resolve) => events.after(ms, undefined, resolve)),
-})
+    })
+  return {
+    ask: (slot, subject, perform) =>
+      call(slot, (gateway) => {
+        const room = gateway.leadTo(subject)
+        return room ? perform({ ...room, registry: gateway.registry }) : Promise.reject(new Error(`${slot.name} has no room`))
+      }),
+    call,
+    pause: (ms) => new Promise((resolve) => events.after(ms, undefined, resolve)),
+  }
+}
 
 /** A request as the gateway has it once its checks have passed. */
-export function askedOf<O extends Operation>({ ports }: Gateway, operation: O, wanted: Named, random: Random) {
+export function askedOf<O extends Operation>({ ports, registry }: Asked, operation: O, wanted: Named, random: Random) {
+  const configuration = registry()
   const endpoint = configuration.endpoint(wanted.endpointId)!
   const entry = configuration.entry(wanted.endpointId, false)!
   return {

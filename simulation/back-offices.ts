@@ -15,6 +15,8 @@ export interface FollowEvents {
   onFollowed(intent: Intent, serialNumber: string, reply: Reply | Refusal, again: boolean): void
   /** The gateway failed because of a defect of its own. */
   onDefect(intent: Intent, why: string): void
+  /** A gateway does not find an order that was acknowledged. */
+  onMissing(orderId: bigint): void
   trace(what: () => string): void
 }
 
@@ -49,9 +51,12 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
     observer.trace(
       () => `shop     ${wanted.clientOrderid} asks ${slot.name} to ${operation} ${amount?.text ?? 'all'} ${idempotencyKey ?? ''}`,
     )
-    return ask(slot, async (gateway) => {
+    return ask(slot, wanted, async (gateway) => {
       const order = await gateway.ports.orders.byId({ merchantId, orderId })
-      if (!order) throw new Error(`order ${orderId} is not there`)
+      if (!order) {
+        observer.onMissing(orderId)
+        return undefined
+      }
       const values = {
         client_orderid: wanted.clientOrderid,
         orderid: orderId,

@@ -15,7 +15,6 @@ export interface HeartThread {
 }
 
 interface HeartParts {
-  name: string
   clock: Clock
   log: Log
   thread: HeartThread
@@ -23,14 +22,14 @@ interface HeartParts {
 }
 
 /** The real heartbeat, on the clock and the connection of its thread. */
-export function heartOf({ name, clock, log, thread, wrap }: HeartParts): { heart: HeartStart; pulse: Pulse } {
+export function heartOf({ clock, log, thread, wrap }: HeartParts): { heart: HeartStart; pulse: Pulse } {
   const pulse = openPulse()
   const seenBy = (side: 'loop' | 'heart') => wrap.pulse?.(pulse, side, clock) ?? pulse
   return {
     pulse: seenBy('loop'),
-    heart: ({ processId, onMode }) =>
+    heart: ({ processId, instance, onMode }) =>
       startHeart({
-        enter: () => thread.store.enter(processId, name),
+        enter: () => thread.store.enter(processId, instance),
         beat: () => thread.store.beat(processId),
         clock: thread.clock,
         log,

@@ -1,8 +1,9 @@
 import type { Apps } from './apps.ts'
 import type { Slot } from './asking.ts'
 import type { Events } from './clock.ts'
+import type { Movers } from './movers.ts'
 import type { Shoppers } from './shoppers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** The shortest and the longest time that a world runs on after the troubles. */
 const calmMs = [180_000, 8_000_000] as const
@@ -18,27 +19,26 @@ export interface Calm {
 
 export interface CalmParts {
   events: Events
-  model: StoreModel
+  installation: Installation
   shoppers: Pick<Shoppers, 'waiting'>
   apps: Pick<Apps, 'waiting'>
+  movers: Pick<Movers, 'waiting'> | undefined
   slots: readonly Slot[]
   /** When the troubles were over. */
   began: number
   isBroken: () => boolean
 }
 
-export function openCalm({ events, model, shoppers, apps, slots, began, isBroken }: CalmParts): Calm {
-  const isDelivered = () => [...model.deliveries.due()].every((d) => d.dueAt! >= events.wall())
-  const limits = () => [model.timeLimits(), model.invoices.timeLimits()]
+export function openCalm({ events, installation, shoppers, apps, movers, slots, began, isBroken }: CalmParts): Calm {
+  const isDelivered = () => installation.deliveries.due().every((d) => d.dueAt! >= events.wall())
+  const limits = () => installation.cells.flatMap((cell) => [cell.timeLimits(), cell.invoices.timeLimits()])
   const isWaitingOnly = () => limits().every((some) => some !== undefined)
   const untilLastLimit = () => Math.max(0, ...limits().flatMap((some) => some ?? [])) - events.wall()
-  const isQuiet = () => shoppers.waiting() === 0 && apps.waiting() === 0
+  const isQuiet = () => shoppers.waiting() === 0 && apps.waiting() === 0 && (movers?.waiting() ?? 0) === 0
   const hadItsTime = () => events.now - began > calmMs[0]
   return {
     isOver: () =>
-      isBroken() ||
-      events.now - began > calmMs[1] ||
-      (hadItsTime() && isQuiet() && !model.hasSteps() && !model.invoices.hasDue() && isDelivered()),
+      isBroken() || events.now - began > calmMs[1] || (hadItsTime() && isQuiet() && !installation.hasWork() && isDelivered()),
     isAwaitingCardholders: () =>
       hadItsTime() &&
       isQuiet() &&

@@ -2,7 +2,7 @@ import { statusOf, type Order } from '../src/order/order.ts'
 import type { Fault } from './invariant.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { CardNotification, MerchantServers } from './merchant-servers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** How long a due notification may wait; the same limit as for callbacks. */
 const slackMs = 150_000
@@ -16,16 +16,16 @@ const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
 
 /** What is wrong with a notification that reached a merchant's server. */
 export function notificationFault(
-  model: StoreModel,
+  installation: Installation,
   { invoice, source, destination }: CardNotification,
   order: Order | undefined,
 ): string | undefined {
   const { invoiceId, merchantId } = invoice
   if (!order || statusOf(order) !== 'approved') return `a card of ${invoiceId} was told, which is ${order && statusOf(order)}`
   const due = cardsDueOf(invoice)
-  const paid = due.source ? String(model.references.ofOrder(merchantId, order.orderId)?.ids.cardRefId) : undefined
+  const paid = due.source ? String(installation.references.ofOrder(merchantId, order.orderId)?.ids.cardRefId) : undefined
   const credited = due.destination
-    ? String(model.references.ofDestination(merchantId, order.orderId)?.ids.dstCardRefId)
+    ? String(installation.references.ofDestination(merchantId, order.orderId)?.ids.dstCardRefId)
     : undefined
   if (paid === source && credited === destination) return undefined
   return `${invoiceId} was told as ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
@@ -33,13 +33,13 @@ export function notificationFault(
 
 /** What is wrong, at the end of a world, with the notification about an invoice's cards. */
 export function mappingFault(
-  { model, servers, wall }: { model: StoreModel; servers: MerchantServers; wall: number },
+  { installation, servers, wall }: { installation: Installation; servers: MerchantServers; wall: number },
   invoiceId: string,
   order: Order,
 ): Fault {
   const { source, destination } = cardsDueOf(servers.initiated.get(invoiceId)!)
   const isDue = statusOf(order) === 'approved' && (source || destination)
-  const mappings = model.deliveries.ofOrder(order).filter((r) => r.kind === 'card mapping')
+  const mappings = installation.deliveries.ofOrder(order).filter((r) => r.kind === 'card mapping')
   const heard = new Set(servers.notifications.filter((n) => n.invoice.invoiceId === invoiceId).map((n) => n.answer))
   const about = `the card of ${invoiceId}`
   if (mappings.length !== (isDue ? 1 : 0)) return `${about} has ${mappings.length} messages; it is ${isDue ? '' : 'not '}due`

@@ -15,6 +15,8 @@ export interface CardholderParts extends Omit<UploadParts, 'random'> {
   issuers: Issuers
   legacyIssuers: LegacyIssuers
   onStatus(wanted: Named, orderId: bigint, status: string): void
+  /** The status of an order was refused. */
+  onRefused(orderId: bigint, refused: string): void
   /**
    * A hosted page began the method, and the gateway has answered it. The gateway waits until
    * `until`, or not at all.
@@ -77,17 +79,23 @@ async function pay(state: State, payment: Payment): Promise<void> {
   }
 }
 
-async function status({ chance, slots, asking, random, onStatus }: State, payment: Payment): Promise<Reply | undefined> {
+async function status(
+  { chance, slots, asking, random, onStatus, onRefused }: State,
+  payment: Payment,
+): Promise<Reply | undefined> {
   const { wanted, orderId } = payment
   const { merchantId } = configuration.endpoint(wanted.endpointId)!
-  const reply = await asking.ask(chance.pick(slots), async (gateway) => {
+  const reply = await asking.ask(chance.pick(slots), wanted, async (gateway) => {
     const shown = await gateway.ports.orders.shown({ merchantId, orderId })
     if (!shown) return refuse('order not found')
     const { order, transaction } = shown
     return performStatus({ ...askedOf(gateway, 'status', wanted, random), values: {}, order, transaction }, gateway.ports)
   })
   if (!reply) return undefined
-  if ('refused' in reply) throw new Error(`the status of order ${orderId} was refused: ${reply.refused}`)
+  if ('refused' in reply) {
+    onRefused(orderId, reply.refused!)
+    return undefined
+  }
   // The reply is about the newest transaction, which may already be a capture or a return.
   if (!['capture', 'reversal'].includes(reply['transaction-type']!)) onStatus(wanted, orderId, reply['status']!)
   return reply
@@ -136,12 +144,12 @@ async function runOnPage(state: State, { wanted, orderId, plan }: Payment, token
   const { chance, slots, asking, onBegun, trace } = state
   for (let loads = 0; loads <= plan.reloads; loads++) {
     trace(() => `browser  ${wanted.clientOrderid} begins the method on the hosted page`)
-    await asking.ask(chance.pick(slots), async ({ hosted }) => onBegun(orderId, await hosted.methodBegun(token, seen)))
+    await asking.ask(chance.pick(slots), { token }, async ({ hosted }) => onBegun(orderId, await hosted.methodBegun(token, seen)))
     await asking.pause(chance.between(100, 6_000))
   }
   if (plan.page === 'is closed') return
   const collected = { compInd: chance.pick(['Y', 'N'] as const), browser: seen }
-  const once = (slot: Slot) => asking.ask(slot, ({ hosted }) => hosted.browserCollected(token, collected))
+  const once = (slot: Slot) => asking.ask(slot, { token }, ({ hosted }) => hosted.browserCollected(token, collected))
   await (plan.method === 'both' ? Promise.all(slots.map(once)) : once(chance.pick(slots)))
 }
 

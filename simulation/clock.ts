@@ -11,8 +11,8 @@ export interface Actor {
   pausedUntil: number
   /** How far its wall clock is from true time, in milliseconds. */
   wallOffsetMs: number
-  /** The process number of a gateway, once it has started. */
-  processId?: bigint
+  /** The numbers of a gateway process, by cell. */
+  readonly numbers: Map<number, bigint>
 }
 
 interface Planned {

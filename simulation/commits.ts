@@ -2,11 +2,11 @@ import { placeKey, type Change } from '../src/order/change.ts'
 import type { EventName } from '../src/order/event.ts'
 import type { Order } from '../src/order/order.ts'
 import type { Checks } from './invariant.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** A committed change, and the store that holds it. */
 interface Commit extends Change {
-  model: StoreModel
+  installation: Installation
 }
 
 /** Events that take the lease of a transaction's step. After any other event nobody owns it. */
@@ -32,9 +32,9 @@ function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boo
 
 /** What must hold for each commit on its own. */
 export const commitChecks: Checks<Commit> = {
-  'a CVV2 is gone when it is not needed': ({ after, model }) =>
+  'a CVV2 is gone when it is not needed': ({ after, installation }) =>
     !mayNeedCvv2(after) &&
-    model.cards.get(placeKey(after))?.cvv2Sealed &&
+    installation.cards.get(placeKey(after))?.cvv2Sealed &&
     `order ${after.orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
 
   'a lease is taken by an event or a claim'({ before, after, rows }) {
@@ -47,8 +47,8 @@ export const commitChecks: Checks<Commit> = {
     return taken && `transaction ${taken.no} of order ${after.orderId} is in the hand of ${taken.lease}`
   },
 
-  'an outcome is told once to each'({ after, deliveries, model }) {
-    const stored = model.deliveries.ofOrder(after)
+  'an outcome is told once to each'({ after, deliveries, installation }) {
+    const stored = installation.deliveries.ofOrder(after)
     const alike = deliveries.map((d) => stored.filter((o) => o.url === d.url && o.transactionNo === d.transactionNo))
     const twice = alike.find(({ length }) => length > 1)
     return twice && `order ${after.orderId} has ${twice.length} messages for ${twice[0]!.url}`

@@ -1,6 +1,6 @@
 import { checkDigitHolds } from '../src/base/luhn.ts'
 import { secret } from '../src/base/secret.ts'
-import { registryOf, type Endpoint, type Gate, type GateRow, type Registry } from '../src/merchant/merchant.ts'
+import { registryOf, type Endpoint, type Gate, type GateRow, type Registry, type RegistryRows } from '../src/merchant/merchant.ts'
 import { enrolmentBy, type LoadedRanges } from '../src/three-d-secure/enrolment.ts'
 import { openRanges, type CardRange } from '../src/three-d-secure/ranges.ts'
 import { filters } from './filters.ts'
@@ -71,18 +71,8 @@ export const merchantServers = [
  * with its own policy. Apps use 17 to 19, and 20 to 22 for transfers; at 20 the consumer chooses
  * the fee. 23 requires a random sum. Cards of 3-D Secure 1.0.2 pay at 24 and 25.
  */
-export const configuration: Registry = registryOf({
-  version: 1n,
+const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
   staleAt: Infinity,
-  merchants: [1n, 2n, 3n, 4n].map((merchantId) => ({
-    merchantId,
-    login: `shop${merchantId}`,
-    name: `Shop ${merchantId}`,
-    enabled: true,
-    cellNo: 0,
-    controlKeys: [secret(String(merchantId).padStart(32, '0'))],
-    publicKeys: [],
-  })),
   endpoints: [
     endpoint(11n, 1n, [1n]),
     endpoint(12n, 2n, [2n], { callbackUrl: 'http://shop2.test/endpoint', repeatWindowMs: 15_000 }),
@@ -110,7 +100,28 @@ export const configuration: Registry = registryOf({
   groups: [],
   gates,
   filters,
-})
+}
+
+export const merchantIds = [1n, 2n, 3n, 4n] as const
+
+/** The same configuration with each merchant in this cell. */
+export const configurationWith = (version: bigint, cells: number, cellOf: (merchantId: bigint) => number): Registry =>
+  registryOf({
+    ...rows,
+    version,
+    cells: Array.from({ length: cells }, (_, cellNo) => ({ cellNo })),
+    merchants: merchantIds.map((merchantId) => ({
+      merchantId,
+      login: `shop${merchantId}`,
+      name: `Shop ${merchantId}`,
+      enabled: true,
+      cellNo: cellOf(merchantId),
+      controlKeys: [secret(String(merchantId).padStart(32, '0'))],
+      publicKeys: [],
+    })),
+  })
+
+export const configuration: Registry = configurationWith(1n, 1, () => 0)
 
 export const legacyEndpoints = [24n, 24n, 25n] as const
 export const sumEndpoints = [23n] as const

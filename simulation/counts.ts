@@ -24,6 +24,18 @@ export class Counts {
     return rows
   }
 
+  ofMerchant(merchantId: bigint): CountRow[] {
+    return [...this.#rows.values()].filter((row) => row.merchantId === merchantId)
+  }
+
+  put(row: CountRow): void {
+    this.#rows.set(`count ${countKey(row)}`, row)
+  }
+
+  remove(row: CountRow): void {
+    this.#rows.delete(`count ${countKey(row)}`)
+  }
+
   save(unit: Unit, rows: readonly CountRow[]): void {
     for (const { merchantId, filterNo, key, buckets } of rows) {
       const name = `count ${countKey({ merchantId, filterNo, key })}`

@@ -8,7 +8,7 @@ import type { Invariants } from './invariants.ts'
 import { openMobile } from './mobile.ts'
 import type { Peers } from './peers.ts'
 import { openShoppers, type Shoppers } from './shoppers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import type { Trace } from './time-line.ts'
 import type { Weather } from './troubles.ts'
 
@@ -22,7 +22,7 @@ export interface CustomerParts {
   events: Events
   chances: Record<'asking' | 'cardholders' | 'backOffices' | 'shop' | 'apps', Chance>
   weather: Pick<Weather, 'shop'>
-  model: StoreModel
+  installation: Installation
   slots: readonly Slot[]
   peers: Peers
   invariants: Invariants
@@ -31,12 +31,14 @@ export interface CustomerParts {
 
 /** Opens the customers, and reports all that they do and see to the invariants. */
 export function openCustomers(parts: CustomerParts): Customers {
-  const { events, chances, weather, model, slots, peers, invariants, trace } = parts
+  const { events, chances, weather, installation, slots, peers, invariants, trace } = parts
   const { network, servers, issuers, legacyIssuers } = peers
   const { paying } = invariants.cvv2s
   const asking = openAsking(events, chances.asking, () => weather.shop.lostOdds)
   const shared = { slots, asking, trace }
   const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.statuses.shown(orderId, status)
+  const onMissing = (orderId: bigint, how = 'is not found') =>
+    invariants.breaks('an acknowledged order exists', `order ${orderId}: ${how}`)
   const cardholders = openCardholders({
     ...shared,
     events,
@@ -44,11 +46,12 @@ export function openCustomers(parts: CustomerParts): Customers {
     issuers,
     legacyIssuers,
     onStatus,
+    onRefused: (orderId, refused) => onMissing(orderId, refused),
     onUploaded: invariants.authentications.uploaded,
     onBegun: invariants.authentications.begun,
     onCarried: invariants.legacy.carried,
   })
-  const backOffices = openWatchedOffices(parts, asking)
+  const backOffices = openWatchedOffices(parts, asking, onMissing)
   const shoppers = openShoppers({
     ...shared,
     chance: chances.shop,
@@ -64,18 +67,29 @@ export function openCustomers(parts: CustomerParts): Customers {
       onKeyed: invariants.answers.keyed,
       onKeyedAnswer: invariants.answers.keyedAnswer,
       onStatus,
+      onMissing,
       onRegistered: invariants.followUps.registered,
       trace,
     },
   })
   const watch = invariants.mobile
-  const apps = openMobile({ ...shared, chance: chances.apps, model, ledger: network.ledger, servers, cardholders, paying, watch })
+  const apps = openMobile({
+    ...shared,
+    chance: chances.apps,
+    installation,
+    ledger: network.ledger,
+    servers,
+    cardholders,
+    paying,
+    watch,
+  })
   return { shoppers, apps }
 }
 
 const openWatchedOffices = (
   { chances, slots, invariants, trace }: CustomerParts,
   asking: ReturnType<typeof openAsking>,
+  onMissing: (orderId: bigint) => void,
 ): BackOffices =>
   openBackOffices({
     chance: chances.backOffices,
@@ -84,6 +98,7 @@ const openWatchedOffices = (
     observer: {
       onFollowing: invariants.followUps.following,
       onFollowed: invariants.followUps.followed,
+      onMissing,
       onDefect: ({ orderId, operation }, why) =>
         invariants.breaks('the same request has the same answer', `the ${operation} of order ${orderId} was done, and ${why}`),
       trace,

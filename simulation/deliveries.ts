@@ -4,6 +4,7 @@ import { placeKey, type Change, type Place } from '../src/order/change.ts'
 import type { Order } from '../src/order/order.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
+import type { Fence } from './fence.ts'
 
 export interface DeliveryRow extends NewDelivery, Place {
   state: 'due' | 'delivered' | 'given up'
@@ -19,9 +20,11 @@ export class Deliveries {
   /** Rows that are due, so that a sweep need not look at every row. */
   readonly #due = new Set<DeliveryRow>()
   readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
+  readonly #fence: Fence
 
-  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean) {
+  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean, fence: Fence) {
     this.#isFree = isFree
+    this.#fence = fence
   }
 
   /** Includes a row beyond the order's own count, which only a bug can store. */
@@ -49,7 +52,8 @@ export class Deliveries {
   waiting(after: bigint, limit: number): { merchantId: bigint; dueAt: number }[] {
     const first = new Map<bigint, number>()
     for (const { merchantId, dueAt } of this.#due)
-      if (merchantId > after) first.set(merchantId, Math.min(dueAt!, first.get(merchantId) ?? Infinity))
+      if (merchantId > after)
+        first.set(merchantId, Math.min(this.#fence.isHere(merchantId) ? dueAt! : Infinity, first.get(merchantId) ?? Infinity))
     const found = [...first].map(([merchantId, dueAt]) => ({ merchantId, dueAt }))
     return found.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1)).slice(0, limit)
   }
@@ -62,6 +66,7 @@ export class Deliveries {
       const after = due.filter((d) => d.dueAt! >= turn.from)
       const rows = after.sort(byDueTime).slice(0, lookedAt)
       const isFree = (d: DeliveryRow) => this.#isFree(d.lease, by) && !turn.blocked.includes(d.origin) && firstOfUrl(d)
+      if (!this.#fence.isHere(turn.merchantId)) return { ...turn, rows: [], free: [] }
       return { ...turn, rows, free: rows.filter(isFree) }
     })
     const placed = looked
@@ -73,6 +78,7 @@ export class Deliveries {
         const { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries, lease } = row
         row.lease = by.processId
         row.dueAt = now + leaseLookMs
+        this.#fence.note({ merchantId, orderId })
         const delivery = { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries }
         return lease === undefined ? delivery : { ...delivery, hadLease: lease }
       }),
@@ -83,9 +89,14 @@ export class Deliveries {
   }
 
   saveTries(tries: readonly Try[], processId: bigint): void {
+    const unsaved: bigint[] = []
     for (const t of tries) {
       const row = this.rows.get(deliveryKey(t.delivery))
-      if (!row || row.lease !== processId) continue
+      if (!row || row.lease !== processId || !this.#fence.isHere(row.merchantId)) {
+        unsaved.push(t.delivery.merchantId)
+        continue
+      }
+      this.#fence.note({ merchantId: row.merchantId, orderId: row.orderId })
       row.state = t.state
       row.dueAt = t.state === 'due' ? t.dueAt : undefined
       row.lease = undefined
@@ -93,6 +104,28 @@ export class Deliveries {
       row.lastTryAt = t.at
       if (t.state !== 'due') this.#due.delete(row)
     }
+    this.#fence.refuseGone(unsaved)
+  }
+
+  /** In place of what there is of this order. */
+  replace(order: Place, rows: readonly DeliveryRow[]): void {
+    for (const row of this.#of(order)) {
+      this.rows.delete(deliveryKey(row))
+      this.#due.delete(row)
+    }
+    for (const row of rows.map((one) => ({ ...one }))) {
+      this.rows.set(deliveryKey(row), row)
+      if (row.state === 'due') this.#due.add(row)
+    }
+  }
+
+  /** Copies, which later writes do not change. */
+  copyOf(order: Place): DeliveryRow[] {
+    return this.#of(order).map((row) => ({ ...row }))
+  }
+
+  #of(order: Place): DeliveryRow[] {
+    return [...this.rows.values()].filter((row) => placeKey(row) === placeKey(order))
   }
 }
 

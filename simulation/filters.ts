@@ -1,7 +1,7 @@
 import type { FilterRule } from '../src/merchant/filter.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
 import type { Breaks } from './invariant.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /**
  * Filters of the merchants, and what must hold for them. Usage is summed over the orders
@@ -50,7 +50,7 @@ const keyOf = { ip: (o: Order) => o.request.ipAddress, email: (o: Order) => o.re
  * refused in the same commit may or may not have made room for this one.
  */
 export function watchFilters(
-  model: StoreModel,
+  installation: Installation,
   breaks: Breaks,
   now: () => number,
 ): (order: Order, before: Order | undefined) => void {
@@ -65,7 +65,7 @@ export function watchFilters(
   function usedBy(order: Order, limit: Limit, since: number, bound: 'least' | 'most'): bigint {
     const at = madeAt.get(order.orderId)!
     let used = 0n
-    for (const other of model.orders.values()) {
+    for (const other of installation.orders.values()) {
       const made = madeAt.get(other.orderId)!
       if (other.merchantId !== order.merchantId || other.orderId === order.orderId || !isJudged(other)) continue
       if (made > at || countedAt(other) <= since || keyOf[limit.per](other) !== keyOf[limit.per](order)) continue

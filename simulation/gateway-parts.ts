@@ -7,10 +7,12 @@ import type { Random } from '../src/base/random.ts'
 import type { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import type { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import type { performUploadPares } from '../src/gateway-api/upload-pares.ts'
+import type { Neighbours } from '../src/gateway/neighbours.ts'
 import type { Ports } from '../src/gateway/open.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
 import type { Answer } from '../src/http/server.ts'
 import type { Registry } from '../src/merchant/merchant.ts'
+import type { RegistryReads } from '../src/merchant/store.ts'
 import type { Door } from '../src/order/advance.ts'
 import type { OutsideStep, Performer } from '../src/order/perform.ts'
 import type { hostedOrders } from '../src/pages/three-d-secure-order.ts'
@@ -26,16 +28,15 @@ import type { StoreModel } from './store-model.ts'
 import type { Sums } from './sums.ts'
 import type { Strays } from './strays.ts'
 
-/** The parts of a process. A planted bug replaces one, or wraps what is built from them. */
-export interface GatewayParts {
+/** The parts that the gateways of a process share. */
+export interface SharedParts {
   name: string
   clock: Clock
   random: Random
   log: Log
   keys: KeyRing
-  stores: Stores
-  thread: HeartThread
-  registry: Registry
+  /** The configuration as this process has read it. */
+  registry: () => Registry
   connect: () => Duplex
   outgoing: Outgoing
   /** Calls to the directory servers. */
@@ -48,16 +49,42 @@ export interface GatewayParts {
   wrap: Wraps
 }
 
+/** What a process has of one cell. */
+export interface CellParts {
+  cellNo: number
+  stores: Stores
+  thread: HeartThread
+}
+
+/** The parts of a gateway over one cell. A planted bug replaces one, or wraps what is built from them. */
+export interface GatewayParts extends SharedParts, CellParts {}
+
+export interface ProcessParts extends Omit<SharedParts, 'registry'> {
+  /** How it reads the configuration; absent if that never changes. */
+  configured?: RegistryReads | undefined
+  serves: ReadonlySet<number>
+  /** Those that it serves, and cell 0, over which every process has a lease. */
+  cells: ReadonlyMap<number, CellParts>
+  /** Two gateways of the process do the same. */
+  onTwice: (what: string) => void
+  /** Its number in a cell, from now on. */
+  onNumber: (cellNo: number, processId: bigint) => void
+}
+
 export type Performers = Record<OutsideStep, Performer>
 
 /** The places where a planted bug may change the parts. */
 export interface Wraps {
   keys?: (keys: KeyRing) => KeyRing
+  /** The configuration as a process uses it that serves these cells. */
+  registry?: (registry: Registry, serves: ReadonlySet<number>) => Registry
+  /** The other gateways of a process. */
+  neighbours?: (neighbours: Neighbours) => Neighbours
   stores?: (stores: Stores, parts: GatewayParts) => Stores
   heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
   /** The memory that the main loop shares with the heart, as one of them sees it. */
   pulse?: (pulse: Pulse, seenBy: 'loop' | 'heart', clock: Clock) => Pulse
-  connector?: (connector: Connector, parts: GatewayParts, strays: Strays) => Connector
+  connector?: (connector: Connector, parts: SharedParts, strays: Strays) => Connector
   performers?: (performers: Performers) => Performers
   door?: (door: Door, performers: Performers, parts: GatewayParts) => Door
   results?: (results: Results, parts: GatewayParts) => Results
@@ -85,11 +112,21 @@ export interface Uploads {
 /** Calls of the hosted page while it runs the method. */
 export type Hosted = Pick<ReturnType<typeof hostedOrders>, 'methodBegun' | 'browserCollected'>
 
-export interface Gateway {
-  processId: bigint
+/** The gateway over one cell, as requests reach it whose checks have passed. */
+export interface CellGateway {
   ports: Ports
   uploads: Uploads
   hosted: Hosted
+}
+
+/** What a request is about: an endpoint, or a page. */
+export type Subject = { endpointId: bigint } | { token: string }
+
+/** A gateway process. */
+export interface Gateway {
+  registry: () => Registry
+  /** The gateway over the cell of a request; undefined if this process cannot serve it. */
+  leadTo(subject: Subject): CellGateway | undefined
   /** A request over HTTP; the path without the base path. */
   call(method: 'GET' | 'POST', path: string, body?: string): Promise<Answer>
   /**

@@ -43,6 +43,18 @@ export class IdempotencyKeys {
     return true
   }
 
+  ofMerchant(merchantId: bigint): IdempotencyRow[] {
+    return [...this.#rows.values()].filter((row) => row.merchantId === merchantId)
+  }
+
+  put(row: IdempotencyRow): void {
+    this.#rows.set(keyName(row), row)
+  }
+
+  remove(row: IdempotencyRow): void {
+    this.#rows.delete(keyName(row))
+  }
+
   forget(now: number): void {
     for (const [name, { heldUntil }] of this.#rows) if (heldUntil <= now) this.#rows.delete(name)
   }

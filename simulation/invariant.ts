@@ -1,5 +1,9 @@
 /** Names of all invariants, as reports of broken ones show them. */
 export type Invariant =
+  | 'a merchant is in one cell'
+  | 'a duty is done once at a time'
+  | 'an id is drawn once'
+  | 'a nonce is good once'
   | 'an acknowledged order exists'
   | 'every order ends'
   | 'the books are equal'

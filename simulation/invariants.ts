@@ -15,7 +15,7 @@ import { watchMobile, type MobileInvariants } from './mobile-invariants.ts'
 import { watchPatience, type Patience } from './patience.ts'
 import type { Peers } from './peers.ts'
 import { watchStatuses, type Statuses } from './statuses.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import { watchSums } from './sum-invariants.ts'
 import { watchTransfers, type TransferInvariants } from './transfer-invariants.ts'
 import { watchWaiting, type Waiting } from './waiting.ts'
@@ -41,7 +41,7 @@ export interface Invariants {
 }
 
 export interface InvariantParts {
-  model: StoreModel
+  installation: Installation
   peers: Peers
   /** Whether the process with this number is alive. */
   lives: (processId: bigint) => boolean
@@ -49,32 +49,32 @@ export interface InvariantParts {
 }
 
 /** The first invariant that breaks is kept. */
-export function watchInvariants({ model, peers, lives, now }: InvariantParts): Invariants {
+export function watchInvariants({ installation, peers, lives, now }: InvariantParts): Invariants {
   const { network, issuers, legacyIssuers, servers } = peers
   const { ledger } = network
   let broken: Broken | undefined
   const breaks: Breaks = (invariant, why) => void (broken ??= { invariant, why, at: now() })
   const keyOf = new Map<bigint, string>()
-  const orderOf = (orderId: bigint) => model.orders.get(keyOf.get(orderId) ?? '')
+  const orderOf = (orderId: bigint) => installation.orders.get(keyOf.get(orderId) ?? '')
   const byAuthentication = (id: string) => {
-    const place = model.locate(authenticationKey(id))
-    return place && model.orders.get(placeKey(place))
+    const place = installation.locate(authenticationKey(id))
+    return place && installation.orders.get(placeKey(place))
   }
   const keys = watchKeys(breaks)
-  const filtered = watchFilters(model, breaks, now)
+  const filtered = watchFilters(installation, breaks, now)
   const answers = watchAnswers(orderOf, keys, breaks)
   const statuses = watchStatuses(orderOf, breaks)
   const waiting = watchWaiting(breaks, now)
-  const patience = watchPatience(model, lives, breaks, now)
-  const followUps = watchFollowUps({ model, ledger, orderOf, keys, breaks })
+  const patience = watchPatience(installation, lives, breaks, now)
+  const followUps = watchFollowUps({ installation, ledger, orderOf, keys, breaks })
   const transfers = watchTransfers(ledger, servers.initiated, breaks)
-  const sums = watchSums(model, ledger, now, breaks)
-  const mobile = watchMobile({ model, servers, transfers, sums, breaks })
-  const legacy = watchLegacy(model, legacyIssuers, breaks)
+  const sums = watchSums(installation, ledger, now, breaks)
+  const mobile = watchMobile({ installation, servers, transfers, sums, breaks })
+  const legacy = watchLegacy(installation, legacyIssuers, breaks)
   const issuerResultsOf = (id: string) => issuers.resultsById.get(id)
   const authentications = watchAuthentications({ issuerResultsOf, byAuthentication, orderOf, legacy, breaks, now })
   const cvv2s = watchCvv2s(breaks)
-  const messages = watchMessages({ model, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now })
+  const messages = watchMessages({ installation, orderOf, patience, transfers, followUps, authentications, cvv2s, breaks, now })
   const watches = { answers, authentications, cvv2s, followUps, legacy, messages, mobile, patience, statuses, transfers, waiting }
 
   return {
@@ -87,6 +87,9 @@ export function watchInvariants({ model, peers, lives, now }: InvariantParts): I
       patience.committed(change)
       const versions = `decided on version ${before?.version} and stored over ${stored?.version}`
       if (stored?.version !== before?.version) breaks('no decision is lost', `order ${orderId} was ${versions}`)
+      const named = keyOf.get(orderId)
+      if (!before && named !== undefined)
+        breaks('an id is drawn once', `order ${orderId} of merchant ${after.merchantId} is ${named}`)
       keyOf.set(orderId, placeKey(after))
       if (!before) answers.made(after)
       waiting.committed(change)
@@ -96,7 +99,7 @@ export function watchInvariants({ model, peers, lives, now }: InvariantParts): I
       followUps.committed(after, before)
       mobile.committed(after, before)
       if (after.kind === 'transfer') transfers.committed(after)
-      check(commitChecks, { ...change, model }, breaks)
+      check(commitChecks, { ...change, installation }, breaks)
     },
     booked(orderId) {
       followUps.booked(orderId)

@@ -5,11 +5,11 @@ import type { Checks } from './invariant.ts'
 import type { InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { MerchantServers } from './merchant-servers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** An invoice of the mobile API and its order, as the gateway and the merchant's server see it. */
 interface InvoiceView {
-  model: StoreModel
+  installation: Installation
   servers: MerchantServers
   row: InvoiceRow | undefined
   order: Order | undefined
@@ -36,11 +36,11 @@ export const isRefused = (order: Order): boolean =>
   order.request.mobile?.refusal !== undefined && statusOf(order) === 'declined' && order.attempts.length === 0
 
 /** Invoices of this merchant that were made with this nonce. */
-export const withNonce = (model: StoreModel, merchantId: bigint, nonce: string): InvoiceRow[] =>
-  [...model.invoices.rows.values()].filter(({ invoice }) => invoice.nonce === nonce && invoice.merchantId === merchantId)
+export const withNonce = (installation: Installation, merchantId: bigint, nonce: string): InvoiceRow[] =>
+  installation.invoices.values().filter(({ invoice }) => invoice.nonce === nonce && invoice.merchantId === merchantId)
 
 /** How the order differs from what the merchant initiated and its server confirmed. */
-function differenceFrom(initiated: Initiated, { model, servers, row, order }: Ordered): string | undefined {
+function differenceFrom(initiated: Initiated, { installation, servers, row, order }: Ordered): string | undefined {
   const { invoiceId, endpointId, amountCentis = 0, clientCardId, toClientCardId } = initiated
   const { merchantId } = order
   const confirmed = servers.confirmed.get(invoiceId)
@@ -48,9 +48,9 @@ function differenceFrom(initiated: Initiated, { model, servers, row, order }: Or
   if (confirmed.token !== row?.invoice.sessionToken) return 'what its merchant confirmed has another token'
   if (order.endpointId !== endpointId || order.amountMinor !== BigInt(amountCentis)) return `it is for ${order.amountMinor}`
   if ((clientCardId === undefined) === (order.request.recurrent !== undefined)) return 'it pays with another kind of card'
-  if (clientCardId !== undefined && !model.references.find(merchantId, BigInt(confirmed.source ?? 0)))
+  if (clientCardId !== undefined && !installation.references.find(merchantId, BigInt(confirmed.source ?? 0)))
     return 'it pays with a card that is not of this merchant'
-  if (toClientCardId !== undefined && !model.references.findDestination(merchantId, BigInt(confirmed.destination ?? 0)))
+  if (toClientCardId !== undefined && !installation.references.findDestination(merchantId, BigInt(confirmed.destination ?? 0)))
     return 'it credits a card that is not of this merchant'
   return undefined
 }
@@ -60,8 +60,8 @@ export const whenWritten: Checks<Written> = {
     (before && isEnded(before) && `${invoice.invoiceId} was ${before.invoice.state} and is written again as ${invoice.state}`) ||
     (invoice.state === 'ordered' && !order && `invoice ${invoice.invoiceId} is ordered, and there is no order for it`),
 
-  'a nonce makes one invoice'({ model, row: { invoice }, before }) {
-    const made = before ? 1 : withNonce(model, invoice.merchantId, invoice.nonce).length
+  'a nonce makes one invoice'({ installation, row: { invoice }, before }) {
+    const made = before ? 1 : withNonce(installation, invoice.merchantId, invoice.nonce).length
     return made > 1 && `the nonce of ${invoice.invoiceId} made ${made} invoices`
   },
 
@@ -95,8 +95,10 @@ export const whenSettled: Checks<Settled> = {
     return !isEnded(row) && `invoice ${invoice.invoiceId} is ${invoice.state} ${failed}`
   },
 
-  'nothing is leased forever': ({ model, row: { invoice, lease } }) =>
-    lease !== undefined && model.isDead(lease) && `invoice ${invoice.invoiceId} is in the hand of ${lease}`,
+  'nothing is leased forever': ({ installation, row: { invoice, lease } }) =>
+    lease !== undefined &&
+    installation.isDead(lease, invoice.merchantId) &&
+    `invoice ${invoice.invoiceId} is in the hand of ${lease}`,
 
   'a final status stays'({ row: { invoice }, order, shownAs }) {
     const status = order && statusOf(order)
@@ -104,6 +106,6 @@ export const whenSettled: Checks<Settled> = {
     return isOtherwise && `invoice ${invoice.invoiceId} was told as ${shownAs}; its order is ${status}`
   },
 
-  'a card is told where it is due': ({ model, servers, row, order, wall }) =>
-    order && finalStatuses.has(statusOf(order)) && mappingFault({ model, servers, wall }, row.invoice.invoiceId, order),
+  'a card is told where it is due': ({ installation, servers, row, order, wall }) =>
+    order && finalStatuses.has(statusOf(order)) && mappingFault({ installation, servers, wall }, row.invoice.invoiceId, order),
 }

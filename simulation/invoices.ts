@@ -4,6 +4,7 @@ import type { OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoice
 import { byName, type InvoiceStore, type Move } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
+import type { Fence } from './fence.ts'
 
 /** A stored row of invoices; it is replaced, never changed in place. */
 export interface InvoiceRow extends OpenInvoice {
@@ -25,10 +26,22 @@ export class Invoices {
   readonly nonces = new Set<string>()
   /** Rows with something due, so that a sweep need not look at every row. */
   readonly #due = new Set<string>()
+  /** Whose page this is. The rows stay in the cell where the page was made. */
+  readonly #pages = new Map<string, bigint>()
   readonly #isFree: (lease: bigint | undefined, by: Claimer) => boolean
+  readonly #fence: Fence
 
-  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean) {
+  constructor(isFree: (lease: bigint | undefined, by: Claimer) => boolean, fence: Fence) {
     this.#isFree = isFree
+    this.#fence = fence
+  }
+
+  refuseGone(invoices: readonly { invoice: Invoice }[]): void {
+    this.#fence.refuseGone(invoices.map(({ invoice }) => invoice.merchantId))
+  }
+
+  found(merchantId: bigint, open: OpenInvoice | undefined): OpenInvoice | undefined {
+    return this.#fence.found(merchantId, open)
   }
 
   hasDue(): boolean {
@@ -55,7 +68,7 @@ export class Invoices {
         stored.lease === processId &&
         stored.dueAt === dueAt
       )
-    if (this.nonces.has(nonce)) return false
+    if (this.nonces.has(nonce) || !this.#fence.isHere(invoice.merchantId)) return false
     this.nonces.add(nonce)
     this.#write(key, { invoice, secrets, dueAt, lease: processId })
     return true
@@ -67,7 +80,9 @@ export class Invoices {
   }
 
   firstDue(): number {
-    const rows = [...this.#due].map((key) => this.rows.get(key)!).filter(({ alarm }) => alarm === undefined)
+    const rows = [...this.#due]
+      .map((key) => this.rows.get(key)!)
+      .filter(({ alarm, invoice }) => alarm === undefined && this.#fence.isHere(invoice.merchantId))
     return Math.min(...rows.map(({ dueAt }) => dueAt!))
   }
 
@@ -75,6 +90,7 @@ export class Invoices {
     const { processId } = by
     return [...this.#due]
       .map((key) => [key, this.rows.get(key)!] as const)
+      .filter(([, { invoice }]) => this.#fence.isHere(invoice.merchantId))
       .filter(([, row]) => row.dueAt! <= now && row.alarm === undefined && this.#isFree(row.lease, by))
       .sort(([, a], [, b]) => a.dueAt! - b.dueAt!)
       .slice(0, limit)
@@ -100,6 +116,7 @@ export class Invoices {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
     if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
+    if (!this.#fence.isHere(of.merchantId)) return undefined
     const { restsUntil: _rested, errorCode: _code, errorMessage: _message, ...was } = row.invoice
     const { cvv2, pan, toPan, ...tokens } = row.secrets
     const numbers = ended.has(to.state) ? {} : defined({ pan, toPan })
@@ -121,23 +138,52 @@ export class Invoices {
   rest(of: Invoice, processId: bigint, dueAt: number): void {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
-    if (row?.dueAt !== undefined && row.lease === processId) this.#write(key, { ...row, dueAt, lease: undefined })
+    if (row?.dueAt !== undefined && row.lease === processId && this.#fence.isHere(of.merchantId))
+      this.#write(key, { ...row, dueAt, lease: undefined })
   }
 
   putBack(of: Invoice, processId: bigint, dueAt: number, alarm: string | undefined): void {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
-    if (row?.dueAt === undefined || row.lease !== processId) return
+    if (row?.dueAt === undefined || row.lease !== processId || !this.#fence.isHere(of.merchantId)) return
     const invoice = { ...row.invoice, tries: row.invoice.tries + 1 }
     this.#write(key, { ...row, invoice, dueAt, lease: undefined, ...(alarm === undefined ? {} : { alarm }) })
   }
 
+  merchantOfPage(pageToken: string): bigint | undefined {
+    return this.#pages.get(pageToken)
+  }
+
+  ofMerchant(merchantId: bigint): InvoiceRow[] {
+    return [...this.rows.values()].filter(({ invoice }) => invoice.merchantId === merchantId)
+  }
+
+  /** A row that comes from another cell. */
+  put(row: InvoiceRow): void {
+    const { merchantId, nonce } = row.invoice
+    this.nonces.add(`${merchantId}/${nonce}`)
+    this.#set(invoiceKey(row.invoice), row)
+  }
+
+  remove({ invoice }: InvoiceRow): void {
+    this.rows.delete(invoiceKey(invoice))
+    this.#due.delete(invoiceKey(invoice))
+    this.nonces.delete(`${invoice.merchantId}/${invoice.nonce}`)
+  }
+
   #write(key: string, row: InvoiceRow): void {
     const before = this.rows.get(key)
+    const { merchantId, invoiceId, hold } = row.invoice
+    this.#set(key, row)
+    if (hold) this.#pages.set(hold.pageToken, merchantId)
+    this.#fence.note({ merchantId, invoiceId })
+    this.onWrite(row, before)
+  }
+
+  #set(key: string, row: InvoiceRow): void {
     this.rows.set(key, row)
     if (row.dueAt === undefined) this.#due.delete(key)
     else this.#due.add(key)
-    this.onWrite(row, before)
   }
 }
 
@@ -160,17 +206,23 @@ export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise
   add: (invoices, processId) =>
     run(() => {
       const added = new Map(invoices.toSorted(byName).map((open) => [open, table.add(open, processId)]))
+      table.refuseGone(invoices.filter((open) => !added.get(open)!))
       return invoices.map((open) => added.get(open)!)
     }),
-  find: (names) => run(() => names.map(({ merchantId, invoiceId }) => sealed(table.find(merchantId, invoiceId)))),
+  find: (names) =>
+    run(() => names.map(({ merchantId, invoiceId }) => sealed(table.found(merchantId, table.find(merchantId, invoiceId))))),
   move: (decided, processId) =>
-    run(() =>
-      decided.map(({ invoice, to, now }) => sealed(table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now))),
-    ),
+    run(() => {
+      const moved = decided.map(
+        ({ invoice, to, now }) => table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now),
+      )
+      table.refuseGone(decided.filter((_, i) => !moved[i]))
+      return moved.map((open) => sealed(open))
+    }),
   claimDue: (by, now, limit) => run(() => table.claimDue(by, now, limit).map((open) => sealed(open))),
   firstDue: () => run(() => table.firstDue()),
-  merchantOfPage: (pageToken) => run(() => table.findByPage(pageToken)?.invoice.merchantId),
-  findByPage: (_, pageToken) => run(() => table.findByPage(pageToken)),
+  merchantOfPage: (pageToken) => run(() => table.merchantOfPage(pageToken)),
+  findByPage: (merchantId, pageToken) => run(() => table.found(merchantId, table.findByPage(pageToken))),
   rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),
   putBack: (invoice, processId, dueAt, alarm) => run(() => table.putBack(invoice, processId, dueAt, alarm)),
 })

@@ -3,7 +3,7 @@ import type { TransStatus } from '../src/three-d-secure/authentication.ts'
 import { isLegacyCard } from './configuration.ts'
 import type { Breaks } from './invariant.ts'
 import type { LegacyIssuers } from './legacy-issuers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /**
  * Watches 3-D Secure 1.0.2: enrolment questions, what browsers carry, and what is charged then.
@@ -20,7 +20,7 @@ export interface LegacyAuthentications {
   ): void
 }
 
-export function watchLegacy(model: StoreModel, issuers: LegacyIssuers, breaks: Breaks): LegacyAuthentications {
+export function watchLegacy(installation: Installation, issuers: LegacyIssuers, breaks: Breaks): LegacyAuthentications {
   const questions = new Map<string, number>()
   const carried = new Map<bigint, string[]>()
   const usedBy = new Map<string, string>()
@@ -28,7 +28,7 @@ export function watchLegacy(model: StoreModel, issuers: LegacyIssuers, breaks: B
   return {
     asked(pan) {
       questions.set(pan, (questions.get(pan) ?? 0) + 1)
-      const orders = [...model.orders.values()].filter(({ card }) => isLegacyCard(pan, card))
+      const orders = installation.orders.values().filter(({ card }) => isLegacyCard(pan, card))
       if (questions.get(pan)! > orders.length)
         breaks(
           'an issuer is asked once',

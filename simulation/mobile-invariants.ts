@@ -9,7 +9,7 @@ import { isRefused, whenOrdered, whenSettled, whenWritten, withNonce } from './i
 import type { InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { CardNotification, MerchantServers } from './merchant-servers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import type { SumInvariants } from './sum-invariants.ts'
 import type { TransferInvariants } from './transfer-invariants.ts'
 
@@ -32,17 +32,17 @@ export interface MobileInvariants {
 }
 
 interface MobileParts {
-  model: StoreModel
+  installation: Installation
   servers: MerchantServers
   transfers: TransferInvariants
   sums: SumInvariants
   breaks: Breaks
 }
 
-export function watchMobile({ model, servers, transfers, sums, breaks }: MobileParts): MobileInvariants {
+export function watchMobile({ installation, servers, transfers, sums, breaks }: MobileParts): MobileInvariants {
   const tokens = new Map<string, string>()
-  const orderOf = (row: InvoiceRow): Order | undefined => model.orders.get(placeKey(row.invoice))
-  const rowOf = (place: { merchantId: bigint; invoiceId: string }) => model.invoices.rows.get(invoiceKey(place))
+  const orderOf = (row: InvoiceRow): Order | undefined => installation.orders.get(placeKey(row.invoice))
+  const rowOf = (place: { merchantId: bigint; invoiceId: string }) => installation.invoices.get(place)
   const shown = watchShown(transfers, breaks)
 
   function sameToken(invoice: Initiated, token: string, where: string) {
@@ -62,7 +62,7 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
 
   /** An invoice may be refused only if another one already used its nonce. */
   function refused({ invoiceId, merchantId, nonce }: Initiated, { error }: AppReply['body']): void {
-    const taken = withNonce(model, merchantId, nonce)[0]
+    const taken = withNonce(installation, merchantId, nonce)[0]
     if (!taken || taken.invoice.invoiceId === invoiceId)
       breaks('the same request has the same answer', `invoice ${invoiceId} was refused: ${error?.message}`)
   }
@@ -79,12 +79,12 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
     checked: (invoice, token) => sameToken(invoice, token, 'a question'),
     notified(notification) {
       const row = rowOf(notification.invoice)
-      const why = notificationFault(model, notification, row && orderOf(row))
+      const why = notificationFault(installation, notification, row && orderOf(row))
       if (why !== undefined) breaks('a card is told where it is due', why)
     },
     written(row, before) {
       sums.written(row, before)
-      check(whenWritten, { model, servers, row, order: orderOf(row), before }, breaks)
+      check(whenWritten, { installation, servers, row, order: orderOf(row), before }, breaks)
     },
     committed(order, before) {
       const { invoiceId } = order.request.mobile ?? {}
@@ -95,11 +95,11 @@ export function watchMobile({ model, servers, transfers, sums, breaks }: MobileP
         breaks('one order an invoice', `order ${orderId} is for invoice ${invoiceId}, which has order ${row?.invoice.orderId}`)
       if (isRefused(order)) return
       sums.ordered(row)
-      check(whenOrdered, { model, servers, row, order, invoiceId }, breaks)
+      check(whenOrdered, { installation, servers, row, order, invoiceId }, breaks)
     },
     settled(wall) {
-      for (const row of model.invoices.rows.values()) {
-        check(whenSettled, { model, servers, row, order: orderOf(row), shownAs: shown.as(row.invoice), wall }, breaks)
+      for (const row of installation.invoices.values()) {
+        check(whenSettled, { installation, servers, row, order: orderOf(row), shownAs: shown.as(row.invoice), wall }, breaks)
         sums.settled(row)
       }
     },

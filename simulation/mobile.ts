@@ -3,11 +3,11 @@ import type { Cvv2Watch } from './cvv2-watch.ts'
 import type { Ledger } from '../simulators/acquirer/ledger.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 import type { MobileInvariants } from './mobile-invariants.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import { openSumPayers } from './sum-payers.ts'
 
 export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'observer' | 'sumPayers'> {
-  model: StoreModel
+  installation: Installation
   ledger: Ledger
   paying: Cvv2Watch['paying']
   watch: MobileInvariants
@@ -15,9 +15,9 @@ export interface MobileParts extends Omit<AppParts, 'orderIdOf' | 'observer' | '
 }
 
 /** Apps and their merchants' servers; reports all that they do to the invariants. */
-export function openMobile({ model, ledger, paying, watch, trace, ...parts }: MobileParts): Apps {
+export function openMobile({ installation, ledger, paying, watch, trace, ...parts }: MobileParts): Apps {
   const { servers, chance, slots, asking } = parts
-  const stored = ({ merchantId, invoiceId }: Initiated) => model.invoices.find(merchantId, invoiceId)?.invoice
+  const stored = ({ merchantId, invoiceId }: Initiated) => installation.invoices.get({ merchantId, invoiceId })?.invoice
   const sumPayers = openSumPayers({
     chance: chance.fork(),
     slots,
@@ -33,11 +33,12 @@ export function openMobile({ model, ledger, paying, watch, trace, ...parts }: Mo
     trace(() => `merchant ${invoice.invoiceId} is told cards ${source} and ${destination}: ${answer}`)
     watch.notified(notification)
   }
-  model.invoices.onWrite = (after, before) => {
-    const { invoiceId, state, tries } = after.invoice
-    trace(() => `store    invoice ${invoiceId} is ${state} in the hand of ${after.lease ?? 'nobody'}, failed ${tries} times`)
-    watch.written(after, before)
-  }
+  for (const { invoices } of installation.cells)
+    invoices.onWrite = (after, before) => {
+      const { invoiceId, state, tries } = after.invoice
+      trace(() => `store    invoice ${invoiceId} is ${state} in the hand of ${after.lease ?? 'nobody'}, failed ${tries} times`)
+      watch.written(after, before)
+    }
   return openApps({
     ...parts,
     sumPayers,

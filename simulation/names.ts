@@ -63,6 +63,14 @@ export class Names {
     if (row?.orderId === order.orderId && row.live) this.#put(unit, name, { ...row, live: false })
   }
 
+  put(row: KeyRecord): void {
+    this.rows.set(nameOf(row), row)
+  }
+
+  remove(row: KeyRecord): void {
+    this.rows.delete(nameOf(row))
+  }
+
   #row(unit: Unit, name: string): KeyRecord | undefined {
     return (unit.own.get(name) as KeyRecord | undefined) ?? this.rows.get(name)
   }

@@ -2,7 +2,9 @@ import type { Message } from '../simulators/acquirer/wire.ts'
 import { deadAfterMs } from '../src/storage/store-heartbeat.ts'
 import { answerWithinMs } from '../src/three-d-secure/authentication.ts'
 import type { Change } from '../src/order/change.ts'
+import type { Claimer } from '../src/storage/store-silence.ts'
 import type { Breaks } from './invariant.ts'
+import type { Installation } from './installation.ts'
 import type { Step, StoreModel } from './store-model.ts'
 
 /** Watches what processes do with the work of processes that they judge dead. */
@@ -12,15 +14,15 @@ export interface Patience {
   /** An AReq leaves a gateway. */
   asked(threeDSServerTransId: string): void
   committed(change: Change): void
-  /** A statement reached the database, or was refused because it is away. */
-  reached(how: 'answered' | 'refused'): void
+  /** A statement reached the database of this cell, or was refused because it is away. */
+  reached(cell: StoreModel, how: 'answered' | 'refused'): void
 }
 
 /** Every process notices an outage that lasts this long, as long as a lease. */
 const noticedMs = 3_000
 
 export function watchPatience(
-  model: StoreModel,
+  installation: Installation,
   lives: (processId: bigint) => boolean,
   breaks: Breaks,
   now: () => number,
@@ -28,8 +30,8 @@ export function watchPatience(
   /** When a message last left, by terminal and STAN, or an AReq, by threeDSServerTransID. */
   const leftAt = new Map<string, number>()
   const askedAt = new Map<string, number>()
-  /** The last outage, or the present one. */
-  let outage = { from: -Infinity, until: -Infinity, isOver: true }
+  /** The last outage of each cell, or the present one. */
+  const outages = new Map(installation.cells.map((cell) => [cell, { from: -Infinity, until: -Infinity, isOver: true }]))
 
   /** How long a call that has left may still be answered. */
   function answerableMs({ order, t }: Step): number {
@@ -42,7 +44,8 @@ export function watchPatience(
 
   function disturbed(step: Step, how: string): void {
     const { lease } = step.t
-    if (lease === undefined || !lives(lease) || model.isKnownDead(lease) || answerableMs(step) <= 0) return
+    if (lease === undefined || !lives(lease) || installation.isKnownDead(lease, step.order.merchantId) || answerableMs(step) <= 0)
+      return
     const what = `${step.t.step} of order ${step.order.orderId}`
     breaks(
       'what may still be answered is left alone',
@@ -50,25 +53,32 @@ export function watchPatience(
     )
   }
 
-  model.onClaimed = (by, at, taken, hadRoom) => {
+  function claimed(cell: StoreModel, by: Claimer, at: number, taken: readonly Step[], hadRoom: boolean): void {
     for (const step of taken) if (step.t.lease !== by.processId) disturbed(step, `process ${by.processId} takes over`)
     if (!hadRoom) return
-    for (const { order, t, isLocked } of model.steps()) {
+    for (const { order, t, isLocked } of cell.steps()) {
       const isLeft = t.dueAt! <= at && t.alarm === undefined && !isLocked && !taken.some((s) => s.t === t)
-      if (isLeft && t.lease !== undefined && !model.heartbeats.has(t.lease))
+      if (isLeft && t.lease !== undefined && cell.isKnownDead(t.lease) && cell.fence.isHere(order.merchantId))
         breaks(
           'a known dead process is taken over at once',
           `process ${by.processId} leaves ${t.step} of order ${order.orderId} to ${t.lease}, which is gone`,
         )
     }
   }
-  model.onJudged = (lease) => {
+
+  function judged(cell: StoreModel, lease: bigint): void {
+    const outage = outages.get(cell)!
     const sinceMs = now() - outage.until
     if (outage.until - outage.from >= noticedMs && sinceMs < deadAfterMs)
       breaks(
         'time without the database counts against nobody',
         `process ${lease} is judged dead ${Math.round(sinceMs)} ms after the database came back`,
       )
+  }
+
+  for (const cell of installation.cells) {
+    cell.onClaimed = (...claim) => claimed(cell, ...claim)
+    cell.onJudged = (lease) => judged(cell, lease)
   }
 
   return {
@@ -78,10 +88,11 @@ export function watchPatience(
       if (!before || rows.length > 0) return
       for (const t of before.transactions) disturbed({ order: after, t }, 'nothing happened, and another version is stored of')
     },
-    reached(how) {
+    reached(cell, how) {
       const isOver = how === 'answered'
-      if (!isOver && outage.isOver) outage = { from: now(), until: now(), isOver }
-      else if (!outage.isOver) outage = { ...outage, until: now(), isOver }
+      const outage = outages.get(cell)!
+      if (!isOver && outage.isOver) outages.set(cell, { from: now(), until: now(), isOver })
+      else if (!outage.isOver) outages.set(cell, { ...outage, until: now(), isOver })
     },
   }
 }

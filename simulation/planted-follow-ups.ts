@@ -15,7 +15,7 @@ function decideOn(seen: Order, { ask }: Follow, { clock, random, registry }: Gat
   const work: Work = { before: seen, after: seen, rows: [], deliveries: [], eraseCvv2: false, card: undefined, entries: [] }
   const planner = { enrolment: enrolmentOf, marks: cellMarks(random, 0), steering: false }
   const number = () => 0n
-  return follow(work, ask, { now: clock.now(), processId: 0n, registry, planner, number, hold: false }) ?? work
+  return follow(work, ask, { now: clock.now(), processId: 0n, registry: registry(), planner, number, hold: false }) ?? work
 }
 
 /** Applies a decision on the order as it was seen to the order as it is. */

@@ -53,7 +53,7 @@ function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFu
     ...(sourceOfFunds && { serverCardId: sourceOfFunds.reference.serverCardId }),
     ...(destinationOfFunds && { destinationServerCardId: destinationOfFunds.reference.serverCardId }),
   })
-  const checkSignature = sessionSignature(parts, registry.merchant(merchantId)!.controlKeys[0]!)
+  const checkSignature = sessionSignature(parts, registry().merchant(merchantId)!.controlKeys[0]!)
   const answer = { invoiceId, session: { checkSignature, nonce, token }, sourceOfFunds, destinationOfFunds }
   const body = Buffer.from(JSON.stringify(answer))
   return { is: 'answered', status: 200, headers: {}, body, truncated: false, durationMs: 1 }

@@ -9,6 +9,7 @@ import type { Attempt, Order } from '../src/order/order.ts'
 import { openAttempt } from '../src/order/perform.ts'
 import type { OrderStore } from '../src/order/store.ts'
 import type { Wraps } from './gateway-parts.ts'
+import { plantedInCells } from './planted-cells.ts'
 import { plantedInFilters } from './planted-filters.ts'
 import { plantedInFollowUps } from './planted-follow-ups.ts'
 import { plantedInLegacy } from './planted-legacy.ts'
@@ -285,4 +286,5 @@ export const planted: readonly Planted[] = [
   ...plantedInSums,
   ...plantedInTransfers,
   ...plantedInPatience,
+  ...plantedInCells,
 ]

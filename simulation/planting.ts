@@ -13,6 +13,8 @@ export interface Planted {
   /** Any of these may break first, depending on what else happens. */
   breaks: readonly Invariant[]
   wrap: Wraps
+  /** How many cells its worlds have, if more than one. */
+  cells?: number
 }
 
 /** The card of an order, for a bug that sends a message of its own. */

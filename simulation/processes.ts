@@ -3,56 +3,63 @@ import type { KeyRing } from '../src/storage/store-keys.ts'
 import type { Slot } from './asking.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
-import { configuration } from './configuration.ts'
 import { startGateway } from './gateway.ts'
-import type { GatewayParts, Wraps } from './gateway-parts.ts'
+import type { CellParts, ProcessParts, SharedParts, Wraps } from './gateway-parts.ts'
+import type { Installation } from './installation.ts'
 import type { Peers } from './peers.ts'
-import type { DatabaseWeather } from './store-calls.ts'
+import { StoreCalls } from './store-calls.ts'
 import { openStoreLine, type StoreLine } from './store-line.ts'
 import type { StoreModel } from './store-model.ts'
 import type { Trace } from './time-line.ts'
+import { databaseOf, type Weather } from './troubles.ts'
 
 /** The place of a gateway process. When one has died, the next one starts in its place. */
 export interface Process extends Slot {
-  stores: StoreLine | undefined
+  /** The cells that it serves. */
+  serves: ReadonlySet<number>
+  /** Its lines to the database. */
+  lines: readonly { cut(): void }[]
   /** The thread of its heart, which goes on while the main loop is busy. */
   thread: Actor
 }
 
-export interface ProcessParts {
+export interface ProcessesParts {
   events: Events
   chance: Chance
-  model: StoreModel
-  database: DatabaseWeather
+  installation: Installation
+  weather: Weather
   peers: Peers
   keys: KeyRing
-  settings: Pick<GatewayParts, 'maxHeld' | 'sweepMs'>
+  settings: Pick<SharedParts, 'maxHeld' | 'sweepMs'>
   wrap: Wraps
   log: Log
   trace: Trace
+  /** Two gateways of a process do the same. */
+  onTwice: (what: string) => void
   /** A statement reached the database, or was refused because it is away. */
-  onReached: (how: 'answered' | 'refused') => void
+  onReached: (cell: StoreModel, how: 'answered' | 'refused') => void
 }
 
 const restartMs = [200, 8_000] as const
 
-const actorOf = (name: string): Actor => ({ name, alive: true, pausedUntil: 0, wallOffsetMs: 0 })
+const actorOf = (name: string): Actor => ({ name, alive: true, pausedUntil: 0, wallOffsetMs: 0, numbers: new Map() })
 
-export const newProcess = (name: string): Process => ({
+export const newProcess = (name: string, serves: ReadonlySet<number>): Process => ({
   name,
+  serves,
   actor: actorOf(name),
   thread: actorOf(name),
   gateway: undefined,
-  stores: undefined,
+  lines: [],
 })
 
 /** Starts, stops and kills gateway processes, and restarts a dead one after a while. */
 export class Processes {
-  readonly #parts: ProcessParts
+  readonly #parts: ProcessesParts
   /** No process starts before this time. */
   #sleepUntil = 0
 
-  constructor(parts: ProcessParts) {
+  constructor(parts: ProcessesParts) {
     this.#parts = parts
   }
 
@@ -63,8 +70,7 @@ export class Processes {
     startGateway(this.#stepIn(slot, actor)).then(
       (gateway) => {
         slot.gateway = gateway
-        actor.processId = gateway.processId
-        trace(() => `process  ${name} serves as ${gateway.processId}`)
+        trace(() => `process  ${name} serves as ${[...actor.numbers.values()].join(', ')}`)
         void gateway.lost.then(() => this.die(slot, 'lost its lease'))
       },
       () => this.die(slot, 'could not start'),
@@ -72,25 +78,38 @@ export class Processes {
   }
 
   /** Puts a new process in this place, and returns its parts. */
-  #stepIn(slot: Process, actor: Actor): GatewayParts {
-    const { events, model, database, peers, keys, settings, wrap, log, onReached } = this.#parts
+  #stepIn(slot: Process, actor: Actor): ProcessParts {
+    const { events, installation, weather, peers, keys, settings, wrap, log, onReached, onTwice } = this.#parts
     const { name } = slot
     const chance = this.#parts.chance.fork()
-    const storesOf = (of: Actor) =>
-      openStoreLine({ model, events, actor: of, chance: chance.fork(), weather: database, reached: onReached })
-    const stores = storesOf(actor)
     const thread = actorOf(name)
-    const beats = storesOf(thread).heartbeat
-    Object.assign(slot, { actor, thread, stores, gateway: undefined })
+    const heartClock = events.clockOf(thread)
+    const endHung = () => this.die(slot, 'its loop hangs')
+    const lines: StoreLine[] = []
+    const lineTo = (cellNo: number, of: Actor) => {
+      const model = installation.cell(cellNo)
+      const reached = (how: 'answered' | 'refused') => onReached(model, how)
+      return { events, model, actor: of, chance: chance.fork(), weather: databaseOf(weather, cellNo), reached }
+    }
+    const cellParts = (cellNo: number): CellParts => {
+      const stores = openStoreLine(lineTo(cellNo, actor))
+      lines.push(stores)
+      return { cellNo, stores, thread: { clock: heartClock, store: openStoreLine(lineTo(cellNo, thread)).heartbeat, endHung } }
+    }
+    const cells = new Map([...new Set([0, ...slot.serves])].map((cellNo) => [cellNo, cellParts(cellNo)]))
+    const configured = installation.readsOver(() => new StoreCalls(lineTo(0, actor)))
+    Object.assign(slot, { actor, thread, lines, gateway: undefined })
     return {
       name,
       clock: events.clockOf(actor),
       random: chance.fork().random(),
       log: log.child({ process: name }),
       keys,
-      stores,
-      thread: { clock: events.clockOf(thread), store: beats, endHung: () => this.die(slot, 'its loop hangs') },
-      registry: configuration,
+      serves: slot.serves,
+      cells,
+      onNumber: (cellNo, processId) => void actor.numbers.set(cellNo, processId),
+      configured,
+      onTwice,
       connect: () => peers.network.connect(actor),
       outgoing: peers.merchants.outgoing(actor),
       issuers: peers.issuers.outgoing(actor),
@@ -107,7 +126,7 @@ export class Processes {
     slot.actor.alive = false
     slot.thread.alive = false
     slot.gateway = undefined
-    slot.stores?.cut()
+    for (const line of slot.lines) line.cut()
     const asleepMs = Math.max(this.#sleepUntil - events.now, 0)
     events.after(asleepMs + chance.between(...restartMs), undefined, () => this.start(slot))
   }

@@ -9,23 +9,29 @@ import {
   type SealedNumber,
 } from '../src/card/reference.ts'
 import type { Destination, ReferenceStore } from '../src/card/store-references.ts'
+import type { Fence } from './fence.ts'
 
-type Row = Destination & { uniqueReference: number; whole: CardReference | undefined }
+export type ReferenceRow = Destination & { uniqueReference: number; whole: CardReference | undefined }
 
 /**
  * The tables of card references. Each first payment and each card credited by a transfer has a
  * reference, and each card of a merchant has a unique number.
  */
 export class References {
-  readonly #byOrder = new Map<string, Row>()
-  readonly #byId = new Map<bigint, Row>()
+  readonly #fence: Fence
+  readonly #byOrder = new Map<string, ReferenceRow>()
+  readonly #byId = new Map<bigint, ReferenceRow>()
   readonly #numbers = new Map<string, number>()
+
+  constructor(fence: Fence) {
+    this.#fence = fence
+  }
 
   ofOrder(merchantId: bigint, orderId: bigint): CardReference | undefined {
     return this.#byOrder.get(`${merchantId}/${orderId}`)?.whole
   }
 
-  ofDestination(merchantId: bigint, orderId: bigint): Row | undefined {
+  ofDestination(merchantId: bigint, orderId: bigint): ReferenceRow | undefined {
     return this.#byOrder.get(`${merchantId}/${orderId}/destination`)
   }
 
@@ -49,18 +55,53 @@ export class References {
   /** Keeps an existing number, and returns the number that is valid. */
   insertNumber(merchantId: bigint, numberId: Buffer, drawn: number): number {
     const key = `${merchantId}/${numberId.toString('hex')}`
+    if (!this.#fence.isHere(merchantId)) return drawn
     if (!this.#numbers.has(key)) this.#numbers.set(key, drawn)
     return this.#numbers.get(key)!
   }
 
-  insert(row: Row): void {
+  /** Rejects for a merchant who is not here, and changes no row that there is. */
+  insert(row: ReferenceRow): void {
     const { merchantId, orderId } = row.place
-    const key = `${merchantId}/${orderId}${row.whole ? '' : '/destination'}`
-    if (this.#byOrder.has(key) || this.#byId.has(row.ids.cardRefId)) return
-    this.#byOrder.set(key, row)
+    this.#fence.refuseGone([merchantId])
+    if (this.#byOrder.has(keyOf(row)) || this.#byId.has(row.ids.cardRefId)) return
+    this.#fence.note({ merchantId, orderId })
+    this.put(row)
+  }
+
+  found<T>(merchantId: bigint, read: T | undefined): T | undefined {
+    return this.#fence.found(merchantId, read)
+  }
+
+  ofMerchant(merchantId: bigint): { rows: ReferenceRow[]; numbers: [string, number][] } {
+    return {
+      rows: [...this.#byOrder.values()].filter(({ place }) => place.merchantId === merchantId),
+      numbers: [...this.#numbers].filter(([key]) => key.startsWith(`${merchantId}/`)),
+    }
+  }
+
+  /** A row that comes from another cell. */
+  put(row: ReferenceRow): void {
+    this.#byOrder.set(keyOf(row), row)
     for (const id of Object.values(row.ids)) this.#byId.set(id as bigint, row)
   }
+
+  /** A number keeps its reference for ever. */
+  putNumbers(numbers: readonly [string, number][]): void {
+    for (const [key, unique] of numbers) if (!this.#numbers.has(key)) this.#numbers.set(key, unique)
+  }
+
+  removeMerchant(merchantId: bigint): void {
+    const { rows, numbers } = this.ofMerchant(merchantId)
+    for (const row of rows) {
+      this.#byOrder.delete(keyOf(row))
+      for (const id of Object.values(row.ids)) this.#byId.delete(id as bigint)
+    }
+    for (const [key] of numbers) this.#numbers.delete(key)
+  }
 }
+
+const keyOf = ({ place, whole }: ReferenceRow): string => `${place.merchantId}/${place.orderId}${whole ? '' : '/destination'}`
 
 /** The store of one process; each statement goes through `run`. */
 export const openReferenceStore = (
@@ -96,7 +137,8 @@ export const openReferenceStore = (
       )
     }
   },
-  find: (names) => run(() => names.map(({ merchantId, cardRefId }) => references.find(merchantId, cardRefId))),
+  find: (names) =>
+    run(() => names.map(({ merchantId, cardRefId }) => references.found(merchantId, references.find(merchantId, cardRefId)))),
   async registerDestination(fresh, keys, random) {
     const { merchantId, orderId } = fresh.place
     for (;;) {
@@ -111,5 +153,5 @@ export const openReferenceStore = (
       await run(() => references.insert(row))
     }
   },
-  findDestination: (merchantId, id) => run(() => references.findDestination(merchantId, id)),
+  findDestination: (merchantId, id) => run(() => references.found(merchantId, references.findDestination(merchantId, id))),
 })

@@ -1,16 +1,16 @@
 import type { Invariants } from './invariants.ts'
 import type { Peers } from './peers.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 import type { Trace } from './time-line.ts'
 
 interface Reporting {
-  model: StoreModel
+  installation: Installation
   peers: Peers
   trace: Trace
 }
 
 /** Reports all that happens at the store and at the peers of the gateways to the invariants. */
-export function report({ model, peers, trace }: Reporting, invariants: Invariants): void {
+export function report({ installation, peers, trace }: Reporting, invariants: Invariants): void {
   const { network, merchants, issuers, legacyIssuers } = peers
   issuers.onAsked = (actor, areq) => {
     const id = String(areq['threeDSServerTransID'])
@@ -21,17 +21,24 @@ export function report({ model, peers, trace }: Reporting, invariants: Invariant
   issuers.onRefused = invariants.authentications.refused
   issuers.onResultAnswered = invariants.authentications.resultAnswered
   legacyIssuers.onAsked = invariants.legacy.asked
-  model.onCommit = (change, stored) => {
-    for (const { transactionNo, from, event, to, facts = {} } of change.rows) {
-      const move = `${from} - ${event} -> ${to}`
-      trace(() => `store    order ${change.after.orderId}/${transactionNo}: ${move} ${JSON.stringify(facts)}`)
+  for (const cell of installation.cells) {
+    cell.fence.onWrite = (merchantId, what) => {
+      if (installation.home(merchantId) !== cell)
+        invariants.breaks('a merchant is in one cell', `${what} of merchant ${merchantId} is written where it is not`)
     }
-    invariants.committed(change, stored)
+    cell.onCommit = (change, stored) => {
+      cell.fence.onWrite(change.after.merchantId, `order ${change.after.orderId}`)
+      for (const { transactionNo, from, event, to, facts = {} } of change.rows) {
+        const move = `${from} - ${event} -> ${to}`
+        trace(() => `store    order ${change.after.orderId}/${transactionNo}: ${move} ${JSON.stringify(facts)}`)
+      }
+      invariants.committed(change, stored)
+    }
   }
   network.onSent = (actor, message, connection) => {
     if (message.type !== '1804')
       trace(() => `line     ${actor.name} sends ${message.type} ${message.fields[11]} of order ${message.fields[48]}`)
-    invariants.messages.sent(actor.processId, message)
+    invariants.messages.sent(actor, message)
     invariants.waiting.sent(message, connection)
   }
   network.onClosed = invariants.waiting.closed

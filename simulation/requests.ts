@@ -6,7 +6,7 @@ import type { Intent } from './asking.ts'
 import { configuration } from './configuration.ts'
 import type { Breaks } from './invariant.ts'
 import type { KeyWatch } from './key-watch.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** Watches that each request to capture, return or void is carried out once, as requested. */
 export interface Requests {
@@ -18,7 +18,7 @@ export interface Requests {
 }
 
 export interface RequestParts {
-  model: StoreModel
+  installation: Installation
   orderOf: (id: bigint) => Order | undefined
   keys: KeyWatch
   breaks: Breaks
@@ -43,7 +43,7 @@ const isSame = (one: Intent, other: Intent): boolean => requestOf(one) === reque
 
 const windowOf = ({ endpointId }: Order): number => configuration.endpoint(endpointId)!.settings.repeatWindowMs ?? 600_000
 
-export function watchRequests({ model, orderOf, keys, breaks }: RequestParts): Requests {
+export function watchRequests({ installation, orderOf, keys, breaks }: RequestParts): Requests {
   /** By serial number. */
   const intents = new Map<string, Intent>()
   /** The transactions of an order as they were when a request reached the gateway. */
@@ -64,7 +64,7 @@ export function watchRequests({ model, orderOf, keys, breaks }: RequestParts): R
 
   function acknowledged(intent: Intent, order: Order, serialNumber: string, what: string, again: boolean): void {
     const made = order.transactions.find((t) => t.serialNumber === serialNumber)
-    const repeat = model.repeat(order, serialNumber)
+    const repeat = installation.repeat(order, serialNumber)
     const fault = repeat && repeatFault(order, intent, repeat)
     if (fault !== undefined) breaks('a repeat is of the same request', fault)
     const key = keyedOf(intent, order)

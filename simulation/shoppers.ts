@@ -7,11 +7,10 @@ import { performPayment } from '../src/gateway-api/payment.ts'
 import { statusOf, type Order } from '../src/order/order.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
 import type { Chance } from './chance.ts'
-import { askedOf, type Asking, type Slot, type Wanted } from './asking.ts'
+import { askedOf, type Asked, type Asking, type Slot, type Wanted } from './asking.ts'
 import type { BackOffices } from './back-offices.ts'
 import type { Cardholders } from './cardholders.ts'
 import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway-parts.ts'
 import { wantedRebill, type HandedOut } from './wants.ts'
 
 export interface ShopEvents {
@@ -22,6 +21,8 @@ export interface ShopEvents {
   onKeyed(wanted: Wanted, key: string): void
   onKeyedAnswer(wanted: Wanted, key: string, reply: Reply | Refusal): void
   onStatus(wanted: Wanted, orderId: bigint, status: string): void
+  /** A gateway does not find an order that was acknowledged. */
+  onMissing(orderId: bigint): void
   /** The card of this order was registered, and has this reference. */
   onRegistered(orderId: bigint, cardRefId: bigint): void
   /** Writes a line of the time line; calls `what` only when somebody reads it. */
@@ -92,7 +93,7 @@ async function sell(state: State, wanted: Wanted, asks: number): Promise<void> {
     const slot = chance.pick(slots)
     observer.trace(() => `shop     ${wanted.clientOrderid} asks ${slot.name}`)
     const key = keyFor(wanted, chance)
-    const reply = await asking.ask(slot, (gateway) => perform(state, gateway, wanted, key))
+    const reply = await asking.ask(slot, wanted, (gateway) => perform(state, gateway, wanted, key))
     if (reply && isRefusal(reply) && reply.refused === 'key in use') {
       // Another request holds the key, so the shop continues without one.
       const { idempotencyKey: _used, ...rest } = wanted
@@ -114,7 +115,7 @@ const keyFor = ({ idempotencyKey }: Wanted, chance: Chance): string | undefined 
 
 async function perform(
   { random, observer }: State,
-  gateway: Gateway,
+  gateway: Asked,
   wanted: Wanted,
   idempotencyKey: string | undefined,
 ): Promise<Reply | Refusal> {
@@ -129,7 +130,7 @@ async function perform(
   return reply
 }
 
-async function rebill({ ports }: Gateway, asked: Omit<Parameters<typeof performRebill>[0], 'reference'>) {
+async function rebill({ ports }: Asked, asked: Omit<Parameters<typeof performRebill>[0], 'reference'>) {
   const found = await referenceIsThisMerchants(asked, ports)
   return isRefusal(found) ? found : performRebill({ ...asked, ...found }, ports)
 }
@@ -144,7 +145,11 @@ async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void
   }
   for (let n = 0; n < 2; n++) {
     await asking.pause(chance.between(50, 30_000))
-    const order = await asking.ask(chance.pick(slots), ({ ports }) => ports.orders.byId({ merchantId, orderId }))
+    const order = await asking.ask(chance.pick(slots), wanted, async ({ ports }) => {
+      const found = await ports.orders.byId({ merchantId, orderId })
+      if (!found) observer.onMissing(orderId)
+      return found
+    })
     if (!order) continue
     observer.onStatus(wanted, orderId, statusOf(order))
     if (statusOf(order) === 'approved' || chance.happens(0.05)) await follow(state, wanted, order)
@@ -165,7 +170,7 @@ async function register(state: State, wanted: Wanted, { merchantId, orderId }: O
   const asked = chance.happens(0.4) ? slots : [chance.pick(slots)]
   const replies = await Promise.all(
     asked.map((slot) =>
-      asking.ask(slot, async (gateway) => {
+      asking.ask(slot, wanted, async (gateway) => {
         const order = await gateway.ports.orders.byId({ merchantId, orderId })
         if (!order) throw new Error(`order ${orderId} is not there`)
         return performCreateCardRef({ ...askedOf(gateway, 'create-card-ref', wanted, random), order }, gateway.ports)

@@ -1,8 +1,11 @@
 import type { ReferenceStore } from '../src/card/store-references.ts'
+import type { CellStores } from '../src/gateway/parts.ts'
 import type { DeliveryStore } from '../src/delivery/store.ts'
+import { placeKey, type Place } from '../src/order/change.ts'
 import type { OrderStore, OrderTables } from '../src/order/store.ts'
 import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../src/mobile-api/store-sums.ts'
+import { MerchantLeft } from '../src/storage/store-fence.ts'
 import type { HeartbeatStore } from '../src/storage/store-heartbeat.ts'
 import type { Silence } from '../src/storage/store-silence.ts'
 import { openInvoices } from './invoices.ts'
@@ -21,6 +24,7 @@ export interface Stores {
   references: ReferenceStore
   invoices: InvoiceStore
   wrongSums: WrongSums
+  useNonces: CellStores['useNonces']
   reserve(name: string, count: number): Promise<bigint>
 }
 
@@ -52,6 +56,7 @@ export function openStoreLine(parts: LineParts): StoreLine {
     references: openReferenceStore(model.references, (body) => calls.run(body)),
     invoices: openInvoices(model.invoices, (body) => calls.alone(body)),
     wrongSums: openSums(model.sums, (body) => calls.alone(body)),
+    useNonces: (uses) => calls.alone(() => model.nonces.use(uses)),
     reserve: (name, count) => calls.alone(() => model.reserve(name, count)),
     cut: () => calls.cut(),
   }
@@ -65,7 +70,12 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
   transaction: (body) => calls.transaction((unit) => body(tablesOver(calls, model, unit))),
   async saveAtOnce(batch) {
     try {
-      await calls.atOnce((unit) => model.saveAtOnce(unit, batch))
+      await calls.atOnce((unit) => {
+        const { changes, repeats, keys } = batch
+        const gone = model.fence.admit(unit, [...changes.map(({ after }) => after), ...repeats, ...keys])
+        if (gone !== undefined) throw new Conflict('a merchant is not here')
+        return model.saveAtOnce(unit, batch)
+      })
       return true
     } catch (error) {
       if (error instanceof Conflict) return false
@@ -73,14 +83,32 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
     }
   },
   versions: (places) => unlessEmpty(places, new Map(), () => calls.run(() => model.versions(places))),
-  load: (places) => unlessEmpty(places, [], () => calls.run(() => model.load(places))),
+  load: (places) =>
+    unlessEmpty(places, [], () =>
+      calls.run(() => {
+        for (const place of places) model.fence.found(place.merchantId, model.load([place])[0])
+        return model.load(places)
+      }),
+    ),
   claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
   firstDue: () => calls.run(() => model.firstDue()),
   putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
-  sealedCards: (places) => calls.run(() => model.sealedCards(places)),
-  newestOrders: (names) => calls.run(() => model.names.newest(names)),
-  signedAmounts: (place) => calls.run(() => model.signedAmounts(place)),
-  shown: (wanted) => unlessEmpty(wanted, [], () => calls.run(() => model.shown(wanted))),
+  sealedCards: (places) =>
+    calls.run(() => {
+      const cards = model.sealedCards(places)
+      for (const place of places) model.fence.found(place.merchantId, cards.get(placeKey(place)))
+      return cards
+    }),
+  newestOrders: (names) =>
+    calls.run(() => {
+      for (const name of names) model.fence.found(name.merchantId, model.names.newest([name])[0])
+      return model.names.newest(names)
+    }),
+  signedAmounts: (place) => calls.run(() => model.fence.found(place.merchantId, model.signedAmounts(place))),
+  shown: (wanted) =>
+    unlessEmpty(wanted, [], () =>
+      calls.run(() => model.shown(wanted).map((one, at) => model.fence.found(wanted[at]!.merchantId, one))),
+    ),
   idempotencyKeys: (keys, now) => calls.run(() => model.idempotency.held(keys, now)),
   forgetIdempotencyKeys: (now) => calls.run(() => model.idempotency.forget(now)),
   locate: (keys) => calls.run(() => keys.map((key) => model.locate(key))),
@@ -88,13 +116,25 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
 
 function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {
   const inside = <T>(body: () => T | Promise<T>) => calls.inside(unit, body)
+  const admitting = <T>(places: readonly Place[], write: () => T | Promise<T>) =>
+    inside(() => {
+      const gone = model.fence.admit(unit, places)
+      if (gone !== undefined) throw new MerchantLeft(gone)
+      return write()
+    })
   return {
-    claimKeys: (claims) => inside(() => model.names.claim(unit, claims)),
+    claimKeys: (claims) => admitting(claims, () => model.names.claim(unit, claims)),
     load: (places) => unlessEmpty(places, [], () => inside(() => model.load(places))),
-    save: (changes, lease) => unlessEmpty(changes, new Set(), () => inside(() => model.save(unit, changes, lease))),
+    save: (changes, lease) =>
+      unlessEmpty(changes, new Set(), () =>
+        admitting(
+          changes.map(({ after }) => after),
+          () => model.save(unit, changes, lease),
+        ),
+      ),
     lockCounts: (places) => inside(() => model.counts.lock(unit, places)),
     saveCounts: (rows) => unlessEmpty(rows, undefined, () => inside(() => model.counts.save(unit, rows))),
-    claimIdempotencyKeys: (rows, now) => inside(() => model.idempotency.claim(unit, rows, now)),
-    insertRepeats: (rows) => unlessEmpty(rows, undefined, () => inside(() => model.insertRepeats(unit, rows))),
+    claimIdempotencyKeys: (rows, now) => admitting(rows, () => model.idempotency.claim(unit, rows, now)),
+    insertRepeats: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.insertRepeats(unit, rows))),
   }
 }

@@ -11,12 +11,15 @@ import type { Claimer, Silence } from '../src/storage/store-silence.ts'
 import { answerWithinMs } from '../src/three-d-secure/authentication.ts'
 import { Counts } from './counts.ts'
 import { comparePlaces, Deliveries } from './deliveries.ts'
+import { Fence } from './fence.ts'
+import { IdBlocks } from './id-blocks.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { check, databaseError } from './store-constraints.ts'
 import { Invoices } from './invoices.ts'
 import { Sums } from './sums.ts'
 import { References } from './references.ts'
 import { Names } from './names.ts'
+import { NonceTable } from './nonces.ts'
 import { Locks, type Unit } from './store-locks.ts'
 
 /** A transaction of one round trip failed on purpose, because somebody else was there before. */
@@ -36,14 +39,16 @@ export interface Step {
 export class StoreModel {
   readonly orders = new Map<string, Order>()
   readonly cards = new Map<string, SealedCard>()
-  readonly deliveries = new Deliveries((lease, by) => this.#isFree(lease, by))
+  readonly fence = new Fence()
+  readonly deliveries = new Deliveries((lease, by) => this.#isFree(lease, by), this.fence)
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
-  readonly references = new References()
-  readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by))
+  readonly references = new References(this.fence)
+  readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by), this.fence)
   readonly sums = new Sums(this.invoices)
   readonly counts: Counts
   readonly names = new Names(this.locks)
+  readonly nonces = new NonceTable(this.fence)
   readonly idempotency = new IdempotencyKeys(this.locks)
   /** Called for every committed change, with the order that was stored before it. */
   onCommit: (change: Change, stored: Order | undefined) => void = () => {}
@@ -59,14 +64,15 @@ export class StoreModel {
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
   readonly #locators = new Map<string, Place>()
-  readonly #blocks = new Map<string, bigint>()
+  readonly #ids: IdBlocks
   /** Orders with something due, so that a sweep need not look at every order. */
   readonly #withSteps = new Set<string>()
   /** Database time, in milliseconds. */
   readonly #now: () => number
 
-  constructor(now: () => number) {
+  constructor(now: () => number, ids = new IdBlocks()) {
     this.#now = now
+    this.#ids = ids
     this.counts = new Counts(this.locks, now)
   }
 
@@ -175,6 +181,22 @@ export class StoreModel {
     return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)
   }
 
+  repeatsOf(place: Place): RepeatRow[] {
+    return [...this.#repeats.values()].filter((row) => placeKey(row) === placeKey(place))
+  }
+
+  /** A row that comes from another cell, or that a move changes. */
+  put(order: Order, card = this.cards.get(placeKey(order)), repeats: readonly RepeatRow[] = []): void {
+    if (card) this.cards.set(placeKey(order), card)
+    for (const row of repeats) this.#repeats.set(`${placeKey(row)}/${row.serialNumber}`, row)
+    this.#store(placeKey(order), order)
+  }
+
+  remove(place: Place): void {
+    for (const { serialNumber } of this.repeatsOf(place)) this.#repeats.delete(`${placeKey(place)}/${serialNumber}`)
+    for (const rows of [this.orders, this.cards, this.#withSteps]) rows.delete(placeKey(place))
+  }
+
   signedAmounts(place: Place): readonly SignedAmount[] | undefined {
     const [order] = this.load([place])
     return (
@@ -197,18 +219,21 @@ export class StoreModel {
     const found = [...this.#withSteps]
       .filter((key) => !this.locks.held(key))
       .map((key) => this.orders.get(key)!)
+      .filter(({ merchantId }) => this.fence.isHere(merchantId))
       .flatMap((order) => order.transactions.filter(isDue(order)).map((t) => ({ order, t })))
     found.sort((a, b) => a.t.dueAt! - b.t.dueAt!)
     this.onClaimed(by, now, found.slice(0, limit), found.length < limit)
     return found.slice(0, limit).map(({ order: { merchantId, orderId }, t }) => {
       this.#replace({ merchantId, orderId }, t.no, { ...t, lease: processId, dueAt: now + leaseLookMs })
+      this.fence.note({ merchantId, orderId })
       const due = { merchantId, orderId, transactionNo: t.no, tries: t.tries }
       return t.lease === undefined ? due : { ...due, hadLease: t.lease }
     })
   }
 
   firstDue(): number {
-    const open = [...this.#withSteps].flatMap((key) => this.orders.get(key)!.transactions.filter((t) => t.alarm === undefined))
+    const here = [...this.#withSteps].map((key) => this.orders.get(key)!).filter((o) => this.fence.isHere(o.merchantId))
+    const open = here.flatMap(({ transactions }) => transactions.filter((t) => t.alarm === undefined))
     return Math.min(...open.map(({ dueAt }) => dueAt ?? Infinity))
   }
 
@@ -221,6 +246,7 @@ export class StoreModel {
   }
 
   async putBack(unit: Unit, due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void> {
+    if (this.fence.admit(unit, [due]) !== undefined) return
     await this.locks.take(unit, placeKey(due))
     const t = this.orders.get(placeKey(due))?.transactions.find(({ no }) => no === due.transactionNo)
     if (!t || t.lease !== processId || t.step === undefined) return
@@ -245,9 +271,7 @@ export class StoreModel {
   }
 
   reserve(name: string, count: number): bigint {
-    const first = this.#blocks.get(name) ?? 1n
-    this.#blocks.set(name, first + BigInt(count))
-    return first
+    return this.#ids.reserve(name, count)
   }
 
   #isFree(lease: bigint | undefined, { processId, silent }: Claimer, patienceMs = 0): boolean {

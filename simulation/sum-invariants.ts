@@ -6,7 +6,7 @@ import type { SumAnswer } from './sum-payers.ts'
 import type { Breaks } from './invariant.ts'
 import type { InvoiceRow } from './invoices.ts'
 import type { Initiated } from './merchant-server-messages.ts'
-import type { StoreModel } from './store-model.ts'
+import type { Installation } from './installation.ts'
 
 /** Watches random sums: which answers count, how many wrong ones, and the release of the hold. */
 export interface SumInvariants {
@@ -20,13 +20,13 @@ export interface SumInvariants {
 /** The limits of wrong sums, stated independently of the gateway's own. */
 const mostWrong = { ofInvoice: 3, ofCard: 9, withinMs: 86_400_000 }
 
-export function watchSums(model: StoreModel, ledger: Ledger, now: () => number, breaks: Breaks): SumInvariants {
+export function watchSums(installation: Installation, ledger: Ledger, now: () => number, breaks: Breaks): SumInvariants {
   /** The sums sent for each invoice in minor units, by the number of the answer. */
   const sent = new Map<string, Map<number, string[]>>()
   const wrongAt = new Map<string, number[]>()
 
   const holdOf = ({ invoice }: InvoiceRow): Order | undefined =>
-    invoice.hold && model.orders.get(`${invoice.merchantId}/${invoice.hold.orderId}`)
+    invoice.hold && installation.orders.get(`${invoice.merchantId}/${invoice.hold.orderId}`)
   const cardOf = (row: InvoiceRow): string => holdOf(row)?.card.hashId ?? '?'
   const sentFor = ({ invoice }: InvoiceRow, answerNo: number) => sent.get(invoiceKey(invoice))?.get(answerNo) ?? []
 

@@ -45,7 +45,7 @@ const ways = [
  * once.
  */
 export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnswering, trace }: SumPayerParts): SumPayers {
-  const { ask, pause } = asking
+  const { call, pause } = asking
 
   const heldOf = (invoice: Initiated): number =>
     Number(ledger.search({ orderId: String(holdOf(invoice)), limit: 1 }).entries[0]?.amountMinor ?? 0)
@@ -57,7 +57,9 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
     for (let n = 0; n < tries; n++) {
       trace(() => `holder   ${invoice.invoiceId} is answered ${answer.typed} for the ${answer.answerNo}. time`)
       const form = new URLSearchParams({ answer: String(answer.answerNo), sum: answer.typed })
-      const taken = await ask(slot ?? chance.pick(slots), ({ call }) => call('POST', `/random-sum/${token}`, String(form)))
+      const taken = await call(slot ?? chance.pick(slots), (gateway) =>
+        gateway.call('POST', `/random-sum/${token}`, String(form)),
+      )
       if (taken) return
       await pause(chance.between(200, 4_000))
     }
@@ -70,7 +72,7 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
       let wrongs = way === 'wrong first' ? chance.whole(1, 2) : way === 'wrong' || way === 'wrong at both' ? 9 : 0
       for (let n = 0; n < 12; n++) {
         await pause(chance.between(300, 9_000))
-        const page = await ask(chance.pick(slots), ({ call }) => call('GET', `/random-sum/${token}`))
+        const page = await call(chance.pick(slots), (gateway) => gateway.call('GET', `/random-sum/${token}`))
         if (page?.status !== 200) continue
         const answerNo = Number(/name="answer" value="(\d+)"/.exec(String(page.body))?.[1] ?? 0)
         if (answerNo === 0) return

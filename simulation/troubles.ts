@@ -10,6 +10,8 @@ import type { DatabaseWeather } from './store-calls.ts'
 /** State of everything around the gateways. */
 export interface Weather {
   database: DatabaseWeather
+  /** Of each cell with a database of its own; none if there is one cell. */
+  cells: DatabaseWeather[]
   line: LineWeather
   issuers: IssuerWeather
   servers: ServerWeather
@@ -45,13 +47,34 @@ const calmLine = (): LineWeather => ({
   splitOdds: 0.02,
   cutOdds: 0,
 })
-export const calmWeather = (): Weather => ({
+export const calmWeather = (cells: number): Weather => ({
   database: calmDatabase(),
+  cells: cells === 1 ? [] : Array.from({ length: cells }, calmDatabase),
   line: calmLine(),
   issuers: calmIssuers(),
   servers: calmServers(),
   shop: { lostOdds: 0 },
 })
+
+/** The way to the database of a cell: both its own weather and that of all. */
+export function databaseOf({ database, cells }: Weather, cellNo: number): DatabaseWeather {
+  const own = cells[cellNo]
+  if (!own) return database
+  return {
+    get down() {
+      return database.down || own.down
+    },
+    get latencyMs() {
+      return Math.max(database.latencyMs, own.latencyMs)
+    },
+    get lossOdds() {
+      return Math.max(database.lossOdds, own.lossOdds)
+    },
+    get conflictOdds() {
+      return Math.max(database.conflictOdds, own.conflictOdds)
+    },
+  }
+}
 
 /** Begins a trouble, and returns its name and how it ends. */
 type Trouble = (world: Troubled, chance: Chance) => { is: string; endsAfterMs?: number; end?: () => void }
@@ -160,13 +183,30 @@ const troubles: readonly Trouble[] = [
   (w, c) => { w.shop.lostOdds = c.between(0.05, 0.5); return { is: 'requests of shops are lost', endsAfterMs: c.between(2_000, 40_000), end: () => (w.shop.lostOdds = 0) } },
 ]
 
+/** The same for the database of one cell. */
+const ofOneCell = (change: (chance: Chance) => Partial<DatabaseWeather>, ms: [number, number]): Trouble => {
+  return (world, chance) => {
+    const cellNo = chance.whole(0, world.cells.length - 1)
+    const { is, ...ends } = during('database', () => world.cells[cellNo]!, calmDatabase, change, ms)(world, chance)
+    return { is: `${is} of cell ${cellNo}`, ...ends }
+  }
+}
+
+const troublesOfCells: readonly Trouble[] = [
+  ...troubles,
+  ofOneCell(() => ({ down: true }), [200, 20_000]),
+  ofOneCell(() => ({ down: true }), [200, 20_000]),
+  ofOneCell((c) => ({ latencyMs: c.between(50, 5_000) }), [2_000, 20_000]),
+  ofOneCell((c) => ({ lossOdds: c.between(0.1, 0.6) }), [2_000, 20_000]),
+]
+
 /** Begins troubles that follow and overlap each other; at `until` all of them end. */
 export function beginTroubles(world: Troubled, chance: Chance, until: number): void {
   const { events, trace } = world
   const everyMs = chance.between(4_000, 20_000)
   const next = () => {
     if (events.now >= until) return
-    const { is, endsAfterMs, end } = chance.pick(troubles)(world, chance)
+    const { is, endsAfterMs, end } = chance.pick(world.cells.length > 0 ? troublesOfCells : troubles)(world, chance)
     trace(() => `trouble  ${is}`)
     if (end && endsAfterMs !== undefined)
       events.after(Math.min(endsAfterMs, until - events.now), undefined, () => {

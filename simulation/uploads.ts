@@ -5,12 +5,11 @@ import { readCres } from '../src/order/authentication/browser.ts'
 import type { Values } from '../src/spec/field.ts'
 import type { uploadMethodRequest } from '../src/spec/gateway/upload.ts'
 import type { Refusal } from '../src/spec/refusals.ts'
-import { askedOf, type Asking, type Named, type Slot } from './asking.ts'
+import { askedOf, type Asked, type Asking, type Named, type Slot } from './asking.ts'
 import type { Way } from './cardholder-plans.ts'
 import type { Chance } from './chance.ts'
 import type { Events } from './clock.ts'
 import { configuration } from './configuration.ts'
-import type { Gateway } from './gateway-parts.ts'
 
 /** A merchant's upload. The same `what` for the same order means the same content. */
 export interface Upload {
@@ -46,7 +45,7 @@ interface Content {
   what: string
   shown: string
   kind: Uploaded
-  perform: (gateway: Gateway, asked: About) => Promise<Reply | Refusal>
+  perform: (gateway: Asked, asked: About) => Promise<Reply | Refusal>
 }
 
 type About = ReturnType<typeof askedOf<Uploaded>> & WithOrder
@@ -109,13 +108,15 @@ async function insist(parts: UploadParts, sending: Sending, content: Content, to
   const { chance, slots, asking, trace } = parts
   for (let n = 0; n < tries; n++) {
     trace(() => `shop     ${sending.wanted.clientOrderid} uploads ${content.shown}`)
-    const answer = await asking.ask(to ?? chance.pick(slots), (gateway) => performAt(gateway, parts, sending, content))
+    const answer = await asking.ask(to ?? chance.pick(slots), sending.wanted, (gateway) =>
+      performAt(gateway, parts, sending, content),
+    )
     if (answer) return
     await asking.pause(chance.between(200, 4_000))
   }
 }
 
-async function performAt(gateway: Gateway, parts: UploadParts, sending: Sending, content: Content): Promise<Reply | Refusal> {
+async function performAt(gateway: Asked, parts: UploadParts, sending: Sending, content: Content): Promise<Reply | Refusal> {
   const { wanted, orderId } = sending
   const { merchantId } = configuration.endpoint(wanted.endpointId)!
   const asked = askedOf(gateway, content.kind, wanted, parts.random)
@@ -129,7 +130,7 @@ async function performAt(gateway: Gateway, parts: UploadParts, sending: Sending,
  * answer of one event draws first, and so decides every run.
  */
 async function performNoted(
-  gateway: Gateway,
+  gateway: Asked,
   { events, onUploaded }: UploadParts,
   { orderId, isRight }: Sending,
   { what, perform }: Content,

@@ -8,14 +8,17 @@ import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
 
 const help = `npm run simulate -- --seeds 100 --from 1   runs so many seeds, beginning with this one
+npm run simulate -- --cells 8 --orders 40   the same with eight cells, and merchants that move between them
 npm run simulate -- --planted              looks for each planted bug, in small worlds first, and records the world that found it
 `
 const { values } = readArguments(help, {
   seeds: { type: 'string', default: '100' },
   from: { type: 'string', default: '1' },
+  orders: { type: 'string', default: '300' },
+  cells: { type: 'string', default: '1' },
   planted: { type: 'boolean', default: false },
 })
-for (const name of ['seeds', 'from'])
+for (const name of ['seeds', 'from', 'orders', 'cells'])
   if (!/^[1-9][0-9]{0,8}$/.test(values[name])) {
     console.error(`--${name} must be a whole number above zero`)
     process.exit(2)
@@ -23,6 +26,7 @@ for (const name of ['seeds', 'from'])
 build()
 const program = join(root, 'dist', 'simulation', 'program.js')
 const cores = availableParallelism()
+const world = ['--orders', values.orders, '--cells', values.cells]
 const began = Date.now()
 if (values.planted) await findPlanted()
 else await runSeeds(Number(values.from), Number(values.seeds))
@@ -44,7 +48,7 @@ async function runSeeds(from, seeds) {
   let done = 0
   let simulatedMs = 0
   const workers = Array.from({ length: cores }, (_, core) =>
-    run(['--from', String(from + core), '--to', String(from + seeds - 1), '--step', String(cores)], (line) => {
+    run([...world, '--from', String(from + core), '--to', String(from + seeds - 1), '--step', String(cores)], (line) => {
       const result = JSON.parse(line)
       done++
       simulatedMs += result.simulatedMs
@@ -61,7 +65,7 @@ async function runSeeds(from, seeds) {
   const pace = `${hours} simulated hours in ${seconds()} s on ${cores} cores: ${speed} times real time`
   console.log(`${done} seeds, ${pace}. ${failed.length} broke.`)
   if (failed.length === 0) return
-  console.log(`To see one: npx tollgate simulate --seed ${failed[0].seed}`)
+  console.log(`To see one: npx tollgate simulate --seed ${failed[0].seed} ${world.join(' ')}`)
   process.exitCode = 1
 }
 

@@ -51,7 +51,7 @@ async function onModel(seed: number): Promise<unknown[]> {
   const events = new Events()
   const model = new StoreModel(() => events.wall())
   for (const id of processes.slice(0, 2)) model.enter(id, `place ${id}`)
-  const actor = { name: 'one', alive: true, pausedUntil: 0, wallOffsetMs: 0 }
+  const actor = { name: 'one', alive: true, pausedUntil: 0, wallOffsetMs: 0, numbers: new Map() }
   const line = openStoreLine({ model, events, actor, chance: new Chance(1), weather: { ...calmDatabase(), latencyMs: 0.2 } })
   const played: { answers?: unknown[]; failure?: unknown } = {}
   const isOver = () => 'answers' in played || 'failure' in played

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runWorld, usualOrders } from '../../simulation/world.ts'
-import { cleanSeeds } from './clean-seeds.ts'
+import { cellOrders, cellSeeds, cleanSeeds } from './clean-seeds.ts'
 
 for (let seed = 1; seed <= cleanSeeds; seed++)
   test(`the world of seed ${seed} keeps every promise`, { timeout: 600_000 }, async () => {
@@ -9,14 +9,27 @@ for (let seed = 1; seed <= cleanSeeds; seed++)
     assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed}`)
   })
 
+let moves = 0
+for (let seed = 1; seed <= cellSeeds; seed++)
+  test(`the world of eight cells of seed ${seed} keeps every promise`, { timeout: 600_000 }, async () => {
+    const { broken, moved } = await runWorld({ seed, orders: cellOrders, cells: 8 })
+    assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed} --orders ${cellOrders} --cells 8`)
+    moves += moved
+  })
+
+test('merchants have moved from cell to cell in these worlds', () => {
+  assert.ok(moves >= 5 * cellSeeds, `only ${moves} moves`)
+})
+
 test('the same seed gives the same time line, to the byte, and another seed another', { timeout: 600_000 }, async () => {
-  const lineOf = async (seed: number) => {
+  const lineOf = async (seed: number, cells?: number) => {
     const lines: string[] = []
-    await runWorld({ seed, orders: 100, trace: (line) => lines.push(line) })
+    await runWorld({ seed, orders: cells ? 10 : 100, cells, trace: (line) => lines.push(line) })
     return lines.join('\n')
   }
   const first = await lineOf(42)
   assert.ok(first.split('\n').length > 1_000, 'the time line is long')
   assert.ok((await lineOf(42)) === first, 'seed 42 twice')
   assert.ok((await lineOf(43)) !== first, 'seeds 42 and 43')
+  assert.ok((await lineOf(42, 8)) === (await lineOf(42, 8)), 'seed 42 of eight cells twice')
 })
