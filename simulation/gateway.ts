@@ -157,6 +157,7 @@ const openCellOf = (cellNo: number, gateway: ProductGateway): OpenCell => ({
   gateway,
   gauges: gateway.gauges,
   unready: gateway.unready,
+  node: () => undefined,
   takesRequests: () => takesRequests(gateway),
   duties: { resealed: none, cardsForgotten: none, partitionDays: none },
   stop: gateway.stop,

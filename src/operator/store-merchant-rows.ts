@@ -216,7 +216,7 @@ const holdLeft = statement<object>(
 
 /**
  * Removes the rows of a merchant that has left, in steps; returns how many orders there were. Ends
- * early if another command than `mover` moves the merchant again: then they are the rows of that move.
+ * early if another command than `mover` moves the merchant again: then the rows are that command's.
  */
 export async function removeRows(pool: Pool, { merchantId, mover }: { merchantId: bigint; mover: string }): Promise<number> {
   const step = (body: (runner: Runner) => Promise<number>): Promise<number | undefined> =>

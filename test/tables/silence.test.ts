@@ -44,7 +44,7 @@ for (const [when, before] of [
   ['after readings', 3],
   ['before the first reading', 0],
 ] as const)
-  test(`a jump forward of the clock of the database ${when} kills no process that lives, and hides none that is dead`, async () => {
+  test(`a jump forward of the database's clock ${when} makes no live process dead, and hides no dead one`, async () => {
     const { database, dies, pass, silent } = openDesk()
     for (let second = 0; second < before; second++) {
       pass(1)
