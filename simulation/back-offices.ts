@@ -16,7 +16,7 @@ export interface FollowEvents {
   /** The gateway failed because of a defect of its own. */
   onDefect(intent: Intent, why: string): void
   /** A gateway does not find an order that was acknowledged. */
-  onMissing(orderId: bigint): void
+  onMissing(orderId: bigint): undefined
   trace(what: () => string): void
 }
 
@@ -53,10 +53,7 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
     )
     return ask(slot, wanted, async (gateway) => {
       const order = await gateway.ports.orders.byId({ merchantId, orderId })
-      if (!order) {
-        observer.onMissing(orderId)
-        return undefined
-      }
+      if (!order) return observer.onMissing(orderId)
       const values = {
         client_orderid: wanted.clientOrderid,
         orderid: orderId,

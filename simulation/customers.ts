@@ -37,8 +37,10 @@ export function openCustomers(parts: CustomerParts): Customers {
   const asking = openAsking(events, chances.asking, () => weather.shop.lostOdds)
   const shared = { slots, asking, trace }
   const onStatus = (_wanted: unknown, orderId: bigint, status: string) => invariants.statuses.shown(orderId, status)
-  const onMissing = (orderId: bigint, how = 'is not found') =>
+  const onMissing = (orderId: bigint, how = 'is not found') => {
     invariants.breaks('an acknowledged order exists', `order ${orderId}: ${how}`)
+    return undefined
+  }
   const cardholders = openCardholders({
     ...shared,
     events,
@@ -89,7 +91,7 @@ export function openCustomers(parts: CustomerParts): Customers {
 const openWatchedOffices = (
   { chances, slots, invariants, trace }: CustomerParts,
   asking: ReturnType<typeof openAsking>,
-  onMissing: (orderId: bigint) => void,
+  onMissing: (orderId: bigint) => undefined,
 ): BackOffices =>
   openBackOffices({
     chance: chances.backOffices,

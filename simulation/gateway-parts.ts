@@ -56,7 +56,10 @@ export interface CellParts {
   thread: HeartThread
 }
 
-/** The parts of a gateway over one cell. A planted bug replaces one, or wraps what is built from them. */
+/**
+ * The parts of a gateway over one cell. A planted bug replaces one, or wraps what is built from
+ * them.
+ */
 export interface GatewayParts extends SharedParts, CellParts {}
 
 export interface ProcessParts extends Omit<SharedParts, 'registry'> {

@@ -1,8 +1,8 @@
 import type { Order } from '../src/order/order.ts'
 import { invoiceKey, type InvoiceName } from '../src/mobile-api/invoice.ts'
 import type { Place, RepeatRow } from '../src/order/change.ts'
+import type { Registry } from '../src/merchant/merchant.ts'
 import type { RegistryReads } from '../src/merchant/store.ts'
-import { configurationWith, merchantIds } from './configuration.ts'
 import type { DeliveryRow } from './deliveries.ts'
 import { IdBlocks } from './id-blocks.ts'
 import type { InvoiceRow } from './invoices.ts'
@@ -11,25 +11,28 @@ import { StoreModel } from './store-model.ts'
 
 const merchantOf = (key: string): bigint => BigInt(key.slice(0, key.indexOf('/')))
 
+/** The configuration of this version, with each merchant in its cell. */
+type Configured = (version: bigint, cells: number, cellOf: (merchantId: bigint) => number) => Registry
+
 /**
  * The cells of an installation as if they were one: of each merchant the rows in the cell where it
  * is. Rows that a move has copied so far, or left behind, are not there.
  */
 export class Installation {
   readonly cells: readonly StoreModel[]
-  readonly #homes = new Map<bigint, number>()
+  readonly #homes: Map<bigint, number>
   /** Where the configuration has each merchant, and its version. */
-  readonly #placed = new Map<bigint, number>()
+  readonly #placed: Map<bigint, number>
   #version = 1n
 
-  constructor(now: () => number, cells: number, firstCellOf: (merchantId: bigint) => number) {
+  readonly #configuration: Configured
+
+  constructor(now: () => number, cells: number, placed: ReadonlyMap<bigint, number>, configuration: Configured) {
     const ids = new IdBlocks()
     this.cells = Array.from({ length: cells }, () => new StoreModel(now, ids))
-    for (const merchantId of merchantIds) {
-      const cellNo = firstCellOf(merchantId)
-      this.#homes.set(merchantId, cellNo)
-      this.#placed.set(merchantId, cellNo)
-    }
+    this.#homes = new Map(placed)
+    this.#placed = new Map(placed)
+    this.#configuration = configuration
   }
 
   cell(cellNo: number): StoreModel {
@@ -65,7 +68,7 @@ export class Installation {
   readsOver(open: () => StoreCalls): RegistryReads | undefined {
     if (this.cells.length === 1) return undefined
     const calls = open()
-    const load = () => configurationWith(this.#version, this.cells.length, (merchantId) => this.placeOf(merchantId))
+    const load = () => this.#configuration(this.#version, this.cells.length, (merchantId) => this.placeOf(merchantId))
     return { version: () => calls.run(() => this.#version), load: () => calls.run(load) }
   }
 

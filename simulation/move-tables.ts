@@ -47,33 +47,18 @@ const onRow = <T>({ installation, merchantId, line }: Command, cellNo: number, c
 
 const takenOver = () => new Refused({ what: 'move taken over' })
 
-/** The rows of a merchant between two cells of the model: the meaning of the SQL of src/operator/. */
+/** A move between two cells of the model: the meaning of the SQL of src/operator/. */
 export function tablesBetween(command: Command, from: number, to: number): MoveTables {
   const { installation, merchantId, mover, line, events } = command
   const [old, fresh] = [installation.cell(from), installation.cell(to)]
-  const [oldLine, freshLine] = [line(from), line(to)]
-  const write = (body: (cell: StoreModel) => void) =>
-    heldIn(command, to, async (unit) => void unit.staged.push(() => body(fresh)))
-
-  async function copyOrders(read: typeof oldLine.run, orderIds: readonly bigint[], isAgain: boolean): Promise<void> {
-    for (let at = 0; at < orderIds.length; at += ordersAtOnce) {
-      const rows = await read(() => readOrders(old, merchantId, orderIds.slice(at, at + ordersAtOnce)))
-      const { names, keys, ...references } = await read(() => keyedOf(old, merchantId, rows))
-      await write((cell) => {
-        writeKeyed(cell, references)
-        writeOrders(cell, rows)
-      })
-      if (isAgain) await write((cell) => writeKeyed(cell, { names: names ?? [], keys: keys ?? [] }))
-    }
-  }
-
+  const owners = () => ownersOf(line(from), line(to), old, fresh, command)
+  const write = writingIn(command, to)
   return {
+    ...copiesBetween(command, from, to),
     from: fenceOf(command, from),
     to: fenceOf(command, to),
-    async ownersWithoutNew() {
-      const owners = await ownersOf(oldLine, freshLine, old, fresh, command)
-      return owners.flatMap(({ instance, isAlive, there }) => (isAlive && there === undefined ? [instance!] : []))
-    },
+    ownersWithoutNew: async () =>
+      (await owners()).flatMap(({ instance, isAlive, there }) => (isAlive && there === undefined ? [instance!] : [])),
     begin: () => line(0).alone(() => {}),
     leaveOld: () =>
       onRow(command, from, () => {
@@ -86,14 +71,63 @@ export function tablesBetween(command: Command, from: number, to: number): MoveT
       heldIn(command, from, () =>
         onRow(command, to, () => void fresh.fence.rows.set(merchantId, { state: 'arriving', otherCell: from, mover })),
       ),
+    async giveLeasesOn() {
+      const found = await owners()
+      await write((cell) => {
+        changeLeases(cell, merchantId, (lease) => found.find((one) => one.lease === lease)?.there ?? lease)
+        for (const { lease, instance, ageMs, there } of found)
+          if (there === undefined && instance !== undefined && !cell.heartbeats.has(lease))
+            cell.heartbeats.set(lease, { instance, beatAt: events.wall() - ageMs })
+      })
+    },
+    endLeases: () => heldIn(command, from, async (unit) => void unit.staged.push(() => endLeases(old, merchantId))),
+    openNew: () =>
+      write(() => {
+        fresh.fence.rows.delete(merchantId)
+        installation.opened(merchantId, to)
+      }),
+    nameNew: () =>
+      line(0).alone(() => {
+        if (!installation.place(merchantId, to, from)) throw takenOver()
+      }),
+  }
+}
+
+/** A transaction that writes in a cell. */
+const writingIn = (command: Command, cellNo: number) => (body: (cell: StoreModel) => void) =>
+  heldIn(command, cellNo, async (unit) => void unit.staged.push(() => body(command.installation.cell(cellNo))))
+
+function copiesBetween(
+  command: Command,
+  from: number,
+  to: number,
+): Pick<MoveTables, 'clearNew' | 'copyAll' | 'copyNotes' | 'copyWhole'> {
+  const { installation, merchantId, line } = command
+  const old = installation.cell(from)
+  const write = writingIn(command, to)
+  const readOld: StoreCalls['run'] = (body) => line(from).run(body)
+
+  async function copyOrders(read: StoreCalls['run'], orderIds: readonly bigint[], isAgain: boolean): Promise<void> {
+    for (let at = 0; at < orderIds.length; at += ordersAtOnce) {
+      const rows = await read(() => readOrders(old, merchantId, orderIds.slice(at, at + ordersAtOnce)))
+      const { names, keys, ...references } = await read(() => keyedOf(old, merchantId, rows))
+      await write((cell) => {
+        writeKeyed(cell, references)
+        writeOrders(cell, rows)
+      })
+      if (isAgain) await write((cell) => writeKeyed(cell, { names: names ?? [], keys: keys ?? [] }))
+    }
+  }
+
+  return {
     clearNew: () => write((cell) => removeMerchant(cell, merchantId)),
     async copyAll(copied) {
       for (const table of keyedTables) {
-        const rows = await oldLine.run(() => readKeyed(old, merchantId)[table])
+        const rows = await readOld(() => readKeyed(old, merchantId)[table])
         await write((cell) => writeKeyed(cell, { [table]: rows }))
       }
-      const orderIds = await oldLine.run(() => orderIdsOf(old, merchantId))
-      await copyOrders((body) => oldLine.run(body), orderIds, false)
+      const orderIds = await readOld(() => orderIdsOf(old, merchantId))
+      await copyOrders(readOld, orderIds, false)
       await copied(orderIds.length)
     },
     copyNotes: () =>
@@ -109,28 +143,9 @@ export function tablesBetween(command: Command, from: number, to: number): MoveT
         return orderIds.length + invoiceIds.size
       }),
     async copyWhole() {
-      const rows = await oldLine.run(() => readWhole(old, merchantId))
+      const rows = await readOld(() => readWhole(old, merchantId))
       await write((cell) => writeWhole(cell, merchantId, rows))
     },
-    async giveLeasesOn() {
-      const owners = await ownersOf(oldLine, freshLine, old, fresh, command)
-      await write((cell) => {
-        changeLeases(cell, merchantId, (lease) => owners.find((one) => one.lease === lease)?.there ?? lease)
-        for (const { lease, instance, ageMs, there } of owners)
-          if (there === undefined && instance !== undefined && !cell.heartbeats.has(lease))
-            cell.heartbeats.set(lease, { instance, beatAt: events.wall() - ageMs })
-      })
-    },
-    endLeases: () => heldIn(command, from, async (unit) => void unit.staged.push(() => endLeases(old, merchantId))),
-    openNew: () =>
-      write(() => {
-        fresh.fence.rows.delete(merchantId)
-        installation.opened(merchantId, to)
-      }),
-    nameNew: () =>
-      line(0).alone(() => {
-        if (!installation.place(merchantId, to, from)) throw takenOver()
-      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { runMove, type MoveStep } from '../src/operator/merchant-move.ts'
+import { runMove, type MoveDesk, type MoveStep } from '../src/operator/merchant-move.ts'
 import { Refused } from '../src/operator/refused.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
@@ -38,52 +38,12 @@ const cutWithinMs = 3_000
 /** How likely a second command is given while one runs. */
 const rivalOdds = 0.2
 
-export function openMovers({ events, chance, installation, weather, slots, trace }: MoverParts): Movers {
+export function openMovers(parts: MoverParts): Movers {
+  const { events, chance, installation, trace } = parts
   const moving = new Set<bigint>()
   let commands = 0
   let moved = 0
-
-  /** Cells that are served by the same processes as this one. */
-  const alike = (cellNo: number) =>
-    [...installation.cells.keys()].filter((other) => slots.every(({ serves }) => serves.has(cellNo) === serves.has(other)))
-
-  /** One command; resolves to why it ended before its end, or undefined. */
-  function command(merchantId: bigint, to: number): Promise<string | undefined> {
-    const mover = `command ${++commands}`
-    const actor: Actor = { name: mover, alive: true, pausedUntil: 0, wallOffsetMs: 0, numbers: new Map() }
-    const own = chance.fork()
-    const slowMs = own.pick(slowest)
-    const lines = installation.cells.map((model, cellNo) => {
-      const database = databaseOf(weather, cellNo)
-      const slow = Object.create(database, { latencyMs: { get: () => Math.max(slowMs, database.latencyMs) } }) as DatabaseWeather
-      return new StoreCalls({ model, events, actor, chance: own.fork(), weather: slow })
-    })
-    const asked: Command = { events, installation, merchantId, mover, line: (cellNo) => lines[cellNo]! }
-    const report = (step: MoveStep) =>
-      trace(() => `operator ${mover} of merchant ${merchantId} to ${to}: ${JSON.stringify(step)}`)
-    return new Promise((resolve) => {
-      if (own.happens(cutOdds))
-        events.after(own.between(0, cutWithinMs), undefined, () => {
-          actor.alive = false
-          for (const line of lines) line.cut()
-          resolve('cut off')
-        })
-      runMove(
-        {
-          clock: events.clockOf(actor),
-          login: `shop${merchantId}`,
-          placed: () => asked.line(0).run(() => installation.placeOf(merchantId)),
-          between: (from) => tablesBetween(asked, from, to),
-          behind: (isIn) => Promise.resolve(behindOf(asked, isIn)),
-        },
-        to,
-        report,
-      ).then(
-        () => resolve(undefined),
-        (error: unknown) => resolve(error instanceof Refused ? JSON.stringify(error.refusal) : String(error)),
-      )
-    })
-  }
+  const command = (merchantId: bigint, to: number) => giveCommand(parts, `command ${++commands}`, chance.fork(), merchantId, to)
 
   /** Gives the command again until it is at its end. */
   async function move(merchantId: bigint, to: number): Promise<void> {
@@ -92,7 +52,7 @@ export function openMovers({ events, chance, installation, weather, slots, trace
       trace(() => `operator moves merchant ${merchantId} from ${installation.placeOf(merchantId)} to ${to}`)
       const [why] = await Promise.all([command(merchantId, to), chance.happens(rivalOdds) && rival(merchantId, to)])
       trace(() => `operator merchant ${merchantId} ${why === undefined ? 'has moved' : `has not moved: ${why}`}`)
-      const begun = unfinished(merchantId)
+      const begun = unfinished(installation, merchantId)
       if (why === undefined && begun === undefined) break
       // Another command has begun to move it elsewhere, and has to come to its end first.
       to = begun ?? to
@@ -101,14 +61,6 @@ export function openMovers({ events, chance, installation, weather, slots, trace
     moved++
     moving.delete(merchantId)
   }
-
-  /** Where a command that was cut off was moving it. */
-  const unfinished = (merchantId: bigint): number | undefined =>
-    installation.cells.flatMap(({ fence }, cellNo) => {
-      const row = fence.rows.get(merchantId)
-      const isOpen = row?.state === 'leaving' || (row?.state === 'left' && installation.placeOf(merchantId) === cellNo)
-      return isOpen ? [row.otherCell] : []
-    })[0]
 
   /** Somebody gives a command at the same time, perhaps to bring the merchant back. */
   async function rival(merchantId: bigint, to: number): Promise<void> {
@@ -123,7 +75,7 @@ export function openMovers({ events, chance, installation, weather, slots, trace
     if (events.now >= untilMs) return
     const merchantId = chance.pick(merchantIds)
     const from = installation.placeOf(merchantId)
-    const cells = chance.happens(0.7) ? alike(from) : [...installation.cells.keys()]
+    const cells = chance.happens(0.7) ? servedAs(from, parts) : [...installation.cells.keys()]
     const to = chance.pick(cells.filter((cellNo) => cellNo !== from))
     if (!moving.has(merchantId)) void move(merchantId, to)
     events.after(chance.between(0, 2 * everyMs), undefined, () => next(untilMs))
@@ -134,4 +86,54 @@ export function openMovers({ events, chance, installation, weather, slots, trace
     waiting: () => moving.size,
     moved: () => moved,
   }
+}
+
+/** Cells that are served by the same processes as this one. */
+const servedAs = (cellNo: number, { installation, slots }: MoverParts): number[] =>
+  [...installation.cells.keys()].filter((other) => slots.every(({ serves }) => serves.has(cellNo) === serves.has(other)))
+
+/** Where a command that was cut off was moving it. */
+const unfinished = (installation: Installation, merchantId: bigint): number | undefined =>
+  installation.cells.flatMap(({ fence }, cellNo) => {
+    const row = fence.rows.get(merchantId)
+    const isOpen = row?.state === 'leaving' || (row?.state === 'left' && installation.placeOf(merchantId) === cellNo)
+    return isOpen ? [row.otherCell] : []
+  })[0]
+
+/** One command; resolves to why it ended before its end, or undefined. */
+function giveCommand(
+  { events, installation, weather, trace }: MoverParts,
+  mover: string,
+  chance: Chance,
+  merchantId: bigint,
+  to: number,
+): Promise<string | undefined> {
+  const actor: Actor = { name: mover, alive: true, pausedUntil: 0, wallOffsetMs: 0, numbers: new Map() }
+  const slowMs = chance.pick(slowest)
+  const lines = installation.cells.map((model, cellNo) => {
+    const database = databaseOf(weather, cellNo)
+    const slow = Object.create(database, { latencyMs: { get: () => Math.max(slowMs, database.latencyMs) } }) as DatabaseWeather
+    return new StoreCalls({ model, events, actor, chance: chance.fork(), weather: slow })
+  })
+  const command: Command = { events, installation, merchantId, mover, line: (cellNo) => lines[cellNo]! }
+  const desk: MoveDesk = {
+    clock: events.clockOf(actor),
+    login: `shop${merchantId}`,
+    placed: () => lines[0]!.run(() => installation.placeOf(merchantId)),
+    between: (from) => tablesBetween(command, from, to),
+    behind: (isIn) => Promise.resolve(behindOf(command, isIn)),
+  }
+  const report = (step: MoveStep) => trace(() => `operator ${mover} of merchant ${merchantId} to ${to}: ${JSON.stringify(step)}`)
+  return new Promise((resolve) => {
+    if (chance.happens(cutOdds))
+      events.after(chance.between(0, cutWithinMs), undefined, () => {
+        actor.alive = false
+        for (const line of lines) line.cut()
+        resolve('it was cut off')
+      })
+    runMove(desk, to, report).then(
+      () => resolve(undefined),
+      (error: unknown) => resolve(error instanceof Refused ? JSON.stringify(error.refusal) : String(error)),
+    )
+  })
 }

@@ -30,8 +30,7 @@ export function watchPatience(
   /** When a message last left, by terminal and STAN, or an AReq, by threeDSServerTransID. */
   const leftAt = new Map<string, number>()
   const askedAt = new Map<string, number>()
-  /** The last outage of each cell, or the present one. */
-  const outages = new Map(installation.cells.map((cell) => [cell, { from: -Infinity, until: -Infinity, isOver: true }]))
+  const outages = watchOutages(installation, breaks, now)
 
   /** How long a call that has left may still be answered. */
   function answerableMs({ order, t }: Step): number {
@@ -66,19 +65,9 @@ export function watchPatience(
     }
   }
 
-  function judged(cell: StoreModel, lease: bigint): void {
-    const outage = outages.get(cell)!
-    const sinceMs = now() - outage.until
-    if (outage.until - outage.from >= noticedMs && sinceMs < deadAfterMs)
-      breaks(
-        'time without the database counts against nobody',
-        `process ${lease} is judged dead ${Math.round(sinceMs)} ms after the database came back`,
-      )
-  }
-
   for (const cell of installation.cells) {
     cell.onClaimed = (...claim) => claimed(cell, ...claim)
-    cell.onJudged = (lease) => judged(cell, lease)
+    cell.onJudged = (lease) => outages.judged(cell, lease)
   }
 
   return {
@@ -88,7 +77,25 @@ export function watchPatience(
       if (!before || rows.length > 0) return
       for (const t of before.transactions) disturbed({ order: after, t }, 'nothing happened, and another version is stored of')
     },
-    reached(cell, how) {
+    reached: outages.reached,
+  }
+}
+
+/** While the database of a cell is away nobody can beat there. */
+function watchOutages(installation: Installation, breaks: Breaks, now: () => number) {
+  /** The last outage of each cell, or the present one. */
+  const outages = new Map(installation.cells.map((cell) => [cell, { from: -Infinity, until: -Infinity, isOver: true }]))
+  return {
+    judged(cell: StoreModel, lease: bigint): void {
+      const outage = outages.get(cell)!
+      const sinceMs = now() - outage.until
+      if (outage.until - outage.from >= noticedMs && sinceMs < deadAfterMs)
+        breaks(
+          'time without the database counts against nobody',
+          `process ${lease} is judged dead ${Math.round(sinceMs)} ms after the database came back`,
+        )
+    },
+    reached(cell: StoreModel, how: 'answered' | 'refused'): void {
       const isOver = how === 'answered'
       const outage = outages.get(cell)!
       if (!isOver && outage.isOver) outages.set(cell, { from: now(), until: now(), isOver })

@@ -1,4 +1,3 @@
-import type { Neighbours } from '../src/gateway/neighbours.ts'
 import type { Merchant } from '../src/merchant/merchant.ts'
 import type { Wraps } from './gateway-parts.ts'
 import { IdBlocks } from './id-blocks.ts'
@@ -38,7 +37,7 @@ const leadToOwnCell: Wraps = {
 }
 
 // oxfmt-ignore
-export const plantedInCells: readonly Planted[] = [
+const bugs: readonly Planted[] = [
   { name: 'save a late outcome in the cell that its merchant has left', breaks: ['a merchant is in one cell'], wrap: saveBehindTheFence },
   { name: 'forget the nonces of a merchant that moves', breaks: ['a nonce is good once'], wrap:
     inCells(({ nonces }) => Object.assign(nonces, { ofMerchant: () => new Set() })) },
@@ -47,11 +46,13 @@ export const plantedInCells: readonly Planted[] = [
   { name: 'copy nothing again that was changed during the copy', breaks: ['every order ends', 'an acknowledged order exists', 'an attempt is recorded before it is sent', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
     inCells(({ fence: { notes } }) => Object.assign(notes, { add: () => notes })) },
   { name: 'take up in the new cell what it still does over the old one', breaks: ['a duty is done once at a time'], wrap: {
-    neighbours: (own: Neighbours) => ({ ...own, others: () => [] }) } },
+    neighbours: (own) => ({ ...own, others: () => [] }) } },
   { name: 'lead a request to a cell that it serves, wherever the merchant is', breaks: ['a merchant is in one cell'], wrap: leadToOwnCell },
   { name: 'draw the ids of two cells from the same block', breaks: ['an id is drawn once', 'names are used once'], wrap:
     inCells((cell) => {
       const own = new IdBlocks()
       cell.reserve = (name, count) => own.reserve(name, count)
     }) },
-].map((bug) => ({ ...bug, cells: 8 }) as Planted)
+]
+
+export const plantedInCells: readonly Planted[] = bugs.map((bug) => ({ ...bug, cells: 8 }))

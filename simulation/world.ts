@@ -2,6 +2,7 @@ import { openAsking } from './asking.ts'
 import { openCalm } from './calm.ts'
 import { Chance } from './chance.ts'
 import { Events } from './clock.ts'
+import { configurationWith, merchantIds } from './configuration.ts'
 import { openCustomers, type Customers } from './customers.ts'
 import { openTurningKeys, type TurningKeys } from './turning-keys.ts'
 import type { Wraps } from './gateway-parts.ts'
@@ -143,8 +144,8 @@ async function openWorld({ seed, cells = 1, wrap = {}, trace: write }: WorldOpti
   const chances = drawChances(new Chance(seed))
   const trace = openTrace(events, write)
   const weather = calmWeather(cells)
-  const firstCellOf = () => chances.cells.whole(0, cells - 1)
-  const installation = new Installation(() => events.wall(), cells, firstCellOf)
+  const placed = new Map(merchantIds.map((merchantId) => [merchantId, chances.cells.whole(0, cells - 1)]))
+  const installation = new Installation(() => events.wall(), cells, placed, configurationWith)
   for (const model of installation.cells) {
     wrap.invoices?.(model.invoices)
     wrap.model?.(model)

@@ -69,7 +69,9 @@ export interface MoveTables {
    * may have opened the new cell, which has the only copy of what was paid there since.
    */
   leaveOld(): Promise<boolean>
-  /** Nothing is written in the new cell but the copy. Holds the old one, so that nobody closes it. */
+  /**
+   * Nothing is written in the new cell but the copy. Holds the old one, so that nobody closes it.
+   */
   arriveInNew(): Promise<void>
   /** Removes what an earlier copy left in the new cell. */
   clearNew(): Promise<void>

@@ -122,6 +122,7 @@ export interface OrderStore {
 
 export function openOrderStore(pool: Pool): OrderStore {
   return {
+    ...readsOf(pool),
     transaction: (body) => transaction(pool, (runner) => body(tablesOn(runner))),
     async saveAtOnce({ claims, changes, deliveryLease, repeats, keys }) {
       const all = [
@@ -138,19 +139,6 @@ export function openOrderStore(pool: Pool): OrderStore {
         if (isConflict(error)) return false
         throw error
       }
-    },
-    async versions(places) {
-      const rows = await readOf(pool, sql.selectVersions, places)
-      return new Map(rows.map((row) => [recordKey(row), row.version]))
-    },
-    async load(places) {
-      const orders = await load(pool, places)
-      const found = new Set(orders.map(placeKey))
-      await refuseGone(
-        pool,
-        places.flatMap((place) => (found.has(placeKey(place)) ? [] : [place.merchantId])),
-      )
-      return orders
     },
     async claimDue({ processId, silent }, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
@@ -176,6 +164,27 @@ export function openOrderStore(pool: Pool): OrderStore {
       const values = [merchantId, orderId, processId, timestamp(dueAt), alarm ?? null]
       if (transactionNo === 1) await pool.run(due.putBackHead, values)
       else await pool.run(due.putBack, [...values, transactionNo])
+    },
+    forgetIdempotencyKeys: (now) => forgetIdempotencyKeys(pool, now),
+  }
+}
+
+type Reads = 'versions' | 'load' | 'sealedCards' | 'newestOrders' | 'signedAmounts' | 'shown' | 'idempotencyKeys' | 'locate'
+
+function readsOf(pool: Pool): Pick<OrderStore, Reads> {
+  return {
+    async versions(places) {
+      const rows = await readOf(pool, sql.selectVersions, places)
+      return new Map(rows.map((row) => [recordKey(row), row.version]))
+    },
+    async load(places) {
+      const orders = await load(pool, places)
+      const found = new Set(orders.map(placeKey))
+      await refuseGone(
+        pool,
+        places.flatMap((place) => (found.has(placeKey(place)) ? [] : [place.merchantId])),
+      )
+      return orders
     },
     async sealedCards(places) {
       const cards = new Map((await readOf(pool, sql.selectCards, places)).map((row) => [recordKey(row), cardOf(row)]))
@@ -208,7 +217,6 @@ export function openOrderStore(pool: Pool): OrderStore {
       return shown
     },
     idempotencyKeys: (keys, now) => selectIdempotencyKeys(pool, keys, now),
-    forgetIdempotencyKeys: (now) => forgetIdempotencyKeys(pool, now),
     async locate(keys) {
       const places = new Map((await readOf(pool, sql.locate, keys)).map((row) => [row.key, placeIn(row)]))
       return keys.map((key) => places.get(key))

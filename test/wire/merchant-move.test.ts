@@ -84,25 +84,18 @@ async function allRows(cellNo: number): Promise<Record<string, string[]>> {
   }
   return Object.fromEntries(await Promise.all(movedTables.map(read)))
 }
-const atRest = async (cellNo: number): Promise<number> => {
+/** Orders and messages that have this. */
+async function countIn(cellNo: number, column: 'due_at' | 'lease'): Promise<number> {
   const [row] = await rowsIn<{ count: number }>(
     cellNo,
-    `select (select count(*) from orders where due_at is not null)::int
-       + (select count(*) from delivery where due_at is not null)::int as count`,
-  )
-  return row!.count
-}
-const leasesIn = async (cellNo: number): Promise<number> => {
-  const [row] = await rowsIn<{ count: number }>(
-    cellNo,
-    `select (select count(*) from orders where lease is not null)::int
-       + (select count(*) from delivery where lease is not null)::int as count`,
+    `select (select count(*) from orders where ${column} is not null)::int
+       + (select count(*) from delivery where ${column} is not null)::int as count`,
   )
   return row!.count
 }
 const allAtRest = (cellNo: number) =>
   until(
-    () => atRest(cellNo),
+    () => countIn(cellNo, 'due_at'),
     (count) => count === 0,
   )
 
@@ -299,7 +292,7 @@ test('a merchant on whose orders a process works that does not serve the new cel
     await unscript()
     assert.equal((await settled(world, made)).status, 'approved')
     await until(
-      () => leasesIn(1),
+      () => countIn(1, 'lease'),
       (count) => count === 0,
     )
     assert.equal((await move(0)).from, 1)

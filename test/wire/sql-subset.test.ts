@@ -182,7 +182,7 @@ const advisory = 'advisory locks: another node does not see them; lock a row'
 const exceptions = new Set([
   `storage/store-detached.ts: ${advisory}`,
   'storage/store-detached.ts: partitions that are detached beside statements',
-  `operator/store-merchant-move.ts: ${tableLock}`,
+  `operator/store-merchant-fence.ts: ${tableLock}`,
 ])
 
 test('no text of the sources says what is not in the subset, whatever it is put together of', () => {
