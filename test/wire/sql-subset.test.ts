@@ -198,9 +198,8 @@ test('Citus can copy every table of a cell while it is used: rows have a key, or
       name: '',
       text: `
         select relname::text as name from pg_class c
-        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-          and relname = any ($1) and relreplident <> 'f'
-          and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`,
+        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and relname = any ($1)
+          and relreplident <> 'f' and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`,
     },
     [cellTables],
   )
