@@ -57,7 +57,7 @@ export function watchPatience(
     if (!hadRoom) return
     for (const { order, t, isLocked } of cell.steps()) {
       const isLeft = t.dueAt! <= at && t.alarm === undefined && !isLocked && !taken.some((s) => s.t === t)
-      if (isLeft && t.lease !== undefined && cell.isKnownDead(t.lease) && cell.fence.isHere(order.merchantId))
+      if (isLeft && t.lease !== undefined && !cell.heartbeats.has(t.lease) && cell.fence.isHere(order.merchantId))
         breaks(
           'a known dead process is taken over at once',
           `process ${by.processId} leaves ${t.step} of order ${order.orderId} to ${t.lease}, which is gone`,
