@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Figures, Row } from './bench.ts'
 import { rounded } from './figures.ts'
@@ -43,7 +46,8 @@ export const cells: ByName = {
   async run(wishes, output, started) {
     const { run, carried } = await openRun(sale, wishes, output, started)
     output.progress.say(`Adding ${counts.at(-1)! - 1} cells, with a merchant in each`)
-    const sites = await addCells(carried.sandbox)
+    const { callbackUrl } = await started.keep(openCallbacks())
+    const sites = (await addCells(carried.sandbox)).map((site) => ({ ...site, callbackUrl }))
     output.people(`${cells.name}: ${cells.means}; ${wishes.measureMs / 1_000} s each\n`)
     output.people(tableHead())
     const rows: CellsRow[] = []
@@ -68,6 +72,24 @@ export const cells: ByName = {
   },
 }
 
+/**
+ * Takes the callbacks of all merchants. *Rejected:* the simulated merchant server, which knows the
+ * keys of one merchant and refuses the callbacks of the others.
+ */
+async function openCallbacks(): Promise<{ callbackUrl: string; stop(): void }> {
+  const server = createServer((_request, response) => void response.end())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    callbackUrl: `http://127.0.0.1:${port}/callback`,
+    stop() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
 /** Merchants in cells 0 to 7; the first is the sandbox's own. */
 async function addCells(sandbox: Sandbox): Promise<Site[]> {
   const { site } = sandbox
@@ -76,8 +98,8 @@ async function addCells(sandbox: Sandbox): Promise<Site[]> {
     const login = `cell-${cellNo}`
     await json(sandbox, 'cell', 'add', String(cellNo))
     const { control_key: controlKey } = await json(sandbox, 'merchant', 'add', '--login', login, '--cell', String(cellNo))
-    const made = ['endpoint', 'add', '--merchant', login, '--currency', 'USD', '--name', 'plain', '--gate', 'sandbox acquirer']
-    const { endpoint_id: plain } = await json(sandbox, ...made)
+    const own = ['--merchant', login, '--currency', 'USD', '--name', 'plain', '--gate', 'sandbox acquirer']
+    const { endpoint_id: plain } = await json(sandbox, 'endpoint', 'add', ...own, '--plain-http-callbacks', 'on')
     sites.push({ ...site, login, controlKey: String(controlKey), endpoints: { plain: Number(plain) } })
   }
   sandbox.schemas = sites.slice(1).map((_, i) => `cell_${i + 1}`)
