@@ -113,7 +113,8 @@ export interface ReferenceName {
 
 /**
  * The card references of a cell. What is read of a merchant who is not in this cell, and not found,
- * rejects with `MerchantLeft`. The simulation replaces this with its model. */
+ * rejects with `MerchantLeft`. The simulation replaces this with its model.
+ */
 export interface ReferenceStore {
   /**
    * For each payment its reference, an existing or a new one; an error if its card cannot be
