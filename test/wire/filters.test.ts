@@ -31,7 +31,8 @@ let folder: string
 let desk: Desk
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
-  world = await startWorld()
+  // It imports another BIN table, which all merchants of a sandbox share.
+  world = await startWorld({ own: true })
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
   desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
