@@ -120,6 +120,12 @@ export const after: readonly Part[] = [
         and not exists (select from pg_inherits h where h.inhrelid = i.indexrelid) order by sql`,
   },
   {
+    what: 'replica identities',
+    query: `
+      select format('alter table %s replica identity full', c.oid::regclass) as sql
+      from ${relations} where c.relkind in ('r', 'p') and c.relreplident = 'f' order by sql`,
+  },
+  {
     what: 'next values of sequences',
     query: `
       select format('select setval(%L, %s, %s)', format('%I.%I', schemaname, sequencename), coalesce(last_value, start_value),
@@ -189,7 +195,7 @@ export const others = `
   union all select format('%s (a sequence of its own)', c.oid::regclass) from ${relations} where c.relkind = 'S'
     and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')
   union all select format('%s (its storage)', c.oid::regclass) from ${relations}
-  where c.relpersistence <> 'p' or c.reltablespace <> 0 or c.reloftype <> 0 or c.relreplident not in ('d', 'n')
+  where c.relpersistence <> 'p' or c.reltablespace <> 0 or c.reloftype <> 0 or c.relreplident not in ('d', 'n', 'f')
     or c.relrowsecurity or (c.relkind = 'v' and c.reloptions is not null) or (c.relkind = 'p' and c.relispartition)
   union all select format('%s (inherits from %s)', h.inhrelid::regclass, h.inhparent::regclass)
   from pg_inherits h join ${relations} on c.oid = h.inhrelid

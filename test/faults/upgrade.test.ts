@@ -103,7 +103,7 @@ test('the sandbox goes on with its orders, cards, keys, cells and audit trail', 
 
 const withoutSerial = ({ 'serial-number': _serial, ...rest }: Record<string, string>) => rest
 
-test('roles, grants, settings, notes and the next value of an identity column are as before', async () => {
+test('roles, grants, settings, notes, replica identities and the next value of an identity column are as before', async () => {
   const asClerk = new URL(relay.url)
   Object.assign(asClerk, { username: 'clerk', password: 'secret' })
   const one = async (url: string, sql: string) => Object.values((await query(url, sql))[0]!)[0]
@@ -112,6 +112,7 @@ test('roles, grants, settings, notes and the next value of an identity column ar
   assert.equal(await one(asClerk.href, `select has_database_privilege('tollgate', 'temporary')`), false)
   assert.equal(await one(asClerk.href, `select has_column_privilege('merchant', 'name', 'select with grant option')`), true)
   assert.equal(await one(relay.url, `select obj_description('orders_p1'::regclass)`), '{"firstAt":1,"lastAt":2}')
+  assert.equal(await one(relay.url, `select relreplident from pg_class where oid = 'cell_1.merchant_move_note'::regclass`), 'f')
   const isAttached = `select relispartition from pg_class where oid = 'orders_p1'::regclass`
   assert.equal(await one(relay.url, isAttached), false)
   const added = `insert into merchant_server.calls (called_at, path, invoice_id, status, reply, signed)
