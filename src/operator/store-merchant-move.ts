@@ -70,7 +70,7 @@ export async function moveMerchant(desk: OrderDesk, { login, to, report }: MoveP
   return moving.catch((error) => stayAfter(desk, { login, report }, cellNumbered(cells, cellNo), { merchantId, mover }, error))
 }
 
-/** A move that cannot be done leaves nothing behind. One that another command owns goes on. */
+/** A move that cannot be done leaves nothing behind. One that another command took over goes on. */
 async function stayAfter(
   desk: OrderDesk,
   { login, report }: Omit<MoveParts, 'to'>,
@@ -78,8 +78,8 @@ async function stayAfter(
   { merchantId, mover }: Mover,
   error: unknown,
 ): Promise<never> {
-  const isOurs = error instanceof Refused && (await fenceIn(from, merchantId))?.mover === mover
-  if (isOurs) await giveUpMove(desk, { login, report })
+  const isRefused = error instanceof Refused && error.refusal.what !== 'move taken over'
+  if (isRefused && (await fenceIn(from, merchantId))?.mover === mover) await giveUpMove(desk, { login, report })
   throw error
 }
 
