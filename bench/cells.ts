@@ -139,8 +139,8 @@ async function idleWith({ output }: Run, { sandbox }: Carried, count: number): P
     const before = (await gauges.read()).cpu
     await pause(idleMs)
     const after = (await gauges.read()).cpu
-    const perS = (...kinds: readonly ('gateway' | 'postgres_backends')[]) =>
-      before && after ? rounded(kinds.reduce((sum, kind) => sum + after[kind] - before[kind], 0) / idleMs, 2) : null
+    const perS = (kind: 'gateway' | 'postgres_backends') =>
+      before && after ? rounded((after[kind] - before[kind]) / idleMs, 2) : null
     return { cells: count, gatewayMsPerS: perS('gateway'), postgresMsPerS: perS('postgres_backends') }
   } finally {
     await gauges.stop()

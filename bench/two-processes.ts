@@ -43,7 +43,7 @@ export const twoProcesses: ByName = {
     const warmUp = wishes.warmUp ?? sale.warmUp
     await warm(run, sides[0].carried, warmUp)
     if (warmUp > 0) await carryUnmeasured(run, sides[1].carried, 2 * warmUp)
-    for (const inFlight of wishes.inFlight ?? levels) {
+    for (const inFlight of levels) {
       const turns = await byTurns(run, twoProcesses.name, sides, inFlight)
       const { means, ratio } = turns
       output.people(`\n${turnsText(`${inFlight} in flight, sales/s`, turns, ['one process', 'two processes'])}\n`)
