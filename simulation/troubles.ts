@@ -10,7 +10,7 @@ import type { DatabaseWeather } from './store-calls.ts'
 /** State of everything around the gateways. */
 export interface Weather {
   database: DatabaseWeather
-  /** Of each cell with a database of its own; none if there is one cell. */
+  /** The weather of each cell that has a database of its own; empty if there is one cell. */
   cells: DatabaseWeather[]
   line: LineWeather
   issuers: IssuerWeather

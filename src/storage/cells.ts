@@ -37,7 +37,7 @@ export interface Whereabouts {
   doubt: () => void
 }
 
-/** Of a cell that moves nowhere. */
+/** The whereabouts of a cell that never moves. */
 export const staysAt = (database: CellDatabase): Whereabouts => ({
   now: () => database,
   onMove: () => () => {},

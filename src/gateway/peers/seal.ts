@@ -35,7 +35,7 @@ export interface OpenedRequest {
 const saltBytes = 32
 const versionBytes = 8
 const headBytes = versionBytes + rawBytes + saltBytes
-/** Of the processes that were last heard from, or sent to. */
+/** How many processes' shared secrets are kept; beyond that all are computed again. */
 const secretsKept = 1_000
 
 export function openPeerSealing(keys: Pick<KeyRing, 'current' | 'version'>, random: Random): PeerSealing {
