@@ -32,11 +32,15 @@ export const stay: Follow<never> = (_merchantId, here) => here()
 export const isHere = (row: string): string =>
   `not exists (select from merchant_move v where v.merchant_id = ${row}.merchant_id and v.state <> 'leaving')`
 
+/**
+ * Notes beyond a fence that has just closed too. Citus may look at it once for the note and once
+ * for `isHere`: a writer that it still let in would otherwise leave no note, and its rows behind.
+ */
 const noting = (id: 'order_id' | 'invoice_id') => (rows: string) =>
   `
   insert into merchant_move_note (merchant_id, ${id})
   select distinct c.merchant_id, c.${id} from ${rows} c
-  join merchant_move v on v.merchant_id = c.merchant_id and v.state = 'leaving'`
+  join merchant_move v on v.merchant_id = c.merchant_id and v.state <> 'arriving'`
 
 /** SQL of an insert that notes the orders in these rows, if their merchant is leaving. */
 export const noteOrders = noting('order_id')

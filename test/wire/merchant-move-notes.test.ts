@@ -1,0 +1,33 @@
+// Citus may look at the fence twice for one statement, and the fence may close in between: a writer
+// that was still let in then writes its note beyond the fence.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { statement } from '../../src/storage/pool.ts'
+import { noteOrders } from '../../src/storage/store-fence.ts'
+import { closing } from '../harness/opening.ts'
+import { merchantId, openTwoCells } from '../harness/two-cells.ts'
+
+const { pools } = closing(await openTwoCells())
+const [old] = pools
+
+const fence = statement<object>(`
+  insert into merchant_move (merchant_id, state, other_cell, mover) values ($1, $2, 1, gen_random_uuid())
+  on conflict (merchant_id) do update set state = excluded.state`)
+const note = statement<object>(`
+  with c as (select $1::bigint as merchant_id, $2::bigint as order_id), noted as (${noteOrders('c')}) select from c`)
+const noted = statement<{ order_id: bigint }>('delete from merchant_move_note where merchant_id = $1 returning order_id')
+
+async function notedIn(state: string): Promise<number[]> {
+  await old.run(fence, [merchantId, state])
+  await old.run(note, [merchantId, 5n])
+  return (await old.run(noted, [merchantId])).map((row) => Number(row.order_id))
+}
+
+test('a change is noted while its merchant leaves, and still when it has just left', async () => {
+  assert.deepEqual(await notedIn('leaving'), [5])
+  assert.deepEqual(await notedIn('left'), [5])
+})
+
+test('the copy in the new cell is not noted', async () => {
+  assert.deepEqual(await notedIn('arriving'), [])
+})
