@@ -33,8 +33,8 @@ export const isHere = (row: string): string =>
   `not exists (select from merchant_move v where v.merchant_id = ${row}.merchant_id and v.state <> 'leaving')`
 
 /**
- * Notes beyond a fence that has just closed too. Citus may look at it once for the note and once
- * for `isHere`: a writer that it still let in would otherwise leave no note, and its rows behind.
+ * Also beyond a fence that has just closed. Citus may look at it once for the note and once for
+ * `isHere`; a writer that was let in and left no note would leave its rows behind.
  */
 const noting = (id: 'order_id' | 'invoice_id') => (rows: string) =>
   `
@@ -42,7 +42,7 @@ const noting = (id: 'order_id' | 'invoice_id') => (rows: string) =>
   select distinct c.merchant_id, c.${id} from ${rows} c
   join merchant_move v on v.merchant_id = c.merchant_id and v.state <> 'arriving'`
 
-/** SQL of an insert that notes the orders in these rows, if their merchant is leaving. */
+/** SQL of an insert that notes the orders in these rows, if their merchant leaves or has left. */
 export const noteOrders = noting('order_id')
 /** The same for invoices. */
 export const noteInvoices = noting('invoice_id')

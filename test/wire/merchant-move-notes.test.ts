@@ -2,6 +2,7 @@
 // that was still let in then writes its note beyond the fence.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { notesOf } from '../../src/operator/store-merchant-fence.ts'
 import { statement } from '../../src/storage/pool.ts'
 import { noteOrders } from '../../src/storage/store-fence.ts'
 import { closing } from '../harness/opening.ts'
@@ -15,12 +16,11 @@ const fence = statement<object>(`
   on conflict (merchant_id) do update set state = excluded.state`)
 const note = statement<object>(`
   with c as (select $1::bigint as merchant_id, $2::bigint as order_id), noted as (${noteOrders('c')}) select from c`)
-const noted = statement<{ order_id: bigint }>('delete from merchant_move_note where merchant_id = $1 returning order_id')
 
 async function notedIn(state: string): Promise<number[]> {
   await old.run(fence, [merchantId, state])
   await old.run(note, [merchantId, 5n])
-  return (await old.run(noted, [merchantId])).map((row) => Number(row.order_id))
+  return (await notesOf(old, merchantId)).orders.map(Number)
 }
 
 test('a change is noted while its merchant leaves, and still when it has just left', async () => {
