@@ -28,17 +28,24 @@ const ofOrders = [...partitioned, 'card_reference'].map((table) => ({
   remove: statement<object>(`delete from ${table} where merchant_id = $1 and order_id = any ($2::bigint[])`),
   write: write(table),
 }))
-const keysOfOrders = [
-  read(
-    'order_key',
-    `t.client_orderid in (select client_orderid from orders where merchant_id = $1 and order_id = any ($2::bigint[]))`,
-  ),
-  read('idempotency_key', 't.order_id = any ($2::bigint[])'),
-] as const
-const numbersOfOrders = read(
-  'card_number_ref',
-  `t.number_id in (select number_id from card_reference where merchant_id = $1 and order_id = any ($2::bigint[]))`,
-)
+const readIdempotencyKeys = read('idempotency_key', 't.order_id = any ($2::bigint[])')
+
+/**
+ * What a table holds under keys that orders name. Two statements, since the plan of one that joins
+ * them may take minutes in a cell that was just filled, whose rows PostgreSQL has not counted yet.
+ */
+function namedBy(naming: string, table: string, key: string, type: string) {
+  const names = statement<{ name: string }>(`
+    select distinct ${key}::text as name from ${naming}
+    where merchant_id = $1 and order_id = any ($2::bigint[]) and ${key} is not null`)
+  const rows = read(table, `t.${key} = any ($2::${type}[])`)
+  return async (from: Runner, merchantId: bigint, ids: readonly bigint[]): Promise<RowText[]> => {
+    const found = await from.run(names, [merchantId, ids])
+    return found.length === 0 ? [] : from.run(rows, [merchantId, found.map(({ name }) => name)])
+  }
+}
+const keysNamed = namedBy('orders', 'order_key', 'client_orderid', 'text')
+const numbersNamed = namedBy('card_reference', 'card_number_ref', 'number_id', 'bytea')
 const readInvoices = read('mobile_invoice', 't.invoice_id = any ($2::text[])')
 
 /**
@@ -146,7 +153,7 @@ async function copyKeyed(move: RowMove, table: Keyed): Promise<void> {
 /** In place of what the new cell has of these orders. */
 async function copyOrders(move: RowMove, from: Runner, ids: readonly bigint[]): Promise<void> {
   const { merchantId } = move
-  const numbers = await from.run(numbersOfOrders, [merchantId, ids])
+  const numbers = await numbersNamed(from, merchantId, ids)
   const found = await Promise.all(ofOrders.map((table) => from.run(table.read, [merchantId, ids])))
   await move.write(async (runner) => {
     if (numbers.length > 0) await runner.run(addNumbers, [arrayOf(numbers)])
@@ -162,10 +169,11 @@ export async function copyOrdersAgain(move: RowMove, from: Runner, ids: readonly
   for (let at = 0; at < ids.length; at += ordersAtOnce) {
     const some = ids.slice(at, at + ordersAtOnce)
     await copyOrders(move, from, some)
-    const [names, keys] = await Promise.all(keysOfOrders.map((one) => from.run(one, [move.merchantId, some])))
+    const names = await keysNamed(from, move.merchantId, some)
+    const keys = await from.run(readIdempotencyKeys, [move.merchantId, some])
     await move.write(async (runner) => {
-      await replace(runner, keyed.order_key, names!)
-      await replace(runner, keyed.idempotency_key, keys!)
+      await replace(runner, keyed.order_key, names)
+      await replace(runner, keyed.idempotency_key, keys)
     })
   }
 }
