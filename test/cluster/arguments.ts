@@ -9,7 +9,7 @@ CITUS=/usr/lib/postgresql/17 npm run cluster    the same with Citus, installed f
 
 Three PostgreSQL under Patroni and three etcd, two HAProxy and two gateways, in a temporary directory and
 on loopback; with CITUS a coordinator, two workers with a cell each, and two gateways. Each part is killed
-and frozen under load, and cells are moved; then the books are compared. docs/cluster.md.
+and frozen under load, and cells and merchants are moved; then the books are compared. docs/cluster.md.
 
   --minutes 1     how long things are killed and frozen, 0.2 to 600
   --seed 7        the same seed makes the same troubles in the same order

@@ -6,6 +6,8 @@ import { asUser, plainEnvironment, signal } from '../../src/storage/embedded-pro
 import { freePort } from '../harness/port.ts'
 import { askedOf, fetched } from './ask.ts'
 import type { Engine, Trouble } from './engine.ts'
+import { moveMerchant } from './merchant-move.ts'
+import { loginOf } from './merchants.ts'
 import { untilGone, type Part } from './part.ts'
 import type { Act } from './plan.ts'
 import { Site } from './site.ts'
@@ -20,6 +22,7 @@ type CellNo = (typeof cells)[number]
 const host = '127.0.0.1'
 const startWithinMs = 60_000
 const moveWithinMs = 60_000
+const otherThan = (cellNo: CellNo): CellNo => (cellNo === 1 ? 2 : 1)
 const nameOf = (node: Node): string => (node === 0 ? 'coordinator' : `worker${node}`)
 
 // As docs/cluster.md explains it setting by setting.
@@ -204,6 +207,8 @@ export class Citus implements Engine {
     const cellNo = cells[which % 2]!
     if (kind === 'cell moved') return this.#move(cellNo)
     if (kind === 'move cut off') return this.#moveCutOff(cellNo, forMs)
+    if (kind === 'merchant moved') return this.#moveMerchant(cellNo)
+    if (kind === 'merchant cut off') return this.#merchantCutOff(cellNo, forMs)
     const node = who === 'coordinator' ? 0 : ([1, 2] as const)[which % 2]!
     // Without the coordinator there are no ids for new orders.
     const down = node === 0 ? cells : await this.#cellsAt(node)
@@ -249,6 +254,42 @@ export class Citus implements Engine {
     await pause(Math.min(forMs, 1_500))
     await this.#kill(to)
     await moved
+  }
+
+  /** The merchant comes home before the next trouble. */
+  #moveMerchant(home: CellNo): Trouble {
+    return {
+      whom: loginOf(home),
+      make: () => this.#merchantTo(home, otherThan(home)),
+      finish: () => this.#merchantTo(home, home),
+    }
+  }
+
+  async #merchantTo(home: CellNo, to: CellNo): Promise<void> {
+    const { isMoved, says } = await moveMerchant(this, loginOf(home), to)
+    if (!isMoved) throw new Error(`${loginOf(home)} cannot be moved to cell ${to}: ${says}`)
+  }
+
+  /** The command is given again when the worker is back, and then goes on. */
+  async #merchantCutOff(home: CellNo, forMs: number): Promise<Trouble> {
+    const to = otherThan(home)
+    const worker = await this.#nodeOf(to)
+    return {
+      whom: nameOf(worker),
+      make: async () => {
+        const moved = moveMerchant(this, loginOf(home), to)
+        await pause(forMs / 4)
+        await this.#kill(worker)
+        await moved
+      },
+      undo: () => this.#startAgain(worker),
+      finish: async () => {
+        await this.#merchantTo(home, to)
+        await this.#merchantTo(home, home)
+      },
+      // Cut off in its pause, the merchant is in neither cell until the command goes on.
+      down: cells,
+    }
   }
 
   close = (keep: boolean): Promise<void> => this.site.close(keep, nodes.map(nameOf))

@@ -7,6 +7,8 @@ export interface Trouble {
   whom: string
   make: () => Promise<void> | void
   undo?: () => Promise<void> | void
+  /** What is left to do when all is well again. */
+  finish?: () => Promise<void>
   /** The cells that nobody can serve until it is undone. */
   down?: readonly number[]
 }

@@ -23,6 +23,7 @@ import type { Shop } from '../torture/merchant.ts'
 import type { Engine } from './engine.ts'
 import { merchantsOf } from './merchants.ts'
 import type { Part } from './part.ts'
+import type { Site } from './site.ts'
 
 /** Tollgate on a cluster: two gateways, an acquirer, and merchants with endpoints. */
 export interface Installation {
@@ -49,9 +50,11 @@ const probeMs = 1_000
 /** A directory in memory, as `serve` demands it. The two gateways share it. */
 export const keyDirectory = (): string => join('/dev/shm', `tollgate-cluster-${randomBytes(6).toString('hex')}`)
 
+export const keyFileOf = (site: Site): string => join(site.directory, 'kek')
+
 export async function openInstallation(engine: Engine, cvv2Keys: string, ended: AbortSignal): Promise<Installation> {
   const { site, ports, passwords, cells } = engine
-  const kekFile = join(site.directory, 'kek')
+  const kekFile = keyFileOf(site)
   writeFileSync(kekFile, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
   mkdirSync(cvv2Keys, { mode: 0o700 })
   await asSuperuser(engine, 'postgres', [

@@ -22,6 +22,9 @@ const settings: EndpointSettings = {
   plainHttpCallbacks: true,
 }
 
+/** The login of the merchant that has this cell to itself. */
+export const loginOf = (cellNo: number): string => `shop-${cellNo}`
+
 type OwnShop = Omit<Shop, 'base_url'>
 
 interface Parts {
@@ -58,7 +61,7 @@ async function makeShop(cellNo: number, pool: Pool, keys: KeyRing): Promise<OwnS
   const registry = await loadRegistry(pool, keys, now)
   const plain = [...registry.gates()].find(({ name }) => name === 'sandbox acquirer')!
   const [merchantIds, endpointIds] = [openIds(pool, 'merchant', 1), openIds(pool, 'endpoint', 1)]
-  const merchant = { login: `shop-${cellNo}`, control_key: uuid(systemRandom).toUpperCase() }
+  const merchant = { login: loginOf(cellNo), control_key: uuid(systemRandom).toUpperCase() }
   const merchantId = await merchantIds.take()
   const endpoints: Record<string, number> = {}
   await transaction(pool, async (runner) => {

@@ -27,6 +27,8 @@ export const kinds = {
   'proxy frozen':         { of: 'gateway',  aim: 'released', does: 'SIGSTOP of the HAProxy of a gateway' },
   'cell moved':           { of: 'database', aim: 'released', does: 'citus_schema_move of a cell to the other worker' },
   'move cut off':         { of: 'database', aim: 'released', does: 'kill -9 of the worker that a cell is moving to' },
+  'merchant moved':       { of: 'database', aim: 'released', does: 'merchant move to the other cell, and back' },
+  'merchant cut off':     { of: 'database', aim: 'released', does: 'kill -9 of the worker that a merchant is moving to' },
   'worker killed':        { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of a worker' },
   'worker frozen':        { of: 'database', aim: 'released', does: 'SIGSTOP of the PostgreSQL of a worker' },
   'coordinator killed':   { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of the coordinator' },
@@ -37,7 +39,7 @@ export const kinds = {
 export type Kind = keyof typeof kinds
 
 const ofBoth = (kind: Kind): boolean => kind.startsWith('gateway')
-const ofCitus = (kind: Kind): boolean => /^(?:cell|move|worker|coordinator) /.test(kind)
+const ofCitus = (kind: Kind): boolean => /^(?:cell|move|merchant|worker|coordinator) /.test(kind)
 
 export const kindsOf = (carrier: Carrier): Kind[] =>
   (Object.keys(kinds) as Kind[]).filter((kind) => ofBoth(kind) || ofCitus(kind) === (carrier === 'citus'))
@@ -64,6 +66,7 @@ const spans: Partial<Record<Kind, readonly [number, number]>> = {
   'etcd killed': [2_000, 15_000],
   'etcd frozen': [2_000, 15_000],
   'cell moved': [0, 0],
+  'merchant moved': [0, 0],
 }
 const usualSpan = [2_000, 12_000] as const
 

@@ -46,6 +46,7 @@ export async function makeTroubles(plan: readonly Act[], lengthMs: number, scene
     one.wellAt = await untilWell(scene)
     if (one.wellAt === undefined) break
     say(`  all is well ${((one.wellAt - one.beganAt) / 1_000).toFixed(1)} s after it began`)
+    await trouble.finish?.()
     strayed.push(...(await strayedIn(scene)))
   }
   return { made, strayed }

@@ -170,7 +170,8 @@ test('with Citus the troubles are others, but for those of gateways', () => {
     ['gateway killed', 'gateway frozen'],
   )
   assert.deepEqual(new Set([...patroni, ...citus]), new Set(Object.keys(kinds)))
-  assert.match((readArguments(['--help'], 'citus') as { says: string }).says, /cell moved, move cut off, worker killed/)
+  const { says } = readArguments(['--help'], 'citus') as { says: string }
+  assert.match(says, /cell moved, move cut off, merchant moved, merchant cut off/)
   assert.equal((readArguments(['--only', 'switchover'], 'citus') as { code: number }).code, 2)
   assert.deepEqual((readArguments(['--only', 'cell moved'], 'citus') as Wishes).kinds, ['cell moved'])
 })
