@@ -8,7 +8,7 @@ export interface FenceRow {
   mover: string
 }
 
-/** An order or an invoice that was written while its merchant was leaving. */
+/** An order or an invoice that was written since its merchant began to leave. */
 export interface Note {
   merchantId: bigint
   orderId?: bigint
@@ -42,20 +42,31 @@ export class Fence {
     return read
   }
 
-  /** For a transaction that goes on to write these orders: one whose merchant is not here. */
+  /** Also beyond a fence that has closed since its writer asked whether the merchant is here. */
+  takesNotes(merchantId: bigint): boolean {
+    const row = this.rows.get(merchantId)
+    return row !== undefined && row.state !== 'arriving'
+  }
+
+  /**
+   * For a transaction that goes on to write these orders: one whose merchant is not here. The notes
+   * look at the fence anew, at the commit: Citus may do so, though not as late.
+   */
   admit(unit: Unit, places: readonly { merchantId: bigint; orderId: bigint }[]): bigint | undefined {
     for (const writer of this.#writers) if (writer.ended) this.#writers.delete(writer)
     this.#writers.add(unit)
     const gone = places.find(({ merchantId }) => !this.isHere(merchantId))
     for (const { merchantId, orderId } of places)
-      if (this.rows.get(merchantId)?.state === 'leaving') unit.staged.push(() => this.notes.add({ merchantId, orderId }))
+      unit.staged.push(() => {
+        if (this.takesNotes(merchantId)) this.notes.add({ merchantId, orderId })
+      })
     return gone?.merchantId
   }
 
   /** For a statement that writes this order or invoice and is a transaction of its own. */
   note({ merchantId, orderId, invoiceId }: Note): void {
     this.onWrite(merchantId, orderId === undefined ? `invoice ${invoiceId}` : `order ${orderId}`)
-    if (this.rows.get(merchantId)?.state !== 'leaving') return
+    if (!this.takesNotes(merchantId)) return
     this.notes.add(orderId === undefined ? { merchantId, invoiceId: invoiceId! } : { merchantId, orderId })
   }
 

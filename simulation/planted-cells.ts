@@ -17,6 +17,11 @@ const saveBehindTheFence = inCells(({ fence }) => {
   }
 })
 
+/** A save that is let in, and committed once the fence has closed, leaves no note. */
+const noteInsideTheFence = inCells(({ fence }) => {
+  fence.takesNotes = (merchantId) => fence.rows.get(merchantId)?.state === 'leaving'
+})
+
 /** Leads to a cell that the process serves, wherever the merchant is. */
 const leadToOwnCell: Wraps = {
   registry(registry, serves) {
@@ -45,6 +50,8 @@ const bugs: readonly Planted[] = [
     inCells(({ idempotency }) => Object.assign(idempotency, { ofMerchant: () => [] })) },
   { name: 'copy nothing again that was changed during the copy', breaks: ['every order ends', 'an acknowledged order exists', 'an attempt is recorded before it is sent', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
     inCells(({ fence: { notes } }) => Object.assign(notes, { add: () => notes })) },
+  { name: 'note no change that is committed once the fence has closed', breaks: ['every order ends', 'an acknowledged order exists', 'an attempt is recorded before it is sent', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
+    noteInsideTheFence },
   { name: 'take up in the new cell what it still does over the old one', breaks: ['a duty is done once at a time'], wrap: {
     neighbours: (own) => ({ ...own, others: () => [] }) } },
   { name: 'lead a request to a cell that it serves, wherever the merchant is', breaks: ['a merchant is in one cell'], wrap: leadToOwnCell },
