@@ -126,25 +126,25 @@ const triedRows = rowsOf({
 /**
  * Records tries and updates their messages, in one statement. Only the holder of the lease writes,
  * so a process that was taken over changes nothing. A first try that was received is noted in its
- * message, every other one in a row of its own.
+ * message, every other one in a row of its own. That join finds nothing new: an insert that reads
+ * no table is done by all nodes of Citus together, and fails when one of them is away.
  */
 const saveTries = onRows<Try, { saved: number }>(
   triedRows,
-  `with n as materialized (select * from ${triedRows.list}),
-  moved as (
+  `with moved as (
     update delivery d set state = n.state, due_at = n.due_at, lease = null, tries = n.try_no, done_at = n.done_at,
       http_status = case when n.try_no = 1 and n.state = 'delivered' then n.http_status end,
       duration_ms = case when n.try_no = 1 and n.state = 'delivered' then n.duration_ms end
-    from n
+    from ${triedRows.list}
     where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
       and d.lease = $${triedRows.count + 1} and ${isHere('d')}
-    returning d.merchant_id, d.order_id, d.delivery_no, d.duration_ms),
+    returning n.*, d.duration_ms is null as is_apart),
   noted as (${noteOrders('moved')}),
   added as (
   insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
-  select n.merchant_id, n.order_id, n.delivery_no, n.try_no, n.at, n.duration_ms, n.http_status, n.failure
-  from n join moved m on m.merchant_id = n.merchant_id and m.order_id = n.order_id and m.delivery_no = n.delivery_no
-  where m.duration_ms is null)
+  select m.merchant_id, m.order_id, m.delivery_no, m.try_no, m.at, m.duration_ms, m.http_status, m.failure
+  from moved m join delivery d on d.merchant_id = m.merchant_id and d.order_id = m.order_id and d.delivery_no = m.delivery_no
+  where m.is_apart)
   select count(*)::int as saved from moved`,
 )
 

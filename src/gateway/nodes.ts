@@ -5,9 +5,7 @@ import { isSafeLine, lineDemandOf } from '../operator/database-line.ts'
 import { home, isSameSeat, nodeName, seatOf, type CellSeat, type PlacementRow } from '../storage/cell-seat.ts'
 import { atNode, databaseOf, staysAt, type CellDatabase, type CellPlace, type Whereabouts } from '../storage/cells.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
-import { admits } from '../storage/store-fence.ts'
-import { hasCitus, isNodeOf, readPlacements } from '../storage/store-nodes.ts'
-import { atOnce } from '../storage/transaction.ts'
+import { connectToItself, hasCitus, isNodeOf, readPlacements } from '../storage/store-nodes.ts'
 import type { Closing } from './closing.ts'
 import { startPeriodic } from './periodic.ts'
 
@@ -104,8 +102,7 @@ class Tracked implements Followed {
     const pool = openPool({ ...this.#databaseAt(wanted), connections: 1, use: 'oltp', log })
     try {
       if (!(await isNodeOf(pool, wanted.group))) return { is: 'through', node: wanted.node, why: 'other server' }
-      // For parts of it Citus connects to its nodes, this one included, as the user of the gateway.
-      await atOnce(pool, admits([{ merchantId: 0n, orderId: 0n }]))
+      await connectToItself(pool)
       return wanted
     } finally {
       await Promise.race([pool.close(), sleep(clock, closeWithinMs)])

@@ -127,7 +127,9 @@ const move = onRows<Moving, InvoiceRow>(
     and (i.lease is null or i.lease = n.holder) and ${isHere('i')}
   returning ${columns}, n.page_token is not null as has_page),
   placed as (insert into locator (key, merchant_id, order_id)
-    select page_token, merchant_id, order_id from moved where has_page on conflict (key) do nothing),
+    select m.page_token, m.merchant_id, m.order_id
+    from moved m join mobile_invoice i on i.merchant_id = m.merchant_id and i.invoice_id = m.invoice_id
+    where m.has_page on conflict (key) do nothing),
   noted as (${noteInvoices('moved')})
   select * from moved`,
 )

@@ -50,6 +50,12 @@ const placesOfCells = `
   join pg_dist_placement p on p.shardid = h.shardid
   join pg_dist_node d on d.groupid = p.groupid`
 
+/** What Citus opened from another node for a gateway; the first digits of `gpid` are the node's. */
+const fromOtherNodes = `
+  select count(*)::int as n from pg_stat_activity
+  where usename = 'gateway'
+    and substring(application_name from 'gpid=([0-9]+)')::bigint / 10000000000 <> citus_backend_gpid() / 10000000000`
+
 /** What a gateway says of a cell. */
 interface ReadyCell {
   cell: number
@@ -66,7 +72,7 @@ export class Citus implements Engine {
   readonly ports: Engine['ports']
   readonly passwords: Engine['passwords'] & { superuser: string }
   readonly cells = cells
-  readonly promise = 'cells used at their nodes'
+  readonly promise = 'cells at their nodes alone'
   readonly #programs: string
   readonly #postgres: Readonly<Record<Node, number>>
   readonly #servers: Readonly<Record<Node, Part>>
@@ -197,6 +203,10 @@ export class Citus implements Engine {
         if (used !== `${host}:${this.#postgres[node]}`)
           found.push(`gateway${at + 1} uses cell ${cellNo} at ${used}, and ${nameOf(node)} has it`)
       }
+    }
+    for (const node of nodes) {
+      const [row] = await askedOf<{ n: number }>(this.#url(node, 'tollgate'), fromOtherNodes)
+      if (row!.n > 0) found.push(`other nodes have ${row!.n} connections to ${nameOf(node)} for gateways`)
     }
     return found
   }

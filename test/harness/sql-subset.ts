@@ -140,6 +140,8 @@ function* refusedChange({ fields }: TreeNode, catalog: Catalog): Generator<strin
   const selects = selected.length > 0
   if (isInsert && selected.some((part) => readsTable(part) && volatilities(part, catalog).size > 0))
     yield 'a function that is not immutable in an insert of rows that are selected from a table'
+  if (isInsert && selected.some((part) => readsWith(part) && !readsTable(part)))
+    yield 'an insert of rows of a `with` alone, which all nodes do together: join a table'
   if (isInsert && selects) {
     const after = [...(fields.get('onConflict') ?? []), ...returned]
     if ([...allNodes(after)].some(({ tag }) => tag === 'PARAM'))
@@ -154,6 +156,8 @@ const isOther = ({ tag, fields }: TreeNode): boolean =>
   tag === 'RANGETBLENTRY' && ['1', '3', '4', '5', '6'].includes(textOf(fields.get('rtekind')?.[0]))
 const readsTable = (part: TreeNode): boolean =>
   [...allNodes([part])].some(({ tag, fields }) => tag === 'RANGETBLENTRY' && fields.get('rtekind')?.[0] === '0')
+const readsWith = (part: TreeNode): boolean =>
+  [...allNodes([part])].some(({ tag, fields }) => tag === 'RANGETBLENTRY' && fields.get('rtekind')?.[0] === '6')
 const isSubquery = ({ tag, fields }: TreeNode): boolean => tag === 'RANGETBLENTRY' && fields.get('rtekind')?.[0] === '1'
 
 /** The functions of a node itself. */
