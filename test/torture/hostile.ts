@@ -65,11 +65,12 @@ async function send(merchant: Merchant, book: Book, { name, path, method, body }
     const text = await reply.body.text()
     // A gateway that is still starting answers everything alike.
     if (reply.statusCode === 503 && reply.headers['retry-after'] !== undefined) return false
+    // 408: a gateway was suspended for longer than the head of a request may take.
     // Without a database the reply is `error` with code 100, like any other then.
     const refused =
       reply.statusCode === 200
         ? /^type=(?:validation-)?error&/.test(text)
-        : [400, 404, 405, 413, 414, 431].includes(reply.statusCode)
+        : [400, 404, 405, 408, 413, 414, 431].includes(reply.statusCode)
     if (!refused) book.break('hostile requests', `${name} was answered ${reply.statusCode} ${text.slice(0, 200)}`)
     return true
   } catch {
