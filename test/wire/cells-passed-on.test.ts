@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -28,6 +28,7 @@ import { initiate, openMobile, perform, type Mobile } from '../conformance/mobil
 import { approvedOnce, atChallenge, cardOf, passChallenge, secureOrder, whatNow } from '../conformance/shopper.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { freePort } from '../harness/port.ts'
+import { resultsPortOf } from '../harness/results-port.ts'
 import { openNetwork, type Challenged } from '../harness/three-d-secure-network.ts'
 import { receipt, refusal, said, send as post, type Json } from '../harness/three-d-secure-wire.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -68,7 +69,8 @@ before(async () => {
   const moved = await run({ TOLLGATE_DIR: world.directory }, ['merchant', 'move', world.merchant.login, '--to', '1'])
   assert.equal(moved.code, 0, moved.err)
   there = await startThere()
-  const results = { THREE_DS_CONFIG: threeDSecureFile(await freePort()), PUBLIC_URL: 'https://pay.example' }
+  resultsPort = await freePort()
+  const results = { THREE_DS_CONFIG: resultsPortOf(world, resultsPort).file, PUBLIC_URL: 'https://pay.example' }
   here = await startServe(world, undefined, { TOLLGATE_CELLS: '0', ...proxied, ...peer, ...results })
 })
 after(async () => {
@@ -80,22 +82,6 @@ after(async () => {
 
 const pem = (name: string) => join(world.directory, 'certificates', name)
 let resultsPort: number
-
-/** Makes a process a 3DS Server of the simulated directory server. */
-function threeDSecureFile(port: number): string {
-  resultsPort = port
-  const own = { certificate: pem('gateway.pem'), key: pem('gateway.key') }
-  // oxfmt-ignore
-  const results = {
-    host: '127.0.0.1', port, url: 'https://results.example/3ds/results',
-    certificate: pem('gateway-results.pem'), key: pem('gateway-results.key'), directory_server_authority: pem('ds-ca.pem'),
-  }
-  const areqs = { areq_url: 'https://ds.example/areq', authority: pem('ds-ca.pem'), ...own }
-  const servers = [{ name: 'simulated', common_name: 'directory-server', ...areqs }]
-  const file = join(world.directory, 'results-here.json')
-  writeFileSync(file, JSON.stringify({ server_ref_number: 'SIM_TEST', results, directory_servers: servers }))
-  return file
-}
 
 const pageOf = async (made: Order) => (await whatNow(world, made))['redirect-to'] ?? ''
 const receiptOf = async (made: Order) => (await settled(world, made))['receipt-id'] ?? ''

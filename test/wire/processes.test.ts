@@ -18,6 +18,7 @@ import { openHandClock } from '../harness/hand-clock.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
 import { pidsOf, startedIn } from '../harness/processes.ts'
+import { resultsPortOf } from '../harness/results-port.ts'
 import { startServe } from '../harness/serve.ts'
 import { until } from '../harness/until.ts'
 
@@ -224,25 +225,16 @@ const derOf = (pem: string): string => new X509Certificate(pem).raw.toString('ba
 
 test('all share the ports of the API and of results, renew certificates, and get a key that can be read once', async () => {
   const world = await openWorld()
-  const pem = (name: string) => join(world.directory, 'certificates', name)
-  const own = { certificate: pem('gateway.pem'), key: pem('gateway.key') }
-  // oxfmt-ignore
-  const results = {
-    host: '127.0.0.1', port: await freePort(), url: 'https://results.example/3ds/results',
-    certificate: pem('gateway-results.pem'), key: pem('gateway-results.key'), directory_server_authority: pem('ds-ca.pem'),
-  }
-  const areqs = { areq_url: 'https://ds.example/areq', authority: pem('ds-ca.pem'), ...own }
-  const servers = [{ name: 'simulated', common_name: 'directory-server', ...areqs }]
-  const file = join(folder, 'three-d-secure.json')
-  writeFileSync(file, JSON.stringify({ server_ref_number: 'SIM_TEST', results, directory_servers: servers }))
+  const resultsPort = await freePort()
+  const results = resultsPortOf(world, resultsPort)
   put(before)
-  const env = { ...tls, THREE_DS_CONFIG: file, PUBLIC_URL: 'https://pay.example', PROCESSES: '2', TOLLGATE_KEY: '' }
+  const env = { ...tls, THREE_DS_CONFIG: results.file, PUBLIC_URL: 'https://pay.example', PROCESSES: '2', TOLLGATE_KEY: '' }
   const gateway = await startServe(world, undefined, env, join(world.directory, 'keys', 'master.key'))
   try {
     const port = Number(new URL(gateway.world.baseUrl).port)
     const [old, renewed] = [before, after].map((party) => derOf(party.of('gateway-results').cert))
     assert.deepEqual(new Set(await shown(port, 20)), new Set([old]))
-    assert.deepEqual(new Set(await shown(results.port, 20)), new Set([derOf(readFileSync(results.certificate, 'utf8'))]))
+    assert.deepEqual(new Set(await shown(resultsPort, 20)), new Set([derOf(readFileSync(results.certificate, 'utf8'))]))
     put(after)
     await until(
       () => shown(port, 20),
@@ -251,7 +243,7 @@ test('all share the ports of the API and of results, renew certificates, and get
     process.kill(pidsOf(gateway, 0)[0]!, 'SIGKILL')
     await startedIn(gateway, 0, 2)
     assert.deepEqual(new Set(await shown(port, 20)), new Set([renewed]))
-    assert.ok((await shown(results.port, 20)).length === 20)
+    assert.ok((await shown(resultsPort, 20)).length === 20)
   } finally {
     await gateway.stop()
   }
