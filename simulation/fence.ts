@@ -42,15 +42,15 @@ export class Fence {
     return read
   }
 
-  /** Also beyond a fence that has closed since its writer asked whether the merchant is here. */
+  /** Whether a write is noted. Once the fence has closed too: its writer may have been let in before. */
   takesNotes(merchantId: bigint): boolean {
     const row = this.rows.get(merchantId)
     return row !== undefined && row.state !== 'arriving'
   }
 
   /**
-   * For a transaction that goes on to write these orders: one whose merchant is not here. The notes
-   * look at the fence anew, at the commit: Citus may do so, though not as late.
+   * For a transaction that goes on to write these orders: returns a merchant that is not here, if
+   * there is one. The notes look at the fence again at the commit, later than any real save does.
    */
   admit(unit: Unit, places: readonly { merchantId: bigint; orderId: bigint }[]): bigint | undefined {
     for (const writer of this.#writers) if (writer.ended) this.#writers.delete(writer)

@@ -126,8 +126,8 @@ const triedRows = rowsOf({
 /**
  * Records tries and updates their messages, in one statement. Only the holder of the lease writes,
  * so a process that was taken over changes nothing. A first try that was received is noted in its
- * message, every other one in a row of its own. That join finds nothing new: an insert that reads
- * no table is done by all nodes of Citus together, and fails when one of them is away.
+ * message, every other one in a row of its own. The insert joins `delivery` for Citus alone, where
+ * all nodes together insert rows of a `with`, and fail when one of them is away.
  */
 const saveTries = onRows<Try, { saved: number }>(
   triedRows,

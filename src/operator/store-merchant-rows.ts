@@ -31,8 +31,9 @@ const ofOrders = [...partitioned, 'card_reference'].map((table) => ({
 const readIdempotencyKeys = read('idempotency_key', 't.order_id = any ($2::bigint[])')
 
 /**
- * What a table holds under keys that orders name. Two statements, since the plan of one that joins
- * them may take minutes in a cell that was just filled, whose rows PostgreSQL has not counted yet.
+ * The rows of a table whose keys are named in rows of these orders. In two statements, since
+ * PostgreSQL plans a join badly in a cell that was just filled and is not yet analyzed: it ran for
+ * minutes.
  */
 function namedBy(naming: string, table: string, key: string, type: string) {
   const names = statement<{ name: string }>(`

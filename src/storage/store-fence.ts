@@ -33,8 +33,9 @@ export const isHere = (row: string): string =>
   `not exists (select from merchant_move v where v.merchant_id = ${row}.merchant_id and v.state <> 'leaving')`
 
 /**
- * Also beyond a fence that has just closed. Citus may look at it once for the note and once for
- * `isHere`; a writer that was let in and left no note would leave its rows behind.
+ * Notes rows also when the fence has just closed. A writer may look at it twice: `admit` does so in
+ * two statements, and Citus may within one. A writer that was let in and left no note would leave
+ * its rows behind.
  */
 const noting = (id: 'order_id' | 'invoice_id') => (rows: string) =>
   `
@@ -56,9 +57,9 @@ const place = columnsOf<OrderPlace>()
 const placeRows = rowsOf({ merchant_id: place.int8((p) => p.merchantId), order_id: place.int8((p) => p.orderId) })
 
 /**
- * Notes the orders, and fails by a division by zero if one of the merchants is not here. Each save
- * begins with it, so it looks at the fence once, and has no `with`, which Citus would commit in two
- * phases.
+ * Notes the orders, and fails by a division by zero if one of the merchants is not here. It is one
+ * insert, so that Citus too looks at the fence once. *Rejected:* a `with` for the rows, for which
+ * Citus commits each save in two phases.
  */
 const admitAll = onRows<OrderPlace>(
   placeRows,
@@ -71,7 +72,10 @@ const noteAll = onRows<OrderPlace>(placeRows, noteOrders(`(select * from ${place
 /** For a transaction that writes these orders: it fails if one of their merchants is not here. */
 export const admits = (places: readonly OrderPlace[]): Write[] => writes(admitAll, places)
 
-/** The same in several steps; rejects with `MerchantLeft`. */
+/**
+ * For a transaction that writes these orders in several steps: notes them, or rejects with
+ * `MerchantLeft`.
+ */
 export async function admit(runner: Runner, places: readonly OrderPlace[]): Promise<void> {
   await refuseGone(
     runner,

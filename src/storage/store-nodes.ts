@@ -55,15 +55,16 @@ export async function isNodeOf(runner: Runner, group: number): Promise<boolean> 
 const throughItself: Statement<object> = {
   name: 'through itself',
   text: `
-  with nobody as materialized (select merchant_id from merchant_move limit 0),
+  with nobody as materialized (select 0::bigint as merchant_id),
   noted as (
     insert into merchant_move_note (merchant_id, order_id)
     select merchant_id, 0 from merchant_move join nobody using (merchant_id))
-  select from nobody`,
+  select from merchant_move join nobody using (merchant_id)`,
 }
 
 /**
- * Has a node connect to itself, as it does for the sweeps, whose rows of a `with` it passes on in
- * that way; rejects if it lacks the password of this user. Changes nothing.
+ * Makes the node of a cell connect to itself as this user; rejects if it lacks the password. Sweeps
+ * need that: Citus passes rows of one part of a `with` to another part over a connection. Inserts
+ * no row.
  */
 export const connectToItself = async (runner: Runner): Promise<void> => void (await runner.run(throughItself))

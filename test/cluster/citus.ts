@@ -297,7 +297,7 @@ export class Citus implements Engine {
         await this.#merchantTo(home, to)
         await this.#merchantTo(home, home)
       },
-      // Cut off in its pause, the merchant is in neither cell until the command goes on.
+      // If the move is cut off in its pause, the merchant is in neither cell until `finish`.
       down: cells,
     }
   }

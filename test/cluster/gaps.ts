@@ -33,7 +33,7 @@ function longestSilence(acknowledgedAt: readonly number[], from: number, to: num
   return Math.max(longest, to - last)
 }
 
-/** What one gateway acknowledged of the merchant of one cell. */
+/** What one gateway acknowledged of the merchant whose home is this cell. */
 export interface Timeline {
   cellNo: number
   acknowledgedAt: readonly number[]

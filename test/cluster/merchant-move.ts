@@ -9,7 +9,7 @@ import { keyFileOf } from './installation.ts'
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const withinMs = 120_000
 
-/** Runs `merchant move`, as an operator does; `says` is what it said at its end. */
+/** Runs `merchant move`, as an operator does. `says` is the last line of its output. */
 export function moveMerchant(
   { site, urlOf, passwords }: Engine,
   login: string,
@@ -27,7 +27,7 @@ export function moveMerchant(
       log.end()
       resolve({ isMoved: !error, says: `${stdout}${stderr}`.trim().split('\n').at(-1) ?? '' })
     })
-    for (const said of [child.stdout, child.stderr])
-      said?.on('data', (text: string) => log.write(`${new Date().toISOString()} ${text}`))
+    for (const output of [child.stdout, child.stderr])
+      output?.on('data', (text: string) => log.write(`${new Date().toISOString()} ${text}`))
   })
 }

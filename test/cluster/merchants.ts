@@ -22,7 +22,7 @@ const settings: EndpointSettings = {
   plainHttpCallbacks: true,
 }
 
-/** The login of the merchant that has this cell to itself. */
+/** The login of the merchant whose home is this cell. */
 export const loginOf = (cellNo: number): string => `shop-${cellNo}`
 
 type OwnShop = Omit<Shop, 'base_url'>

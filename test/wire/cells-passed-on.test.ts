@@ -28,7 +28,7 @@ import { initiate, openMobile, perform, type Mobile } from '../conformance/mobil
 import { approvedOnce, atChallenge, cardOf, passChallenge, secureOrder, whatNow } from '../conformance/shopper.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { freePort } from '../harness/port.ts'
-import { resultsPortOf } from '../harness/results-port.ts'
+import { writeResultsConfig } from '../harness/results-config.ts'
 import { openNetwork, type Challenged } from '../harness/three-d-secure-network.ts'
 import { receipt, refusal, said, send as post, type Json } from '../harness/three-d-secure-wire.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
@@ -70,7 +70,7 @@ before(async () => {
   assert.equal(moved.code, 0, moved.err)
   there = await startThere()
   resultsPort = await freePort()
-  const results = { THREE_DS_CONFIG: resultsPortOf(world, resultsPort).file, PUBLIC_URL: 'https://pay.example' }
+  const results = { THREE_DS_CONFIG: writeResultsConfig(world, resultsPort).file, PUBLIC_URL: 'https://pay.example' }
   here = await startServe(world, undefined, { TOLLGATE_CELLS: '0', ...proxied, ...peer, ...results })
 })
 after(async () => {

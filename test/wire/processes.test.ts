@@ -18,7 +18,7 @@ import { openHandClock } from '../harness/hand-clock.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
 import { pidsOf, startedIn } from '../harness/processes.ts'
-import { resultsPortOf } from '../harness/results-port.ts'
+import { writeResultsConfig } from '../harness/results-config.ts'
 import { startServe } from '../harness/serve.ts'
 import { until } from '../harness/until.ts'
 
@@ -226,7 +226,7 @@ const derOf = (pem: string): string => new X509Certificate(pem).raw.toString('ba
 test('all share the ports of the API and of results, renew certificates, and get a key that can be read once', async () => {
   const world = await openWorld()
   const resultsPort = await freePort()
-  const results = resultsPortOf(world, resultsPort)
+  const results = writeResultsConfig(world, resultsPort)
   put(before)
   const env = { ...tls, THREE_DS_CONFIG: results.file, PUBLIC_URL: 'https://pay.example', PROCESSES: '2', TOLLGATE_KEY: '' }
   const gateway = await startServe(world, undefined, env, join(world.directory, 'keys', 'master.key'))

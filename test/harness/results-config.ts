@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { World } from './world.ts'
 
 /**
- * A THREE_DS_CONFIG that makes a process a 3DS Server of the simulated directory server, with its
- * results at this port.
+ * Writes a THREE_DS_CONFIG that makes a process a 3DS Server of the simulated directory server, with
+ * its results at this port. Returns the path of the file, and that of the certificate of results.
  */
-export function resultsPortOf(world: World, port: number): { file: string; certificate: string } {
+export function writeResultsConfig(world: World, port: number): { file: string; certificate: string } {
   const pem = (name: string) => join(world.directory, 'certificates', name)
   const own = { certificate: pem('gateway.pem'), key: pem('gateway.key') }
   const certificate = pem('gateway-results.pem')
