@@ -42,7 +42,10 @@ export class Fence {
     return read
   }
 
-  /** Whether a write is noted. Once the fence has closed too: its writer may have been let in before. */
+  /**
+   * Whether a write is noted: also once the fence has closed, since its writer may have been let in
+   * before.
+   */
   takesNotes(merchantId: bigint): boolean {
     const row = this.rows.get(merchantId)
     return row !== undefined && row.state !== 'arriving'

@@ -106,8 +106,8 @@ const movedRows = rowsOf({
  * Moves an invoice only from the state that the decision was about, and only for the process that
  * works on it: if two processes decide, one succeeds. An invoice that ends, or is certain to, loses
  * its CVV2; one that ends its card numbers, which its order has, if there is one. The page of a
- * random sum is found by its token alone; its insert joins `mobile_invoice` for Citus alone, as that of
- * delivery/store.ts joins. No invoice may be in the list twice.
+ * random sum is found by its token alone; its insert joins `mobile_invoice` for Citus alone, like
+ * that of tries in delivery/store.ts. No invoice may be in the list twice.
  */
 const move = onRows<Moving, InvoiceRow>(
   movedRows,

@@ -128,7 +128,7 @@ export const updateAllOrders = onRows(
   movedOrderRows,
   `with moved as (${move} returning 1) select 1 / (count(*) = cardinality($1))::int from moved`,
 )
-/** Division by zero. The fence fails with it too (storage/store-fence.ts), and nothing else divides. */
+/** Division by zero. The fence fails with it too (storage/store-fence.ts); nothing else divides. */
 export const versionMoved = '22012'
 
 export const selectOrders = onRows<Place, OrderRecord>(

@@ -125,15 +125,22 @@ export function pieceOf({ number, pieces: all }: Pick<Span, 'number' | 'pieces'>
 const hold = statement<{ held: boolean }>(
   `select pg_try_advisory_lock(hashtext('tollgate partitions of ' || current_schema())) as held`,
 )
+const letGo = statement<object>(`select pg_advisory_unlock(hashtext('tollgate partitions of ' || current_schema()))`)
 
 /** Runs work that only one command does at a time; undefined while another one does. */
 export async function withPartitionsHeld<T>(pool: Pool, work: () => Promise<T>): Promise<T | undefined> {
   const holder: Connection = await pool.connect()
+  let isFree = false
   try {
     const [row] = await holder.run(hold)
+    isFree = !row!.held
     return row!.held ? await work() : undefined
   } finally {
-    // Closed, so that the lock ends with it.
-    holder.release(true)
+    // The lock would end with the connection too, but perhaps after the next command asks for it.
+    isFree ||= await holder.run(letGo).then(
+      () => true,
+      () => false,
+    )
+    holder.release(!isFree)
   }
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { World } from './world.ts'
 
 /**
- * Writes a THREE_DS_CONFIG that makes a process a 3DS Server of the simulated directory server, with
- * its results at this port. Returns the path of the file, and that of the certificate of results.
+ * Writes a THREE_DS_CONFIG that makes a process a 3DS Server of the simulated directory server,
+ * with its results at this port. Returns the path of the file, and of the certificate of results.
  */
 export function writeResultsConfig(world: World, port: number): { file: string; certificate: string } {
   const pem = (name: string) => join(world.directory, 'certificates', name)

@@ -7,11 +7,16 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { rebill, register } from '../conformance/card.ts'
 import { accepted, order, postSale, refused, sale, settled, status, statusOf, type Fields } from '../conformance/client.ts'
 import { askStatus, refused as refusedMobile } from '../conformance/mobile.ts'
+import { openLog } from '../../src/base/log.ts'
+import { openPool } from '../../src/storage/pool.ts'
+import { withPartitionsHeld } from '../../src/storage/store-detached.ts'
 import { follow } from '../harness/follow.ts'
 import { until } from '../harness/until.ts'
 import { run, type Ran } from './cli-run.ts'
 import { actor, ago, app, before, detach, directory, done, files, kept, listed, mobile, other } from './old-partition.ts'
 import { partitions, ref, sold, soldFields, sql, stateOf, stays, width, world } from './old-partition.ts'
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
 
 /** An old partition on its way out: detached, exported, dropped, and what stops it on the way. */
 
@@ -40,6 +45,25 @@ test('one command is at work on partitions at a time', async () => {
   await other.query(`select pg_advisory_lock(hashtext('tollgate partitions of ' || current_schema()))`)
   stays(await detach(), /Another command is at work on partitions/)
   await other.query(`select pg_advisory_unlock_all()`)
+})
+
+test('whoever comes when a command is done has the partitions', async () => {
+  const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'admin', log })
+  try {
+    for (let n = 1; n <= 20; n++) {
+      // Two that are open, so that the next one asks without delay.
+      for (const one of await Promise.all([pool.connect(), pool.connect()])) one.release(false)
+      assert.equal(await withPartitionsHeld(pool, async () => 'first'), 'first')
+      assert.equal(await withPartitionsHeld(pool, async () => 'next'), 'next')
+    }
+    await assert.rejects(
+      withPartitionsHeld(pool, () => Promise.reject(new Error('it failed'))),
+      /it failed/,
+    )
+    assert.equal(await withPartitionsHeld(pool, () => withPartitionsHeld(pool, async () => 'inner')), undefined)
+  } finally {
+    await pool.close()
+  }
 })
 
 test('the partition that new orders get ids in stays, and so do those that come', async () => {
