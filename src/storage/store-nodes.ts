@@ -1,6 +1,7 @@
 /** What the catalogs of Citus say of cells. */
 import type { PlacementRow } from './cell-seat.ts'
 import { statement, type Runner, type Statement } from './pool.ts'
+import { isHere, noteOrders } from './store-fence.ts'
 
 const extension = statement<{ there: boolean }>(`select exists (select from pg_extension where extname = 'citus') as there`)
 
@@ -52,15 +53,9 @@ export async function isNodeOf(runner: Runner, group: number): Promise<boolean> 
   }
 }
 
-const throughItself: Statement<object> = {
-  name: 'through itself',
-  text: `
-  with nobody as materialized (select 0::bigint as merchant_id),
-  noted as (
-    insert into merchant_move_note (merchant_id, order_id)
-    select merchant_id, 0 from merchant_move join nobody using (merchant_id))
-  select from merchant_move join nobody using (merchant_id)`,
-}
+const throughItself = statement<object>(`
+  with nobody as materialized (select 0::bigint as merchant_id, 0::bigint as order_id), noted as (${noteOrders('nobody')})
+  select from nobody where ${isHere('nobody')}`)
 
 /**
  * Makes the node of a cell connect to itself as this user; rejects if it lacks the password. Sweeps
