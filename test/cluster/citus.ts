@@ -253,17 +253,18 @@ export class Citus implements Engine {
     const moving = await this.#move(cellNo)
     return {
       whom: nameOf(to),
-      make: () => this.#cutOff(moving, to, forMs),
+      make: () => this.#killDuring(Promise.resolve(moving.make()), to, Math.min(forMs, 1_500)),
       undo: () => this.#startAgain(to),
       down: await this.#cellsAt(to),
     }
   }
 
-  async #cutOff(moving: Trouble, to: Node, forMs: number): Promise<void> {
-    const moved = Promise.resolve(moving.make()).catch(() => undefined)
-    await pause(Math.min(forMs, 1_500))
-    await this.#kill(to)
-    await moved
+  /** What is cut off fails, as it should. */
+  async #killDuring(moving: Promise<void>, worker: Node, afterMs: number): Promise<void> {
+    const ended = moving.catch(() => undefined)
+    await pause(afterMs)
+    await this.#kill(worker)
+    await ended
   }
 
   /** The merchant comes home before the next trouble. */
@@ -275,10 +276,7 @@ export class Citus implements Engine {
     }
   }
 
-  async #merchantTo(home: CellNo, to: CellNo): Promise<void> {
-    const { isMoved, says } = await moveMerchant(this, loginOf(home), to)
-    if (!isMoved) throw new Error(`${loginOf(home)} cannot be moved to cell ${to}: ${says}`)
-  }
+  #merchantTo = (home: CellNo, to: CellNo): Promise<void> => moveMerchant(this, loginOf(home), to)
 
   /** The command is given again when the worker is back, and then goes on. */
   async #merchantCutOff(home: CellNo, forMs: number): Promise<Trouble> {
@@ -286,12 +284,7 @@ export class Citus implements Engine {
     const worker = await this.#nodeOf(to)
     return {
       whom: nameOf(worker),
-      make: async () => {
-        const moved = moveMerchant(this, loginOf(home), to)
-        await pause(forMs / 4)
-        await this.#kill(worker)
-        await moved
-      },
+      make: () => this.#killDuring(this.#merchantTo(home, to), worker, forMs / 4),
       undo: () => this.#startAgain(worker),
       finish: async () => {
         await this.#merchantTo(home, to)

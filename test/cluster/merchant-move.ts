@@ -9,12 +9,8 @@ import { keyFileOf } from './installation.ts'
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const withinMs = 120_000
 
-/** Runs `merchant move`, as an operator does. `says` is the last line of its output. */
-export function moveMerchant(
-  { site, urlOf, passwords }: Engine,
-  login: string,
-  to: number,
-): Promise<{ isMoved: boolean; says: string }> {
+/** Runs `merchant move`, as an operator does. */
+export function moveMerchant({ site, urlOf, passwords }: Engine, login: string, to: number): Promise<void> {
   const env = {
     ...plainEnvironment,
     DATABASE_URL: urlOf(0, 'tollgate_owner', passwords.owner),
@@ -22,10 +18,12 @@ export function moveMerchant(
   }
   const log = createWriteStream(join(site.directory, 'log', 'merchant-move.log'), { flags: 'a', mode: 0o600 })
   const args = [main, 'merchant', 'move', login, '--to', String(to)]
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = execFile(process.execPath, args, { env, timeout: withinMs }, (error, stdout, stderr) => {
       log.end()
-      resolve({ isMoved: !error, says: `${stdout}${stderr}`.trim().split('\n').at(-1) ?? '' })
+      if (!error) return resolve()
+      const says = `${stdout}${stderr}`.trim().split('\n').at(-1)
+      reject(new Error(`${login} cannot be moved to cell ${to}: ${says}`))
     })
     for (const output of [child.stdout, child.stderr])
       output?.on('data', (text: string) => log.write(`${new Date().toISOString()} ${text}`))
