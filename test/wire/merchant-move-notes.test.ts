@@ -1,10 +1,12 @@
 // Citus may look at the fence twice for one statement, and the fence may close in between: a writer
-// that was still let in then writes its note beyond the fence.
+// that was still let in then writes its note beyond the fence. A save at once looks once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { notesOf } from '../../src/operator/store-merchant-fence.ts'
+import { versionMoved } from '../../src/order/store-statements.ts'
 import { statement } from '../../src/storage/pool.ts'
-import { noteOrders } from '../../src/storage/store-fence.ts'
+import { admits, noteOrders } from '../../src/storage/store-fence.ts'
+import { atOnce } from '../../src/storage/transaction.ts'
 import { closing } from '../harness/opening.ts'
 import { merchantId, openTwoCells } from '../harness/two-cells.ts'
 
@@ -30,4 +32,21 @@ test('a change is noted while its merchant leaves, and still when it has just le
 
 test('the copy in the new cell is not noted', async () => {
   assert.deepEqual(await notedIn('arriving'), [])
+})
+
+const admitted = (orderId: bigint) => atOnce(old, admits([{ merchantId, orderId }]))
+
+test('a save at once is noted while its merchant leaves, and fails when it has left or is arriving', async () => {
+  await old.run(fence, [merchantId, 'leaving'])
+  await admitted(6n)
+  for (const state of ['left', 'arriving']) {
+    await old.run(fence, [merchantId, state])
+    await assert.rejects(admitted(7n), { code: versionMoved })
+  }
+  assert.deepEqual((await notesOf(old, merchantId)).orders.map(Number), [6])
+})
+
+test('a save at once of a merchant that does not move leaves no note', async () => {
+  await atOnce(old, admits([{ merchantId: merchantId + 1n, orderId: 8n }]))
+  assert.deepEqual((await notesOf(old, merchantId + 1n)).orders, [])
 })
