@@ -122,10 +122,9 @@ export function pieceOf({ number, pieces: all }: Pick<Span, 'number' | 'pieces'>
  * An advisory lock, since no transaction may be open meanwhile: to finish a detachment PostgreSQL
  * waits for the end of every transaction that is older. Each cell has its own.
  */
-const hold = statement<{ held: boolean }>(
-  `select pg_try_advisory_lock(hashtext('tollgate partitions of ' || current_schema())) as held`,
-)
-const letGo = statement<object>(`select pg_advisory_unlock(hashtext('tollgate partitions of ' || current_schema()))`)
+const lock = `hashtext('tollgate partitions of ' || current_schema())`
+const hold = statement<{ held: boolean }>(`select pg_try_advisory_lock(${lock}) as held`)
+const letGo = statement<object>(`select pg_advisory_unlock(${lock})`)
 
 /** Runs work that only one command does at a time; undefined while another one does. */
 export async function withPartitionsHeld<T>(pool: Pool, work: () => Promise<T>): Promise<T | undefined> {

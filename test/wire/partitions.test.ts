@@ -4,19 +4,17 @@ import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync,
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { rebill, register } from '../conformance/card.ts'
-import { accepted, order, postSale, refused, sale, settled, status, statusOf, type Fields } from '../conformance/client.ts'
-import { askStatus, refused as refusedMobile } from '../conformance/mobile.ts'
 import { openLog } from '../../src/base/log.ts'
 import { openPool } from '../../src/storage/pool.ts'
 import { withPartitionsHeld } from '../../src/storage/store-detached.ts'
+import { rebill, register } from '../conformance/card.ts'
+import { accepted, order, postSale, refused, sale, settled, status, statusOf, type Fields } from '../conformance/client.ts'
+import { askStatus, refused as refusedMobile } from '../conformance/mobile.ts'
 import { follow } from '../harness/follow.ts'
 import { until } from '../harness/until.ts'
 import { run, type Ran } from './cli-run.ts'
 import { actor, ago, app, before, detach, directory, done, files, kept, listed, mobile, other } from './old-partition.ts'
 import { partitions, ref, sold, soldFields, sql, stateOf, stays, width, world } from './old-partition.ts'
-
-const log = openLog({ level: 'fatal', destination: process.stderr })
 
 /** An old partition on its way out: detached, exported, dropped, and what stops it on the way. */
 
@@ -48,6 +46,7 @@ test('one command is at work on partitions at a time', async () => {
 })
 
 test('whoever comes when a command is done has the partitions', async () => {
+  const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'admin', log })
   try {
     for (let n = 1; n <= 20; n++) {
