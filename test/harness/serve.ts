@@ -55,8 +55,11 @@ export async function startServe(
   child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const lines = createInterface(child.stdout!)
   const { port, operatorPort } = await new Promise<Serving>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`the gateway ended:\n${output}`)))
     const late = setTimeout(() => reject(new Error(`the gateway did not start:\n${output}`)), startWithinMs)
+    child.once('exit', () => {
+      clearTimeout(late)
+      reject(new Error(`the gateway ended:\n${output}`))
+    })
     lines.on('line', (line) => {
       output += `${line}\n`
       const said: Partial<Serving> & { msg?: string } = line.startsWith('{') ? JSON.parse(line) : {}
