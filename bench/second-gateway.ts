@@ -8,14 +8,14 @@ import { systemRandom } from '../src/base/random.ts'
 import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
 import { encryptionBy, hourKeysBy } from '../src/cli/key-config.ts'
-import { processesOf, starterOf } from '../src/cli/process-start.ts'
+import { idleMs, processesOf, spreadOf, starterOf } from '../src/cli/process-start.ts'
 import { Processes } from '../src/cli/processes.ts'
 import { openSlot, type Ports } from '../src/gateway/slot.ts'
 import { startGateway } from '../src/gateway/start.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 
 const { env } = process
-const slot = openSlot(env, process)
+const slot = openSlot(env, process, systemClock)
 const log = openLog({ level: env['LOG_LEVEL'] ?? 'info', destination: process.stdout })
 const count = slot ? 1 : processesOf(env)
 endOnDefect(log)
@@ -47,7 +47,9 @@ async function serve(): Promise<void> {
 async function serveTogether(): Promise<void> {
   const start = starterOf(process.argv[1]!, [], env)
   const ground = { clock: systemClock, random: systemRandom, log }
-  await new Processes({ count, start, onServing: tell, ...ground }).run(Promise.race([untilSignal(), benchGone()]))
+  await new Processes({ count, spread: spreadOf(env), idleMs, start, onServing: tell, ...ground }).run(
+    Promise.race([untilSignal(), benchGone()]),
+  )
 }
 
 function tell({ port, operatorPort }: Ports): void {

@@ -1,9 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process'
+import { cpus } from 'node:os'
 import type { Writable } from 'node:stream'
 import { secret } from '../base/secret.ts'
 import { slotVariable } from '../gateway/slot.ts'
 import { ConfigError } from './config.ts'
 import { descriptorNo, fileText } from './key-config.ts'
+import { spreads, type SpreadBy } from './spread.ts'
 import type { Environment } from './terminal.ts'
 
 export const mostProcesses = 64
@@ -16,6 +18,16 @@ export function processesOf({ PROCESSES: text = '' }: Environment): number {
   if (/^[0-9]{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= mostProcesses) return Number(text)
   throw new ConfigError([`PROCESSES is ${JSON.stringify(text)}, not a number of processes from 1 to ${mostProcesses}`])
 }
+
+/** How they share connections. */
+export function spreadOf({ SPREAD: text = 'full' }: Environment): SpreadBy {
+  const by = spreads.find((one) => one === text)
+  if (by) return by
+  throw new ConfigError([`SPREAD is ${JSON.stringify(text)}, neither ${spreads.join(' nor ')}`])
+}
+
+/** How many milliseconds the processors of this machine have had nothing to do, all together. */
+export const idleMs = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0)
 
 /**
  * Starts processes of a program with the settings of this one. A key that comes by a descriptor can

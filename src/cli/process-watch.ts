@@ -14,12 +14,13 @@ export const healthy: Answer = { status: 200, type: 'application/json;charset=ut
 export interface Filled {
   slot: number
   isServing: boolean
+  accepts: boolean
   starts: number
 }
 
 /**
- * Ready if every process is that accepts connections, and there is one. A process that is being
- * started again accepts none, so the others are ready without it. A process that is ready may have
+ * Ready if every process is that serves, and there is one. A process that is being started again
+ * accepts no connections, so the others are ready without it. A process that is ready may have
  * reasons too, of cells that are away.
  */
 export function readyOf(all: readonly Said[]): Answer {
@@ -69,9 +70,12 @@ const withSlot = (sample: string, slot: number): string =>
   })
 
 const ownMetrics = (filled: readonly Filled[]): string[] => [
-  '# HELP tollgate_process_serving 1 while the process of this slot accepts connections',
+  '# HELP tollgate_process_serving 1 while there is a process of this slot that serves',
   '# TYPE tollgate_process_serving gauge',
   ...filled.map(({ slot, isServing }) => `tollgate_process_serving{slot="${slot}"} ${isServing ? 1 : 0}`),
+  '# HELP tollgate_process_accepting 1 while the process of this slot accepts new connections',
+  '# TYPE tollgate_process_accepting gauge',
+  ...filled.map(({ slot, accepts }) => `tollgate_process_accepting{slot="${slot}"} ${accepts ? 1 : 0}`),
   '# HELP tollgate_process_starts_total How often a process of this slot was started',
   '# TYPE tollgate_process_starts_total counter',
   ...filled.map(({ slot, starts }) => `tollgate_process_starts_total{slot="${slot}"} ${starts}`),

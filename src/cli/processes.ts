@@ -2,14 +2,19 @@ import type { ChildProcess } from 'node:child_process'
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { rateOf } from '../base/rate.ts'
 import { openOperatorPort } from '../gateway/operator-port.ts'
-import type { Place, Ports, ToParent, ToSlot } from '../gateway/slot.ts'
-import type { Handle } from '../http/listeners.ts'
+import { saysLoadEveryMs, type Load, type Place, type Ports, type ToParent, type ToSlot } from '../gateway/slot.ts'
 import type { Answer, Server } from '../http/server.ts'
+import type { Handle } from '../http/shared-socket.ts'
 import { healthy, metricsOf, readyOf, type Said } from './process-watch.ts'
+import { Spread, type SpreadBy } from './spread.ts'
 
 export interface ProcessesParts {
   count: number
+  spread: SpreadBy
+  /** How many milliseconds the processors of this machine have had nothing to do, all together. */
+  idleMs(): number
   /** Starts the process of a slot, with a channel to it. */
   start(slot: number): ChildProcess
   /** All of them serve for the first time. */
@@ -22,7 +27,7 @@ export interface ProcessesParts {
 /**
  * A slot is in one of three states:
  *   starting  its process runs, and does not serve yet. Left when it serves, or ends
- *   serving   its process accepts connections. Left when it ends
+ *   serving   its process serves. Left when it ends
  *   empty     its process ended, and the next one is started after a pause. Left for starting
  */
 interface SlotRow {
@@ -33,6 +38,9 @@ interface SlotRow {
   startedAt: number
   /** How many of its processes in a row ended soon. */
   endedSoon: number
+  /** What it said last, and when. */
+  load: Load
+  heardAt: number
 }
 
 /** Why all of it ends. */
@@ -41,19 +49,22 @@ export interface Ending {
   code: number
 }
 
+const nothing: Load = { busy: 0, held: 0 }
 /** A process that ends earlier than this did not do its work. */
 const soonMs = 10_000
 const longestPauseMs = 30_000
 /** So many ends in a row, while no other process serves, and the parent gives up. */
 const mostEndedSoon = 5
 const answersWithinMs = 2_000
+/** A process that says nothing for so long accepts nothing either. */
+const silentAfterMs = 3 * saysLoadEveryMs
 /** Longer than an orderly stop takes. */
 const killAfterMs = 15_000
 
 /**
  * Several processes that serve on the same ports. This one, their parent, starts them, keeps the
- * sockets on which they listen and the port of the operator, and starts one that ended again. It
- * sees no request, opens no database and unseals nothing.
+ * sockets on which they listen and the port of the operator, says which of them accept connections,
+ * and starts one that ended again. It sees no request, opens no database and unseals nothing.
  *
  * *Rejected:* node:cluster. By turns, its parent passes on one connection for each turn of a busy
  * process, and a burst waits (http/listeners.ts); with a shared handle a process that is started
@@ -62,6 +73,10 @@ const killAfterMs = 15_000
 export class Processes {
   readonly #parts: ProcessesParts
   readonly #rows: readonly SlotRow[]
+  readonly #spread: Spread
+  readonly #idleSince: () => number
+  /** So many processors have nothing to do. */
+  #idle = 0
   readonly #sockets = new Map<string, { port: number; handle: Handle }>()
   readonly #asked = new Map<number, (answer: Answer) => void>()
   #lastId = 0
@@ -72,6 +87,8 @@ export class Processes {
 
   constructor(parts: ProcessesParts) {
     this.#parts = parts
+    this.#spread = new Spread(parts.spread)
+    this.#idleSince = rateOf(parts.clock, parts.idleMs)
     this.#rows = Array.from({ length: parts.count }, (_, slot) => ({
       slot,
       state: 'empty',
@@ -79,6 +96,8 @@ export class Processes {
       starts: 0,
       startedAt: 0,
       endedSoon: 0,
+      load: nothing,
+      heardAt: 0,
     }))
   }
 
@@ -87,6 +106,7 @@ export class Processes {
     const failed = new Promise<Ending>((resolve) => (this.#fail = resolve))
     // The first one binds the sockets, and finds for all what is wrong with the settings.
     this.#start(this.#rows[0]!)
+    this.#lookAgain()
     const ending = await Promise.race([signal.then((why): Ending => ({ why, code: 0 })), failed])
     this.#parts.log.info({ why: ending.why }, 'the gateway stops')
     await this.#stop()
@@ -108,6 +128,11 @@ export class Processes {
   #hear(row: SlotRow, message: ToParent, handle: Handle | undefined): void {
     if (message.says === 'answer') return this.#asked.get(message.id)?.(message.answer)
     if (message.says === 'serves') return this.#serves(row, message.ports)
+    if (message.says === 'load') {
+      row.load = message
+      row.heardAt = this.#parts.clock.monotonic()
+      return
+    }
     const { id } = message
     if (message.says === 'wants operator') {
       this.#operator ??= this.#openOperator(message.at)
@@ -122,8 +147,11 @@ export class Processes {
   }
 
   #serves(row: SlotRow, ports: Ports): void {
-    const { log, count, onServing } = this.#parts
+    const { clock, log, count, onServing } = this.#parts
     row.state = 'serving'
+    row.load = nothing
+    row.heardAt = clock.monotonic()
+    this.#look()
     log.info({ slot: row.slot, pid: row.child!.pid }, 'a process of this gateway serves')
     if (this.#isUp) return
     for (const other of this.#rows) if (other.starts === 0) this.#start(other)
@@ -141,12 +169,32 @@ export class Processes {
     row.child = undefined
     row.state = 'empty'
     if (this.#isStopping) return
+    this.#look()
     row.endedSoon = clock.monotonic() - row.startedAt < soonMs ? row.endedSoon + 1 : 0
     const isHopeless = this.#isUp ? row.endedSoon >= mostEndedSoon && this.#serving().length === 0 : !served
     if (isHopeless) return this.#fail({ why: `process ${row.slot} of ${count} cannot serve: ${how}`, code: code || 1 })
     const pauseMs = row.endedSoon < 2 ? 0 : Math.min(longestPauseMs, 500 * 2 ** (row.endedSoon - 1))
     log.error({ slot: row.slot, how, pause_ms: pauseMs }, 'a process of this gateway ended: it is started again')
     clock.after(pauseMs, () => this.#start(row))
+  }
+
+  #lookAgain(): void {
+    if (this.#isStopping) return
+    this.#idle = this.#idleSince()
+    this.#look()
+    this.#parts.clock.after(saysLoadEveryMs, () => this.#lookAgain())
+  }
+
+  /** Tells the processes which of them accept connections, where that changes. */
+  #look(): void {
+    const { clock, log } = this.#parts
+    const now = clock.monotonic()
+    const silent = (heardAt: number) => now - heardAt > silentAfterMs
+    const serving = this.#serving().map(({ slot, load, heardAt }) => ({ slot, ...load, isSilent: silent(heardAt) }))
+    for (const [slot, acceptance] of this.#spread.look(now, serving, this.#idle)) {
+      log.debug({ slot, ...acceptance }, 'a process accepts another share of the connections')
+      this.#tell(this.#rows[slot]!, { says: 'accept', ...acceptance })
+    }
   }
 
   /** The sockets are closed first, so that nobody connects to processes that stop. */
@@ -191,7 +239,13 @@ export class Processes {
 
   async #openOperator(at: Place): Promise<Server> {
     const server = await openOperatorPort(at, this.#parts)
-    const filled = () => this.#rows.map(({ slot, state, starts }) => ({ slot, isServing: state === 'serving', starts }))
+    const filled = () =>
+      this.#rows.map(({ slot, state, starts }) => ({
+        slot,
+        isServing: state === 'serving',
+        accepts: this.#spread.accepts(slot),
+        starts,
+      }))
     await server.serve([
       { method: 'GET', path: '/health', handle: () => healthy },
       { method: 'GET', path: '/ready', handle: async () => readyOf(await this.#askAll('/ready')) },

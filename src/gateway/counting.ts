@@ -32,8 +32,8 @@ export function openCounting({ ground, registry, settings, meters }: CountingPar
   return { access, accessLimits, guessed: countGuesses(access, accessLimits) }
 }
 
-/** `alive`: how many processes the installation has. */
-export const countingWork = ({ access, accessLimits }: Counting, alive: () => Promise<number>): Periodic[] => [
+/** `sharers`: how many processes have such a share of the limits as this one. */
+export const countingWork = ({ access, accessLimits }: Counting, sharers: () => Promise<number>): Periodic[] => [
   { name: 'refused access', everyMs: 5_000, run: access.flush },
-  { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await alive()) },
+  { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await sharers()) },
 ]

@@ -2,8 +2,10 @@
  * One of several processes of a machine that serve on the same ports, seen from inside. Its parent,
  * which starts it (`cli/processes.ts`), keeps the sockets and the port of the operator.
  */
-import { bindSocket, type Handle, type SharedSocket } from '../http/listeners.ts'
+import type { Clock } from '../base/clock.ts'
+import { rateOf } from '../base/rate.ts'
 import type { Answer, Incoming, Route, Server } from '../http/server.ts'
+import { bindSocket, Entrance, type Handle, type SharedSocket } from '../http/shared-socket.ts'
 
 export interface Slot {
   /** From 0. Whoever has the number next, of the same parent or a later one, is its successor. */
@@ -12,8 +14,16 @@ export interface Slot {
   socket(name: string, at: Place): Promise<SharedSocket>
   /** The port of the operator: the parent listens there, and asks all its processes. */
   operator(at: Place): Promise<Pick<Server, 'port' | 'serve' | 'close'>>
-  /** From now on it accepts connections. */
-  serves(ports: Ports): void
+  /**
+   * From now on it accepts connections when the parent says so. `held` is what it has of the
+   * connections that it may have, from 0 to 1.
+   */
+  serves(gateway: Ports & { held(): number }): void
+  /**
+   * How many processes' share of the limits of access this one enforces: more than one while
+   * others of this machine accept no connections.
+   */
+  shares(): number
   /** Resolves with the reason when it has to stop. */
   ended: Promise<string>
   /** Lets the process end. */
@@ -36,16 +46,36 @@ export type ToParent =
   | { says: 'bound socket'; id: number; name: string; port: number }
   | { says: 'wants operator'; id: number; at: Place }
   | { says: 'serves'; ports: Ports }
+  | ({ says: 'load' } & Load)
   | { says: 'answer'; id: number; answer: Answer }
 
 /** What a parent sends. A handle may come with a reply. */
 export type ToSlot =
   | { says: 'reply'; id: number; port?: number | undefined }
   | { says: 'ask'; id: number; path: string }
+  | ({ says: 'accept' } & Acceptance)
   | { says: 'stop' }
 
+/** How much a process does. */
+export interface Load {
+  /**
+   * The processors that it keeps busy: 1 and a little more if it can do no more. Not what its event
+   * loop was busy, which also counts while it waits for a processor.
+   */
+  busy: number
+  /** What it has of the connections that it may have, from 0 to 1. */
+  held: number
+}
+
+export interface Acceptance {
+  /** How many processes' share of new connections it has; 0: it accepts none. */
+  shares: number
+  /** The part of its open connections that it ends, from 0 to 1, for others to have them. */
+  leave: number
+}
+
 /** The process of Node.js, as far as it talks with its parent. */
-export type Channel = Pick<NodeJS.Process, 'on' | 'send' | 'disconnect' | 'exit'>
+export type Channel = Pick<NodeJS.Process, 'on' | 'send' | 'disconnect' | 'exit' | 'cpuUsage'>
 
 interface Reply {
   port: number | undefined
@@ -53,14 +83,17 @@ interface Reply {
 }
 
 export const slotVariable = 'TOLLGATE_SLOT'
+/** How often a process says how much it does. */
+export const saysLoadEveryMs = 500
 
 /** The slot of this process; undefined if it was started alone. */
-export function openSlot(env: Readonly<Record<string, string | undefined>>, channel: Channel): Slot | undefined {
+export function openSlot(env: Readonly<Record<string, string | undefined>>, channel: Channel, clock: Clock): Slot | undefined {
   const no = env[slotVariable]
   if (no === undefined || channel.send === undefined) return undefined
   const { tell, ask, replied } = openTalk(channel)
   let isServing = false
   const kept: Handle[] = []
+  const entrances = openEntrances()
   const routes = new Map<string, Route>()
   let end: (why: string) => void = () => {}
   const ended = new Promise<string>((resolve) => (end = resolve))
@@ -77,7 +110,8 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
     else if (message.says === 'ask') {
       const { id, path } = message
       void answerOf(routes.get(path), path).then((answer) => tell({ says: 'answer', id, answer }))
-    } else {
+    } else if (message.says === 'accept') entrances.accept(message)
+    else {
       for (const one of kept.splice(0)) one.close()
       stop('its parent stops')
     }
@@ -97,7 +131,10 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
       // Kept beside the one it listens on. If the parent dies, a new one cannot listen here before
       // this process has ended: its successor would take its work over while it still does it.
       kept.push(await take(name))
-      return { port: shared.port, take: () => take(name) }
+      return {
+        port: shared.port,
+        enter: (server, inTurn, leave) => entrances.add(new Entrance(server, inTurn, () => take(name)), leave),
+      }
     },
     async operator(at) {
       const { port } = await ask({ says: 'wants operator', at })
@@ -109,13 +146,47 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
         close: () => Promise.resolve(),
       }
     },
-    serves({ port, operatorPort }) {
+    serves({ port, operatorPort, held }) {
       isServing = true
       tell({ says: 'serves', ports: { port, operatorPort } })
+      const busy = rateOf(clock, () => usedMs(channel.cpuUsage()))
+      every(clock, saysLoadEveryMs, () => tell({ says: 'load', busy: busy(), held: held() }))
     },
+    shares: () => Math.max(1, entrances.shares()),
     ended,
     leave: () => channel.disconnect(),
   }
+}
+
+/** Where the servers of a process get connections, as its parent says. */
+function openEntrances() {
+  const all: { entrance: Entrance; leave: (part: number) => void }[] = []
+  let shares = 0
+  return {
+    shares: () => shares,
+    add(entrance: Entrance, leave: (part: number) => void = () => {}): Entrance {
+      all.push({ entrance, leave })
+      return entrance
+    },
+    accept(acceptance: Acceptance): void {
+      shares = acceptance.shares
+      for (const { entrance, leave } of all) {
+        if (shares === 0) entrance.shut()
+        else if (!entrance.isOpen) void entrance.open()
+        if (acceptance.leave > 0) leave(acceptance.leave)
+      }
+    },
+  }
+}
+
+const usedMs = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1_000
+
+/** Until the process ends. */
+function every(clock: Clock, ms: number, run: () => void): void {
+  clock.after(ms, () => {
+    run()
+    every(clock, ms, run)
+  })
 }
 
 type Request = Extract<ToParent, { id: number }> extends infer One ? (One extends { says: 'answer' } ? never : One) : never

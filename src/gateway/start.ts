@@ -82,6 +82,8 @@ export interface GatewayOptions extends InstallationOptions {
 export interface GatewayProcess {
   port: number
   operatorPort: number
+  /** What it has of the connections to the API that it may have, from 0 to 1. */
+  held(): number
   /** Resolves when the process has lost its lease and must stop. */
   lost: Promise<void>
   /** Takes at most ten seconds. */
@@ -152,7 +154,8 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...foundations, stores: inFirst() }, closing))
   closing.add(() => threeDSServer?.refuse())
   await threeDSServer?.begin(lease, cells.results)
-  const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, () => aliveProcesses(pool))]
+  const sharers = async () => (await aliveProcesses(pool)) / (o.slot?.shares() ?? 1)
+  const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, sharers)]
   closing.add(startPeriodic(clock, log, work))
   const shared = {
     connections: () => server.connections(),
@@ -170,7 +173,13 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   await server.serve([...(o.routes?.(baseUrl) ?? []), ...cells.routes])
   // Requests end before the parts that answer them.
   closing.add(() => Promise.all([server.close(drainMs), operator.close(drainMs), peering?.refuse(drainMs)]))
-  return { port: server.port, operatorPort: operator.port, lost: lease.heartbeat.lost, stop: closing.close }
+  return {
+    port: server.port,
+    operatorPort: operator.port,
+    held: () => server.connections().open / (o.maxConnections ?? usualMaxConnections),
+    lost: lease.heartbeat.lost,
+    stop: closing.close,
+  }
 }
 
 interface Peered extends Ground {

@@ -8,9 +8,11 @@ import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
 import type { KeyPair } from './key-pair.ts'
-import { listenOn, openListeners, type Listeners, type SharedSocket } from './listeners.ts'
+import { Leaving } from './leaving.ts'
+import { openListeners } from './listeners.ts'
 import { Received } from './received.ts'
 import { alwaysOf, refuseUnread, valuesOf, type ReplyHeaders } from './replies.ts'
+import type { SharedSocket } from './shared-socket.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -64,11 +66,11 @@ export class Unanswered extends Error {}
 export interface ServerSettings extends BodyLimits, ConnectionLimits {
   host: string
   port: number
-  /** Listens on this socket instead, and only when it has routes: until then others serve. */
+  /** Gets its connections from this one instead, once it has routes: until then others serve. */
   socket?: SharedSocket | undefined
   /**
-   * New connections accepted in one turn of the event loop at most, once more than a few are open;
-   * one by default.
+   * New connections accepted in one turn of the event loop at most; of a socket of its own only
+   * once more than a few are open. One by default.
    */
   acceptsInTurn?: number
   /** Serves HTTPS with it, and nothing else. */
@@ -123,10 +125,9 @@ const handshakeMs = 10_000
 const fewConnections = 32
 
 /**
- * Listens, so that its port is known, and answers 503 until it has routes; on a shared socket it
- * listens from then on. Transport only: Fastify
- * finds the route and reads the bytes; their meaning is the room's business. Any other method on a
- * known path is 405, an unknown path 404.
+ * Listens, so that its port is known, and answers 503 until it has routes; from a shared socket it
+ * gets connections from then on. Transport only: Fastify finds the route and reads the bytes; their
+ * meaning is the room's business. Any other method on a known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
   const { tls, acceptsInTurn = 1, socket: shared, log } = settings
@@ -136,6 +137,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
   const take: RequestListener = (request, response) => {
+    if (leaving.isLast(request.socket)) response.shouldKeepAlive = false
     if (hasOneHost(request)) return listener(request, response)
     response.writeHead(400, refused).end('A request has one Host header\n')
   }
@@ -150,7 +152,9 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   server.setTimeout(60_000)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket, always))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
-  let listeners: Listeners | undefined
+  const leaving = new Leaving()
+  server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => leaving.opened(socket))
+  let listeners: { close(): Promise<void> } | undefined
   const connections = new Connections<Socket>(settings)
   const { open } = connections
   server.prependListener('connection', (socket: Socket) => {
@@ -176,7 +180,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
           read,
         )
       await app.ready()
-      if (shared) await listenOn(server, shared)
+      if (shared) listeners = shared.enter(server, acceptsInTurn, (part) => leaving.begin(part))
     },
     async close(withinMs) {
       const gone = Promise.all([new Promise<void>((resolve) => void server.close(() => resolve())), listeners?.close()])

@@ -39,7 +39,7 @@ export interface AccessLimits {
   guessed(client: Client): void
   /** Whether one more line of the log may tell of a refusal that nobody signed for. */
   mayLog(client: Client): boolean
-  /** How many processes share the limits. */
+  /** How many processes share the limits, if all had such a share as this one. */
   shareWith(processes: number): void
   counts(): Readonly<Record<LimitName, LimitCounts>>
 }

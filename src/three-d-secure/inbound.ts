@@ -10,7 +10,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
-import { listenOn, type SharedSocket } from '../http/listeners.ts'
+import type { Entrance, SharedSocket } from '../http/shared-socket.ts'
 import type { Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
 import { unreadable, unusableFor } from './unusable.ts'
@@ -43,7 +43,7 @@ export interface InboundParts {
   host: string
   /** 0 picks a free port. */
   port: number
-  /** Listens on this socket instead, and only when it accepts results. */
+  /** Gets its connections from this one instead, and only when it accepts results. */
   socket?: SharedSocket | undefined
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
@@ -109,6 +109,7 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
   })
   server.maxConnections = maxConnections
   let results: Results | undefined
+  let entrance: Entrance | undefined
   const take = (request: IncomingMessage, response: ServerResponse) => {
     if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
     serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
@@ -123,9 +124,9 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
     async serve(taker) {
       results = taker
-      if (socket) await listenOn(server, socket)
+      entrance = socket?.enter(server, 1)
     },
-    close: () => close(server),
+    close: () => close(server, entrance),
   }
 }
 
@@ -146,8 +147,8 @@ const listen = (server: Server, { host, port }: InboundParts): Promise<number> =
     })
   })
 
-async function close(server: Server): Promise<void> {
-  const gone = new Promise<void>((resolve) => server.close(() => resolve()))
+async function close(server: Server, entrance: Entrance | undefined): Promise<void> {
+  const gone = Promise.all([new Promise<void>((resolve) => server.close(() => resolve())), entrance?.close()])
   server.closeIdleConnections()
   const signal = AbortSignal.timeout(closeWithinMs)
   const cut = () => server.closeAllConnections()

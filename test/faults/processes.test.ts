@@ -17,7 +17,7 @@ const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 10_000 })
 const ports = { PORT: String(await freePort()), OPERATOR_PORT: String(await freePort()) }
 const start = async (PROCESSES: string): Promise<GatewayProcess> =>
-  closing(await startServe(world, undefined, { ...ports, PROCESSES }))
+  closing(await startServe(world, undefined, { ...ports, PROCESSES, SPREAD: 'even' }))
 
 /** The process in a slot, by its row in the heartbeats. */
 async function leaseOf(slot: number): Promise<string | undefined> {

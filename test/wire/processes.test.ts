@@ -35,7 +35,7 @@ writeFileSync(
   program,
   `import { existsSync, readFileSync } from 'node:fs'
   if (existsSync(${JSON.stringify(ends)})) process.exit(Number(readFileSync(${JSON.stringify(ends)}, 'utf8')))
-  process.on('message', () => process.disconnect())
+  process.on('message', ({ says }) => says === 'stop' && process.disconnect())
   process.send({ says: 'serves', ports: { port: 1, operatorPort: 2 } })`,
 )
 
@@ -57,7 +57,16 @@ function openParent() {
   let served = 0
   let signal: (why: string) => void = () => {}
   const stopped = new Promise<string>((resolve) => (signal = resolve))
-  const processes = new Processes({ count: 1, start, onServing: () => served++, clock, random: systemRandom, log })
+  const processes = new Processes({
+    count: 1,
+    spread: 'full',
+    idleMs: () => 0,
+    start,
+    onServing: () => served++,
+    clock,
+    random: systemRandom,
+    log,
+  })
   const ending = processes.run(stopped)
   return { clock, children, pauses, ending, signal, served: () => served }
 }
@@ -110,13 +119,14 @@ const orphan = join(folder, 'orphan.mjs')
 writeFileSync(
   orphan,
   `import { createServer } from 'node:net'
+  import { systemClock } from ${moduleAt('base/clock')}
   import { openSlot } from ${moduleAt('gateway/slot')}
-  const slot = openSlot(process.env, process)
+  const slot = openSlot(process.env, process, systemClock)
   const socket = await slot.socket('api', { host: '127.0.0.1', port: 0 })
-  const server = createServer().listen(await socket.take())
-  slot.serves({ port: socket.port, operatorPort: process.pid })
+  const entrance = socket.enter(createServer(), 1)
+  slot.serves({ port: socket.port, operatorPort: process.pid, held: () => 0 })
   const why = await slot.ended
-  server.close(() => console.log(JSON.stringify({ why })))
+  void entrance.close().then(() => console.log(JSON.stringify({ why })))
   setInterval(() => {}, 1_000)`,
 )
 const parentOf = join(folder, 'parent.mjs')
@@ -131,7 +141,7 @@ writeFileSync(
   const log = openLog({ level: 'silent', destination: process.stdout })
   const start = starterOf(${JSON.stringify(orphan)}, [], process.env)
   const onServing = (ports) => console.log(JSON.stringify(ports))
-  await new Processes({ count: 1, start, onServing, clock, random, log }).run(untilSignal())`,
+  await new Processes({ count: 1, spread: 'full', idleMs: () => 0, start, onServing, clock, random, log }).run(untilSignal())`,
 )
 
 /** Whether somebody may listen at this port. */
@@ -228,7 +238,14 @@ test('all share the ports of the API and of results, renew certificates, and get
   const resultsPort = await freePort()
   const results = writeResultsConfig(world, resultsPort)
   put(before)
-  const env = { ...tls, THREE_DS_CONFIG: results.file, PUBLIC_URL: 'https://pay.example', PROCESSES: '2', TOLLGATE_KEY: '' }
+  const env = {
+    ...tls,
+    THREE_DS_CONFIG: results.file,
+    PUBLIC_URL: 'https://pay.example',
+    PROCESSES: '2',
+    SPREAD: 'even',
+    TOLLGATE_KEY: '',
+  }
   const gateway = await startServe(world, undefined, env, join(world.directory, 'keys', 'master.key'))
   try {
     const port = Number(new URL(gateway.world.baseUrl).port)

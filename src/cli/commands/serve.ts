@@ -7,8 +7,9 @@ import { usualTuning } from '../../gateway/tuning.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
 import { serveConfig, type ServeConfig } from '../config.ts'
 import { encryptionBy, hourKeysBy } from '../key-config.ts'
-import { mostProcesses, processesOf, starterOf } from '../process-start.ts'
+import { idleMs, mostProcesses, processesOf, spreadOf, starterOf } from '../process-start.ts'
 import { Processes } from '../processes.ts'
+import type { SpreadBy } from '../spread.ts'
 import type { Terminal } from '../terminal.ts'
 import { aNumber } from './options.ts'
 
@@ -34,6 +35,7 @@ Environment
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
   PROCESSES      so many processes share these ports (1); one that ends is started again
+  SPREAD         full: a process accepts connections when those before it are full (the default); even: all do
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
@@ -49,9 +51,11 @@ Environment
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
     .action(async ({ processes }: { processes?: number }) => {
-      const slot = openSlot(terminal.env, process)
-      const count = slot ? 1 : (processes ?? processesOf(terminal.env))
-      await (count === 1 ? serve(terminal, slot) : serveTogether(count, terminal))
+      const slot = openSlot(terminal.env, process, terminal.clock)
+      if (slot) return serve(terminal, slot)
+      const count = processes ?? processesOf(terminal.env)
+      const spread = spreadOf(terminal.env)
+      await (count === 1 ? serve(terminal) : serveTogether(count, spread, terminal))
     })
 }
 
@@ -91,12 +95,12 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
 }
 
 /** This process is the parent of those that serve. */
-async function serveTogether(count: number, terminal: Terminal): Promise<void> {
+async function serveTogether(count: number, spread: SpreadBy, terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
   const start = starterOf(process.argv[1]!, ['serve'], env)
-  const { why, code } = await new Processes({ count, start, clock, random, log }).run(untilSignal())
+  const { why, code } = await new Processes({ count, spread, idleMs, start, clock, random, log }).run(untilSignal())
   if (code !== 0) terminal.complain(`The gateway ends: ${why}.`)
   terminal.exitCode = code
 }
