@@ -41,6 +41,7 @@ async function serve(): Promise<void> {
   if (slot) slot.serves(gateway)
   else tell(gateway)
   await Promise.race([untilSignal(), gateway.lost, slot?.ended ?? benchGone()])
+  slot?.stops()
   await gateway.stop()
 }
 

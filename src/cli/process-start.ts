@@ -20,8 +20,8 @@ export function processesOf({ PROCESSES: text = '' }: Environment): number {
 }
 
 /** How they share connections. */
-export function spreadOf({ SPREAD: text = 'full' }: Environment): SpreadBy {
-  const by = spreads.find((one) => one === text)
+export function spreadOf({ SPREAD: text = '' }: Environment): SpreadBy {
+  const by = text === '' ? 'full' : spreads.find((one) => one === text)
   if (by) return by
   throw new ConfigError([`SPREAD is ${JSON.stringify(text)}, neither ${spreads.join(' nor ')}`])
 }

@@ -25,14 +25,15 @@ export interface ProcessesParts {
 }
 
 /**
- * A slot is in one of three states:
+ * A slot is in one of four states:
  *   starting  its process runs, and does not serve yet. Left when it serves, or ends
- *   serving   its process serves. Left when it ends
+ *   serving   its process serves. Left when it stops by itself, or ends
+ *   stopping  its process ends what it has, and accepts nothing. Left when it ends
  *   empty     its process ended, and the next one is started after a pause. Left for starting
  */
 interface SlotRow {
   slot: number
-  state: 'starting' | 'serving' | 'empty'
+  state: 'starting' | 'serving' | 'stopping' | 'empty'
   child: ChildProcess | undefined
   starts: number
   startedAt: number
@@ -49,7 +50,7 @@ export interface Ending {
   code: number
 }
 
-const nothing: Load = { busy: 0, held: 0 }
+const noLoad: Load = { busy: 0, connectionsUsed: 0 }
 /** A process that ends earlier than this did not do its work. */
 const soonMs = 10_000
 const longestPauseMs = 30_000
@@ -96,7 +97,7 @@ export class Processes {
       starts: 0,
       startedAt: 0,
       endedSoon: 0,
-      load: nothing,
+      load: noLoad,
       heardAt: 0,
     }))
   }
@@ -133,6 +134,10 @@ export class Processes {
       row.heardAt = this.#parts.clock.monotonic()
       return
     }
+    if (message.says === 'stops') {
+      row.state = 'stopping'
+      return this.#look()
+    }
     const { id } = message
     if (message.says === 'wants operator') {
       this.#operator ??= this.#openOperator(message.at)
@@ -149,7 +154,7 @@ export class Processes {
   #serves(row: SlotRow, ports: Ports): void {
     const { clock, log, count, onServing } = this.#parts
     row.state = 'serving'
-    row.load = nothing
+    row.load = noLoad
     row.heardAt = clock.monotonic()
     this.#look()
     log.info({ slot: row.slot, pid: row.child!.pid }, 'a process of this gateway serves')
@@ -165,7 +170,7 @@ export class Processes {
     const { clock, log, count } = this.#parts
     // A process that could not be started may report both an error and its end.
     if (row.child !== child) return
-    const served = row.state === 'serving'
+    const served = row.state !== 'starting'
     row.child = undefined
     row.state = 'empty'
     if (this.#isStopping) return
@@ -190,9 +195,12 @@ export class Processes {
     const { clock, log } = this.#parts
     const now = clock.monotonic()
     const silent = (heardAt: number) => now - heardAt > silentAfterMs
+    if (this.#isStopping) return
+    const accepted = new Set(this.#rows.flatMap(({ slot }) => (this.#spread.accepts(slot) ? [slot] : [])))
     const serving = this.#serving().map(({ slot, load, heardAt }) => ({ slot, ...load, isSilent: silent(heardAt) }))
     for (const [slot, acceptance] of this.#spread.look(now, serving, this.#idle)) {
-      log.debug({ slot, ...acceptance }, 'a process accepts another share of the connections')
+      if (acceptance.accepts !== accepted.has(slot))
+        log.info({ slot }, acceptance.accepts ? 'a process accepts connections' : 'a process accepts no more connections')
       this.#tell(this.#rows[slot]!, { says: 'accept', ...acceptance })
     }
   }
@@ -205,7 +213,7 @@ export class Processes {
     const gone = Promise.all(running.map(({ child }) => new Promise((resolve) => child!.once('exit', resolve))))
     for (const row of running)
       if (row.state === 'serving') this.#tell(row, { says: 'stop' })
-      else row.child!.kill('SIGTERM')
+      else if (row.state === 'starting') row.child!.kill('SIGTERM')
     await Promise.race([gone, sleep(this.#parts.clock, killAfterMs)])
     for (const { child } of this.#rows) child?.kill('SIGKILL')
     await gone

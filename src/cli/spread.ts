@@ -20,8 +20,8 @@ const fullAt = 0.95
 const leastIdle = 0.5
 /** So often in a row all must be full before one more accepts: a burst is not worth it. */
 const looksUntilFull = 4
-/** What two processes may need more for the same work than one (docs/scale.md). */
-const costOfSpreading = 1.4
+/** So much more of a processor may be needed when one more shares the work (docs/scale.md). */
+const costOfSharing = 0.4
 /** Before one fewer is tried; longer after each time that it was not enough. */
 const patienceMs = { least: 10_000, most: 320_000 }
 
@@ -34,12 +34,13 @@ const patienceMs = { least: 10_000, most: 320_000 }
  */
 export class Spread {
   readonly #by: SpreadBy
-  readonly #accepting = new Set<number>()
+  /** The processes that share the work. One that has all its connections accepts no others. */
+  readonly #sharing = new Set<number>()
+  readonly #told = new Map<number, Acceptance>()
   #fullLooks = 0
   #patienceMs = patienceMs.least
-  #addedAt = -Infinity
+  #changedAt = -Infinity
   #removedAt = -Infinity
-  #shares = 0
 
   constructor(by: SpreadBy) {
     this.#by = by
@@ -50,65 +51,70 @@ export class Spread {
    * machine have nothing to do.
    */
   look(now: number, serving: readonly Serving[], idle: number): ReadonlyMap<number, Acceptance> {
-    const before = [...this.#accepting]
-    for (const slot of before) if (!serving.some((one) => one.slot === slot)) this.#accepting.delete(slot)
-    const leave = this.#by === 'even' ? this.#addAll(serving) : this.#decide(now, serving, idle)
-    const after = this.#accepting
-    const shares = serving.length / after.size
-    if (shares === this.#shares && before.length === after.size && before.every((slot) => after.has(slot))) return new Map()
-    this.#shares = shares
-    return new Map(
-      serving
-        .filter(({ slot }) => after.has(slot) || before.includes(slot))
-        .map(({ slot }) => [slot, after.has(slot) ? { shares, leave } : { shares: 0, leave: 1 }]),
-    )
+    const sharing = this.#sharing
+    const before = new Set(sharing)
+    for (const slot of this.#told.keys())
+      if (!serving.some((one) => one.slot === slot)) {
+        sharing.delete(slot)
+        this.#told.delete(slot)
+      }
+    if (this.#by === 'even') for (const { slot } of serving) sharing.add(slot)
+    else this.#decide(now, serving, idle)
+    const able = serving.filter((one) => sharing.has(one.slot) && !one.isSilent)
+    const withRoom = able.filter((one) => one.connectionsUsed < fullAt)
+    const heard = serving.filter(({ isSilent }) => !isSilent)
+    const shares = Math.max(1, heard.length) / Math.max(1, able.length)
+    const isAdded = sharing.size > before.size && before.size > 0 && able.length > 1
+    const changes = new Map<number, Acceptance>()
+    for (const one of serving) {
+      const { slot } = one
+      const accepts = sharing.has(slot) && (this.#by === 'even' || withRoom.length === 0 || withRoom.includes(one))
+      const next = { accepts, shares: sharing.has(slot) ? shares : 0, handsOver: 0 }
+      if (before.has(slot) && !sharing.has(slot)) next.handsOver = 1
+      else if (isAdded && this.#by === 'full' && before.has(slot)) next.handsOver = 1 / able.length
+      if (next.handsOver > 0 || !isSame(next, this.#told.get(slot) ?? none)) changes.set(slot, next)
+      this.#told.set(slot, next)
+    }
+    return changes
   }
 
   accepts(slot: number): boolean {
-    return this.#accepting.has(slot)
+    return this.#told.get(slot)?.accepts === true
   }
 
-  #addAll(serving: readonly Serving[]): number {
-    for (const { slot } of serving) this.#accepting.add(slot)
-    return 0
-  }
-
-  /** The part of their connections that those who accept leave to one that begins to. */
-  #decide(now: number, serving: readonly Serving[], idle: number): number {
-    const able = serving.filter(({ slot, isSilent }) => this.#accepting.has(slot) && !isSilent)
-    const next = serving.find(({ slot, isSilent }) => !this.#accepting.has(slot) && !isSilent)
-    if (able.length === 0) {
-      this.#add(now, next)
-      return 0
-    }
-    this.#fullLooks = able.every((one) => isFull(one, idle)) ? this.#fullLooks + 1 : 0
-    if (next && this.#fullLooks >= looksUntilFull) {
+  #decide(now: number, serving: readonly Serving[], idle: number): void {
+    const able = serving.filter(({ slot, isSilent }) => this.#sharing.has(slot) && !isSilent)
+    const next = serving.find(({ slot, isSilent }) => !this.#sharing.has(slot) && !isSilent)
+    const areFull = able.every((one) => isFull(one, idle))
+    const haveNoRoom = able.every((one) => one.connectionsUsed >= fullAt)
+    this.#fullLooks = areFull ? this.#fullLooks + 1 : 0
+    if (next && (haveNoRoom || this.#fullLooks >= looksUntilFull)) {
       const wasTooFew = now - this.#removedAt < patienceMs.least
       this.#patienceMs = wasTooFew ? Math.min(patienceMs.most, this.#patienceMs * 2) : patienceMs.least
-      this.#add(now, next)
-      return 1 / (able.length + 1)
-    }
-    const others = able.length - 1
-    if (others > 0 && now - this.#addedAt >= this.#patienceMs && canCarry(others, able)) {
-      this.#accepting.delete(able.at(-1)!.slot)
+      this.#sharing.add(next.slot)
+      this.#changed(now)
+    } else if (!areFull && now - this.#changedAt >= this.#patienceMs && canCarry(able.length - 1, able)) {
+      this.#sharing.delete(able.at(-1)!.slot)
+      this.#changed(now)
       this.#removedAt = now
-      this.#fullLooks = 0
     }
-    return 0
   }
 
-  #add(now: number, next: Serving | undefined): void {
-    if (!next) return
-    this.#accepting.add(next.slot)
-    this.#addedAt = now
+  #changed(now: number): void {
+    this.#changedAt = now
     this.#fullLooks = 0
   }
 }
 
-const isFull = ({ busy, held }: Load, idle: number): boolean => held >= fullAt || (busy >= fullAt && idle >= leastIdle)
+const none: Acceptance = { accepts: false, shares: 0, handsOver: 0 }
 
-/** Whether fewer processes may be enough for what these do. */
+const isSame = (one: Acceptance, other: Acceptance): boolean => one.accepts === other.accepts && one.shares === other.shares
+
+const isFull = ({ busy, connectionsUsed }: Load, idle: number): boolean =>
+  connectionsUsed >= fullAt || (busy >= fullAt && idle >= leastIdle)
+
+/** Whether so many processes may be enough for what these do. */
 function canCarry(fewer: number, all: readonly Load[]): boolean {
   const sum = (of: keyof Load) => all.reduce((total, one) => total + one[of], 0)
-  return sum('busy') <= costOfSpreading * fewer && sum('held') < fullAt * fewer
+  return fewer > 0 && sum('busy') <= fewer + costOfSharing && sum('connectionsUsed') < fullAt * fewer
 }

@@ -15,10 +15,12 @@ export interface Slot {
   /** The port of the operator: the parent listens there, and asks all its processes. */
   operator(at: Place): Promise<Pick<Server, 'port' | 'serve' | 'close'>>
   /**
-   * From now on it accepts connections when the parent says so. `held` is what it has of the
-   * connections that it may have, from 0 to 1.
+   * From now on it accepts connections when the parent says so. `connectionsUsed` is what
+   * it has of the connections that it may have, from 0 to 1.
    */
-  serves(gateway: Ports & { held(): number }): void
+  serves(gateway: Ports & { connectionsUsed(): number }): void
+  /** It begins to stop by itself, and accepts no more. */
+  stops(): void
   /**
    * How many processes' share of the limits of access this one enforces: more than one while
    * others of this machine accept no connections.
@@ -47,6 +49,7 @@ export type ToParent =
   | { says: 'wants operator'; id: number; at: Place }
   | { says: 'serves'; ports: Ports }
   | ({ says: 'load' } & Load)
+  | { says: 'stops' }
   | { says: 'answer'; id: number; answer: Answer }
 
 /** What a parent sends. A handle may come with a reply. */
@@ -64,14 +67,15 @@ export interface Load {
    */
   busy: number
   /** What it has of the connections that it may have, from 0 to 1. */
-  held: number
+  connectionsUsed: number
 }
 
 export interface Acceptance {
-  /** How many processes' share of new connections it has; 0: it accepts none. */
+  accepts: boolean
+  /** How many processes' share of the limits of access it has. */
   shares: number
   /** The part of its open connections that it ends, from 0 to 1, for others to have them. */
-  leave: number
+  handsOver: number
 }
 
 /** The process of Node.js, as far as it talks with its parent. */
@@ -128,13 +132,10 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
         await ask({ says: 'bound socket', name, port: bound.port }, bound.handle)
         bound.close()
       }
-      // Kept beside the one it listens on. If the parent dies, a new one cannot listen here before
-      // this process has ended: its successor would take its work over while it still does it.
+      // Kept beside those that it listens on. If the parent dies, a new one cannot listen here
+      // before this process has ended: its successor would take its work over while it does it.
       kept.push(await take(name))
-      return {
-        port: shared.port,
-        enter: (server, inTurn, leave) => entrances.add(new Entrance(server, inTurn, () => take(name)), leave),
-      }
+      return { port: shared.port, enter: (server, leave) => entrances.add(new Entrance(server, () => take(name)), leave) }
     },
     async operator(at) {
       const { port } = await ask({ says: 'wants operator', at })
@@ -146,12 +147,13 @@ export function openSlot(env: Readonly<Record<string, string | undefined>>, chan
         close: () => Promise.resolve(),
       }
     },
-    serves({ port, operatorPort, held }) {
+    serves({ port, operatorPort, connectionsUsed }) {
       isServing = true
       tell({ says: 'serves', ports: { port, operatorPort } })
       const busy = rateOf(clock, () => usedMs(channel.cpuUsage()))
-      every(clock, saysLoadEveryMs, () => tell({ says: 'load', busy: busy(), held: held() }))
+      every(clock, saysLoadEveryMs, () => tell({ says: 'load', busy: busy(), connectionsUsed: connectionsUsed() }))
     },
+    stops: () => tell({ says: 'stops' }),
     shares: () => Math.max(1, entrances.shares()),
     ended,
     leave: () => channel.disconnect(),
@@ -164,16 +166,18 @@ function openEntrances() {
   let shares = 0
   return {
     shares: () => shares,
-    add(entrance: Entrance, leave: (part: number) => void = () => {}): Entrance {
+    add(entrance: Entrance, leave: (part: number) => void): Entrance {
       all.push({ entrance, leave })
       return entrance
     },
     accept(acceptance: Acceptance): void {
+      // What it was to hand over when it had to do nothing more, it keeps.
+      const returns = shares === 0
       shares = acceptance.shares
       for (const { entrance, leave } of all) {
-        if (shares === 0) entrance.shut()
+        if (!acceptance.accepts) entrance.shut()
         else if (!entrance.isOpen) void entrance.open()
-        if (acceptance.leave > 0) leave(acceptance.leave)
+        if (returns || acceptance.handsOver > 0) leave(acceptance.handsOver)
       }
     },
   }

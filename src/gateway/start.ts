@@ -83,7 +83,7 @@ export interface GatewayProcess {
   port: number
   operatorPort: number
   /** What it has of the connections to the API that it may have, from 0 to 1. */
-  held(): number
+  connectionsUsed(): number
   /** Resolves when the process has lost its lease and must stop. */
   lost: Promise<void>
   /** Takes at most ten seconds. */
@@ -176,7 +176,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   return {
     port: server.port,
     operatorPort: operator.port,
-    held: () => server.connections().open / (o.maxConnections ?? usualMaxConnections),
+    connectionsUsed: () => server.connections().open / (o.maxConnections ?? usualMaxConnections),
     lost: lease.heartbeat.lost,
     stop: closing.close,
   }

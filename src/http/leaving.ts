@@ -1,3 +1,5 @@
+import type { RequestListener } from 'node:http'
+
 /**
  * Ends a part of the open connections, each with the reply to its next request, so that their
  * clients connect anew and other processes get some of them.
@@ -5,11 +7,12 @@
 export class Leaving {
   /** The round in which a connection was opened, or it was last decided whether it ends. */
   readonly #decided = new WeakMap<object, number>()
+  readonly #ended = new WeakSet<object>()
   #round = 0
   #part = 0
   #owed = 0
 
-  opened(connection: object): void {
+  readonly opened = (connection: object): void => {
     this.#decided.set(connection, this.#round)
   }
 
@@ -20,8 +23,23 @@ export class Leaving {
     this.#owed = 0
   }
 
-  /** Whether the reply to a request that came now ends the connection. */
-  isLast(connection: object): boolean {
+  /**
+   * Passes requests on. Not those that came behind one whose reply is the last of its connection:
+   * they must not be carried out, as nobody gets their replies.
+   */
+  before(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const connection = request.socket
+      if (this.#ended.has(connection)) return
+      if (this.#isLast(connection)) {
+        this.#ended.add(connection)
+        response.shouldKeepAlive = false
+      }
+      listener(request, response)
+    }
+  }
+
+  #isLast(connection: object): boolean {
     if (this.#decided.get(connection) === this.#round) return false
     this.#decided.set(connection, this.#round)
     this.#owed += this.#part

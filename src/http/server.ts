@@ -9,10 +9,10 @@ import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadB
 import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
 import type { KeyPair } from './key-pair.ts'
 import { Leaving } from './leaving.ts'
-import { openListeners } from './listeners.ts'
+import { openListeners, type Listeners } from './listeners.ts'
 import { Received } from './received.ts'
 import { alwaysOf, refuseUnread, valuesOf, type ReplyHeaders } from './replies.ts'
-import type { SharedSocket } from './shared-socket.ts'
+import type { Entrance, SharedSocket } from './shared-socket.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -69,8 +69,8 @@ export interface ServerSettings extends BodyLimits, ConnectionLimits {
   /** Gets its connections from this one instead, once it has routes: until then others serve. */
   socket?: SharedSocket | undefined
   /**
-   * New connections accepted in one turn of the event loop at most; of a socket of its own only
-   * once more than a few are open. One by default.
+   * New connections accepted in one turn of the event loop at most, once more than a few are open;
+   * one by default.
    */
   acceptsInTurn?: number
   /** Serves HTTPS with it, and nothing else. */
@@ -136,11 +136,11 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const refused = { ...always, 'content-type': plainType, connection: 'close' }
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
-  const take: RequestListener = (request, response) => {
-    if (leaving.isLast(request.socket)) response.shouldKeepAlive = false
+  const leaving = new Leaving()
+  const take = leaving.before((request, response) => {
     if (hasOneHost(request)) return listener(request, response)
     response.writeHead(400, refused).end('A request has one Host header\n')
-  }
+  })
   let app: FastifyInstance | undefined
   const secure = tls && createSecureServer({ ...limitsOf(settings), ...secureOptions(tls), handshakeTimeout: handshakeMs }, take)
   // Node.js would take a failed handshake for a request that cannot be read, and have it answered.
@@ -152,15 +152,17 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   server.setTimeout(60_000)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket, always))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
-  const leaving = new Leaving()
-  server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => leaving.opened(socket))
-  let listeners: { close(): Promise<void> } | undefined
+  server.on(secure ? 'secureConnection' : 'connection', leaving.opened)
+  let listeners: Listeners | undefined
+  let entrance: Entrance | undefined
   const connections = new Connections<Socket>(settings)
   const { open } = connections
   server.prependListener('connection', (socket: Socket) => {
     if (!connections.admit(socket)) socket.destroy()
-    else if (open.size > fewConnections && acceptsInTurn > 1 && server.listening)
-      listeners ??= openListeners(server, acceptsInTurn - 1, log)
+    else if (open.size > fewConnections && acceptsInTurn > 1) {
+      entrance?.widen(acceptsInTurn)
+      if (server.listening) listeners ??= openListeners(server, acceptsInTurn - 1, log)
+    }
   })
   if (!shared) await listen(server, settings)
   const address = server.address()
@@ -180,10 +182,14 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
           read,
         )
       await app.ready()
-      if (shared) listeners = shared.enter(server, acceptsInTurn, (part) => leaving.begin(part))
+      entrance = shared?.enter(server, (part) => leaving.begin(part))
     },
     async close(withinMs) {
-      const gone = Promise.all([new Promise<void>((resolve) => void server.close(() => resolve())), listeners?.close()])
+      const gone = Promise.all([
+        new Promise<void>((resolve) => void server.close(() => resolve())),
+        listeners?.close(),
+        entrance?.close(),
+      ])
       // From here on a reply ends its connection.
       await app?.close()
       server.closeIdleConnections()

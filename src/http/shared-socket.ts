@@ -14,11 +14,10 @@ export type Handle = Server
 export interface SharedSocket {
   port: number
   /**
-   * From now on `server` gets connections, up to `inTurn` in one turn of the event loop, while this
-   * process accepts any. `leave` is called with the part of its open connections that others
-   * should have.
+   * From now on `server` gets connections while this process accepts any. `leave` is called with
+   * the part of its open connections that others should have.
    */
-  enter(server: Server, inTurn: number, leave?: (part: number) => void): Entrance
+  enter(server: Server, leave: (part: number) => void): Entrance
 }
 
 /**
@@ -36,10 +35,10 @@ export function handleOf(server: Server): Handle {
   return handle
 }
 
-/** A further listener of a server, with the options of an HTTP server. */
+/** A further listener of a server, which accepts connections as the server itself would. */
 export function listenFor(server: Server, handle: Handle): Server {
-  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
-  if (server.maxConnections) listener.maxConnections = server.maxConnections
+  const { allowHalfOpen } = server as unknown as { allowHalfOpen: boolean }
+  const listener = createServer({ allowHalfOpen, noDelay: true }, (socket) => server.emit('connection', socket))
   return listener.on('error', (error) => server.emit('error', error)).listen(handle)
 }
 
@@ -47,17 +46,16 @@ export function listenFor(server: Server, handle: Handle): Server {
 export class Entrance {
   readonly #server: Server
   readonly #take: () => Promise<Handle>
-  readonly #inTurn: number
+  #inTurn = 1
   #listeners: Server[] = []
-  /** Of listeners that are closed, whose connections may go on. */
-  readonly #ended: Promise<void>[] = []
+  /** Listeners that are closed, whose connections go on. */
+  readonly #ending = new Set<Promise<void>>()
   #change = 0
   #isOpen = false
   #isClosed = false
 
-  constructor(server: Server, inTurn: number, take: () => Promise<Handle>) {
+  constructor(server: Server, take: () => Promise<Handle>) {
     this.#server = server
-    this.#inTurn = inTurn
     this.#take = take
     // Node.js begins to look for slow requests when a server listens, which this one never does.
     server.emit('listening')
@@ -72,25 +70,40 @@ export class Entrance {
     if (this.#isClosed) return
     const change = ++this.#change
     this.#isOpen = true
-    const opened = Array.from({ length: this.#inTurn }, async () => {
-      const handle = await this.#take()
-      if (change === this.#change) this.#listeners.push(listenFor(this.#server, handle))
-      else handle.close()
-    })
-    await Promise.all(opened)
+    await this.#listen(change, this.#inTurn)
+  }
+
+  /** Accepts so many connections in one turn of the event loop from now on, in place of one. */
+  widen(inTurn: number): void {
+    const more = inTurn - this.#inTurn
+    if (more <= 0) return
+    this.#inTurn = inTurn
+    if (this.#isOpen) void this.#listen(this.#change, more)
   }
 
   /** Accepts no more. Its connections go on. */
   shut(): void {
     this.#change++
     this.#isOpen = false
-    for (const one of this.#listeners.splice(0)) this.#ended.push(new Promise((resolve) => one.close(() => resolve())))
+    for (const one of this.#listeners.splice(0)) {
+      const ended = new Promise<void>((resolve) => one.close(() => resolve())).then(() => void this.#ending.delete(ended))
+      this.#ending.add(ended)
+    }
   }
 
   /** Resolves when its connections have ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.shut()
-    await Promise.all(this.#ended)
+    await Promise.all(this.#ending)
+  }
+
+  async #listen(change: number, count: number): Promise<void> {
+    const one = async () => {
+      const handle = await this.#take()
+      if (change === this.#change) this.#listeners.push(listenFor(this.#server, handle))
+      else handle.close()
+    }
+    await Promise.all(Array.from({ length: count }, one))
   }
 }

@@ -5,11 +5,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
+import { Connections } from '../http/connections.ts'
+import { Leaving } from '../http/leaving.ts'
 import type { Entrance, SharedSocket } from '../http/shared-socket.ts'
 import type { Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
@@ -107,13 +110,16 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     keepAliveTimeout: 65_000,
     maxHeaderSize: 8_192,
   })
-  server.maxConnections = maxConnections
+  const connections = new Connections<Socket>({ maxConnections })
+  server.prependListener('connection', (one: Socket) => void (connections.admit(one) || one.destroy()))
+  const leaving = new Leaving()
+  server.on('secureConnection', leaving.opened)
   let results: Results | undefined
   let entrance: Entrance | undefined
-  const take = (request: IncomingMessage, response: ServerResponse) => {
+  const take = leaving.before((request, response) => {
     if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
     serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
-  }
+  })
   server.on('request', take)
   // Without this, Node would ask a refused client to send its body first.
   server.on('checkContinue', take)
@@ -124,7 +130,7 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
     async serve(taker) {
       results = taker
-      entrance = socket?.enter(server, 1)
+      entrance = socket?.enter(server, (part) => leaving.begin(part))
     },
     close: () => close(server, entrance),
   }

@@ -9,7 +9,7 @@ const ready = (slot: number, ...reasons: string[]) => said(slot, JSON.stringify(
 const unready = (slot: number, ...reasons: string[]) => said(slot, JSON.stringify({ reasons }), 503)
 const silent = (slot: number) => ({ slot, answer: undefined })
 
-test('ready are several processes if each is that accepts connections, and one does', () => {
+test('several processes are ready if each that serves is, and one serves', () => {
   // oxfmt-ignore
   const cases = [
     [[ready(0), ready(1)],                                    200, []],

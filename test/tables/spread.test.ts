@@ -8,11 +8,11 @@ import { Spread, type SpreadBy } from '../../src/cli/spread.ts'
  * What each does: a number says how busy it is, an object which part of its connections it has.
  * Nothing: it does not serve. 'silent': it says nothing.
  */
-type Does = number | { held: number } | 'silent' | undefined
+type Does = number | { connectionsUsed: number } | 'silent' | undefined
 
 function loadOf(does: Exclude<Does, undefined>) {
-  if (does === 'silent') return { busy: 0, held: 0, isSilent: true }
-  return { busy: 0, held: 0, isSilent: false, ...(typeof does === 'number' ? { busy: does } : does) }
+  if (does === 'silent') return { busy: 0, connectionsUsed: 0, isSilent: true }
+  return { busy: 0, connectionsUsed: 0, isSilent: false, ...(typeof does === 'number' ? { busy: does } : does) }
 }
 
 /** Looks every half second, and says what changed in each look that changed something. */
@@ -34,10 +34,10 @@ function open(by: SpreadBy = 'full') {
   return { look, until, accepting: (count: number) => Array.from({ length: count }, (_, slot) => spread.accepts(slot)) }
 }
 
-const one = { shares: 1, leave: 0 }
-const all = { shares: 2, leave: 0 }
-const none = { shares: 0, leave: 1 }
-const half = { shares: 1, leave: 0.5 }
+const one = { accepts: true, shares: 1, handsOver: 0 }
+const all = { accepts: true, shares: 2, handsOver: 0 }
+const none = { accepts: false, shares: 0, handsOver: 1 }
+const half = { accepts: true, shares: 1, handsOver: 0.5 }
 
 test('the first process that serves accepts, with the shares of the others, which do not while it is not full', () => {
   const { look, until, accepting } = open()
@@ -53,7 +53,7 @@ test('when it is full for two seconds the next one accepts too, and gets half of
   look([0, 0])
   for (let i = 0; i < 3; i++) assert.deepEqual(look([0.95, 0]), {})
   assert.deepEqual(look([0.94, 0]), {}, 'it counts from the beginning again')
-  assert.deepEqual(until([1, 0]), { looks: 4, changes: { 0: half, 1: half } })
+  assert.deepEqual(until([1, 0]), { looks: 4, changes: { 0: half, 1: one } })
 })
 
 test('where no processor is idle another process would only wait as well', () => {
@@ -62,16 +62,23 @@ test('where no processor is idle another process would only wait as well', () =>
   assert.equal(until([1, 0], 100, 0.49), undefined)
   for (let i = 0; i < 3; i++) look([1, 0])
   assert.deepEqual(look([1, 0], 0.49), {}, 'it counts from the beginning again')
-  assert.deepEqual(until([1, 0]), { looks: 4, changes: { 0: half, 1: half } })
+  assert.deepEqual(until([1, 0]), { looks: 4, changes: { 0: half, 1: one } })
 })
 
-test('one that has all its connections is full too, however busy it is', () => {
-  const { look, until } = open()
+test('one that has all its connections accepts no others, and the next one does at once', () => {
+  const { look, until, accepting } = open()
   look([0, 0])
-  assert.equal(until([{ held: 0.94 }, 0], 100), undefined)
-  assert.deepEqual(until([{ held: 0.95 }, 0], 100, 0), { looks: 4, changes: { 0: half, 1: half } })
-  assert.equal(until([{ held: 0.5 }, { held: 0.45 }], 100), undefined, 'one could not hold them')
-  assert.deepEqual(until([{ held: 0.5 }, { held: 0.44 }]), { looks: 1, changes: { 0: all, 1: none } })
+  assert.equal(until([{ connectionsUsed: 0.94 }, 0], 100), undefined)
+  assert.deepEqual(until([{ connectionsUsed: 0.95 }, 0], 100, 0), {
+    looks: 1,
+    changes: { 0: { ...half, accepts: false }, 1: one },
+  })
+  assert.deepEqual(look([{ connectionsUsed: 0.5 }, { connectionsUsed: 0.45 }]), { 0: one })
+  assert.equal(until([{ connectionsUsed: 0.5 }, { connectionsUsed: 0.45 }], 100), undefined, 'one could not hold them')
+  assert.deepEqual(until([{ connectionsUsed: 0.5 }, { connectionsUsed: 0.44 }]), { looks: 1, changes: { 0: all, 1: none } })
+  look([{ connectionsUsed: 1 }, 0])
+  look([{ connectionsUsed: 1 }, { connectionsUsed: 1 }])
+  assert.deepEqual(accepting(2), [true, true], 'where none has room all refuse')
 })
 
 test('of three the last one accepts when both others are full, and gets a third of each', () => {
@@ -79,8 +86,8 @@ test('of three the last one accepts when both others are full, and gets a third 
   look([0, 0, 0])
   until([1, 0, 0])
   assert.equal(until([1, 0.9, 0], 100), undefined)
-  const third = { shares: 1, leave: 1 / 3 }
-  assert.deepEqual(until([1, 1, 0]), { looks: 4, changes: { 0: third, 1: third, 2: third } })
+  const third = { accepts: true, shares: 1, handsOver: 1 / 3 }
+  assert.deepEqual(until([1, 1, 0]), { looks: 4, changes: { 0: third, 1: third, 2: one } })
   assert.equal(until([1, 1, 1], 100), undefined, 'there is no other')
 })
 
@@ -107,14 +114,30 @@ test('each time that one fewer was not enough, the next try comes later, up to f
   assert.equal(until([0.6, 0.6])!.looks / 2, 10, 'one was enough for a while')
 })
 
+test('as many as are full all stay, however many', () => {
+  const { look, until, accepting } = open()
+  look([0, 0, 0, 0, 0, 0, 0, 0])
+  for (let busy = 1; busy < 8; busy++) until(Array.from({ length: 8 }, (_, slot) => (slot < busy ? 1 : 0)))
+  assert.deepEqual(
+    accepting(8),
+    Array.from({ length: 8 }, () => true),
+  )
+  assert.equal(until([1, 1, 1, 1, 1, 1, 1, 1]), undefined)
+  assert.equal(until(Array.from({ length: 8 }, () => 0.93)), undefined, '7.44 are too much for seven')
+  const fewer = until(Array.from({ length: 8 }, () => 0.9))!
+  assert.deepEqual([fewer.looks, fewer.changes[7]], [1, none])
+  assert.equal(until([...Array.from({ length: 7 }, () => 0.9), 0.2], 19), undefined, 'the next one ten seconds later')
+  assert.ok(until([...Array.from({ length: 7 }, () => 0.9), 0], 1))
+})
+
 test('while the one that accepts is silent another one does, until it is there again', () => {
   const { look, until, accepting } = open()
   look([0, 0])
-  assert.deepEqual(look(['silent', 0]), { 0: one, 1: one })
+  assert.deepEqual(look(['silent', 0]), { 0: { ...one, accepts: false }, 1: one })
   assert.equal(until(['silent', 0], 100), undefined)
   assert.deepEqual(look([0, 0]), { 0: all, 1: none })
-  assert.deepEqual(look(['silent', 'silent']), {}, 'there is nobody else')
-  assert.deepEqual(accepting(2), [true, false])
+  look(['silent', 'silent'])
+  assert.deepEqual(accepting(2), [true, false], 'there is nobody else')
 })
 
 test('when the one that accepts ends another one does at once, and stays when it is started again', () => {
@@ -124,23 +147,23 @@ test('when the one that accepts ends another one does at once, and stays when it
   assert.deepEqual(look([0, 0]), { 1: all })
   assert.equal(until([0, 0], 100), undefined)
   assert.deepEqual(accepting(2), [false, true])
-  assert.deepEqual(until([0, 1]), { looks: 4, changes: { 0: half, 1: half } })
+  assert.deepEqual(until([0, 1]), { looks: 4, changes: { 0: one, 1: half } })
   assert.deepEqual(look([undefined, undefined]), {})
   assert.deepEqual(accepting(2), [false, false])
 })
 
 test('of two that accept, one ends: the other one has its share too', () => {
   const { look, until } = open()
-  look([0, 0])
-  until([1, 0])
-  assert.deepEqual(look([undefined, 0.5]), { 1: one })
+  look([0, 0, 0])
+  until([1, 0, 0])
+  assert.deepEqual(look([undefined, 0.5, 0]), { 1: all })
 })
 
 test('spread evenly, all accept from their start, and leave none', () => {
   const { look, until, accepting } = open('even')
   assert.deepEqual(look([0]), { 0: one })
-  assert.deepEqual(look([0, 0]), { 0: one, 1: one })
+  assert.deepEqual(look([0, 0]), { 1: one })
   assert.equal(until(['silent', 1], 100), undefined)
-  assert.deepEqual(look([undefined, 0]), { 1: one })
+  assert.deepEqual(look([undefined, 0]), {})
   assert.deepEqual(accepting(2), [false, true])
 })

@@ -39,18 +39,31 @@ writeFileSync(
   process.send({ says: 'serves', ports: { port: 1, operatorPort: 2 } })`,
 )
 
-/** A parent of one such process, on a clock that stands; what it logs, and its end. */
-function openParent() {
+/** Serves, and begins to stop when it is to accept connections, but does not end. */
+const stopper = join(folder, 'stopper.mjs')
+writeFileSync(
+  stopper,
+  `process.on('message', ({ says, accepts }) => {
+    if (says === 'stop') process.disconnect()
+    else if (accepts) process.send({ says: 'stops' })
+  })
+  process.send({ says: 'serves', ports: { port: 1, operatorPort: 2 } })`,
+)
+
+/** A parent of such processes, on a clock that stands; what it logs, and its end. */
+function openParent(count = 1, of = program) {
   const clock = openHandClock(0)
   const children: ChildProcess[] = []
   const pauses: number[] = []
+  const accepting: number[] = []
   const write = (line: string) => {
-    const { pause_ms: pause }: { pause_ms?: number } = JSON.parse(line)
+    const { pause_ms: pause, msg, slot }: { pause_ms?: number; msg: string; slot: number } = JSON.parse(line)
+    if (msg === 'a process accepts connections') accepting.push(slot)
     if (pause !== undefined) pauses.push(pause)
   }
   const log = openLog({ level: 'info', destination: { write } })
   const start = () => {
-    const child = fork(program)
+    const child = fork(of)
     children.push(child)
     return child
   }
@@ -58,7 +71,7 @@ function openParent() {
   let signal: (why: string) => void = () => {}
   const stopped = new Promise<string>((resolve) => (signal = resolve))
   const processes = new Processes({
-    count: 1,
+    count,
     spread: 'full',
     idleMs: () => 0,
     start,
@@ -68,7 +81,7 @@ function openParent() {
     log,
   })
   const ending = processes.run(stopped)
-  return { clock, children, pauses, ending, signal, served: () => served }
+  return { clock, children, pauses, accepting, ending, signal, served: () => served }
 }
 
 const serving = ({ served }: ReturnType<typeof openParent>) => until(served, (count) => count === 1)
@@ -114,6 +127,18 @@ test('a parent that is asked to stop starts nothing any more', async () => {
   assert.deepEqual([parent.children.length, parent.children[0]!.exitCode, parent.pauses], [1, 0, []])
 })
 
+test('while the one that accepts stops by itself another one accepts', async () => {
+  const { accepting, children, signal, ending } = openParent(2, stopper)
+  await until(
+    () => accepting,
+    ([first, second]) => first === 0 && second === 1,
+  )
+  assert.deepEqual([children.length, children[0]!.exitCode], [2, null])
+  signal('SIGTERM')
+  for (const child of children) child.kill('SIGKILL')
+  await ending
+})
+
 const moduleAt = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}.js`, import.meta.url)))
 const orphan = join(folder, 'orphan.mjs')
 writeFileSync(
@@ -123,8 +148,8 @@ writeFileSync(
   import { openSlot } from ${moduleAt('gateway/slot')}
   const slot = openSlot(process.env, process, systemClock)
   const socket = await slot.socket('api', { host: '127.0.0.1', port: 0 })
-  const entrance = socket.enter(createServer(), 1)
-  slot.serves({ port: socket.port, operatorPort: process.pid, held: () => 0 })
+  const entrance = socket.enter(createServer(), () => {})
+  slot.serves({ port: socket.port, operatorPort: process.pid, connectionsUsed: () => 0 })
   const why = await slot.ended
   void entrance.close().then(() => console.log(JSON.stringify({ why })))
   setInterval(() => {}, 1_000)`,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, get, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { Agent, createServer as createHttp, get, type IncomingMessage } from 'node:http'
+import { createServer as createHttps } from 'node:https'
+import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { nextTurn } from '../../src/base/clock.ts'
@@ -41,17 +43,22 @@ async function serverOf(t: TestContext, name: string, { port, take }: Awaited<Re
   let leave: (part: number) => void = () => {}
   const socket: ServerSettings['socket'] = {
     port,
-    enter(server, inTurn, leaves) {
-      leave = leaves!
-      return (entrance = new Entrance(server, inTurn, take))
+    enter(server, leaves) {
+      leave = leaves
+      return (entrance = new Entrance(server, take))
     },
   }
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
   const limits = { maxBodiesBytes: 1_000, maxConnections: 100 }
   const server = await openServer({ host: '127.0.0.1', port, socket, ...limits, ...ground, ...more })
   t.after(() => server.close(0))
-  await server.serve([{ method: 'GET', path: '/who', handle: () => ({ status: 200, type: 'text/plain', body: name }) }])
-  return { entrance: entrance!, leave: (part: number) => leave(part) }
+  let asked = 0
+  const handle = () => {
+    asked++
+    return { status: 200, type: 'text/plain', body: name }
+  }
+  await server.serve([{ method: 'GET', path: '/who', handle }])
+  return { asked: () => asked, entrance: entrance!, leave: (part: number) => leave(part) }
 }
 
 /** A client that keeps its connection. */
@@ -106,6 +113,40 @@ test('connections that others should have end with the next reply, new ones stay
   leave(1)
   assert.equal(await all(), 6)
   assert.equal(await all(), 0)
+})
+
+test('a request behind the last one of its connection is not carried out', limit, async (t) => {
+  const socket = await socketOf(t)
+  const { entrance, leave, asked } = await serverOf(t, 'a', socket)
+  await entrance.open()
+  const client = connect(socket.port, '127.0.0.1')
+  const one = 'GET /who HTTP/1.1\r\nhost: a\r\n\r\n'
+  client.write(one)
+  await once(client, 'data')
+  leave(1)
+  let received = ''
+  client.on('data', (bytes: Buffer) => (received += String(bytes))).write(one.repeat(3))
+  await once(client, 'close')
+  assert.equal(received.split('HTTP/1.1 200').length - 1, 1)
+  assert.equal(asked(), 2)
+})
+
+test('connections are accepted as the server itself would', limit, async (t) => {
+  const accepted: unknown[] = []
+  const accept = (message: unknown) => void accepted.push((message as { socket: Socket }).socket.allowHalfOpen)
+  subscribe('net.server.socket', accept)
+  t.after(() => unsubscribe('net.server.socket', accept))
+  const socket = await socketOf(t)
+  for (const server of [createHttp(), createHttps()]) {
+    const entrance = new Entrance(server, socket.take)
+    await entrance.open()
+    const taken = once(server, 'connection')
+    connect(socket.port, '127.0.0.1').on('error', () => {})
+    const [connection] = (await taken) as [Socket]
+    connection.destroy()
+    await entrance.close()
+  }
+  assert.deepEqual(accepted, [true, false], 'who says no more before a handshake would hold his place')
 })
 
 test('a slow head ends its connection also there', limit, async (t) => {

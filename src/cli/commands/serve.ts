@@ -35,7 +35,7 @@ Environment
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
   PROCESSES      so many processes share these ports (1); one that ends is started again
-  SPREAD         full: a process accepts connections when those before it are full (the default); even: all do
+  SPREAD         full: a process accepts connections only when those before it are full (the default); even: all do
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
@@ -89,6 +89,7 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
   const lost = gateway.lost.then(() => 'lease lost')
   const why = await Promise.race([untilSignal(), lost, ...(slot ? [slot.ended] : [])])
   log.info({ why }, slot ? 'this process stops' : 'the gateway stops')
+  slot?.stops()
   await gateway.stop()
   terminal.exitCode = why === 'lease lost' ? 1 : 0
   slot?.leave()
