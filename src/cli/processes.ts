@@ -192,10 +192,10 @@ export class Processes {
 
   /** Tells the processes which of them accept connections, where that changes. */
   #look(): void {
+    if (this.#isStopping) return
     const { clock, log } = this.#parts
     const now = clock.monotonic()
     const silent = (heardAt: number) => now - heardAt > silentAfterMs
-    if (this.#isStopping) return
     const accepted = new Set(this.#rows.flatMap(({ slot }) => (this.#spread.accepts(slot) ? [slot] : [])))
     const serving = this.#serving().map(({ slot, load, heardAt }) => ({ slot, ...load, isSilent: silent(heardAt) }))
     for (const [slot, acceptance] of this.#spread.look(now, serving, this.#idle)) {

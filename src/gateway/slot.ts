@@ -171,7 +171,7 @@ function openEntrances() {
       return entrance
     },
     accept(acceptance: Acceptance): void {
-      // What it was to hand over when it had to do nothing more, it keeps.
+      // It shares the work again: what it still has of the connections that it was to end, it keeps.
       const returns = shares === 0
       shares = acceptance.shares
       for (const { entrance, leave } of all) {
