@@ -171,7 +171,7 @@ function openEntrances() {
       return entrance
     },
     accept(acceptance: Acceptance): void {
-      // It shares the work again: what it still has of the connections that it was to end, it keeps.
+      // It shares the work again: what it still has of the connections it was to end, it keeps.
       const returns = shares === 0
       shares = acceptance.shares
       for (const { entrance, leave } of all) {
