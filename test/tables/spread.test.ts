@@ -114,6 +114,19 @@ test('each time that one fewer was not enough, the next try comes later, up to f
   assert.equal(until([0.6, 0.6])!.looks / 2, 10, 'one was enough for a while')
 })
 
+test('of sixteen that are full none is given up, though all together leave most of one', () => {
+  const { look, until } = open()
+  look(Array.from({ length: 16 }, () => 0))
+  for (let busy = 1; busy < 16; busy++) until(Array.from({ length: 16 }, (_, slot) => (slot < busy ? 1 : 0)))
+  assert.equal(
+    until(
+      Array.from({ length: 16 }, () => 0.95),
+      100,
+    ),
+    undefined,
+  )
+})
+
 test('as many as are full all stay, however many', () => {
   const { look, until, accepting } = open()
   look([0, 0, 0, 0, 0, 0, 0, 0])
