@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { sleep, type Clock } from '../base/clock.ts'
+import { every, sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { rateOf } from '../base/rate.ts'
@@ -107,9 +107,13 @@ export class Processes {
     const failed = new Promise<Ending>((resolve) => (this.#fail = resolve))
     // The first one binds the sockets, and finds for all what is wrong with the settings.
     this.#start(this.#rows[0]!)
-    this.#lookAgain()
+    const stopLooking = every(this.#parts.clock, saysLoadEveryMs, () => {
+      this.#idle = this.#idleSince()
+      this.#look()
+    })
     const ending = await Promise.race([signal.then((why): Ending => ({ why, code: 0 })), failed])
     this.#parts.log.info({ why: ending.why }, 'the gateway stops')
+    stopLooking()
     await this.#stop()
     return ending
   }
@@ -181,13 +185,6 @@ export class Processes {
     const pauseMs = row.endedSoon < 2 ? 0 : Math.min(longestPauseMs, 500 * 2 ** (row.endedSoon - 1))
     log.error({ slot: row.slot, how, pause_ms: pauseMs }, 'a process of this gateway ended: it is started again')
     clock.after(pauseMs, () => this.#start(row))
-  }
-
-  #lookAgain(): void {
-    if (this.#isStopping) return
-    this.#idle = this.#idleSince()
-    this.#look()
-    this.#parts.clock.after(saysLoadEveryMs, () => this.#lookAgain())
   }
 
   /** Tells the processes which of them accept connections, where that changes. */

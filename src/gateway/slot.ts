@@ -2,7 +2,7 @@
  * One of several processes of a machine that serve on the same ports, seen from inside. Its parent,
  * which starts it (`cli/processes.ts`), keeps the sockets and the port of the operator.
  */
-import type { Clock } from '../base/clock.ts'
+import { every, type Clock } from '../base/clock.ts'
 import { rateOf } from '../base/rate.ts'
 import type { Answer, Incoming, Route, Server } from '../http/server.ts'
 import { bindSocket, Entrance, type Handle, type SharedSocket } from '../http/shared-socket.ts'
@@ -184,14 +184,6 @@ function openEntrances() {
 }
 
 const usedMs = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1_000
-
-/** Until the process ends. */
-function every(clock: Clock, ms: number, run: () => void): void {
-  clock.after(ms, () => {
-    run()
-    every(clock, ms, run)
-  })
-}
 
 type Request = Extract<ToParent, { id: number }> extends infer One ? (One extends { says: 'answer' } ? never : One) : never
 type Asked = Request extends infer One ? (One extends Request ? Omit<One, 'id'> : never) : never
