@@ -121,7 +121,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const ground = { clock, random, log, turns }
 
   // The servers listen first, as others need an address. They answer 503 until they have routes.
-  const { server, renewals, publicUrls } = await openApi(o, turns, closing)
+  const { server, connectionsUsed, renewals, publicUrls } = await openApi(o, turns, closing)
   const operator = await openOperator(o, closing)
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
@@ -176,7 +176,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   return {
     port: server.port,
     operatorPort: operator.port,
-    connectionsUsed: () => server.connections().open / (o.maxConnections ?? usualMaxConnections),
+    connectionsUsed,
     lost: lease.heartbeat.lost,
     stop: closing.close,
   }
@@ -238,7 +238,8 @@ async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
   closing.add(() => server.close(drainMs))
   const renewals = pair ? [renewal('the API', { pair, read: o.tls!, renew: server.renew }, { clock, log })] : []
   const local = (name: string) => `${pair ? 'https' : 'http'}://${name}:${server.port}`
-  return { server, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
+  const connectionsUsed = () => server.connections().open / maxConnections
+  return { server, connectionsUsed, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
 }
 
 async function openOperator({ operator: at, slot, random, log }: GatewayOptions, closing: Closing) {
