@@ -114,33 +114,31 @@ test('each time that one fewer was not enough, the next try comes later, up to f
   assert.equal(until([0.6, 0.6])!.looks / 2, 10, 'one was enough for a while')
 })
 
-test('of sixteen that are full none is given up, though all together leave most of one', () => {
-  const { look, until } = open()
-  look(Array.from({ length: 16 }, () => 0))
-  for (let busy = 1; busy < 16; busy++) until(Array.from({ length: 16 }, (_, slot) => (slot < busy ? 1 : 0)))
-  assert.equal(
-    until(
-      Array.from({ length: 16 }, () => 0.95),
-      100,
-    ),
-    undefined,
-  )
-})
+/** So many that all accept. */
+function openFull(count: number) {
+  const opened = open()
+  opened.look(Array.from({ length: count }, () => 0))
+  for (let full = 1; full < count; full++) opened.until(Array.from({ length: count }, (_, slot) => (slot < full ? 1 : 0)))
+  return opened
+}
 
-test('as many as are full all stay, however many', () => {
-  const { look, until, accepting } = open()
-  look([0, 0, 0, 0, 0, 0, 0, 0])
-  for (let busy = 1; busy < 8; busy++) until(Array.from({ length: 8 }, (_, slot) => (slot < busy ? 1 : 0)))
-  assert.deepEqual(
-    accepting(8),
-    Array.from({ length: 8 }, () => true),
-  )
-  assert.equal(until([1, 1, 1, 1, 1, 1, 1, 1]), undefined)
-  assert.equal(until(Array.from({ length: 8 }, () => 0.93)), undefined, '7.44 are too much for seven')
-  const fewer = until(Array.from({ length: 8 }, () => 0.9))!
+// What sixteen do that are barely full, 15.2, fifteen may do: they stay because they are full.
+for (const count of [2, 8, 16])
+  test(`${count} processes that are full all stay`, () => {
+    const { until, accepting } = openFull(count)
+    const full = Array.from({ length: count }, () => 0.95)
+    assert.equal(until(full), undefined)
+    assert.ok(accepting(count).every((accepts) => accepts))
+  })
+
+test('of eight that are not full one at a time is given up, where seven may be enough', () => {
+  const { until } = openFull(8)
+  const at = (seven: number, last: number) => [...Array.from({ length: 7 }, () => seven), last]
+  assert.equal(until(at(0.93, 0.93)), undefined, '7.44 are too much')
+  const fewer = until(at(0.9, 0.9))!
   assert.deepEqual([fewer.looks, fewer.changes[7]], [1, none])
-  assert.equal(until([...Array.from({ length: 7 }, () => 0.9), 0.2], 19), undefined, 'the next one ten seconds later')
-  assert.ok(until([...Array.from({ length: 7 }, () => 0.9), 0], 1))
+  assert.equal(until(at(0.9, 0.2), 19), undefined, 'the next one ten seconds later')
+  assert.ok(until(at(0.9, 0), 1))
 })
 
 test('while the one that accepts is silent another one does, until it is there again', () => {

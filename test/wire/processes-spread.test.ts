@@ -16,7 +16,7 @@ const limits = { MAX_CONNECTIONS: '4', MAX_CONNECTIONS_PER_ADDRESS: '4' }
 const gateway = closing(await startServe(world, undefined, { PROCESSES: '2', ...limits }))
 const { hostname: host, port } = new URL(gateway.world.baseUrl)
 
-/** Of the process in a slot. `share` is what it allows of a limit of access. */
+/** What the metrics say of a process; `share` is how much it allows by the limit `pair`. */
 async function seen(slot: number): Promise<{ accepts: boolean; sales: number; share: number }> {
   const figure = await metricsOf(gateway.world)
   return {
@@ -76,6 +76,7 @@ test('when they have nothing to do, the first one is enough again', async () => 
 })
 
 test('while the first one stands still the second one serves', async () => {
+  await accepting([0])
   const [first] = pidsOf(gateway, 0)
   process.kill(first!, 'SIGSTOP')
   try {

@@ -220,6 +220,9 @@ test('what is wrong with the settings is said once, and the exit code is that of
     assert.equal(bad.status, 2, bad.stderr)
     assert.match(bad.stderr, new RegExp(`PROCESSES is "${PROCESSES}", not a number of processes from 1 to 64`))
   }
+  const odd = refused({ SPREAD: 'odd' })
+  assert.equal(odd.status, 2, odd.stderr)
+  assert.match(odd.stderr, /SPREAD is "odd", neither full nor even/)
   const tooMany = refused({}, '--processes', '65')
   assert.equal(tooMany.status, 2, tooMany.stderr)
   assert.match(refused({ TOLLGATE_KEY_FD: '99', PROCESSES: '2' }).stderr, /TOLLGATE_KEY_FD cannot be read: EBADF/)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { Agent, createServer as createHttp, get, type IncomingMessage } from 'node:http'
-import { createServer as createHttps } from 'node:https'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openServer, type ServerSettings } from '../../src/http/server.ts'
 import { bindSocket, Entrance, type Handle } from '../../src/http/shared-socket.ts'
+import { openAuthority } from '../harness/directory.ts'
 
 /** Servers of one listening socket, of which some accept connections and others do not. */
 
@@ -62,8 +63,8 @@ async function serverOf(t: TestContext, name: string, { port, take }: Awaited<Re
 }
 
 /** A client that keeps its connection. */
-function clientOf(t: TestContext, port: number) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+function clientOf(t: TestContext, port: number, { Agent, get }: typeof http | typeof https = http) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   t.after(() => agent.destroy())
   return async () => {
     const [response] = (await once(get({ port, agent, host: '127.0.0.1', path: '/who' }), 'response')) as [IncomingMessage]
@@ -100,20 +101,25 @@ test('what is shut while it opens accepts nothing', limit, async (t) => {
   assert.equal(await answered, 'b keep-alive')
 })
 
-test('connections that others should have end with the next reply, new ones stay', limit, async (t) => {
-  const socket = await socketOf(t)
-  const { entrance, leave } = await serverOf(t, 'a', socket)
-  await entrance.open()
-  const clients = Array.from({ length: 6 }, () => clientOf(t, socket.port))
-  const all = async () => (await Promise.all(clients.map((ask) => ask()))).filter((said) => said === 'a close').length
-  assert.equal(await all(), 0)
-  leave(1 / 3)
-  assert.equal(await all(), 2)
-  assert.equal(await all(), 0)
-  leave(1)
-  assert.equal(await all(), 6)
-  assert.equal(await all(), 0)
-})
+const tls = (await openAuthority()).of('gateway-results')
+for (const [name, module, more] of [
+  ['HTTP', http, {}],
+  ['HTTPS', https, { tls }],
+] as const)
+  test(`${name}: connections that others should have end with the next reply, new ones stay`, limit, async (t) => {
+    const socket = await socketOf(t)
+    const { entrance, leave } = await serverOf(t, 'a', socket, more)
+    await entrance.open()
+    const clients = Array.from({ length: 6 }, () => clientOf(t, socket.port, module))
+    const all = async () => (await Promise.all(clients.map((ask) => ask()))).filter((said) => said === 'a close').length
+    assert.equal(await all(), 0)
+    leave(1 / 3)
+    assert.equal(await all(), 2)
+    assert.equal(await all(), 0)
+    leave(1)
+    assert.equal(await all(), 6)
+    assert.equal(await all(), 0)
+  })
 
 test('a request behind the last one of its connection is not carried out', limit, async (t) => {
   const socket = await socketOf(t)
@@ -137,7 +143,7 @@ test('connections are accepted as the server itself would', limit, async (t) => 
   subscribe('net.server.socket', accept)
   t.after(() => unsubscribe('net.server.socket', accept))
   const socket = await socketOf(t)
-  for (const server of [createHttp(), createHttps()]) {
+  for (const server of [http.createServer(), https.createServer()]) {
     const entrance = new Entrance(server, socket.take)
     await entrance.open()
     const taken = once(server, 'connection')
