@@ -153,8 +153,8 @@ export interface EndpointSettings {
   /** `enumerate_amounts` may contain amounts above the one that the checksum covers. */
   amountsAboveSigned?: boolean
   /**
-   * Signatures of v4 may cover the parameters alone. They hold at every endpoint that allows this,
-   * for every operation of v4.
+   * Signatures of v4 may cover the parameters alone, unless this is false. They hold at every
+   * endpoint that takes them, for every operation of v4.
    */
   parameterSignatures?: boolean
   /** Free texts may have numbers of cards, except that of the payment itself. */

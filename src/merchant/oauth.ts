@@ -13,7 +13,7 @@ export interface Authorization {
   login: string
   nonce: string
   timestampSeconds: number
-  /** In base64. */
+  /** In base64, without the white space that RFC 2045, 6.8 has readers ignore. */
   signature: string
   /** All signed parameters of the header: everything but `realm` and the signature itself. */
   signed: readonly Pair[]
@@ -87,7 +87,7 @@ function judged(params: ReadonlyMap<string, string>): ReadAuthorization {
   const [login, nonce, signature, method, timestamp] = [
     params.get('oauth_consumer_key')!,
     params.get('oauth_nonce')!,
-    params.get('oauth_signature')!,
+    params.get('oauth_signature')!.replace(/[ \t\r\n]/g, ''),
     params.get('oauth_signature_method')!,
     params.get('oauth_timestamp')!,
   ]
@@ -121,7 +121,7 @@ export interface SignedRequest {
 /**
  * The texts that a merchant may have signed. Clients sign the base string of RFC 5849, 3.4.1
  * (`POST&<url>&<parameters>`); the contract mentions only the normalised parameters, which an
- * endpoint may allow. No text is of both kinds: every pair of parameters has an equals sign, and
+ * endpoint may refuse. No text is of both kinds: every pair of parameters has an equals sign, and
  * `POST` has none.
  */
 export function* baseStringMaker({ urls, params, bodyPairs, parametersAlone }: SignedRequest): InPieces<string[]> {

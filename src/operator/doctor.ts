@@ -40,6 +40,7 @@ type Found =
   | { finds: 'merchants'; count: bigint }
   | { finds: 'no merchant' }
   | { finds: 'endpoints without gate'; endpointIds: readonly bigint[] }
+  | { finds: 'parameter signatures'; endpointIds: readonly bigint[] }
   | { finds: 'transactions in time'; awaiting: bigint }
   | { finds: 'transactions overdue'; count: bigint; since: number }
   | { finds: 'transactions parked'; orderIds: readonly bigint[] }
@@ -124,6 +125,9 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
     ...leaseFindings(f, now),
     merchants,
     ...(f.gateless.length > 0 ? [{ is: 'warning', finds: 'endpoints without gate', endpointIds: f.gateless } as const] : []),
+    ...(f.parameterSigned.length > 0
+      ? [{ is: 'ok', finds: 'parameter signatures', endpointIds: f.parameterSigned } as const]
+      : []),
     ...orderFindings(f, now),
   ]
 }

@@ -61,7 +61,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
   const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
   const randomSum = wish.randomSum ?? oldSum
   const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
-  const parameterSignatures = wish.parameterSignatures ?? oldParameters
+  const parameterSignatures = wish.parameterSignatures ?? oldParameters ?? true
   const cardNumbersInText = wish.cardNumbersInText ?? oldNumbers
   const optionalFields = wish.optionalFields ?? oldOptional ?? []
   const descriptor = changed(oldDescriptor, wish.descriptor)
@@ -89,7 +89,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
     ...(randomSum ? { randomSum } : {}),
     ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
-    ...(parameterSignatures ? { parameterSignatures } : {}),
+    ...(parameterSignatures ? {} : { parameterSignatures }),
     ...(cardNumbersInText ? { cardNumbersInText } : {}),
     ...(optionalFields.length === 0 ? {} : { optionalFields }),
     ...(descriptor === undefined ? {} : { descriptor }),

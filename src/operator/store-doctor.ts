@@ -34,6 +34,11 @@ export interface WorkFacts extends CellWork {
   merchants: bigint
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
+  /**
+   * Switched-on endpoints that take v4 signatures over the parameters alone, of merchants with a
+   * key.
+   */
+  parameterSigned: readonly bigint[]
 }
 
 export interface DirectoryFacts {
@@ -147,15 +152,22 @@ const merchantCount = statement<{ n: bigint }>(`select count(*) as n from mercha
 const gateless = statement<{ endpoint_id: bigint }>(`
   select endpoint_id from endpoint e
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
+const parameterSigned = statement<{ endpoint_id: bigint }>(`
+  select endpoint_id from endpoint e
+  where e.enabled and e.settings ->> 'parameterSignatures' is distinct from 'false'
+    and exists (select from merchant_key k where k.merchant_id = e.merchant_id and k.retired_at is null) order by endpoint_id`)
+
+const idsOf = (rows: readonly { endpoint_id: bigint }[]) => rows.map((row) => row.endpoint_id)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [work, keys, merchants, lonely] = await Promise.all([
+  const [work, keys, merchants, lonely, signed] = await Promise.all([
     cellWork(pool, pool, 0),
     countKeys(pool),
     pool.run(merchantCount),
     pool.run(gateless),
+    pool.run(parameterSigned),
   ])
-  return { ...work, keys, merchants: merchants[0]!.n, gateless: lonely.map((r) => r.endpoint_id) }
+  return { ...work, keys, merchants: merchants[0]!.n, gateless: idsOf(lonely), parameterSigned: idsOf(signed) }
 }
 
 /** The same name of the duty as in three-d-secure/store-ranges.ts. */
@@ -190,6 +202,6 @@ export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
       ...(r.error === null ? {} : { error: r.error }),
       leftOut: { count: r.left_out_count, entries: r.left_out },
     })),
-    secureEndpoints: endpoints.map((r) => r.endpoint_id),
+    secureEndpoints: idsOf(endpoints),
   }
 }

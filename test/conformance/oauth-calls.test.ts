@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, createVerify } from 'node:crypto'
-import { before, describe, it } from 'node:test'
-import { configurationRead } from '../harness/configuration.ts'
+import { describe, it } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
 import { nowhere, notRegistered, rebillOrder, refOf, register, registered } from './card.ts'
 import { encodePairs, invalid, newOrderId, order, readReply, refused, required, settled, statusOf } from './client.ts'
 import { until } from '../harness/until.ts'
-import { cliOf } from '../wire/cli-run.ts'
 import { status, type Changes, type Fields, type Order } from './client.ts'
 import { ask, baseString, header, normalised, nowSeconds, parametersOf, percent, post, v4, v4Url, type Pairs } from './oauth.ts'
 
@@ -196,16 +194,11 @@ describe('status v4', { concurrency: 4 }, () => {
 })
 
 describe('the signed parameters, and spellings of the header', { concurrency: 4 }, () => {
-  before(async () => {
-    const endpoint = String(world.endpoints.plain)
-    await cliOf(() => world).tell(['endpoint', 'set', endpoint, '--parameter-signatures', 'on'])
-    await configurationRead(world)
-  })
   const other = (url: string): string =>
     url.includes('127.0.0.1') ? url.replace('127.0.0.1', 'localhost') : url.replace('localhost', '127.0.0.1')
   for (const operation of ['create-card-ref', 'status'] as const) {
     for (const text of ['base string', 'parameters'] as const) {
-      it(`${operation}: the ${text}`, async () => {
+      it(`${operation}: the ${text}, at an endpoint as it is made`, async () => {
         assert.notEqual((await v4(world, operation, named, { text })).type, 'validation-error')
       })
     }
@@ -246,6 +239,22 @@ describe('the signed parameters, and spellings of the header', { concurrency: 4 
     const realm = { realm: 'gateway', ...parametersOf(world, url, body) }
     assert.equal(refOf(readReply(await post(url, body, header(realm)))), first.ref)
   })
+  // oxfmt-ignore
+  const broken: readonly (readonly [where: string, spell: (base64: string) => string])[] = [
+    ['every 76 characters',            (text) => text.replace(/.{76}/g, '$&\n')],
+    ['every 60 characters, one last',  (text) => `${text.replace(/.{60}/g, '$&\n')}\n`],
+    ['CR LF every 76 characters',      (text) => text.replace(/.{76}/g, '$&\r\n')],
+    ['one at the end',                 (text) => `${text}\n`],
+    ['blanks and tabs between',        (text) => text.replace(/.{40}/g, '$& \t')],
+  ]
+  for (const [where, spell] of broken)
+    it(`line ends within the base64 of a signature are ignored: ${where}`, async () => {
+      const url = v4Url(world, 'create-card-ref')
+      const body = Object.entries(named)
+      const signed = parametersOf(world, url, body)
+      const answer = await post(url, body, header({ ...signed, oauth_signature: spell(signed.oauth_signature ?? '') }))
+      assert.equal(refOf(readReply(answer)), first.ref)
+    })
   it('a time stamp within five minutes, early or late', async () => {
     for (const seconds of [-240, 285]) {
       const oauth = { oauth_timestamp: String(nowSeconds() + seconds) }

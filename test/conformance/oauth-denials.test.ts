@@ -14,9 +14,10 @@ const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
 const world = await openWorld()
 const { made, ref } = await registered(world)
-/** Allows signatures of the parameters alone; the other endpoint of `multi_secure` does not. */
+/** Takes signatures of the parameters alone, as made; the other endpoints refuse them. */
 const lenient = world.endpoints.secure
-await cliOf(() => world).tell(['endpoint', 'set', String(lenient), '--parameter-signatures', 'on'])
+for (const strict of [world.endpoints.plain, world.endpoints.euro])
+  await cliOf(() => world).tell(['endpoint', 'set', String(strict), '--parameter-signatures', 'off'])
 await configurationRead(world)
 const body: Pairs = [
   ['client_orderid', made.client_orderid],
@@ -112,13 +113,13 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
         denied(await ask(world, operation, body, signing()))
       })
 
-    it(`${operation}: the parameters alone where the endpoint allows them, by another key or of another body`, async () => {
+    it(`${operation}: the parameters alone where the endpoint takes them, by another key or of another body`, async () => {
       const text = 'parameters'
       letIn(await ask(world, operation, body, { text }, lenient))
       denied(await ask(world, operation, body, { text, key: stranger }, lenient))
       denied(await ask(world, operation, body, { text, signed: [body[0] ?? ['', ''], ['orderid', '1']] }, lenient))
     })
-    it(`${operation}: the parameters alone at a group, unless each of its endpoints allows them`, async () => {
+    it(`${operation}: the parameters alone at a group, unless each of its endpoints takes them`, async () => {
       const group = `group/${world.groups.multi_secure}`
       letIn(await ask(world, operation, body, {}, group))
       denied(await ask(world, operation, body, { text: 'parameters' }, group))

@@ -43,6 +43,7 @@ const goodWork: WorkFacts = {
   moving: [],
   merchants: 1n,
   gateless: [],
+  parameterSigned: [],
 }
 
 test('the doctor is content where all is well, and has advice for each thing that is not', () => {

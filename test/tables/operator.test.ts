@@ -70,7 +70,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     operations: new Map([['sale', false]]),
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
-    parameterSignatures: true,
+    parameterSignatures: false,
     cardNumbersInText: true,
     repeatWindowMs: 0,
   })
@@ -81,7 +81,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     mandatoryFields: ['phone'],
     amountsAboveSigned: true,
     cardNumbersInText: true,
-    parameterSignatures: true,
+    parameterSignatures: false,
     repeatWindowMs: 0,
   })
   assert.deepEqual(settingsAfter(set, {}), set)
@@ -91,7 +91,7 @@ test('settings of an endpoint change where they are named, and null takes a URL 
       operations: new Map([['sale', true]]),
       mandatoryFields: [],
       amountsAboveSigned: false,
-      parameterSignatures: false,
+      parameterSignatures: true,
       cardNumbersInText: false,
       repeatWindowMs: 600_000,
     }),

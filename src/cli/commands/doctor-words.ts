@@ -127,6 +127,10 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     `without a gate that is switched on: ${endpointIds.join(', ')}`,
     'give them one: npx tollgate endpoint set <id> --gate <gate>',
   ],
+  'parameter signatures': ({ endpointIds }) => [
+    'v4',
+    `signatures over the parameters alone, without the address, are taken at endpoint ${someOf(endpointIds)}`,
+  ],
   'transactions in time': ({ awaiting }) => [
     'transactions',
     awaiting === 0n ? 'none is overdue' : `none is overdue; ${awaiting} with a cardholder being authenticated`,

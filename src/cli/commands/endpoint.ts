@@ -98,7 +98,7 @@ const settable = (command: Command): Command =>
     )
     .option(
       '--parameter-signatures <on|off>',
-      'whether signatures of v4 may cover the parameters alone, without the address, for clients that sign so',
+      'whether signatures of v4 may cover the parameters alone, without the address (on)',
       aSwitch,
     )
     .option(
