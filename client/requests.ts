@@ -76,7 +76,12 @@ interface Card {
 }
 
 /** `sale` and `preauth`. */
-export interface SaleRequest extends Payment, Money, Customer, Card, CustomerBrowser {}
+export interface SaleRequest extends Payment, Money, Customer, Card, CustomerBrowser {
+  /** The payment begins a series that ends with this day, YYYYMMDD; with `recurrent_frequency`. */
+  recurrent_expiry?: string
+  /** The least number of days between two payments of the series. */
+  recurrent_frequency?: string | number
+}
 
 /**
  * `account-verification`: nothing is charged. Through a group the currency chooses the endpoint.

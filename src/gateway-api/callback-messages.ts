@@ -26,8 +26,8 @@ export function callbackMessages({ registry, orderOf, policyOf }: CallbackParts)
     const transaction = order.transactions.find((t) => t.no === delivery.transactionNo)
     const merchant = registry().merchant(order.merchantId)
     if (!merchant) throw new Error(`merchant ${order.merchantId} is not in the configuration`)
-    const policy = policyOf(registry().endpoint(order.endpointId))
-    return transaction && renderCallback(delivery.url, callbackForm(order, transaction, merchant), policy)
+    const endpoint = registry().endpoint(order.endpointId)
+    return transaction && renderCallback(delivery.url, callbackForm(order, transaction, merchant, endpoint), policyOf(endpoint))
   }
   return {
     renderFor,

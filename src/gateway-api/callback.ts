@@ -1,7 +1,7 @@
 import type { Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { callbackControl } from '../merchant/control.ts'
-import type { Merchant } from '../merchant/merchant.ts'
+import type { Endpoint, Merchant } from '../merchant/merchant.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { statusOfState } from '../order/order.ts'
 import { amountOfPayment, statusView } from '../order/view.ts'
@@ -17,8 +17,14 @@ const names = Object.keys(callbackParams) as CallbackParam[]
 const formOf = formWriter(names)
 
 /** The values of a callback (docs/choices.md, "Callbacks"): those without a value are left out. */
-function valuesOf(order: Order, transaction: Transaction, merchant: Merchant): Record<CallbackParam, string | undefined> {
+function valuesOf(
+  order: Order,
+  transaction: Transaction,
+  merchant: Merchant,
+  endpoint?: Endpoint,
+): Record<CallbackParam, string | undefined> {
   const view = statusView(order, transaction)
+  const authenticated = endpoint?.settings.authenticationInCallback ? view : undefined
   const ids = { status: statusOfState(transaction.state), orderid: String(order.orderId), client_orderid: order.clientOrderid }
   return {
     status: ids.status,
@@ -39,6 +45,11 @@ function valuesOf(order: Order, transaction: Transaction, merchant: Merchant): R
     'last-four-digits': view['last-four-digits'],
     bin: view.bin,
     'card-type': view['card-type'],
+    'cardholder-info': view['cardholder-info'],
+    'seller-commission': view['seller-commission'],
+    'acquirer-commission': view['acquirer-commission'],
+    eci: authenticated?.eci,
+    'verified-3d-status': authenticated?.['verified-3d-status'],
     'gate-partial-reversal': view['gate-partial-reversal'],
     'gate-partial-capture': view['gate-partial-capture'],
     'processor-rrn': view['processor-rrn'],
@@ -49,13 +60,18 @@ function valuesOf(order: Order, transaction: Transaction, merchant: Merchant): R
   }
 }
 
-export function callbackPairs(order: Order, transaction: Transaction, merchant: Merchant): [string, string][] {
+/** Not for the cardholder to read. */
+const betweenMerchantAndBank: ReadonlySet<CallbackParam> = new Set(['seller-commission', 'acquirer-commission'])
+
+/** The pairs that go back with the cardholder's browser. */
+export function returnPairs(order: Order, transaction: Transaction, merchant: Merchant): [string, string][] {
   const values = valuesOf(order, transaction, merchant)
-  return names.flatMap((name): [string, string][] => (values[name] ? [[name, values[name]]] : []))
+  return names.flatMap((name): [string, string][] =>
+    values[name] && !betweenMerchantAndBank.has(name) ? [[name, values[name]]] : [],
+  )
 }
 
-export const callbackForm = (order: Order, transaction: Transaction, merchant: Merchant): string =>
-  formOf(valuesOf(order, transaction, merchant))
+export const callbackForm = (...about: Parameters<typeof valuesOf>): string => formOf(valuesOf(...about))
 
 /**
  * A GET with the form appended to the URL's own query, or a POST if that would be too long.

@@ -10,7 +10,8 @@ import type { Reply } from './reply.ts'
 import type { Addressed, ByMerchant, Payment, WithEndpoint } from './stages.ts'
 
 /** The fields of a payment; an account verification has no amount. */
-type PaymentRequest = VerificationRequest & Pick<Partial<SaleRequest>, 'amount'> & { currency: Currency }
+type PaymentRequest = VerificationRequest &
+  Pick<Partial<SaleRequest>, 'amount' | 'recurrent_expiry' | 'recurrent_frequency'> & { currency: Currency }
 
 type Request = Addressed<Payment> & ByMerchant & WithEndpoint & { readonly values: PaymentRequest }
 
@@ -47,6 +48,7 @@ export async function performPayment(request: Request, parts: Paying): Promise<R
 
 function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {
   const browser = browserOf(v)
+  const { recurrent_expiry: expiry, recurrent_frequency: frequencyDays } = v
   return defined({
     orderDesc: v.order_desc,
     ipAddress: v.ipaddress,
@@ -66,6 +68,7 @@ function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): 
     purpose: v.purpose,
     comment: v.comment,
     merchantData: v.merchant_data,
+    series: expiry !== undefined && frequencyDays !== undefined ? { expiry, frequencyDays } : undefined,
     redirectUrl: v.redirect_url,
     redirectSuccessUrl: v.redirect_success_url,
     redirectFailUrl: v.redirect_fail_url,

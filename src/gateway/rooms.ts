@@ -197,6 +197,7 @@ export function openOrders(
     authenticate: (...step) => authenticate({ ...asking, ask: transports.directories.authenticate }, ...step),
     enrol: (...step) => enrol({ ...asking, askEnrolment: transports.directories.enrol }, ...step),
     gate: (id) => registry().gate(id),
+    endpoint: (id) => registry().endpoint(id),
     connector: transports.gates.connector,
     holding: heartbeat.holding,
     processId,

@@ -70,6 +70,15 @@ export interface GateTls {
   certificate?: string
 }
 
+/** Minor units of a payment's currency, and hundredths of a per cent of its amount. */
+export interface Commission {
+  fixedMinor: number
+  basisPoints: number
+}
+
+/** What an endpoint shows as a commission: its own, or the one of the gate. */
+export type ShownCommission = Commission | { ofGate: true }
+
 export interface GateRow {
   host: string
   port: number
@@ -100,6 +109,9 @@ export interface GateRow {
    */
   commissionFixedMinor?: number
   commissionBasisPoints?: number
+  /** What the merchant pays, and the acquirer takes, for endpoints that show the gate's. */
+  sellerCommission?: Commission
+  acquirerCommission?: Commission
   /** The line is in clear if not set. */
   tls?: GateTls
   /** A line in clear may lead to a host that is not private. */
@@ -132,6 +144,16 @@ export interface EndpointSettings {
   callbackUrl?: string
   /** Base URL of the merchant's server, which the mobile API calls. */
   merchantServerUrl?: string
+  /** Shown in status and callback once money was taken; not at all if not set. */
+  sellerCommission?: ShownCommission
+  acquirerCommission?: ShownCommission
+  /** Callbacks have `eci` and `verified-3d-status` too. */
+  authenticationInCallback?: boolean
+  /**
+   * The issuer is asked at once, without its method, where the sale carries the browser's data: no
+   * browser is there to run it.
+   */
+  withoutMethod?: boolean
   /** For the mobile API: the consumer of a transfer chooses a gate by its commission. */
   consumerDefinedRate?: boolean
   /**

@@ -1,5 +1,5 @@
 /** The commission of a transfer at each gate, and the names of these gates for apps. */
-import { commissionOf } from '../acquirer/commission.ts'
+import { commissionOf, transferCommission } from '../acquirer/commission.ts'
 import type { Gate } from '../merchant/merchant.ts'
 import type { Fee, Invoice } from './invoice.ts'
 
@@ -11,7 +11,7 @@ export function feesOf(gates: readonly Gate[], amountMinor: bigint): Fee[] {
   return gates.map((gate, i) => ({
     assignedId: names[i]!,
     gateId: String(gate.gateId),
-    commissionMinor: String(commissionOf(gate.settings, amountMinor)),
+    commissionMinor: String(commissionOf(transferCommission(gate.settings), amountMinor)),
   }))
 }
 

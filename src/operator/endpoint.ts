@@ -2,6 +2,7 @@
 import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { indicatorText, policyOf, policyText } from './authentication-settings.ts'
+import { commissionJson, commissionText } from './commission.ts'
 import { onOff, type Fact } from './facts.ts'
 import { isoTime, spanText } from './moments.ts'
 import type { EndpointEntry, GroupEntry } from './store-config.ts'
@@ -23,6 +24,10 @@ export const endpointFacts = (e: EndpointEntry): Fact[] => [
   ['Authentication', shows3ds(e, 'authenticationPolicy') ? policyText(e.settings) : undefined],
   ['Callback URL', e.settings.callbackUrl ?? 'none; each request may name its own'],
   ['Merchant server', e.settings.merchantServerUrl ?? 'none (mobile API)'],
+  ["Seller's commission", e.settings.sellerCommission && commissionText(e.settings.sellerCommission)],
+  ["Acquirer's commission", e.settings.acquirerCommission && commissionText(e.settings.acquirerCommission)],
+  ['3-D Secure in callbacks', e.settings.authenticationInCallback ? 'on' : undefined],
+  ['Method of the issuer', e.settings.withoutMethod ? 'not awaited where the sale has the data of the browser' : undefined],
   ['Consumer-defined rate', e.settings.consumerDefinedRate ? 'on' : undefined],
   ['Random sum', e.settings.randomSum ? 'on' : undefined],
   ['Plain http callbacks', onOff(e.settings.plainHttpCallbacks)],
@@ -52,6 +57,10 @@ export const endpointJson = (e: EndpointEntry) => ({
   authentication_policy: policyJson(policyOf(e.settings)),
   callback_url: e.settings.callbackUrl ?? null,
   merchant_server_url: e.settings.merchantServerUrl ?? null,
+  seller_commission: commissionJson(e.settings.sellerCommission),
+  acquirer_commission: commissionJson(e.settings.acquirerCommission),
+  authentication_in_callback: e.settings.authenticationInCallback ?? false,
+  without_method: e.settings.withoutMethod ?? false,
   consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
   random_sum: e.settings.randomSum ?? false,
   mandatory_fields: e.settings.mandatoryFields,

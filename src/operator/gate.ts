@@ -1,6 +1,8 @@
 /** The settings of a gate, their valid values, and the display of a gate. */
 import countries from 'i18n-iso-countries/index.js'
 import type { GateRow, MacAlgorithm } from '../merchant/merchant.ts'
+import { transferCommission } from '../acquirer/commission.ts'
+import { commissionJson, commissionText } from './commission.ts'
 import { onOff, type Fact } from './facts.ts'
 import { certificateFacts, dayOf, lineMisfit } from './gate-tls.ts'
 import { isoTime, spanText } from './moments.ts'
@@ -74,7 +76,9 @@ export const gateFacts = ({ name, enabled, settings: s }: Pick<GateEntry, 'name'
   ['Parts returned', onOff(s.partialReversal)],
   ['Recognises repeats', onOff(s.recognisesRepeats)],
   ['Most open at once', String(s.maxOpen)],
-  ['Commission of a transfer', commissionText(s)],
+  ['Commission of a transfer', commissionText(transferCommission(s))],
+  ["Seller's commission", s.sellerCommission && commissionText(s.sellerCommission)],
+  ["Acquirer's commission", s.acquirerCommission && commissionText(s.acquirerCommission)],
   [
     'Recurrent payments',
     `${s.recurrentInitiator ?? 'MERCHANT'}, ${s.recurrentScenario ?? 'REGULAR'} unless a request says otherwise`,
@@ -113,9 +117,6 @@ const tlsJson = ({ host, tls }: GateRow) =>
         certificates: certificatesJson(tls.certificate ?? ''),
       }
 
-const commissionText = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): string =>
-  `${commissionFixedMinor} minor units and ${commissionBasisPoints / 100} %`
-
 export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
   gate_id: g.gateId,
   name: g.name,
@@ -139,6 +140,8 @@ export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number 
   max_open: g.settings.maxOpen,
   commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
   commission_basis_points: g.settings.commissionBasisPoints ?? 0,
+  seller_commission: commissionJson(g.settings.sellerCommission),
+  acquirer_commission: commissionJson(g.settings.acquirerCommission),
   recurrent_initiator: g.settings.recurrentInitiator ?? 'MERCHANT',
   recurrent_scenario: g.settings.recurrentScenario ?? 'REGULAR',
   created_at: isoTime(g.createdAt),

@@ -1,6 +1,6 @@
 /** The settings of endpoints, and their valid values. */
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
-import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings, ShownCommission } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import { rebillRequest } from '../spec/gateway/rebill.ts'
@@ -19,8 +19,8 @@ export const usualEndpoint: EndpointSettings = {
 }
 
 /**
- * Changes of an endpoint's settings; absent fields keep their value, null removes a URL or the
- * challenge indicator.
+ * Changes of an endpoint's settings; absent fields keep their value, null removes a URL, the
+ * challenge indicator or a commission.
  */
 export interface EndpointWish {
   threeDSecure?: boolean
@@ -28,6 +28,10 @@ export interface EndpointWish {
   authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | null
   merchantServerUrl?: string | null
+  sellerCommission?: ShownCommission | null
+  acquirerCommission?: ShownCommission | null
+  authenticationInCallback?: boolean
+  withoutMethod?: boolean
   consumerDefinedRate?: boolean
   randomSum?: boolean
   mandatoryFields?: string[]
@@ -48,6 +52,10 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     merchantServerUrl: oldServer,
     challengeIndicator: oldIndicator,
     authenticationPolicy: oldPolicy,
+    sellerCommission: oldSeller,
+    acquirerCommission: oldAcquirer,
+    authenticationInCallback: oldInCallback,
+    withoutMethod: oldWithout,
     consumerDefinedRate: oldRate,
     randomSum: oldSum,
     amountsAboveSigned: oldAbove,
@@ -58,6 +66,10 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     repeatWindowMs: oldWindow,
     ...rest
   } = before
+  const sellerCommission = changed(oldSeller, wish.sellerCommission)
+  const acquirerCommission = changed(oldAcquirer, wish.acquirerCommission)
+  const authenticationInCallback = wish.authenticationInCallback ?? oldInCallback
+  const withoutMethod = wish.withoutMethod ?? oldWithout
   const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
   const randomSum = wish.randomSum ?? oldSum
   const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
@@ -86,6 +98,10 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
     disabledOperations: [...disabled].sort(),
     controlMinorUnits: wish.controlMinorUnits ?? before.controlMinorUnits,
     plainHttpCallbacks: wish.plainHttpCallbacks ?? before.plainHttpCallbacks,
+    ...(sellerCommission === undefined ? {} : { sellerCommission }),
+    ...(acquirerCommission === undefined ? {} : { acquirerCommission }),
+    ...(authenticationInCallback ? { authenticationInCallback } : {}),
+    ...(withoutMethod ? { withoutMethod } : {}),
     ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
     ...(randomSum ? { randomSum } : {}),
     ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
@@ -97,7 +113,7 @@ export function settingsAfter(before: EndpointSettings, wish: EndpointWish): End
   }
 }
 
-const changed = (before: string | undefined, wish: string | null | undefined): string | undefined =>
+const changed = <T>(before: T | undefined, wish: T | null | undefined): T | undefined =>
   wish === undefined ? before : (wish ?? undefined)
 
 /**

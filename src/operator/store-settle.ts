@@ -5,6 +5,7 @@ import { networkOf } from '../card/number.ts'
 import { judgeFollow, type FollowAsk } from '../order/amounts.ts'
 import { placeKey, type Change } from '../order/change.ts'
 import type { Order, Transaction } from '../order/order.ts'
+import { commissionsOf, gateFactsOf } from '../order/gate.ts'
 import { restoredFollow, restoredPayment, type Ending, type Names } from '../order/restored.ts'
 import type { ReceiptIds } from '../order/receipt.ts'
 import { saveOrders } from '../order/store-save.ts'
@@ -143,16 +144,16 @@ const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: Operation
   deadlineAt: at + gate.settings.answerTimeoutMs,
 })
 
-function endingOf({ gate, receipts }: SettleParts, how: How, order: Order, no: number, operation: Operation): Ending {
+function endingOf({ gate, endpoints, receipts }: SettleParts, how: How, order: Order, no: number, operation: Operation): Ending {
   if (how === 'reverse') return { is: 'lost' }
-  const { descriptor, partialReversal, partialCapture } = gate.settings
   const { actionCode, approvalCode, at } = operation
+  const endpoint = endpoints.find(({ endpointId }) => endpointId === order.endpointId)
   return {
     is: 'approved',
     actionCode,
     data: { processedAt: at, ...(approvalCode !== undefined && { approvalCode }) },
     receiptId: receipts!.idOf(order, no),
-    gate: { descriptor, partialReversal, partialCapture },
+    gate: { ...gateFactsOf(gate), ...commissionsOf(order, operation, gate, endpoint) },
   }
 }
 

@@ -68,4 +68,7 @@ export interface GateFacts {
   descriptor: string
   partialReversal: boolean
   partialCapture: boolean
+  /** In the highest unit of the order's currency; absent unless the endpoint shows them. */
+  sellerCommission?: string
+  acquirerCommission?: string
 }

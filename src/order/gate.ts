@@ -1,5 +1,8 @@
 import { chooseGate, eligibleGates } from '../acquirer/choose.ts'
-import type { Gate, Registry } from '../merchant/merchant.ts'
+import { commissionOf } from '../acquirer/commission.ts'
+import { spellMinor } from '../base/money.ts'
+import type { Endpoint, Gate, Registry } from '../merchant/merchant.ts'
+import type { GateFacts } from './event.ts'
 import type { Order, Transaction } from './order.ts'
 
 /**
@@ -14,4 +17,28 @@ export function gateOf(order: Order, transaction: Transaction, registry: Registr
   const chosen = order.request.transfer?.gateId
   if (!endpoint || chosen === undefined) return endpoint && chooseGate(endpoint, registry)
   return eligibleGates(endpoint, registry).find((gate) => String(gate.gateId) === chosen)
+}
+
+/** What is kept of the gate with its answer. */
+export const gateFactsOf = ({ settings }: Pick<Gate, 'settings'>): GateFacts => ({
+  descriptor: settings.descriptor,
+  partialReversal: settings.partialReversal,
+  partialCapture: settings.partialCapture,
+})
+
+/** The commissions that an endpoint shows once money was taken; a return has none. */
+export function commissionsOf(
+  { currency }: Pick<Order, 'currency'>,
+  { kind, amountMinor }: { kind: string; amountMinor: bigint },
+  gate: Pick<Gate, 'settings'>,
+  endpoint: Pick<Endpoint, 'settings'> | undefined,
+): Pick<GateFacts, 'sellerCommission' | 'acquirerCommission'> {
+  const shown: Pick<GateFacts, 'sellerCommission' | 'acquirerCommission'> = {}
+  if (kind !== 'sale' && kind !== 'capture' && kind !== 'transfer') return shown
+  for (const of of ['sellerCommission', 'acquirerCommission'] as const) {
+    const chosen = endpoint?.settings[of]
+    const commission = chosen && 'ofGate' in chosen ? gate.settings[of] : chosen
+    if (commission) shown[of] = spellMinor(commissionOf(commission, amountMinor), currency)
+  }
+  return shown
 }

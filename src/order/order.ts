@@ -58,6 +58,8 @@ export interface OrderRequest {
   purpose?: string
   comment?: string
   merchantData?: string
+  /** The payment begins a series, which ends with this day, YYYYMMDD. */
+  series?: { expiry: string; frequencyDays: string }
   redirectUrl?: string
   redirectSuccessUrl?: string
   redirectFailUrl?: string
@@ -219,6 +221,8 @@ export interface TransactionResult {
   descriptor?: string
   partialReversal?: boolean
   partialCapture?: boolean
+  sellerCommission?: string
+  acquirerCommission?: string
   errorCode?: string
   errorMessage?: string
   receiptId?: string

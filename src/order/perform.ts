@@ -2,12 +2,13 @@ import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acq
 import { knownCurrency } from '../base/money.ts'
 import type { CellMarks } from '../base/cell-mark.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Gate } from '../merchant/merchant.ts'
+import type { Endpoint, Gate } from '../merchant/merchant.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Secret } from '../base/secret.ts'
 import { openProof, type Card } from '../card/vault.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { demandedAuthentication, mayBeDemanded } from './authentication/plan.ts'
+import { commissionsOf, gateFactsOf } from './gate.ts'
 import { originalOf } from './obligations.ts'
 import type { Event, GateFacts } from './event.ts'
 import type { Held } from './hand.ts'
@@ -35,6 +36,7 @@ export interface PerformerParts {
   authenticate: Performer
   enrol: Performer
   gate: (gateId: bigint) => Gate | undefined
+  endpoint: (endpointId: bigint) => Endpoint | undefined
   connector: (gateId: bigint) => Connector | undefined
   /**
    * Whether the lease of this process was valid from that (monotonic) time until now. Checked right
@@ -85,9 +87,8 @@ async function authorise(parts: PerformerParts, held: Held, transaction: Transac
   const sentBefore = transaction.tries > 0
   if (gate && (outcome.is === 'approved' || outcome.is === 'declined'))
     return eventOf(transaction, outcome, about, parts.receipts.idOf(held.order, transaction.no), {
-      descriptor: gate.settings.descriptor,
-      partialReversal: gate.settings.partialReversal,
-      partialCapture: gate.settings.partialCapture,
+      ...gateFactsOf(gate),
+      ...(outcome.is === 'approved' && commissionsOf(held.order, transaction, gate, parts.endpoint(held.order.endpointId))),
     })
   const why = 'why' in outcome ? outcome.why : `gate ${attempt.gateId} is gone`
   if (outcome.is === 'not sent' && !sentBefore) return { is: 'not sent', ...about, why }

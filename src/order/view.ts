@@ -48,7 +48,8 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
   const status = statusOfState(transaction.state)
   const { result } = transaction
   // A follow-up shows how its payment was authenticated.
-  const { verified, eci } = transaction.parentNo === undefined ? result : head(order).result
+  const paying = transaction.parentNo === undefined ? transaction : head(order)
+  const { verified, eci } = paying.result
   const { processor = {} } = result
   const { request, card } = order
   return {
@@ -107,6 +108,9 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     'loyalty-program': processor.loyaltyProgram,
     'verified-3d-status': finalStatuses.has(status) ? (verified ?? 'UNKNOWN') : undefined,
     eci,
+    'cardholder-info': paying.authentication?.cardholderInfo,
+    'seller-commission': result.sellerCommission,
+    'acquirer-commission': result.acquirerCommission,
   }
 }
 

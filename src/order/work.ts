@@ -5,6 +5,7 @@ import type { Registry } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { judgeFollow, usualRepeatWindowMs, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
+import { atOnceEvent, authenticated } from './authentication/browser.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authentication/plan.ts'
 import { decide, type Refused } from './decide.ts'
 import { originalOf } from './obligations.ts'
@@ -51,8 +52,10 @@ export function acceptWork(
 ): Work {
   const work: Work = { after: order, rows: [], deliveries: [], sealed, eraseCvv2: false, card, entries: [at] }
   drive(work, { is: 'accepted', transactionNo: 1 }, deciding)
-  // The process that asks about enrolment has the order in memory, but the next step may rest.
-  const rests = work.after.transactions.some((t) => t.step === 'enrol' || (t.step !== undefined && t.lease === undefined))
+  // The process that asks a directory server has the order in memory, but the next step may rest.
+  const rests = work.after.transactions.some(
+    (t) => t.step === 'enrol' || t.step === 'authenticate' || (t.step !== undefined && t.lease === undefined),
+  )
   if (rests) work.sealed = withCvv2()
   return work
 }
@@ -75,6 +78,7 @@ export function drive(work: Work, event: Event, deciding: Deciding): Refused | u
     const transaction = work.after.transactions.find((t) => t.no === todo.transactionNo)!
     if (work.before && endsNeedOfCvv2(todo, transaction)) work.eraseCvv2 = true
     if (transaction.state === 'filtering') events.push(screened(work, transaction, deciding))
+    else if (todo.is === 'authentication begun') events.push(...askedAtOnce(work.after, deciding))
     else if (transaction.step === 'record attempt' && deciding.hold && transaction.dueAt! <= deciding.now)
       events.push(attemptEvent(work.after, transaction, deciding))
   }
@@ -93,6 +97,12 @@ function screened(work: Work, transaction: Transaction, deciding: Deciding): Eve
   if (event.is !== 'screened clean') return event
   const endpoint = deciding.registry.endpoint(work.after.endpointId)
   return authenticationEvent(work.after, transaction, work.card, endpoint, deciding.planner, deciding)
+}
+
+function askedAtOnce(order: Order, deciding: Deciding): Event[] {
+  const transaction = authenticated(order)
+  const event = transaction && atOnceEvent(order, transaction, deciding.registry.endpoint(order.endpointId), deciding)
+  return event ? [event] : []
 }
 
 /** A stored CVV2 is erased with the attempt that may be the last, or else with the outcome. */

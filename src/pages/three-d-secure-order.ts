@@ -2,7 +2,7 @@
  * What the pages of 3-D Secure show of an order, and their effect on it: the same as a merchant's
  * uploads.
  */
-import { callbackPairs } from '../gateway-api/callback.ts'
+import { returnPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import { returnToken } from '../merchant/return-token.ts'
@@ -146,7 +146,7 @@ function returnOf(order: Order, transaction: Transaction, merchant: Merchant, st
   const ids = { status, orderid: String(order.orderId), client_orderid: order.clientOrderid }
   const control = callbackControl(ids, merchant.controlKeys[0]!)
   const replaced: Record<string, string> = { status, control }
-  const pairs = callbackPairs(order, transaction, merchant).map(([name, value]) => [name, replaced[name] ?? value] as const)
+  const pairs = returnPairs(order, transaction, merchant).map(([name, value]) => [name, replaced[name] ?? value] as const)
   const { login, signingSecret: key } = merchant
   if (!key) return { url, pairs }
   const { type = '', amount = '', currency = '' } = Object.fromEntries(pairs)

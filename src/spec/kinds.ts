@@ -165,6 +165,14 @@ export const birthday: Kind<string> = {
   read: (t) => (/^[0-9]{6}([0-9]{2})?$/.test(t) ? t : unfit('it is neither six nor eight digits')),
 }
 
+/** A day of the calendar as YYYYMMDD. */
+export function isDay(t: string): boolean {
+  const [, ofYear, ofMonth, ofDay] = /^([0-9]{4})(0[1-9]|1[0-2])([0-9]{2})$/.exec(t) ?? []
+  return Number(ofDay) >= 1 && Number(ofDay) <= new Date(Date.UTC(Number(ofYear), Number(ofMonth), 0)).getUTCDate()
+}
+
+export const day: Kind<string> = { name: 'YYYYMMDD', max: 8, read: (t) => (isDay(t) ? t : unfit('it is not a day as YYYYMMDD')) }
+
 /** Checks the form only; http/address checks scheme, port and credentials of a request. */
 export const url: Kind<string> = { ...text(1024), name: 'URL' }
 

@@ -74,7 +74,7 @@ const names = {
 }
 export const openAttempt: Attempt = { ...names, no: 1, transactionNo: 1 }
 
-const gateRow: GateRow = {
+export const gateRow: GateRow = {
   host: 'acquirer.test',
   port: 1,
   terminalId: names.terminalId,

@@ -21,7 +21,7 @@ const good: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     credit_card_number: '4111111111111111', card_printed_name: 'ADA', expire_month: '7', expire_year: '39', cvv2: '0739', birthday: '19700101',
     ssn: '1', redirect_url: 'https://a.example/', redirect_success_url: 'https://a.example/', redirect_fail_url: 'https://a.example/',
     server_callback_url: 'https://a.example/', notify_url: 'https://a.example/', site_url: 's', purpose: 'p', comment: 'c', merchant_data: ' d ',
-    customer_browser_info: 'true', customer_browser_screen_width: '1', customer_browser_screen_height: '1', customer_browser_color_depth: '24',
+    recurrent_expiry: '20391231', recurrent_frequency: '30', customer_browser_info: 'true', customer_browser_screen_width: '1', customer_browser_screen_height: '1', customer_browser_color_depth: '24',
     customer_browser_time_zone: '-60', customer_browser_javascript_enabled: 'true', customer_browser_java_enabled: 'FALSE',
     customer_user_agent: 'u', customer_accept: 'a', customer_accept_language: 'l',
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { commissionOf } from '../../src/acquirer/commission.ts'
+import { commissionOf, transferCommission } from '../../src/acquirer/commission.ts'
 import { configuration } from '../../simulation/configuration.ts'
 import { centisOfMinor, minorOfCentis } from '../../src/mobile-api/centis.ts'
 import { assignedIds } from '../../src/mobile-api/fees.ts'
@@ -26,7 +26,7 @@ describe('a commission is the fixed sum and the share of the amount, a half roun
         ...(fixed === undefined ? {} : { commissionFixedMinor: fixed }),
         ...(basisPoints === undefined ? {} : { commissionBasisPoints: basisPoints }),
       }
-      assert.equal(commissionOf(settings, amount), commission)
+      assert.equal(commissionOf(transferCommission(settings), amount), commission)
     })
 })
 

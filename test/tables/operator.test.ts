@@ -73,6 +73,10 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     parameterSignatures: false,
     cardNumbersInText: true,
     repeatWindowMs: 0,
+    sellerCommission: { fixedMinor: 30, basisPoints: 150 },
+    acquirerCommission: { ofGate: true },
+    authenticationInCallback: true,
+    withoutMethod: true,
   })
   assert.deepEqual(set, {
     ...usualEndpoint,
@@ -83,6 +87,10 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     cardNumbersInText: true,
     parameterSignatures: false,
     repeatWindowMs: 0,
+    sellerCommission: { fixedMinor: 30, basisPoints: 150 },
+    acquirerCommission: { ofGate: true },
+    authenticationInCallback: true,
+    withoutMethod: true,
   })
   assert.deepEqual(settingsAfter(set, {}), set)
   assert.deepEqual(
@@ -94,6 +102,10 @@ test('settings of an endpoint change where they are named, and null takes a URL 
       parameterSignatures: true,
       cardNumbersInText: false,
       repeatWindowMs: 600_000,
+      sellerCommission: null,
+      acquirerCommission: null,
+      authenticationInCallback: false,
+      withoutMethod: false,
     }),
     usualEndpoint,
   )

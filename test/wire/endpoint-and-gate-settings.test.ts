@@ -151,3 +151,18 @@ test('the doctor names merchants whose control key can be guessed or stands in p
   assert.match(inProduction.advice, /merchant rotate-key by-the-book$/)
   assert.equal((await found({ TOLLGATE_DIR: world.directory }))[0].is, 'ok')
 })
+
+test('an endpoint shows the commissions of its gate, and what operators set is shown to them', async () => {
+  await tell(['gate', 'set', '1', '--seller-commission', '30+150', '--acquirer-commission', '5+20'])
+  const path = await newEndpoint('--seller-commission', 'gate')
+  const seen = await until(
+    async () => settled(world, await order(world, {}, { path })),
+    (reply) => reply['seller-commission'] !== undefined,
+  )
+  assert.deepEqual([seen['seller-commission'], seen['acquirer-commission']], ['0.46', undefined])
+  const shown = await tell(['endpoint', 'show', String(path)])
+  assert.match(shown, /Seller's commission +the gate's\n(?!.*Acquirer's commission)/)
+  assert.match(await tell(['gate', 'show', '1']), /Acquirer's commission +5 minor units and 0.2 %/)
+  const { seller_commission: seller } = await json<{ seller_commission: unknown }>('gate', 'show', '1')
+  assert.deepEqual(seller, { fixed_minor: 30, basis_points: 150 })
+})

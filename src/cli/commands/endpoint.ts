@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander'
 import { loadRegistry } from '../../merchant/store.ts'
-import type { AuthenticationPolicy, EndpointSettings } from '../../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings, ShownCommission } from '../../merchant/merchant.ts'
 import type { Operation } from '../../spec/gateway/operations.ts'
 import { indicatorCodes, indicatorList } from '../../operator/authentication-settings.ts'
+import { readShownCommission } from '../../operator/commission.ts'
 import { endpointFacts, endpointJson } from '../../operator/endpoint.ts'
 import { onOff } from '../../operator/facts.ts'
 import { descriptorMisfit, nameMisfit, type EndpointWish } from '../../operator/settings.ts'
@@ -31,6 +32,10 @@ interface Settable {
   authenticationPolicy?: Partial<AuthenticationPolicy>
   callbackUrl?: string | false
   merchantServerUrl?: string | false
+  sellerCommission?: ShownCommission | null
+  acquirerCommission?: ShownCommission | null
+  authenticationInCallback?: boolean
+  withoutMethod?: boolean
   consumerDefinedRate?: boolean
   randomSum?: boolean
   mandatory?: string[]
@@ -48,8 +53,19 @@ interface Settable {
   json?: true
 }
 
-const settable = (command: Command): Command =>
+/** What status and callbacks show only where an operator wants it. */
+const shown = (command: Command): Command =>
   command
+    .option(
+      '--seller-commission <commission>',
+      'shown in status and callback: minor units + hundredths of a per cent, such as 30+150; gate for that of the gate; or none',
+      fitting(readShownCommission),
+    )
+    .option('--acquirer-commission <commission>', 'likewise, what the acquirer takes', fitting(readShownCommission))
+    .option('--authentication-in-callback <on|off>', 'whether callbacks have eci and verified-3d-status (off)', aSwitch)
+
+const settable = (command: Command): Command =>
+  shown(command)
     .option('--name <name>', 'for people', judged(nameMisfit))
     .option('--gate <gates>', 'gates to acquirers by id or name, the preferred first, by comma or given several times', someTexts)
     .option('--three-d-secure <on|off>', 'whether cardholders are authenticated', aSwitch)
@@ -68,6 +84,11 @@ const settable = (command: Command): Command =>
     .option('--no-callback-url', 'takes it away')
     .option('--merchant-server-url <url>', "the merchant's server, which the mobile API calls")
     .option('--no-merchant-server-url', 'takes it away')
+    .option(
+      '--without-method <on|off>',
+      "whether the issuer is asked at once, without its method, where the sale has the browser's data (off)",
+      aSwitch,
+    )
     .option('--consumer-defined-rate <on|off>', 'whether the consumer of a transfer chooses a gate by its commission', aSwitch)
     .option('--random-sum <on|off>', 'whether a cardholder whom 3-D Secure does not ask names a small sum that was held', aSwitch)
     .option(
@@ -208,6 +229,10 @@ const wishOf = (o: Settable): EndpointWish => ({
   ...(o.authenticationPolicy === undefined ? {} : { authenticationPolicy: o.authenticationPolicy }),
   ...(o.callbackUrl === undefined ? {} : { callbackUrl: o.callbackUrl === false ? null : o.callbackUrl }),
   ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
+  ...(o.sellerCommission === undefined ? {} : { sellerCommission: o.sellerCommission }),
+  ...(o.acquirerCommission === undefined ? {} : { acquirerCommission: o.acquirerCommission }),
+  ...(o.authenticationInCallback === undefined ? {} : { authenticationInCallback: o.authenticationInCallback }),
+  ...(o.withoutMethod === undefined ? {} : { withoutMethod: o.withoutMethod }),
   ...(o.consumerDefinedRate === undefined ? {} : { consumerDefinedRate: o.consumerDefinedRate }),
   ...(o.randomSum === undefined ? {} : { randomSum: o.randomSum }),
   ...((o.mandatory ?? o.mandatoryFields) ? { mandatoryFields: (o.mandatory ?? o.mandatoryFields)! } : {}),

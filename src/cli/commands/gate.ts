@@ -8,6 +8,7 @@ import {
   type MacAlgorithm,
 } from '../../merchant/merchant.ts'
 import { onOff } from '../../operator/facts.ts'
+import { readCommission } from '../../operator/commission.ts'
 import { gateFacts, gateJson, readCountry, usualGate } from '../../operator/gate.ts'
 import { spanText } from '../../operator/moments.ts'
 import { nameMisfit } from '../../operator/settings.ts'
@@ -16,7 +17,7 @@ import { addGate, isLineWish, setGate, setGateEnabled, type LineWish } from '../
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 import { atOffice } from './installation.ts'
-import { aNumber, aSpan, aSwitch, fileText, judged, jsonOption, oneOf } from './options.ts'
+import { aNumber, aSpan, aSwitch, fileText, fitting, judged, jsonOption, oneOf } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
 import { optionOf } from './refusals.ts'
 
@@ -84,6 +85,12 @@ const settings = (command: Command): Command =>
       'what it costs besides, in hundredths of a per cent of its amount (0)',
       aNumber(0, 10_000),
     )
+    .option(
+      '--seller-commission <commission>',
+      'what a merchant pays for a payment, for endpoints that show it: minor units + hundredths of a per cent, such as 30+150',
+      fitting(readCommission),
+    )
+    .option('--acquirer-commission <commission>', 'what the acquirer takes of it, likewise', fitting(readCommission))
     .option(
       '--recurrent-initiator <who>',
       'who asks for a recurrent payment whose request does not say: MERCHANT or CARDHOLDER (MERCHANT)',

@@ -55,7 +55,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSRequestorID: `TG${order.merchantId}`,
     threeDSRequestorName: asciiText(parts.merchantName, 40),
     threeDSRequestorURL: new URL(server.pages('').page).origin,
-    threeDSRequestorAuthenticationInd: categoryOf(order) === '01' ? '01' : '04',
+    ...authenticationFields(order),
     threeDSRequestorChallengeInd: knownIndicator(authentication),
     threeDSCompInd: authentication.compInd,
     notificationURL: authentication.notificationUrl ?? server.pages(authentication.pageToken).challenge,
@@ -70,6 +70,15 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     merchantName: asciiText(parts.merchantName, 40),
     ...(categoryOf(order) === '01' ? purchaseFields(order, transaction, parts.now) : undefined),
   }
+}
+
+/** 01 a payment, 02 the first of a series, 04 a card without a payment. */
+function authenticationFields(order: Order): Record<string, string> {
+  if (categoryOf(order) === '02') return { threeDSRequestorAuthenticationInd: '04' }
+  const { series } = order.request
+  if (!series) return { threeDSRequestorAuthenticationInd: '01' }
+  const { expiry, frequencyDays } = series
+  return { threeDSRequestorAuthenticationInd: '02', recurringExpiry: expiry, recurringFrequency: frequencyDays }
 }
 
 /** 01 a payment, 02 the verification of a card without one. */

@@ -3,12 +3,13 @@
  * pages: facts about the browser, and the end of a challenge.
  */
 import { atOnce, type InPieces } from '../../base/turn.ts'
+import type { Endpoint } from '../../merchant/merchant.ts'
 import type { Authentication, BrowserData, CompInd } from '../../three-d-secure/authentication.ts'
 import { messageReader } from '../../three-d-secure/codec.ts'
 import { decodeParam } from '../../three-d-secure/param.ts'
 import { leaseLookMs } from '../../storage/store-heartbeat.ts'
 import { categoryOf, describes } from './areq.ts'
-import { waits } from './plan.ts'
+import { waits, withoutMethod } from './plan.ts'
 import type { Event } from '../event.ts'
 import type { BrowserFacts, Order, Transaction } from '../order.ts'
 
@@ -34,6 +35,22 @@ export function methodEvent(
   const learned = { ...report, compInd: authentication.methodUrl === undefined ? ('U' as const) : compInd }
   const of = authentication.threeDSServerTransId
   return { is: 'method uploaded', transactionNo: no, of, learned, lease: processId, leaseDueAt: now + leaseLookMs }
+}
+
+/**
+ * The issuer is asked at once where the endpoint has no browser that could run the method, and the
+ * sale describes the browser; else undefined.
+ */
+export function atOnceEvent(
+  { request }: Order,
+  transaction: Transaction & { authentication: Authentication },
+  endpoint: Endpoint | undefined,
+  { processId, now }: { processId: bigint; now: number },
+): Event | undefined {
+  const { authentication } = transaction
+  const browser = browserOfSale(request.browser)
+  if (!endpoint?.settings.withoutMethod || !describes(browser, authentication.version)) return undefined
+  return methodEvent(transaction, { compInd: withoutMethod(authentication), browser }, processId, now)
 }
 
 /**

@@ -57,9 +57,7 @@ export function authenticationEvent(
   }
   if (found.is !== 'enrolled')
     return endedEvent(order, transaction, endpoint, found.is === 'not enrolled' ? { is: 'not enrolled' } : { is: 'failed' }, {})
-  const indicator = (steerOf(card, planner) === '321' ? '04' : endpoint?.settings.challengeIndicator) as
-    | ChallengeIndicator
-    | undefined
+  const indicator = challengeIndicatorOf(order, endpoint, steerOf(card, planner))
   const authentication: Authentication = {
     round: 1,
     directory: found.directory,
@@ -69,6 +67,17 @@ export function authenticationEvent(
     ...(indicator === undefined ? {} : { challengeIndicator: indicator }),
   }
   return { is: 'authentication begun', transactionNo, authentication, dueAt: now + waits.methodMs }
+}
+
+/** The first payment of a series is challenged, unless the endpoint says otherwise. */
+function challengeIndicatorOf(
+  order: Order,
+  endpoint: Endpoint | undefined,
+  steer: string | undefined,
+): ChallengeIndicator | undefined {
+  if (steer === '321') return '04'
+  const chosen = endpoint?.settings.challengeIndicator as ChallengeIndicator | undefined
+  return chosen ?? (order.request.series ? '04' : undefined)
 }
 
 const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) =>
@@ -127,7 +136,7 @@ export function overdueEvent(
   return endedEvent(order, transaction, endpoint, overdueEnding(transaction), {})
 }
 
-const withoutMethod = ({ methodUrl }: Authentication): CompInd => (methodUrl === undefined ? 'U' : 'N')
+export const withoutMethod = ({ methodUrl }: Authentication): CompInd => (methodUrl === undefined ? 'U' : 'N')
 
 function overdueEnding({ step, authentication }: Transaction): Ending {
   if (step === 'authenticate' || step === 'enrol') return { is: 'failed' }

@@ -7,6 +7,7 @@ import {
   country,
   countryHasStates,
   currency,
+  day,
   email,
   flag,
   ipAddress,
@@ -65,6 +66,8 @@ export const saleRequest = table({
   purpose:              { is: text(128),          need: 'optional',  guard: 'personal', means: 'destination of the payment, for fraud screening' },
   comment:              { is: text(50),           need: 'optional',  guard: 'personal', means: 'a short comment, returned in the callback' },
   merchant_data:        { is: long,               need: 'optional',  guard: 'personal', means: 'returned as it came in status and callback', untrimmed: true },
+  recurrent_expiry:     { is: day,                need: when('recurrent_frequency is there', (n) => n('recurrent_frequency') !== undefined), guard: 'open', means: 'the payment begins a series: no further one after this day' },
+  recurrent_frequency:  { is: matching(4, /^[1-9][0-9]{0,3}$/, 'days', 'it is not a number of days'), need: when('recurrent_expiry is there', (n) => n('recurrent_expiry') !== undefined), guard: 'open', means: 'the payment begins a series: the least number of days between two' },
   customer_browser_info:               { is: flag, need: 'optional', guard: 'open', means: 'the fields below are complete' },
   customer_browser_screen_width:       { is: pixels,      need: scripted, guard: 'open', means: 'screen width in pixels' },
   customer_browser_screen_height:      { is: pixels,      need: scripted, guard: 'open', means: 'screen height in pixels' },
@@ -79,11 +82,11 @@ export const saleRequest = table({
 
 export type SaleRequest = Values<typeof saleRequest>
 
-const { amount: _amount, ...withoutAmount } = saleRequest
+const { amount: _amount, recurrent_expiry: _expiry, recurrent_frequency: _frequency, ...withoutAmount } = saleRequest
 
 /**
- * Request of `account-verification`: like a sale, without an amount. The currency is the
- * endpoint's; in a group it selects the member.
+ * Request of `account-verification`: like a sale, without an amount, and no
+ * beginning of a series. The currency is the endpoint's; in a group it selects the member.
  */
 export const verificationRequest = table({ ...withoutAmount, currency: { ...saleRequest.currency, need: 'optional' } })
 

@@ -72,6 +72,7 @@ export const statusReply = {
   'motivational-message':   { guard: 'open',     means: "the acquirer's longer reason of a decline" },
   'verified-3d-status':     { guard: 'open',     means: '3-D Secure status' },
   eci:                      { guard: 'open',     means: 'electronic commerce indicator' },
+  'cardholder-info':        { guard: 'personal', means: 'what the issuer wants the cardholder to read: show it' },
   html:                     { guard: 'open',     means: 'page to print that takes the cardholder through the next step of 3-D Secure; as the whole page it leads on to `redirect_url`' },
   'redirect-to':            { guard: 'open',     means: 'page of the gateway to send the cardholder to instead' },
   'tds-status':             { guard: 'open',     means: 'MethodUrlFrame, CReqForm or PaReqForm: what the cardholder has to do' },
@@ -91,6 +92,8 @@ export const statusReply = {
   'loyalty-message':        { guard: 'open',     means: 'loyalty message' },
   'loyalty-bonus':          { guard: 'open',     means: 'loyalty bonus' },
   'loyalty-program':        { guard: 'open',     means: 'loyalty program' },
+  'seller-commission':      { guard: 'open',     means: "the merchant's commission on what was taken, in the order's currency, where the operator shows it" },
+  'acquirer-commission':    { guard: 'open',     means: "the acquirer's, likewise" },
 } as const satisfies ReplyTable
 
 export type StatusReply = { [K in keyof typeof statusReply]?: string | undefined }

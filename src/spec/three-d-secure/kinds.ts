@@ -3,7 +3,7 @@
  * booleans, objects and lists. A row may differ between versions of the protocol.
  */
 import type { Guard } from '../field.ts'
-import { email as emailAddress, ipAddress } from '../kinds.ts'
+import { email as emailAddress, ipAddress, isDay } from '../kinds.ts'
 
 export type Version = '2.1.0' | '2.2.0'
 
@@ -123,19 +123,11 @@ const urlPattern = /^https?:\/\/(?![/?#])[!#-;=?-[\]_a-z~]+$/i
  */
 export const url = (max: number): Kind => fitting((t) => t.length <= max && urlPattern.test(t) && URL.canParse(t))
 
-const isDate = (year: string, month: string, day: string): boolean =>
-  Number(month) >= 1 &&
-  Number(month) <= 12 &&
-  Number(day) >= 1 &&
-  Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
-
 /** YYYYMMDD. */
-export const date: Kind = fitting((t) => /^[0-9]{8}$/.test(t) && isDate(t.slice(0, 4), t.slice(4, 6), t.slice(6)))
+export const date: Kind = fitting(isDay)
 
 /** YYYYMMDDHHMMSS, UTC. */
-export const moment: Kind = fitting(
-  (t) => /^[0-9]{8}([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]$/.test(t) && isDate(t.slice(0, 4), t.slice(4, 6), t.slice(6, 8)),
-)
+export const moment: Kind = fitting((t) => /^[0-9]{8}([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]$/.test(t) && isDay(t.slice(0, 8)))
 
 /** YYMM. */
 export const yearMonth: Kind = matching(/^[0-9]{2}(0[1-9]|1[0-2])$/)
