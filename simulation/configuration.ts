@@ -67,8 +67,8 @@ export const merchantServers = [
 ] as const
 
 /**
- * Four merchants; the fourth has no filters. Endpoint 14 has no gate. 15 and 16 run 3-D Secure, 16
- * with its own policy. Apps use 17 to 19, and 20 to 22 for transfers; at 20 the consumer chooses
+ * Four merchants; the fourth has no filters. Endpoint 14 has no gate. 15 and 16 run 3-D Secure, 15
+ * without the method where the sale describes the browser, 16 with its own policy. Apps use 17 to 19, and 20 to 22 for transfers; at 20 the consumer chooses
  * the fee. 23 requires a random sum. Cards of 3-D Secure 1.0.2 pay at 24 and 25.
  */
 const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
@@ -78,7 +78,7 @@ const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
     endpoint(12n, 2n, [2n], { callbackUrl: 'http://shop2.test/endpoint', repeatWindowMs: 15_000 }),
     endpoint(13n, 3n, [2n, 1n], { repeatWindowMs: 0 }),
     endpoint(14n, 1n, []),
-    endpoint(15n, 1n, [1n], { threeDSecure: true }),
+    endpoint(15n, 1n, [1n], { threeDSecure: true, withoutMethod: true }),
     endpoint(16n, 2n, [2n], {
       threeDSecure: true,
       authenticationPolicy: { attempted: 'decline', unavailable: 'authorise', notEnrolled: 'authorise' },

@@ -1,3 +1,4 @@
+import type { SealedCard } from '../src/card/vault.ts'
 import type { Accept, Submission } from '../src/order/submission.ts'
 import type { Event } from '../src/order/event.ts'
 import type { Order, Transaction } from '../src/order/order.ts'
@@ -246,6 +247,7 @@ const giveUpThePage: Wraps = {
 }
 
 export const never = 12 * 3_600_000
+const withoutCvv2 = ({ cvv2Sealed: _sealed, cvv2Key: _key, ...sealed }: SealedCard): SealedCard => sealed
 const isOver = (order: Order) => order.finalAt !== undefined
 
 // oxfmt-ignore
@@ -267,6 +269,8 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'keep the proof when the payment is over', breaks: ['a proof is gone when it is not needed'], wrap: after(['approved', 'declined', 'not sent', 'answer lost', 'lease lost'], keptProof) },
   { name: 'keep the CVV2 of a payment that was not authenticated', breaks: ['a CVV2 is gone when it is not needed'], wrap:
     inChanges((c) => (isOver(c.after) && c.after.attempts.length === 0 ? { ...c, eraseCvv2: false } : c)) },
+  { name: 'rest without the CVV2 when the issuer is asked at once', breaks: ['what came with a CVV2 is not charged without it'], wrap:
+    inChanges((c) => (c.before || !c.sealed || !c.rows.some((row) => row.event === 'method uploaded') ? c : { ...c, sealed: withoutCvv2(c.sealed) })) },
   { name: 'take an authentication that failed for one that succeeded', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === undefined) },
   { name: 'charge what the issuer refused', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === 'N' || e.learned.status === 'R') },
   { name: 'give the acquirer the usual ECI', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: {

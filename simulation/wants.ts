@@ -44,6 +44,19 @@ function callbacks(merchantId: bigint, chance: Chance) {
   }
 }
 
+/** What a merchant without a browser knows of the cardholder's. */
+const browser = {
+  customer_browser_screen_width: '1400',
+  customer_browser_screen_height: '900',
+  customer_browser_color_depth: '24',
+  customer_browser_time_zone: '-60',
+  customer_browser_javascript_enabled: true,
+  customer_browser_java_enabled: false,
+  customer_user_agent: 'Browser/1',
+  customer_accept: '*/*',
+  customer_accept_language: 'en-GB',
+}
+
 /** The payment of this number: the purchase, the card, and the callback addresses. */
 export function wantedPayment(number: number, chance: Chance): Wanted {
   const endpointId = chance.happens(0.02)
@@ -67,6 +80,7 @@ export function wantedPayment(number: number, chance: Chance): Wanted {
     expire_month: 12,
     expire_year: chance.happens(0.02) ? 2025 : 2031,
     cvv2: secret<string>(chance.pick(threeDSecure ? secureCvv2s : cvv2s)),
+    ...(endpoint.settings.withoutMethod && number % 3 === 0 ? browser : {}),
     ...callbacks(endpoint.merchantId, chance),
   } as SaleRequest
   return { clientOrderid: values.client_orderid, endpointId, operation, values, ...keyOf('pay', number, chance) }
