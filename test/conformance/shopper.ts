@@ -247,6 +247,20 @@ export const browser: Fields = {
   browserScreenWidth: '1920',
 }
 
+/** The same browser as a sale describes it. */
+export const saleBrowser = {
+  customer_browser_info: 'true',
+  customer_browser_screen_width: '1920',
+  customer_browser_screen_height: '1080',
+  customer_browser_color_depth: '24',
+  customer_browser_time_zone: '-60',
+  customer_browser_javascript_enabled: 'true',
+  customer_browser_java_enabled: 'false',
+  customer_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+  customer_accept: 'text/html,application/xhtml+xml;q=0.9',
+  customer_accept_language: 'en-GB',
+}
+
 export type Upload = 'method-url' | 'cres'
 
 export const uploadUrl = (world: World, kind: Upload, path: string | number = world.endpoints.secure): string =>

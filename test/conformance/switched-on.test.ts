@@ -13,6 +13,7 @@ import {
   carryThrough,
   issuerMessages,
   passChallenge,
+  saleBrowser,
   secureOrder,
   uploadCres,
   uploadMethod,
@@ -149,18 +150,6 @@ describe('the first payment of a series', { concurrency: 4 }, () => {
 })
 
 describe('an endpoint without a browser asks the issuer at once', { concurrency: 4 }, () => {
-  const browser: Changes = {
-    customer_browser_info: 'true',
-    customer_browser_screen_width: '1920',
-    customer_browser_screen_height: '1080',
-    customer_browser_color_depth: '24',
-    customer_browser_time_zone: '-60',
-    customer_browser_javascript_enabled: 'true',
-    customer_browser_java_enabled: 'false',
-    customer_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
-    customer_accept: '*/*',
-    customer_accept_language: 'en-GB',
-  }
   const at = (name: string) => endpointWith(name, '--three-d-secure', 'on', '--without-method', 'on')
   const paid = async (made: Order, path: number): Promise<unknown[]> => {
     const { status, 'verified-3d-status': verified } = await settled(world, made, { path })
@@ -169,12 +158,16 @@ describe('an endpoint without a browser asks the issuer at once', { concurrency:
   it('without a challenge the payment is approved, and no step was shown to anybody', async () => {
     const path = await at('at once')
     for (const card of ['frictionless', 'no-method-frictionless'])
-      assert.deepEqual(await paid(await secureOrder(world, card, browser, { path }), path), ['approved', 'AUTHENTICATED'], card)
+      assert.deepEqual(
+        await paid(await secureOrder(world, card, saleBrowser, { path }), path),
+        ['approved', 'AUTHENTICATED'],
+        card,
+      )
   })
   it('with a challenge it waits for the cardholder, and the CVV2 is sent to the acquirer all the same', async () => {
     const path = await at('at once, challenged')
     for (const card of ['challenge', 'no-method-challenge']) {
-      const made = await secureOrder(world, card, { ...browser, cvv2: '116' }, { path })
+      const made = await secureOrder(world, card, { ...saleBrowser, cvv2: '116' }, { path })
       const { cres } = await passChallenge(await waitsFor(world, made, 'CReqForm'))
       await uploadCres(world, made, cres)
       assert.deepEqual(await paid(made, path), ['declined', 'AUTHENTICATED'], card)

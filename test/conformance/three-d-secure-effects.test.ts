@@ -27,6 +27,7 @@ import {
   issuerMessages,
   lasting,
   openChallenge,
+  saleBrowser,
 } from './shopper.ts'
 import { passChallenge, uploadCres, uploadMethod, waitsFor } from './shopper.ts'
 
@@ -80,18 +81,6 @@ describe('the telephone numbers of the sale', { concurrency: 4 }, () => {
   })
 })
 
-const saleBrowser: Changes = {
-  customer_browser_info: 'true',
-  customer_browser_screen_width: '1920',
-  customer_browser_screen_height: '1080',
-  customer_browser_color_depth: '24',
-  customer_browser_time_zone: '-60',
-  customer_browser_javascript_enabled: 'true',
-  customer_browser_java_enabled: 'false',
-  customer_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
-  customer_accept: 'text/html,application/xhtml+xml;q=0.9',
-  customer_accept_language: 'en-GB',
-}
 const noBrowser: Changes = Object.fromEntries(Object.keys(browser).map((name) => [name, undefined]))
 
 describe('browser fields that an upload leaves out are those of the sale', { concurrency: 4 }, () => {
