@@ -1,8 +1,9 @@
 // Shows the issuer in a frame of the largest size that fits, else in the whole window. The choice
 // is kept with the entry in the browser's history: after a reload the issuer gets an identical
 // CReq. The whole window is left once the page is loaded: before that it would not be kept in the
-// history, and "back" would skip it. What happens in the frame may come to nothing (an issuer that
-// refuses to be framed, an app that confirmed), so the page looks by itself as well.
+// history, and "back" would skip it. Either may come to nothing (an issuer that refuses to be
+// framed, or answers with its app), so the page looks by itself as well, and keeps a way to the
+// bank.
 {
   reloadWhenShownAgain()
   const form = /** @type {HTMLFormElement} */ (document.getElementById('three-d-secure-form'))
@@ -26,12 +27,20 @@
 
   const keep = (size = '') => history.replaceState({ challengeWindow: size }, '')
 
+  const offer = () => {
+    place.hidden = true
+    tell('asks', false)
+    document.getElementById('continue').hidden = false
+  }
+
   const inWhole = () => {
     keep('05')
     creq.value = wholeCreq
     form.target = '_self'
     place.hidden = true
+    whole.hidden = true
     submitForm()
+    window.setTimeout(offer, 3000)
   }
 
   /** @typedef {[size: string, width: number, height: number, creq: string]} Framed */
@@ -57,7 +66,6 @@
     })
     whole.querySelector('button').addEventListener('click', inWhole)
     submitForm()
-    watch('challenge', 3000)
   }
 
   place.hidden = false
@@ -66,9 +74,7 @@
   const fitting = windows.filter(([, width, height]) => place.clientWidth >= width && window.innerHeight >= height)
   const chosen = kept === '05' ? undefined : fitting.find(([size]) => size === kept) || fitting[0]
   if (chosen) inFrame(chosen)
-  else if (cameByBackButton()) {
-    place.hidden = true
-    tell('asks', false)
-    document.getElementById('continue').hidden = false
-  } else window.addEventListener('load', () => window.setTimeout(inWhole))
+  else if (cameByBackButton()) offer()
+  else window.addEventListener('load', () => window.setTimeout(inWhole))
+  watch('challenge', 3000)
 }

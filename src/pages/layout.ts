@@ -14,10 +14,13 @@ export interface Page {
   refresh?: { seconds: number; to: string }
   /** Its script calls the gateway, and nobody else. */
   asks?: true
-  /** Where its forms may post; nowhere by default. */
-  formAction?: readonly string[]
-  /** What its frames may show; nothing by default. */
-  frameSrc?: readonly string[]
+  /**
+   * Where its forms may post, and where that may redirect; nowhere by default. Nobody knows the
+   * schemes of all apps: only a policy without this directive lets a redirect open one.
+   */
+  formAction?: readonly string[] | 'anywhere'
+  /** What its frames may show, or open; nothing by default. */
+  frameSrc?: readonly string[] | 'anywhere'
   /** It is shown inside a frame of any origin. Every other page refuses to be framed. */
   framed?: true
 }
@@ -67,18 +70,25 @@ export const quietHeaders = {
 
 function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string): string {
   const directives = [
-    "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
     script !== undefined && `script-src 'nonce-${nonce}'`,
     asks && "connect-src 'self'",
-    frameSrc && `frame-src ${frameSrc.join(' ')}`,
+    Array.isArray(frameSrc) && `frame-src ${frameSrc.join(' ')}`,
     // Omitted instead of `*`, which would block the pages inside an app (file: and similar
     // schemes).
     !framed && "frame-ancestors 'none'",
     "base-uri 'none'",
-    `form-action ${formAction.join(' ')}`,
+    formAction !== 'anywhere' && `form-action ${formAction.join(' ')}`,
   ]
-  return directives.filter((directive) => directive).join('; ')
+  const rules = directives.filter((directive) => typeof directive === 'string')
+  // `frame-src *` has no schemes of apps, and `default-src` is for frames too: all else is listed.
+  const others = fetched.filter((name) => !rules.some((rule) => rule.startsWith(name))).map((name) => `${name} 'none'`)
+  return [...(frameSrc === 'anywhere' ? others : ["default-src 'none'"]), ...rules].join('; ')
 }
+
+/** What a page can load or run, frames apart. */
+const fetched = ['connect', 'font', 'img', 'manifest', 'media', 'object', 'script', 'style', 'worker'].map(
+  (what) => `${what}-src`,
+)
 
 const sharedStyle = asset(new URL('./layout.css', import.meta.url))

@@ -3,7 +3,7 @@ import { html } from '../http/page.ts'
 import { creqOf, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
 import { bankSays, doing, heading, scripted, style } from './three-d-secure-look.ts'
-import { issuers, type ChallengeOrder } from './three-d-secure-pages.ts'
+import type { ChallengeOrder } from './three-d-secure-pages.ts'
 import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
 /**
@@ -18,9 +18,11 @@ const windows = [
 
 /**
  * The issuer asks the cardholder: in a frame if the window has room for one; otherwise, or without
- * script, in place of this page.
+ * script, in place of this page. It may open its app or a window of its own, also from the frame,
+ * but never take this page elsewhere: `allow-popups` lets a frame open apps too, and a help page in
+ * a window works as anywhere.
  */
-export function challengePage(order: ChallengeOrder, token: string, loopbackHttp: boolean): Page {
+export function challengePage(order: ChallengeOrder, token: string): Page {
   const { threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, version } = order
   const creq = (windowSize: '03' | '04' | '05') => creqOf({ threeDSServerTransID, acsTransID, version, windowSize })
   const framed = windows.map(([size, width, height]) => [size, width, height, creq(size)])
@@ -30,8 +32,8 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
     style: style + frameStyle,
     script: challengeScript,
     asks: true,
-    formAction: issuers(loopbackHttp),
-    frameSrc: issuers(loopbackHttp),
+    formAction: 'anywhere',
+    frameSrc: 'anywhere',
     content: html`${heading(order)} ${bankSays(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
       <div
         id="bank"
@@ -44,7 +46,7 @@ export function challengePage(order: ChallengeOrder, token: string, loopbackHttp
         <iframe
           name="three-d-secure-challenge"
           title="Your bank: confirm the payment"
-          sandbox="allow-forms allow-scripts allow-same-origin allow-pointer-lock"
+          sandbox="allow-forms allow-scripts allow-same-origin allow-pointer-lock allow-popups allow-popups-to-escape-sandbox"
           allow="payment *; publickey-credentials-get *"
         ></iframe>
       </div>

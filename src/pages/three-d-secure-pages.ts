@@ -67,7 +67,7 @@ export type PageOrder = MethodOrder | ChallengeOrder | PayerOrder | WorkingOrder
  * The addresses of issuers are not known beforehand, and browsers apply `form-action` also to
  * redirects after a post.
  */
-export const issuers = (loopbackHttp: boolean): string[] => [
+const issuers = (loopbackHttp: boolean): string[] => [
   "'self'",
   'https:',
   ...(loopbackHttp ? ['http://127.0.0.1:*', 'http://localhost:*', 'http://*.localhost:*'] : []),
@@ -143,12 +143,12 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
 }
 
 /** Issuers of 1.0.2 have no window sizes, so they get the whole window. */
-export const payerPage = (order: PayerOrder, loopbackHttp: boolean): Page => ({
+export const payerPage = (order: PayerOrder): Page => ({
   status: 200,
   title: 'Confirm the payment with your bank',
   style,
   script: returnScript,
-  formAction: issuers(loopbackHttp),
+  formAction: 'anywhere',
   content: html`${heading(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
   ${postForm({ action: order.acsUrl, fields: order.fields, inside: html`<button>Continue to your bank</button>` })}`,
 })
@@ -176,7 +176,7 @@ const outcomes: Readonly<Record<Status, string>> = {
   unknown:    'Your payment is still being processed',
 }
 
-export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
+export function overPage(order: OverOrder): Page {
   const { back, status, merchantName } = order
   const outcome = outcomes[status]
   const content = html`<h1 class="news">${outcome}</h1>
@@ -190,9 +190,9 @@ export function overPage(order: OverOrder, loopbackHttp: boolean): Page {
     title: outcome,
     style,
     script: returnScript,
-    // A shop on plain http, which is checked when the order is made, may redirect its customer to
-    // another host of its own.
-    formAction: [...issuers(loopbackHttp), ...(/^http:/i.test(back.url) ? ['http:'] : [])],
+    // The form goes to the URL that was checked with the order. Where that leads is for the shop to
+    // say: another host, plain http, its app.
+    formAction: 'anywhere',
     content: html`${content}
       <p role="status" class="scripted" ${wait}>You are going back to the shop.</p>
       ${postForm({ action: back.url, fields: back.pairs, inside: html`<button>Return to the shop</button>` })}`,

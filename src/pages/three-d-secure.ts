@@ -104,16 +104,16 @@ function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrde
     case 'challenge': {
       const url = usableUrl(order.acsUrl, parts)
       if (!(url instanceof URL)) throw new Error(`an acsURL that cannot be used was let in: ${url.refused}`)
-      return challengePage(order, token, parts.loopbackHttp)
+      return challengePage(order, token)
     }
     case 'payer':
-      return payerPage(order, parts.loopbackHttp)
+      return payerPage(order)
     case 'working':
       return isLong(order, since, parts)
-        ? overPage({ ...order, is: 'over', status: 'processing', back: order.later }, parts.loopbackHttp)
+        ? overPage({ ...order, is: 'over', status: 'processing', back: order.later })
         : workingPage(order, since)
     case 'over':
-      return overPage(order, parts.loopbackHttp)
+      return overPage(order)
   }
 }
 

@@ -24,6 +24,8 @@ export interface Visit {
   script?: false
   dark?: true
   calm?: true
+  /** Takes certificates that nobody vouches for. */
+  trusting?: true
   /** Complaints that the test expects, such as about an issuer that answers 500. Each must come. */
   expects?: readonly RegExp[]
 }
@@ -86,6 +88,7 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
     isMobile: phone,
     hasTouch: phone,
     javaScriptEnabled: how.script ?? true,
+    ignoreHTTPSErrors: how.trusting ?? false,
     colorScheme: how.dark ? 'dark' : 'light',
     reducedMotion: how.calm ? 'reduce' : 'no-preference',
     locale: 'en-GB',

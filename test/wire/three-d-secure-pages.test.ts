@@ -178,9 +178,8 @@ test('awaiting the challenge: amount and merchant, and an identical CReq at ever
   })
   assert.deepEqual(actions(page), [challenge.acsUrl])
   assert.match(page, /<noscript>[^]*<button>Continue to your bank<\/button>\s*<\/noscript>/)
-  const issuers = "'self' https: http://127.0.0.1:* http://localhost:* http://*.localhost:*"
-  const rules = ['frame-ancestors', 'frame-src', 'form-action', 'connect-src'].map((name) => policy.get(name))
-  assert.deepEqual(rules, ["'none'", issuers, issuers, "'self'"])
+  const rules = ['frame-ancestors', 'frame-src', 'form-action', 'default-src', 'connect-src'].map((name) => policy.get(name))
+  assert.deepEqual(rules, ["'none'", undefined, undefined, undefined, "'self'"], 'an issuer may lead to an app')
   assert.equal(field((await read(await pages.get(token))).page, 'creq'), field(page, 'creq'))
 })
 
@@ -196,7 +195,9 @@ test('for each window that fits, the challenge has a CReq that says so', async (
   )
   for (const [size, , , creq] of windows)
     assert.deepEqual(decoded(creq), { ...(decoded(field(page, 'creq')) as object), challengeWindowSize: size })
-  assert.match(page, /<iframe[^>]* title="[^"]+"[^>]* sandbox="allow-forms allow-scripts allow-same-origin allow-pointer-lock"/)
+  const [, sandbox] = /<iframe[^>]* title="[^"]+"[^>]* sandbox="([^"]+)"/.exec(page)!
+  const must = ['allow-forms', 'allow-scripts', 'allow-same-origin', 'allow-pointer-lock']
+  assert.deepEqual(sandbox!.split(' '), [...must, 'allow-popups', 'allow-popups-to-escape-sandbox'])
 })
 
 test('an acsURL that was let in by mistake is never written into a page', async () => {
@@ -257,9 +258,13 @@ test('at the end the browser takes the pairs of the callback back to the shop', 
   assert.deepEqual(actions(page), [over.back.url])
   assert.deepEqual(fieldsOf(page), over.back.pairs)
   assert.match(page, /<button>Return to the shop<\/button>/)
-  assert.equal(policy.get('form-action')?.split(' ').includes('http:'), false)
-  const http = await read(await pages.get(pages.put({ ...over, back: { ...over.back, url: 'http://shop.example.com/' } })))
-  assert.match(http.policy.get('form-action')!, / http:$/)
+  assert.deepEqual([policy.has('form-action'), policy.get('default-src')], [false, "'none'"])
+  const { back: _, ...nowhere } = over
+  assert.equal((await read(await pages.get(pages.put(nowhere)))).policy.get('form-action'), "'none'")
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', 'shopapp://paid', 'https://a:b@shop.example.com/']) {
+    const answer = await pages.get(pages.put({ ...over, back: { ...over.back, url } }))
+    assert.deepEqual([answer.status, (await answer.text()).includes(url)], [500, false], url)
+  }
 })
 
 test('the end says what became of the payment, and leaves time for what the bank says', async () => {

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { test } from 'node:test'
+import type { BrowserContext, Page } from 'playwright-core'
+import { openBrowser } from '../harness/browser.ts'
+import { makeLineCertificates } from '../harness/line-certificates.ts'
+import { closing } from '../harness/opening.ts'
+import { challenge, openPages, over, working } from '../harness/three-d-secure-pages.ts'
+import { until } from '../harness/until.ts'
+
+/**
+ * Shops and issuers answer a page of the gateway with another host, an app or a window. No app is
+ * installed here: what counts is that the browser asks for it and complains of nothing.
+ */
+
+const pages = closing(await openPages())
+const browser = closing(await openBrowser())
+const { cert, key } = (await makeLineCertificates()).acquirer
+const ports = { http: await listening(createServer(site)), https: await listening(createSecureServer({ cert, key }, site)) }
+
+const bankApp = 'bankid:///?autostart=1'
+const intent = 'intent://paid#Intent;scheme=shopapp;end'
+/** The fragment is not part of what a browser asks for. */
+const asked = (url: string) => url.split('#')[0]
+const at = (host: string, path: string, to = '', scheme: keyof typeof ports = 'http') =>
+  `${scheme}://${host}.localhost:${ports[scheme]}/${path}?to=${encodeURIComponent(to)}`
+const help = at('help', 'end')
+
+/** A shop and an issuer, by path: how the browser is led to `to`. */
+function site(...[request, response]: Parameters<RequestListener>): void {
+  const ways: Readonly<Record<string, (to: string) => string>> = {
+    end: () => '<h1>Arrived</h1>',
+    link: (to) => `<a href="${to}">Go</a>`,
+    script: (to) => `<script>location.href = ${JSON.stringify(to)}</script>`,
+    blank: (to) => `<a href="${to}" target="_blank">Go</a>`,
+    open: (to) => `<button onclick="window.open('${to}')">Go</button>`,
+    // An issuer, and its window, that would put another page in place of the gateway's.
+    away: (to) => `<button onclick="top.location.href = '${to}'">Go</button>`,
+    'open-away': (to) => `<button onclick="window.open('/opened?to=${encodeURIComponent(to)}')">Go</button>`,
+    opened: (to) => `<h1>Arrived</h1><script>opener.top.location.href = '${to}'</script>`,
+  }
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site')
+  const [way, to] = [pathname.slice(1), searchParams.get('to') ?? '']
+  if (/^30\d$/.test(way)) return void response.writeHead(Number(way), { location: to }).end()
+  response.setHeader('content-type', 'text/html;charset=utf-8')
+  response.end(`<!doctype html><title>Site</title><link rel="icon" href="data:,">${ways[way]?.(to) ?? ''}`)
+}
+
+async function listening(server: Server): Promise<number> {
+  closing(server)
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** Opens the page of an order. Returns what page, frames and new windows ask for, as it grows. */
+async function opened(page: Page, context: BrowserContext, order: Parameters<typeof pages.put>[0]): Promise<Set<string>> {
+  const wanted = new Set<string>()
+  const follow = async (target: Parameters<BrowserContext['newCDPSession']>[0]) => {
+    const session = await context.newCDPSession(target)
+    session.on('Network.requestWillBeSent', ({ request: { url } }) => wanted.add(url))
+    session.on('Page.windowOpen', ({ url }) => wanted.add(asked(url)!))
+    await Promise.all([session.send('Network.enable'), session.send('Page.enable')])
+  }
+  await follow(page)
+  // A frame of another site may have a session of its own, or share that of the page.
+  page.on('framenavigated', (frame) => void follow(frame).catch(() => undefined))
+  await page.goto((await pages.get(pages.put(order))).url, { waitUntil: 'commit' }).catch(goneOn)
+  return wanted
+}
+
+/** A page that goes on at once may do so before it was seen. */
+const goneOn = (error: Error) => assert.match(error.message, /interrupted|ERR_ABORTED/)
+
+const asks = (wanted: Set<string>, url: string, how: string) =>
+  until(
+    () => wanted.has(asked(url)!),
+    (is) => is,
+  ).then((is) => assert.ok(is, `${how}: the browser asks for ${url}, not only for ${[...wanted].join(' ')}`))
+
+// oxfmt-ignore
+const returns = [
+  ['an app',                           'http',  'shopapp://paid?order=1'],
+  ['an app of Android',                'https', intent],
+  ['another host',                     'http',  at('other', 'end')],
+  ['another host, from http to https', 'http',  at('other', 'end', '', 'https')],
+  ['another host, from https to http', 'https', at('other', 'end')],
+  ['another host, both https',         'https', at('other', 'end', '', 'https')],
+] as const
+
+for (const [name, from, to] of returns)
+  test(`a shop may redirect a cardholder who comes back to ${name}`, async () => {
+    for (const status of ['302', '303', '307'])
+      await browser.visit({ trusting: true }, async (page, context) => {
+        const url = at('shop', status, to, from)
+        const wanted = await opened(page, context, { ...over, back: { ...over.back, url } })
+        await asks(wanted, to, status)
+        if (to.startsWith('http')) await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+        else await page.getByRole('button', { name: 'Return to the shop' }).waitFor()
+      })
+  })
+
+for (const phone of [false, true])
+  for (const way of ['link', 'script', '302', 'blank', 'open'])
+    test(`a challenge in ${phone ? 'the whole window' : 'a frame'} opens the bank's app, and a help page (${way})`, async () => {
+      for (const to of [bankApp, intent, help])
+        await browser.visit({ phone }, async (page, context) => {
+          const wanted = await opened(page, context, { ...challenge, acsUrl: at('bank', way, to) })
+          const bank = phone ? page : page.frameLocator('iframe')
+          if (['link', 'blank', 'open'].includes(way)) await bank.getByText('Go').click()
+          await asks(wanted, to, way)
+        })
+    })
+
+test('an issuer that answers with its app leaves a way to the bank, and the page goes on once the app confirmed', () =>
+  browser.visit({ phone: true }, async (page, context) => {
+    const wanted = await opened(page, context, { ...challenge, acsUrl: at('bank', '302', bankApp) })
+    await asks(wanted, bankApp, '302')
+    await page.getByRole('button', { name: 'Continue to your bank' }).waitFor()
+    pages.put(working, page.url().split('/').at(-1))
+    await page.getByText('Your payment is being processed').waitFor()
+  }))
+
+test('neither a frame nor a window that it opened can put another page in place of the payment', async () => {
+  for (const way of ['away', 'open-away'])
+    await browser.visit({ expects: [/Unsafe attempt|does not have permission to navigate/] }, async (page, context) => {
+      await opened(page, context, { ...challenge, acsUrl: at('bank', way, help) })
+      const here = page.url()
+      await page.frameLocator('iframe').getByText('Go').click()
+      if (way === 'open-away')
+        await until(
+          () => context.pages().length,
+          (many) => many === 2,
+        )
+      await page.frameLocator('iframe').getByText('Go').waitFor()
+      assert.equal(page.url(), here)
+    })
+})
