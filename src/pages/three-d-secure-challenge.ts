@@ -66,21 +66,20 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
 }
 
 /**
- * The end of a challenge inside a frame. Our own frame is notified and closes. A shop's own frame
- * is not notified; it offers a link that leaves the frame, because the payment's own page refuses
- * to be framed.
+ * The end of a challenge inside a frame. Our own frame is notified and closes: at once with a
+ * result of this payment, else at the press of the link, or the two pages might go round and round.
+ * A shop's own frame is not notified; there the link leaves the frame, because the payment's own
+ * page refuses to be framed.
  */
-export const challengeReturnedPage = (pagePath: string, target: { token: string; origin: string } | undefined): Page => ({
-  status: target ? 200 : 400,
-  title: target ? 'Back from your bank' : 'Payment',
+export const challengeReturnedPage = (pagePath: string, around: { token: string; origin: string }, own: boolean): Page => ({
+  status: own ? 200 : 400,
+  title: own ? 'Back from your bank' : 'Payment',
   style,
   framed: true,
-  ...(target && { script: challengeReturnedScript }),
-  content: html`${
-      target
-        ? html`<p id="challenge-returned" data-token="${target.token}" data-origin="${target.origin}">Your bank has answered.</p>`
-        : html`<p>What your bank sent could not be read. Your payment is where it was.</p>`
-    }
+  script: challengeReturnedScript,
+  content: html`<p id="challenge-returned" data-token="${around.token}" data-origin="${around.origin}" data-own="${String(own)}">
+      ${own ? 'Your bank has answered.' : 'What your bank sent could not be read. Your payment is where it was.'}
+    </p>
     <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,
 })
 

@@ -83,6 +83,9 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
     { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
     { method: 'POST', path: `${root}/:token/pares`, handle: (request) => takePares(parts, request) },
     { method: 'POST', path: `${root}/collect`, handle: (request) => collect(parts, request) },
+    ...['browser', 'method', 'challenge', 'pares'].map((end): Route => {
+      return { method: 'GET', path: `${root}/:token/${end}`, handle: (request) => leadBack(parts, request) }
+    }),
   ]
 }
 
@@ -213,11 +216,26 @@ async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming):
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
-  if (/^i?frame$/.test(String(request.headers['sec-fetch-dest']))) {
-    const target = own ? { token, origin: new URL(parts.publicUrl).origin } : undefined
-    return pageAnswer(parts.random, challengeReturnedPage(pagePath, target))
-  }
+  if (isFramed(request)) return framedEnd(parts, token, own)
   return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+}
+
+const framedEnd = ({ base, publicUrl, random }: ThreeDSecureParts, token: string, own: boolean): Answer =>
+  pageAnswer(random, challengeReturnedPage(`${base}/3ds/${token}`, { token, origin: new URL(publicUrl).origin }, own))
+
+const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(headers['sec-fetch-dest']))
+
+/**
+ * An address that takes posts was asked for: by hand, or by an issuer that redirects and so loses
+ * its post. The payment's own page says where it stands; but at a challenge it leads to the issuer
+ * at once, so there is something to read first.
+ */
+async function leadBack(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
+  const { token, order } = await locate(parts, request)
+  const pagePath = `${parts.base}/3ds/${token}`
+  if (order && isFramed(request)) return framedEnd(parts, token, false)
+  if (order?.is === 'challenge' || order?.is === 'payer') return pageAnswer(parts.random, problemPage(400, pagePath))
+  return order ? seeOther(pagePath) : pageAnswer(parts.random, missingPage)
 }
 
 /**

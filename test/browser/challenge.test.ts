@@ -204,3 +204,19 @@ test('a challenge that ends without its browser ends on the page as well', () =>
     await shop.back(page, sold)
     await approvedOnce(sold)
   }))
+
+for (const phone of [false, true])
+  test(`an issuer that redirects in place of posting leads back to the payment (${phone ? 'whole window' : 'frame'})`, () =>
+    browser.visit({ phone, expects: [/status of 400/] }, async (page) => {
+      const sold = await shop.sell({ scenario: 'challenge' })
+      const url = shop.print(sold, `<script>location.href = '${sold.page}/challenge'</script>`)
+      await page.route(/\/challenge\/answer$/, (route) => route.continue({ url }), { times: 1 })
+      await shop.pay(page, sold)
+      const bank = phone ? page : atBank(page)
+      await say(bank, 'hint')
+      await bank.getByText('Your payment is where it was.').waitFor()
+      await bank.getByRole('link').click()
+      await say(bank, 'hint')
+      await shop.back(page, sold)
+      await approvedOnce(sold)
+    }))

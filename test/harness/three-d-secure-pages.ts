@@ -113,7 +113,7 @@ export async function openPages() {
       orders.set(token, order)
       return token
     },
-    get: (path: string, on: keyof typeof portOf = 'sandbox') => call(path, on, {}),
+    get: (path: string, on: keyof typeof portOf = 'sandbox', headers = {}) => call(path, on, { headers }),
     post: (path: string, body: string | Record<string, string>, headers = {}, on: keyof typeof portOf = 'sandbox') =>
       call(path, on, {
         method: 'POST',

@@ -119,10 +119,11 @@ test('a challenge in a frame ends there: only a result of this payment reaches t
   assert.equal(status, 200)
   assert.match(page, new RegExp(`data-token="${token}" data-origin="${publicUrl}"`))
   assert.match(page, /postMessage\(\{ [^}]* \}, origin\)/)
+  assert.match(page, /data-own="true"/)
   assert.deepEqual(pages.returned.at(-1), [token, param('{}')])
   for (const cres of [foreign, '', '!!']) {
     const refused = await framed(cres)
-    assert.deepEqual([refused.status, refused.page.includes('<script')], [400, false])
+    assert.deepEqual([refused.status, refused.page.includes('data-own="false"')], [400, true])
   }
 })
 
@@ -176,16 +177,33 @@ test('the collector sends nobody where a notification URL does not lead', async 
   }
 })
 
-test('only the method of a path is answered', async () => {
-  const token = pages.put(method)
-  const statuses = async (posts: string[], gets: string[]) => [
-    ...(await Promise.all(posts.map(async (path) => (await pages.post(path, {})).status))),
-    ...(await Promise.all(gets.map(async (path) => (await pages.get(path)).status))),
-  ]
-  assert.deepEqual(
-    await statuses([token], [`${token}/browser`, `${token}/method`, `${token}/challenge`, 'collect']),
-    Array(5).fill(405),
-  )
+test('an address that takes posts leads back to the payment when a browser asks for it', async () => {
+  const payer = { ...working, is: 'payer', acsUrl: 'https://bank.example.com/pa', fields: [] } as const
+  const [earlier, paths] = [pages.returned.length, ['browser', 'method', 'challenge', 'pares']]
+  for (const path of paths) {
+    for (const order of [method, working, over]) {
+      const token = pages.put(order)
+      const answer = await pages.get(`${token}/${path}`)
+      assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/gateway/3ds/${token}`], path)
+    }
+    // These pages go to the issuer at once: both might send a browser round and round.
+    for (const order of [challenge, payer]) {
+      const token = pages.put(order)
+      const { status, page } = await read(await pages.get(`${token}/${path}`))
+      assert.deepEqual([status, page.includes('<script'), page.includes(`href="/gateway/3ds/${token}"`)], [400, false, true])
+    }
+    const token = pages.put(over)
+    const { page, policy } = await read(await pages.get(`${token}/${path}`, 'sandbox', { 'sec-fetch-dest': 'iframe' }))
+    assert.match(page, new RegExp(`href="/gateway/3ds/${token}" target="_top"`))
+    assert.equal(policy.get('frame-ancestors'), undefined)
+    assert.equal((await read(await pages.get(`${'A'.repeat(22)}/${path}`))).status, 404)
+  }
+  assert.deepEqual([pages.collected, pages.returned.length], [[], earlier])
+})
+
+test('a method that a path has not is refused', async () => {
+  assert.equal((await pages.post(pages.put(method), {})).status, 405)
+  assert.equal((await pages.get('collect')).status, 405)
 })
 
 test('an issuer of 1.0.2 gets the whole window; its answer is handed over before the browser is back at the page', async () => {
