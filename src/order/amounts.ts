@@ -56,6 +56,9 @@ export const returnedMinor = (order: Order): bigint => sum(order, 'return')
 const isReleased = (order: Order): boolean =>
   order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
 
+/** Whether money of the order was given back or let go, or may have been. */
+export const givesBack = (order: Order): boolean => returnedMinor(order) > 0n || isReleased(order)
+
 /** The default for endpoints that set none. */
 export const usualRepeatWindowMs = 600_000
 

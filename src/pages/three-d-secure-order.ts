@@ -7,6 +7,7 @@ import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import { returnToken } from '../merchant/return-token.ts'
 import { authenticated, cresReader, isOf, methodBegunEvent, saleDescribes, unfitFor } from '../order/authentication/browser.ts'
+import { givesBack } from '../order/amounts.ts'
 import { statusOfState, type Order, type Transaction } from '../order/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
 import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
@@ -97,14 +98,22 @@ function mayCollect(
   )
 }
 
+/**
+ * After the outcome, or the request if there is none, a page has personal data so long: whoever
+ * learns its address later, from a history or a log, sees none.
+ */
+const personalMs = 3_600_000
+
 function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticated, merchant: Merchant): PageOrder {
   const { authentication, state } = transaction
+  const now = world.clock.now()
+  const isOld = now - (transaction.finalAt ?? transaction.createdAt) > personalMs
   const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.name,
     amountText: transaction.amountText,
     currency: order.currency,
-    ...(cardholderInfo === undefined ? {} : { cardholderInfo }),
+    ...(cardholderInfo === undefined || isOld ? {} : { cardholderInfo }),
   }
   if (state === 'awaiting method')
     return {
@@ -130,15 +139,16 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
     return { ...shown, is: 'payer', acsUrl: acsUrl!, fields: payerFields({ pareq, termUrl, md: legacyOf(authentication).md }) }
   }
   const status = statusOfState(state)
-  const now = world.clock.now()
-  const back = returnOf(order, transaction, merchant, finalStatuses.has(status) ? status : 'processing', now)
-  if (finalStatuses.has(status)) return { ...shown, is: 'over', status, ...(back && { back }) }
+  const isOver = finalStatuses.has(status)
+  const isBack = status === 'approved' && givesBack(order)
+  const back = isOld ? undefined : returnOf(order, transaction, merchant, isOver && !isBack ? status : 'processing', now)
+  if (isOver) return { ...shown, is: 'over', status: isBack ? 'given back' : status, ...(back && { back }) }
   return { ...shown, is: 'working', ...(back && { later: back }) }
 }
 
 /**
- * docs/choices.md, "Return of the cardholder". An unknown or missing outcome is reported as
- * `processing` to the shop, which then asks for it.
+ * docs/choices.md, "Return of the cardholder". An unknown or missing outcome, and one that holds no
+ * more, is reported as `processing` to the shop, which then asks for it.
  */
 function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status, now: number): Return | undefined {
   const url = returnUrlOf(order, status)

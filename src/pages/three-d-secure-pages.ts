@@ -56,7 +56,8 @@ export interface Return {
  */
 export interface OverOrder extends Shown {
   is: 'over'
-  status: Status
+  /** `given back`: approved, and a return or void was asked for since. */
+  status: Status | 'given back'
   /** Absent: the merchant named no URL, and this page is the last. */
   back?: Return
 }
@@ -167,13 +168,14 @@ export const workingPage = (order: WorkingOrder, since: number): Page => ({
 })
 
 // oxfmt-ignore
-const outcomes: Readonly<Record<Status, string>> = {
-  approved:   'Payment approved',
-  declined:   'Payment declined',
-  filtered:   'Payment declined',
-  error:      'Payment not completed',
-  processing: 'Your payment is still being processed',
-  unknown:    'Your payment is still being processed',
+const outcomes: Readonly<Record<OverOrder['status'], string>> = {
+  approved:     'Payment approved',
+  declined:     'Payment declined',
+  filtered:     'Payment declined',
+  error:        'Payment not completed',
+  processing:   'Your payment is still being processed',
+  unknown:      'Your payment is still being processed',
+  'given back': 'Money of this payment is given back',
 }
 
 export function overPage(order: OverOrder): Page {

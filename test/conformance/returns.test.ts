@@ -3,8 +3,9 @@ import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
-import { callbackControl, send, settled, notEmpty, type Changes, type Fields, type Order } from './client.ts'
+import { accepted, callbackControl, send, settled, notEmpty, type Changes, type Fields, type Order } from './client.ts'
 import { until } from '../harness/until.ts'
+import { follow } from './operations.ts'
 import { atPares, forPares, legacyCard, throughHtml } from './pares.ts'
 import { load, secureOrder, submit, type Form } from './shopper.ts'
 
@@ -140,4 +141,17 @@ describe('the page for the cardholder', () => {
     const again = page.forms.find(({ fields }) => 'control' in fields)
     assert.deepEqual([again?.action, again?.fields], [form.action, form.fields])
   })
+  for (const operation of ['void', 'return'] as const)
+    it(`after a ${operation} it says approved no more, and leads back as processing`, async () => {
+      const urls = urlsOf(operation)
+      const { made, seen } = await atPares(world, urls)
+      await ended(made, seen)
+      accepted(await follow(world, operation, made))
+      const page = await load(seen['redirect-to'] ?? '')
+      assert.ok(!page.body.includes('approved'), page.body)
+      const form = page.forms.find(({ fields }) => 'control' in fields)
+      const { status, orderid = '', control, token = '' } = form?.fields ?? {}
+      assert.deepEqual([form?.action, status, claimsOf(token).status], [urls.redirect_url, 'processing', 'processing'])
+      assert.equal(control, callbackControl('processing', orderid, made.client_orderid, world.merchant.controlKey))
+    })
 })
