@@ -181,7 +181,8 @@ const submitScript = asset(new URL('./printed-submit.js', import.meta.url))
 
 /**
  * Continues when the method has notified us or its time is over, whatever has loaded by then: it
- * may hang. A message counts only if it comes from a page of the gateway in that very frame. A
+ * may hang. A message counts only if it comes from a page of the gateway in that very frame; inside
+ * a frame of the merchant's it is passed on to the page around, which waits for it. A
  * cardholder who arrives by the back button, or from a browser's page cache, is at another point of
  * the payment, and the hosted page knows which. Scripts can redefine `window.parent`, but not
  * `window.top`.

@@ -13,17 +13,20 @@
     gone = true
     location.replace(link.href + query)
   }
-  if (window.top !== window) {
+  const isInside = window.top !== window
+  window.addEventListener('message', ({ origin, source, data }) => {
+    if (origin !== link.origin || !frame || source !== frame.contentWindow) return
+    if (!data || data.type !== 'three-d-secure method returned') return
+    if (isInside) window.parent.postMessage({ type: data.type, token: data.token }, '*')
+    else goOn('?method=returned')
+  })
+  if (isInside) {
     link.hidden = true
     submit()
   } else if (entry && entry.type === 'back_forward') goOn()
   else {
     window.addEventListener('pageshow', (event) => {
       if (event.persisted) location.replace(link.href)
-    })
-    window.addEventListener('message', ({ origin, source, data }) => {
-      if (origin !== link.origin || !frame || source !== frame.contentWindow) return
-      if (data && data.type === 'three-d-secure method returned') goOn('?method=returned')
     })
     window.setTimeout(() => goOn('?method=late'), 10000)
     submit()

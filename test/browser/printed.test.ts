@@ -74,6 +74,35 @@ test('a method that hangs holds the printed page up for ten seconds and no longe
     assert.deepEqual(await compInd(sold), ['N'])
   }))
 
+test('in a hidden frame the printed page passes the message on to the page around, and to nobody else', async () => {
+  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  const shapes: readonly ((sold: Sold) => string)[] = [
+    (sold) => `src="${shop.print(sold, htmlOf(sold))}"`,
+    (sold) => `srcdoc="${escaped(htmlOf(sold))}"`,
+  ]
+  for (const scenario of ['challenge', 'no-method-frictionless'])
+    for (const frame of shapes)
+      await browser.visit({}, async (page) => {
+        const sold = await shop.sell({ scenario })
+        const listens = `<script>came = []; addEventListener('message', ({ data, source }) =>
+          came.push([data, source === document.querySelector('iframe').contentWindow]))</script>`
+        await standStill(page)
+        await page.goto(
+          shop.print(sold, `${head}${listens}<h1>Please wait</h1><iframe title="Method" hidden ${frame(sold)}></iframe>`),
+        )
+        const came = await until(
+          () => page.evaluate<unknown[]>('came'),
+          ({ length }) => length > 0,
+        )
+        const token = sold.page.split('/').at(-1)
+        assert.deepEqual(came, [[{ type: 'three-d-secure method returned', token }, true]], scenario)
+        // What others post to it goes no further.
+        await page.evaluate(`frames[0].postMessage({ type: 'three-d-secure method returned', token: 'x' }, '*')`)
+        await page.clock.runFor(1_000)
+        assert.equal((await page.evaluate<unknown[]>('came')).length, 1)
+      })
+})
+
 test('in a hidden frame the printed page stays where it is, and the shop uploads the result', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
