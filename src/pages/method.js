@@ -4,6 +4,7 @@
 // as the method begins: should this page be gone when the time is over, the gateway goes on by
 // itself.
 {
+  reloadWhenShownAgain()
   const browser = /** @type {HTMLFormElement} */ (document.getElementById('browser'))
   const method = /** @type {HTMLFormElement} */ (document.getElementById('three-d-secure-form'))
   const frame = document.querySelector('iframe')

@@ -5,17 +5,21 @@ function submitForm() {
   HTMLFormElement.prototype.submit.call(document.getElementById('three-d-secure-form'))
 }
 
-/** A page that a browser kept and shows again would stand still. */
+/** A page that a browser kept and shows again would stand still. The reload hides why it came. */
 function reloadWhenShownAgain() {
   window.addEventListener('pageshow', (event) => {
-    if (event.persisted) location.reload()
+    if (!event.persisted) return
+    history.replaceState({ ...history.state, shownAgain: true }, '')
+    location.reload()
   })
 }
 
 function cameByBackButton() {
+  const { shownAgain, ...state } = history.state || {}
+  if (shownAgain) history.replaceState(state, '')
   const entries = window.performance ? performance.getEntriesByType('navigation') : []
   const [entry] = /** @type {PerformanceNavigationTiming[]} */ (entries)
-  return entry !== undefined && entry.type === 'back_forward'
+  return shownAgain === true || (entry !== undefined && entry.type === 'back_forward')
 }
 
 const goOn = () => location.replace(location.href)

@@ -3,7 +3,8 @@
 {
   reloadWhenShownAgain()
   /** @type {HTMLElement} */
-  const wait = document.querySelector('[data-after-ms]')
-  if (wait) window.setTimeout(submitForm, Number(wait.dataset.afterMs))
-  else if (!cameByBackButton()) submitForm()
+  const going = document.querySelector('.scripted')
+  if (cameByBackButton()) going.hidden = true
+  else if (going.dataset.afterMs) window.setTimeout(submitForm, Number(going.dataset.afterMs))
+  else submitForm()
 }

@@ -10,5 +10,5 @@ export const returnScript = shared + asset(new URL('./return.js', import.meta.ur
 export const workingScript = shared + asset(new URL('./working.js', import.meta.url))
 export const challengeScript = shared + asset(new URL('./challenge.js', import.meta.url))
 export const challengeReturnedScript = asset(new URL('./challenge-returned.js', import.meta.url))
-export const methodScript = asset(new URL('./method.js', import.meta.url))
+export const methodScript = shared + asset(new URL('./method.js', import.meta.url))
 export const methodReturnedScript = asset(new URL('./method-returned.js', import.meta.url))

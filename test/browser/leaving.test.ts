@@ -3,10 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { openBrowser } from '../harness/browser.ts'
+import { openBrowser, standStill } from '../harness/browser.ts'
 import { makeLineCertificates } from '../harness/line-certificates.ts'
 import { closing } from '../harness/opening.ts'
-import { challenge, openPages, over, working } from '../harness/three-d-secure-pages.ts'
+import { challenge, method, openPages, over, working } from '../harness/three-d-secure-pages.ts'
 import { until } from '../harness/until.ts'
 
 /**
@@ -19,6 +19,7 @@ const browser = closing(await openBrowser())
 const { cert, key } = (await makeLineCertificates()).acquirer
 const ports = { http: await listening(createServer(site)), https: await listening(createSecureServer({ cert, key }, site)) }
 
+const shopApp = 'shopapp://paid?order=1'
 const bankApp = 'bankid:///?autostart=1'
 const intent = 'intent://paid#Intent;scheme=shopapp;end'
 /** The fragment is not part of what a browser asks for. */
@@ -81,7 +82,7 @@ const asks = (wanted: Set<string>, url: string, how: string) =>
 
 // oxfmt-ignore
 const returns = [
-  ['an app',                           'http',  'shopapp://paid?order=1'],
+  ['an app',                           'http',  shopApp],
   ['an app of Android',                'https', intent],
   ['another host',                     'http',  at('other', 'end')],
   ['another host, from http to https', 'http',  at('other', 'end', '', 'https')],
@@ -137,3 +138,89 @@ test('neither a frame nor a window that it opened can put another page in place 
       assert.equal(page.url(), here)
     })
 })
+
+const back = { ...over.back, url: at('shop', 'end') }
+const atBank = { ...challenge, acsUrl: at('bank', 'end') }
+const atMethod = { ...method, methodUrl: at('bank', 'end') }
+const atOldBank = { ...working, is: 'payer', acsUrl: at('bank', 'end'), fields: [['PaReq', 'x']] } as const
+const done = { ...over, back }
+const [toBank, toShop] = ['Continue to your bank', 'Return to the shop']
+
+test('back from the bank or the shop, the page shows where the payment stands, with a way on, and stays', async () => {
+  // oxfmt-ignore
+  const rows = [
+  //  script  left        is then     words                              way on
+    [true,   atBank,     atBank,     'Your bank asks you to confirm',   toBank],
+    [true,   atBank,     done,       'Payment approved',                toShop],
+    [true,   atBank,     working,    'Your payment is being processed', undefined],
+    [true,   { ...done, cardholderInfo: 'Call us.' }, done, 'Payment approved', toShop],
+    [true,   { ...done, cardholderInfo: 'Call us.' }, { ...done, cardholderInfo: 'Call us.' }, 'Call us.', toShop],
+    [false,  atBank,     atBank,     'Payment to Acme Toys',            toBank],
+    [false,  atOldBank,  atOldBank,  'Payment to Acme Toys',            toBank],
+    [false,  atOldBank,  done,       'Payment approved',                toShop],
+    [false,  done,       done,       'Payment approved',                toShop],
+  ] as const
+  for (const [script, left, then, words, way] of rows)
+    await browser.visit(script ? { phone: true } : { phone: true, script }, async (page) => {
+      const token = pages.put(left)
+      await page.goto((await pages.get(token)).url).catch(goneOn)
+      if (!script || left !== atBank) await page.getByRole('button').click()
+      await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+      pages.put(then, token)
+      await page.goBack()
+      await page.getByText(words).filter({ visible: true }).first().waitFor()
+      assert.ok(page.url().includes(token), words)
+      if (way === undefined) return
+      assert.equal(await page.getByText('You are going back').isVisible(), false)
+      await page.getByRole('button', { name: way }).click()
+      await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+    })
+})
+
+test('a page that a browser kept, and shows again, is loaded again and sends nobody forward', async () => {
+  const here = { ...over, back: { ...over.back, url: at('shop', '302', shopApp) } }
+  const bankHere = { ...challenge, acsUrl: at('bank', '302', bankApp) }
+  const oldBankHere = { ...atOldBank, acsUrl: at('bank', '302', bankApp) }
+  // oxfmt-ignore
+  const rows = [
+  //  kept          is then      words                               asks for once
+    [atMethod,     working,     'Your payment is being processed',  undefined],
+    [working,      done,        'Payment approved',                 undefined],
+    [here,         here,        'Payment approved',                 shopApp],
+    [bankHere,     bankHere,    'Your bank asks you to confirm',    bankApp],
+    [bankHere,     done,        'Payment approved',                 bankApp],
+    [oldBankHere,  oldBankHere, 'Payment to Acme Toys',             bankApp],
+  ] as const
+  for (const [kept, then, words, app] of rows)
+    await browser.visit({ phone: true }, async (page, context) => {
+      await standStill(page)
+      const wanted = await opened(page, context, kept)
+      await page.clock.runFor(1_000)
+      if (app !== undefined) await asks(wanted, app, words)
+      wanted.clear()
+      pages.put(then, page.url().split('/').at(-1)!.split('?')[0])
+      const again = page.waitForRequest((request) => request.isNavigationRequest())
+      await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+      await again
+      await page.getByText(words).filter({ visible: true }).first().waitFor()
+      await page.clock.runFor(60_000)
+      assert.deepEqual(
+        [...wanted].filter((url) => !url.includes('/3ds/')),
+        [],
+        words,
+      )
+    })
+})
+
+test('back in the frame of the bank leaves the payment around it, with a way to the bank', () =>
+  browser.visit({}, async (page) => {
+    await page.goto((await pages.get(pages.put({ ...challenge, acsUrl: at('bank', 'link', help) }))).url)
+    const inside = page.frameLocator('iframe')
+    await inside.getByText('Go').click()
+    await inside.getByText('Arrived').waitFor()
+    await page.evaluate('history.back()')
+    await page.getByText('Your bank asks you to confirm').waitFor()
+    await page.getByRole('button', { name: 'Open your bank in the whole window' }).click()
+    await page.getByText('Go').waitFor()
+    assert.equal(new URL(page.url()).hostname, 'bank.localhost')
+  }))

@@ -60,13 +60,13 @@ function browserWith(page: string) {
   const wait = data('after-ms')
   const window = {
     parent: { postMessage: (message: unknown, origin: string) => told.push([message, origin]) },
-    addEventListener: (_: string, listen: (event: Told) => void) => listeners.push(listen),
+    addEventListener: (of: string, listen: (event: Told) => void) => void (of === 'message' && listeners.push(listen)),
     setTimeout: (fn: () => void, ms: number) => timers.push({ fn, ms }),
   }
   const document = {
     getElementById: (id: string) => forms.get(id) ?? (page.includes(`id="${id}"`) ? returned : null),
     querySelector: (what: string) =>
-      what === 'iframe' ? (page.includes('<iframe') ? frame : null) : wait ? { dataset: { afterMs: wait } } : null,
+      what !== 'iframe' ? { dataset: { afterMs: wait } } : page.includes('<iframe') ? frame : null,
   }
   const screen = { colorDepth: 30, width: 1_280.4, height: 720 }
   const navigator = { language: 'pt-BR', javaEnabled: () => false }
@@ -87,6 +87,7 @@ function browserWith(page: string) {
     fetch: (path: string, { headers, body }: { headers: { accept: string }; body: string[] }) =>
       Promise.resolve(void fetched.push({ path, accept: headers.accept, body: body.join('') })),
     location: { origin: publicUrl },
+    history: { state: null },
   })
   const value = (name: string) => fields.get(name)?.value
   return { posts, timers, told, fetched, frame, value, tell: (event: Told) => listeners.forEach((listen) => listen(event)) }
