@@ -92,15 +92,15 @@ const httpPorts = ['80', '8080']
 const httpsPorts = ['443', '8443']
 
 /**
- * Checks a URL as a merchant gives it: absolute, scheme, port, no credentials. Whether its host may
- * be called is checked at the time of the call, because a name may resolve differently tomorrow.
- * The length is checked by the field.
+ * Checks a URL as a merchant gives it: absolute, scheme, port, no credentials, a host that is an
+ * address or a name without a dot at its end. Whether the host may be called is checked at the time
+ * of the call, because a name may resolve differently tomorrow. The length is checked by the field.
  */
 export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
   const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
-  const { port } = verdictOn(url, policy)
-  return port === undefined ? url : { refused: port }
+  const { form } = verdictOn(url, policy)
+  return form === undefined ? url : { refused: form }
 }
 
 /**
@@ -110,14 +110,14 @@ export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
 export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
   const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
-  const { port, host } = verdictOn(url, policy)
-  const refused = port ?? host
+  const { form, host } = verdictOn(url, policy)
+  const refused = form ?? host
   return refused === undefined ? url : { refused }
 }
 
-/** Why the port or the host of an origin is refused. */
+/** Why an origin is refused for how it is written, or for its host. */
 interface Verdict {
-  port: string | undefined
+  form: string | undefined
   host: string | undefined
 }
 
@@ -135,7 +135,8 @@ function verdictOn(url: URL, policy: TargetPolicy): Verdict {
   if (verdicts.size >= mostVerdicts) verdicts.clear()
   const literal = addressIn(url.hostname)
   const host = literal === undefined ? judgeName(url.hostname, policy) : judgeAddress(literal, policy)
-  const verdict = { port: judgePort(url, policy), host }
+  const form = (literal === undefined ? misspelledName(url.hostname) : undefined) ?? judgePort(url, policy)
+  const verdict = { form, host }
   verdicts.set(key, verdict)
   return verdict
 }
@@ -223,12 +224,15 @@ function addressIn(hostname: string): string | undefined {
   return ipaddr.IPv4.isValidFourPartDecimal(hostname) ? hostname : undefined
 }
 
+/** A dot at the end is no part of a name in certificates, and few servers know it in Host. */
+function misspelledName(name: string): string | undefined {
+  const wellFormed = name.length <= 253 && name.split('.').every((label) => /^[a-z0-9_-]{1,63}$/.test(label))
+  return wellFormed ? undefined : `${name} is not a host name${name.endsWith('.') ? ': it ends with a dot' : ''}`
+}
+
 function judgeName(name: string, policy: TargetPolicy): string | undefined {
-  const labels = name.split('.')
-  const wellFormed = name.length <= 253 && labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label))
-  if (!wellFormed) return `${name} is not a host name`
   if (isLocalhost(name)) return policy.loopbackAnyPort ? undefined : `${name} is this machine`
-  if (labels.length === 1 || internalZones.some((zone) => name.endsWith(`.${zone}`))) return `${name} is a name inside a network`
+  if (!name.includes('.') || internalZones.some((zone) => name.endsWith(`.${zone}`))) return `${name} is a name inside a network`
   return undefined
 }
 

@@ -9,6 +9,7 @@ import { reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { isLocalhost, judgeResolved, judgeUrl, type TargetPolicy } from './address.ts'
 import { keepLines, type Line } from './lines.ts'
+import { mostHead, readLoosely } from './loose-replies.ts'
 
 /** The certificates that a caller trusts and presents; equal ones share connections. */
 export interface OutgoingTls {
@@ -70,15 +71,15 @@ export interface OutgoingOptions {
   originsOfOwner?: number
 }
 
-/** To open a connection. Its call may end earlier: the next call can use the connection. */
+/** To open a connection. Its call may end earlier: the next call can use it. */
 const connectLimitMs = 10_000
 /** Below the 5 s of a Node.js server, so that a call rarely meets a connection that is closing. */
 const keeping = { pipelining: 1, keepAliveTimeout: 4_000, keepAliveMaxTimeout: 30_000 }
 /** No time limits here: a call measures its whole time with the clock that was passed in. */
-const limits = { maxHeaderSize: 16_384, headersTimeout: 0, bodyTimeout: 0 }
+const limits = { maxHeaderSize: mostHead, headersTimeout: 0, bodyTimeout: 0 }
 
-/** Nothing is decompressed here, so that a small answer cannot unpack to gigabytes. */
-const ownHeaders = { 'user-agent': 'Tollgate', 'accept-encoding': 'identity' }
+/** Nothing is decompressed: a small answer could be gigabytes. Firewalls want an Accept. */
+const ownHeaders = { 'user-agent': 'Tollgate', accept: '*/*', 'accept-encoding': 'identity' }
 
 /** Lower case, and none of the pool's own: a refused header costs a connection (undici 7.30). */
 const headerName = /^(?!(host|content-length|connection|transfer-encoding|keep-alive|upgrade|expect)$)[a-z0-9-]+$/
@@ -122,9 +123,8 @@ export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Po
 
   const open = (url: URL, policy: TargetPolicy, tls: OutgoingTls | undefined): PoolLine => {
     const below: Below = { connecting: new Set(), sockets: new Set() }
-    const wanted = () => line.calls > 0
     const addressesOf = (host: string) => judgedAddresses(host, policy, resolve)
-    const connect = connector(clock, addressesOf, tls, below, wanted)
+    const connect = connector(clock, addressesOf, tls, below, () => line.calls > 0)
     const pool = new Pool(url.origin, { ...keeping, ...limits, connect, connections: perOrigin })
     const line = { pool, calls: 0, end: () => endPool(pool, below) }
     return line
@@ -235,7 +235,7 @@ function connector(
     const end = (error: Failure | null) => {
       if (!below.connecting.delete(end)) return
       cancel()
-      if (error === null && socket) return callback(null, socket)
+      if (error === null && socket) return callback(null, readLoosely(socket))
       socket?.destroy()
       callback(error ?? new Failure('connection', 'no connection was made'), null)
     }

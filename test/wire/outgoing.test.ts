@@ -92,16 +92,16 @@ const resolvesTo = (...answers: string[][]) => {
 
 test('a call carries its method, path, query, headers and body, and brings back status, headers and body', async () => {
   const { port } = await web((request, response) => {
-    const { 'x-mark': mark, 'content-length': length, 'accept-encoding': encoding } = request.headers
-    response.writeHead(418, { 'x-back': JSON.stringify([request.method, request.url, mark, length, encoding]) })
+    const { accept, 'x-mark': mark, 'content-length': length, 'accept-encoding': encoding } = request.headers
+    response.writeHead(418, { 'x-back': JSON.stringify([request.method, request.url, accept, mark, length, encoding]) })
     request.pipe(response)
   })
   const { get } = open()
   const url = `http://127.0.0.1:${port}/a%20b?x=%C3%BC#fragment`
   const got = answered(await get(url), 418)
   const posted = answered(await get(url, { method: 'POST', body: 'ü=1', headers: { 'x-mark': 'm' } }), 418)
-  assert.equal(got.headers['x-back'], '["GET","/a%20b?x=%C3%BC",null,null,"identity"]')
-  assert.equal(posted.headers['x-back'], '["POST","/a%20b?x=%C3%BC","m","4","identity"]')
+  assert.equal(got.headers['x-back'], '["GET","/a%20b?x=%C3%BC","*/*",null,null,"identity"]')
+  assert.equal(posted.headers['x-back'], '["POST","/a%20b?x=%C3%BC","*/*","m","4","identity"]')
   assert.deepEqual([got.body.toString(), posted.body.toString()], ['', 'ü=1'])
 })
 
@@ -185,15 +185,13 @@ test('an answer that is not HTTP, or too much of it, or cut off, is a failure th
     failed(await get(`http://127.0.0.1:${server.port}/`), kind, why)
   await fails(await says('SSH-2.0-OpenSSH_9.6\r\n'), 'protocol', /HTTP/)
   await fails(await says('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx'), 'protocol', /Content-Length/i)
-  await fails(await says(`HTTP/1.1 200 OK\r\nx-flood: ${'x'.repeat(20_000)}`), 'protocol', /Headers Overflow/)
-  await fails(await says(`HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(20_000)}`), 'protocol', /Headers Overflow/)
+  await fails(await says(`HTTP/1.1 200 OK\r\nx-flood: ${'x'.repeat(80_000)}`), 'protocol', /Headers Overflow/)
+  await fails(await says(`HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(80_000)}`), 'protocol', /Headers Overflow/)
   await fails(await says('HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'), 'connection', /upgrade/)
   await fails(await raw((socket) => socket.resetAndDestroy()), 'connection', /ECONNRESET|closed/)
   await fails(await raw((socket) => socket.end()), 'connection', /closed/)
   await fails(await raw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')), 'connection', /closed/)
   await fails({ port: 1 }, 'connection', /ECONNREFUSED/)
-  const early = await says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK')
-  answered(await get(`http://127.0.0.1:${early.port}/`))
 })
 
 test('a refused URL or header is not sent, and does no harm to later calls', async () => {
