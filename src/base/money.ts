@@ -7,13 +7,19 @@ export interface Currency {
   exponent: number
 }
 
-const byCode = new Map<string, Currency>(
-  currencyCodes.data.map((c) => [c.code, { code: c.code, numeric: c.number, exponent: c.digits }] as const),
-)
+/** Newer than the library's list of 2024-06-25. XCG took the number of ANG. */
+const added = Object.entries({ XAD: '396', XCG: '532' }).map(([code, numeric]) => ({ code, numeric, exponent: 2 }))
+/** What it no longer has: stored orders in them are shown and returned, new ones refused. */
+const ended: ReadonlySet<string> = new Set(['ANG', 'BGN', 'CUC'])
+const known = currencyCodes.data.map((c): Currency => ({ code: c.code, numeric: c.number, exponent: c.digits }))
+const byCode = new Map([...known, ...added].map((c) => [c.code, c] as const))
 const byNumeric = new Map<string, Currency>([...byCode.values()].map((c) => [c.numeric, c]))
 
-/** The currency with this upper-case three-letter code, if ISO 4217 has it. */
+/** The currency with this upper-case three-letter code, if ISO 4217 has it or had it lately. */
 export const currencyOf = (code: string): Currency | undefined => byCode.get(code)
+
+/** The same for new payments: what ISO 4217 no longer has is none. */
+export const currentCurrencyOf = (code: string): Currency | undefined => (ended.has(code) ? undefined : byCode.get(code))
 
 /** The currency of an accepted payment, which must be in ISO 4217; throws otherwise. */
 export function knownCurrency(code: string): Currency {
@@ -21,6 +27,9 @@ export function knownCurrency(code: string): Currency {
   if (!currency) throw new Error(`${code} is no currency of ISO 4217`)
   return currency
 }
+
+/** Field 4 of ISO 8583 has twelve digits, whatever the currency. */
+export const mostMinor = 999_999_999_999n
 
 export const currencyOfNumeric = (numeric: string): Currency | undefined => byNumeric.get(numeric)
 

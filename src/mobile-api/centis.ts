@@ -1,11 +1,12 @@
-import { knownCurrency } from '../base/money.ts'
+import { knownCurrency, mostMinor } from '../base/money.ts'
 
 /**
- * Hundredths of the unit in minor units of the currency; undefined where it cannot express them.
+ * Hundredths of the unit in minor units of the currency; undefined where it cannot express them,
+ * or acquirers cannot be asked for so much.
  */
 export function minorOfCentis(centis: number, currency: string): bigint | undefined {
   const shifted = BigInt(centis) * unitOf(currency)
-  return shifted % 100n === 0n ? shifted / 100n : undefined
+  return shifted % 100n === 0n && shifted / 100n <= mostMinor ? shifted / 100n : undefined
 }
 
 /** For display: half a hundredth is rounded up. */

@@ -75,7 +75,7 @@ export function statusView(order: Order, transaction: Transaction): StatusReply 
     address1: request.address1,
     bin: card.bin,
     'last-four-digits': card.lastFour,
-    'card-type': card.network,
+    'card-type': card.network ?? 'UNKNOWN',
     'card-exp-month': String(card.expiryMonth || ''),
     'card-exp-year': String(card.expiryYear || ''),
     'card-hash-id': card.hashId,

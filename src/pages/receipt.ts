@@ -60,7 +60,7 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
     ['For', order.request.orderDesc],
     ['Order', order.clientOrderid],
     ['Payment', String(order.orderId)],
-    ['Card', `${view['card-type'] ?? 'Card'} ···· ${order.card.lastFour}`],
+    ['Card', `${order.card.network ?? 'Card'} ···· ${order.card.lastFour}`],
     ['Approval code', view['approval-code']],
     ['Reference', view['processor-rrn']],
     ['On your statement', view.descriptor],

@@ -25,6 +25,8 @@ export interface Kind<T> {
   /** Longest text in Unicode code points. */
   max: number
   min?: number
+  /** What is longer is cut, not refused. */
+  cuts?: true
 }
 
 /**
@@ -182,9 +184,9 @@ function sentOf({ rows, spellings, rowOf, aliasOf, noTexts }: Layout, pairs: Pai
   for (const pair of pairs) {
     const spelling = spellings.get(pair[0])
     if (spelling === undefined) continue
-    const text = pair[1]
     const place = rowOf[spelling]!
     const row = rows[place]!
+    const text = row.is.cuts ? pair[1].slice(0, longestSpelling(row.is.max)) : pair[1]
     const before = given[spelling]
     if (text.length > longestSpelling(row.is.max)) {
       // It is not even trimmed, and no checksum covers it.
@@ -234,6 +236,7 @@ function firstMissing(
 
 function readOne(kind: Kind<unknown>, text: string, neighbours: Neighbours): unknown {
   const length = codePoints(text)
+  if (length > kind.max && kind.cuts) return readOne(kind, Array.from(text).slice(0, kind.max).join(''), neighbours)
   if (length > kind.max) return unfit(`it is longer than ${kind.max} characters`)
   if (kind.min !== undefined && length < kind.min) return unfit(`it is shorter than ${kind.min} characters`)
   if (text.includes('\0')) return unfit('it has a NUL character')

@@ -4,7 +4,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import countries from 'i18n-iso-countries/index.js'
-import { currencyOf, decimalToMinor, type Currency } from '../base/money.ts'
+import { currencyOf, currentCurrencyOf, decimalToMinor, mostMinor, type Currency } from '../base/money.ts'
 import { checkDigitHolds } from '../base/luhn.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { isUnfit, undecided, unfit, type Kind, type Unfit } from './field.ts'
@@ -15,6 +15,9 @@ export const text = (max: number, min?: number): Kind<string> => ({
   ...(min === undefined ? {} : { min }),
   read: (t) => t,
 })
+
+/** Cut to its length, which is that of the protocol that it is for. */
+export const cutText = (max: number): Kind<string> => ({ ...text(max), cuts: true })
 
 /** A checksum: any value that does not match is refused the same way, whatever its form. */
 export const checksum: Kind<string> = { ...text(Infinity), name: 'checksum' }
@@ -45,6 +48,7 @@ export interface Amount {
 /** In the highest unit, "." as delimiter, above zero; beyond the currency's decimals only zeros. */
 export function readAmount(t: string, currency: Currency): Amount | Unfit {
   const minor = decimalToMinor(t, currency.exponent)
+  if (minor !== undefined && minor > mostMinor) return unfit('it has more than 12 digits in minor units')
   return misspelled(t) ?? (minor === undefined ? unfit(`${currency.code} has ${currency.exponent} decimals`) : { text: t, minor })
 }
 
@@ -80,9 +84,12 @@ export const amounts = (max: number): Kind<Amount[]> => ({
   },
 })
 
-export const readCurrency = (t: string): Currency | Unfit => currencyOf(t) ?? unfit('it is not a currency code of ISO 4217')
+const notACurrency = unfit('it is not a currency code of ISO 4217')
+export const readCurrency = (t: string): Currency | Unfit => currentCurrencyOf(t) ?? notACurrency
 
 export const currency: Kind<Currency> = { name: 'currency', min: 3, max: 3, read: readCurrency }
+/** Of an order that exists, whose currency may have ended since. */
+export const orderCurrency: Kind<Currency> = { ...currency, read: (t) => currencyOf(t) ?? notACurrency }
 
 /** Codes that ISO 3166 no longer has, or not yet: accepted because integrators send them. */
 const elderCountries = new Set(['AN', 'XK', 'EU', 'AP', 'A1', 'A2'])
@@ -102,15 +109,15 @@ export const country: Kind<string> = {
 const states: Readonly<Record<string, ReadonlySet<string>>> = {
   AU: new Set('ACT NSW NT QLD SA TAS VIC WA'.split(' ')),
   CA: new Set('AB BC MB NB NL NS NT NU ON PE QC SK YT'.split(' ')),
-  US: new Set(('AA AE AP AK AL AR AS AZ CA CO CT DC DE FL GA GU HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA ' +
-    'PR RI SC SD TN TX UT VA VI VT WA WI WV WY').split(' ')),
+  US: new Set(('AA AE AP AK AL AR AS AZ CA CO CT DC DE FL FM GA GU HI IA ID IL IN KS KY LA MA MD ME MH MI MN MO MP MS MT NC ND NE NH NJ NM NV NY OH ' +
+    'OK OR PA PR PW RI SC SD TN TX UM UT VA VI VT WA WI WV WY').split(' ')),
 }
 export const countryHasStates = (code: string | undefined): boolean => code !== undefined && Object.hasOwn(states, code)
 
+/** Elsewhere shops send a part of a code, the code, or a name. */
 export const state: Kind<string> = {
   name: 'state',
-  min: 2,
-  max: 3,
+  max: 32,
   read(t, neighbours) {
     const home = neighbours('country')
     if (home === undefined || !countryHasStates(home) || states[home]!.has(t)) return t

@@ -102,8 +102,18 @@ describe('country and state', { concurrency: 4 }, () => {
   refuses('a country of one letter', 'country', { country: 'D' })
   refuses('a country of three letters', 'country', { country: 'DEU' })
   refuses('a country on no list', 'country', { country: 'ZZ' })
-  refuses('a state of one letter', 'state', { country: 'DE', state: 'B' })
-  refuses('a state of four letters', 'state', { country: 'DE', state: 'BAYE' })
+  for (const state of 'AS GU PR VI MP UM FM MH PW AA AE AP DC'.split(' ')) takes(`${state} of US`, { country: 'US', state })
+  for (const [country, state] of [
+    ['AR', 'C'],
+    ['ES', 'M'],
+    ['CL', 'CL-RM'],
+    ['GB', 'Dorset'],
+    ['JP', '東京都'],
+    ['DE', 'x'.repeat(32)],
+  ])
+    takes(`${state} of ${country}, which needs none`, { country, state })
+  refuses('a state of 33 letters', 'state', { country: 'DE', state: 'x'.repeat(33) })
+  refuses('a name for a code of US', 'state', { country: 'US', state: 'Nevada' })
   refuses('a state that US does not have', 'state', { country: 'US', state: 'NSW' })
 })
 
@@ -171,6 +181,10 @@ describe('amounts are [0-9]+(.[0-9]+)?, above zero, at most 10 characters', { co
     refused(await sale(world, { amount: '1.234', currency: 'KWD' }), 8)
   })
   takes('three letters of a currency', { currency: 'USD' })
+  for (const currency of ['XCG', 'XAD', 'KWD'])
+    it(`${currency} is known, and not offered here`, async () => refused(await sale(world, { amount: '10.00', currency }), 8))
+  refuses('BGN, which ended', 'currency', { currency: 'BGN' })
+  refuses('an amount of more digits than acquirers take', 'amount', { amount: '1000000000', currency: 'KWD' })
   refuses('two letters of a currency', 'currency', { currency: 'US' })
   refuses('four letters of a currency', 'currency', { currency: 'USDX' })
 })

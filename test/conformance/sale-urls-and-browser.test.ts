@@ -74,9 +74,9 @@ describe(
     ['customer_browser_time_zone',          ['0', '+60', '-840', '9999'],                     ['12345', 'UTC', '1.5']],
     ['customer_browser_javascript_enabled', ['true', 'false'],                                ['yes', '1']],
     ['customer_browser_java_enabled',       ['true', 'false'],                                ['no', '0']],
-    ['customer_user_agent',                 ['x', 'x'.repeat(2048)],                          []],
-    ['customer_accept',                     ['*/*', 'x'.repeat(2048)],                        []],
-    ['customer_accept_language',            ['en', 'de-1996x'],                                []],
+    ['customer_user_agent',                 ['x', 'x'.repeat(2048), 'x'.repeat(2049), 'x'.repeat(60_000)], []],
+    ['customer_accept',                     ['*/*', 'x'.repeat(2113), '😀'.repeat(9_000)], []],
+    ['customer_accept_language',            ['en', 'de-1996x', 'x'.repeat(725)],              []],
   ]
     for (const [name, good, bad] of table) {
       for (const value of good) takes(`${name} ${value.slice(0, 12)} of ${value.length}`, { ...browser, [name]: value })

@@ -145,6 +145,8 @@ describe('the status of an approved sale has every field that applies, with the 
     ['5555555555554444', /master/i],
     ['2223000048400011', /master/i],
     ['378282246310005', /amex|american/i],
+    ['6521500000000006', /rupay/i],
+    ['9000000000000001', /^UNKNOWN$/],
   ]
   for (const [credit_card_number, network] of networks) {
     it(`card-type of ${credit_card_number} names its network ${network}`, async () => {

@@ -183,8 +183,8 @@ describe('values at the edge are accepted', { concurrency: 4 }, () => {
     ['browserTZ',           ['0', '+60', '-840', '9999']],
     ['browserScreenWidth',  ['0', '999999']],
     ['browserIP',           ['203.0.113.7', '2001:db8::7']],
-    ['browserUserAgent',    ['x'.repeat(2048)]],
-    ['browserAcceptHeader', ['*/*', 'x'.repeat(2048)]],
+    ['browserUserAgent',    ['x'.repeat(2048), 'x'.repeat(2049), 'x'.repeat(9_000)]],
+    ['browserAcceptHeader', ['*/*', 'x'.repeat(2048), 'x'.repeat(2113)]],
   ]
   for (const [name, values] of good) {
     for (const value of values) {

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
-import { currencyOf } from '../../base/money.ts'
+import { currentCurrencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
 import type { Unfit } from '../../operator/refused.ts'
 import type { Terminal } from '../terminal.ts'
@@ -31,7 +31,7 @@ export function aSwitch(text: string): boolean {
 }
 
 export function aCurrency(text: string): string {
-  const found = currencyOf(text.toUpperCase())
+  const found = currentCurrencyOf(text.toUpperCase())
   if (!found) throw new InvalidArgumentError('It is not a currency of ISO 4217, such as USD, EUR or JPY.')
   return found.code
 }

@@ -145,10 +145,16 @@ function cardholderFields({ card, request: r }: Order, authentication: Authentic
     billAddrCountry: country,
     billAddrLine1: r.address1 && cut(r.address1, 50),
     billAddrPostCode: r.zipCode && cut(r.zipCode, 16),
-    billAddrState: country && r.state,
+    billAddrState: country && subdivisionOf(r.state, r.country),
   }
   const version = emvVersion(authentication)
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => canCarry('AReq', version, name, value)))
+}
+
+/** What follows the country in a code of ISO 3166-2, if it may be one. */
+function subdivisionOf(state = '', country = ''): string | undefined {
+  const [, prefix = country, part] = /^(?:([A-Z]{2})-)?([A-Z0-9]{1,3})$/.exec(state) ?? []
+  return prefix === country ? part : undefined
 }
 
 /** Values 05 to 09 were introduced by 2.2.0. */

@@ -1,5 +1,5 @@
 import { table, when, type Values } from '../field.ts'
-import { amount, checksum, currency, givenId, text } from '../kinds.ts'
+import { amount, checksum, givenId, orderCurrency, text } from '../kinds.ts'
 
 /** What a merchant who repeats one of them must know. */
 export const repeatNote =
@@ -20,7 +20,7 @@ export const followRequest = table({
   client_orderid: { is: text(128),    need: 'mandatory', guard: 'open', means: "the merchant's order identifier", alias: 'client-order-id' },
   orderid:        { is: givenId(128), need: 'mandatory', guard: 'open', means: "the gateway's order id" },
   amount:         { is: amount(10),   need: 'optional',  guard: 'open', means: 'a part, in the highest unit; never of a void' },
-  currency:       { is: currency,     need: when('an amount is given', (n) => n('amount') !== undefined), guard: 'open', means: "the order's currency" },
+  currency:       { is: orderCurrency, need: when('an amount is given', (n) => n('amount') !== undefined), guard: 'open', means: "the order's currency" },
   comment:        { is: text(50),     need: 'optional',  guard: 'personal', means: 'a short comment, returned in the callback' },
   control:        { is: checksum,     need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })

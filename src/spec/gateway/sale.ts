@@ -7,6 +7,7 @@ import {
   country,
   countryHasStates,
   currency,
+  cutText,
   day,
   email,
   flag,
@@ -75,9 +76,9 @@ export const saleRequest = table({
   customer_browser_time_zone:          { is: matching(5, /^[+-]?[0-9]{1,4}$/, 'minutes', 'it is not a number of minutes'), need: scripted, guard: 'open', means: 'minutes, positive west of UTC' },
   customer_browser_javascript_enabled: { is: flag,        need: complete, guard: 'open', means: 'the browser runs scripts' },
   customer_browser_java_enabled:       { is: flag,        need: scripted, guard: 'open', means: 'the browser runs Java' },
-  customer_user_agent:      { is: text(2048), need: complete, guard: 'open', means: 'User-Agent header of the browser', alias: 'customer_browser_user_agent' },
-  customer_accept:          { is: text(2048), need: complete, guard: 'open', means: 'Accept header of the browser', alias: 'customer_browser_accept_header' },
-  customer_accept_language: { is: text(256),  need: complete, guard: 'open', means: 'language of the browser', alias: 'customer_browser_accept_language' },
+  customer_user_agent:      { is: cutText(2048), need: complete, guard: 'open', means: 'User-Agent header of the browser', alias: 'customer_browser_user_agent' },
+  customer_accept:          { is: cutText(2048), need: complete, guard: 'open', means: 'Accept header of the browser', alias: 'customer_browser_accept_header' },
+  customer_accept_language: { is: cutText(256),  need: complete, guard: 'open', means: 'language of the browser', alias: 'customer_browser_accept_language' },
 })
 
 export type SaleRequest = Values<typeof saleRequest>

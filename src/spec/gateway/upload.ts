@@ -1,5 +1,5 @@
 import { table, type Values } from '../field.ts'
-import { checksum, flag, givenId, ipAddress, matching, oneOf, text, url } from '../kinds.ts'
+import { checksum, cutText, flag, givenId, ipAddress, matching, oneOf, text, url } from '../kinds.ts'
 
 const transId = matching(36, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'UUID', 'it is not a UUID')
 const pixels = matching(6, /^[0-9]{1,6}$/, 'digits', 'it is not a whole number')
@@ -19,13 +19,13 @@ export const uploadMethodRequest = table({
   threeDSServerTransID:     { is: transId,    need: 'mandatory', guard: 'open', means: 'id of the authentication, from the status reply' },
   threeDSCompInd:           { is: oneOf(1, ['Y', 'N', 'U'], 'Y, N or U', 'it is none of Y, N, U'), need: 'mandatory', guard: 'open', means: 'whether the method ran' },
   notificationURL:          { is: { ...url, max: 256 }, need: 'optional', guard: 'open', means: "where the issuer sends the browser after a challenge; without it the gateway's own page" },
-  browserLanguage:          { is: text(256),  need: 'optional', guard: 'open',     means: 'language of the browser' },
+  browserLanguage:          { is: cutText(256),  need: 'optional', guard: 'open',     means: 'language of the browser' },
   browserColorDepth:        { is: matching(2, /^[1-9][0-9]?$/, 'digits', 'it is not a number of bits'), need: 'optional', guard: 'open', means: 'bits per pixel' },
   browserJavaEnabled:       { is: flag,       need: 'optional', guard: 'open',     means: 'the browser runs Java' },
   browserJavascriptEnabled: { is: flag,       need: 'optional', guard: 'open',     means: 'the browser runs scripts' },
   browserIP:                { is: ipAddress,  need: 'optional', guard: 'personal', means: 'IP address of the browser' },
-  browserUserAgent:         { is: text(2048), need: 'optional', guard: 'open',     means: 'User-Agent header of the browser' },
-  browserAcceptHeader:      { is: text(2048), need: 'optional', guard: 'open',     means: 'Accept header of the browser' },
+  browserUserAgent:         { is: cutText(2048), need: 'optional', guard: 'open',     means: 'User-Agent header of the browser' },
+  browserAcceptHeader:      { is: cutText(2048), need: 'optional', guard: 'open',     means: 'Accept header of the browser' },
   browserTZ:                { is: matching(5, /^[+-]?[0-9]{1,4}$/, 'minutes', 'it is not a number of minutes'), need: 'optional', guard: 'open', means: 'minutes, positive west of UTC' },
   browserScreenHeight:      { is: pixels,     need: 'optional', guard: 'open',     means: 'screen height in pixels' },
   browserScreenWidth:       { is: pixels,     need: 'optional', guard: 'open',     means: 'screen width in pixels' },

@@ -1,13 +1,13 @@
 import countries from 'i18n-iso-countries/index.js'
 import { checkDigitHolds } from '../../base/luhn.ts'
-import { currencyOf } from '../../base/money.ts'
+import { currentCurrencyOf } from '../../base/money.ts'
 import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonNeed, type JsonTable } from './field.ts'
 
 const secretText = text(32, 128)
 const currency: JsonKind = {
   must: 'a currency of ISO 4217 in upper-case letters',
   schema: { type: 'string', pattern: '^[A-Z]{3}$' },
-  fits: (value) => typeof value === 'string' && currencyOf(value) !== undefined,
+  fits: (value) => typeof value === 'string' && currentCurrencyOf(value) !== undefined,
 }
 const country: JsonKind = {
   must: 'a country of ISO 3166-1 in three upper-case letters',
