@@ -3,19 +3,32 @@ import { checkDigitHolds } from '../base/luhn.ts'
 import { lengthIsIssued } from './number.ts'
 
 /**
- * Nine digits, the fewest of a card number, with blanks or dashes between them. Most texts have no
- * such run, and are not looked at any further.
+ * Nine digits, the fewest of a card number, with up to eight characters between them that are
+ * neither letters nor digits. Most texts have no such run, and are not looked at any further.
  */
-const manyDigits = /[0-9](?:[\s\p{Pd}]{0,3}[0-9]){8}/u
-const separators = /[\s\p{Pd}]+/gu
+const manyDigits = /[0-9](?:[^\p{L}\p{N}]{0,8}[0-9]){8}/u
+const separators = /[^\p{L}\p{N}]+/gu
+/** Most texts: nothing in them stands for another character. */
+const plain = /^[ -$&-~]*$/
+const encoded = /(?:%[0-9a-f]{2})+/gi
 
-export const hasManyDigits = (text: string): boolean => manyDigits.test(text)
+/**
+ * A text whose digits are plain where they are encoded for a URL or of another width; undefined if
+ * it has few.
+ */
+export function textWithDigits(text: string): string | undefined {
+  const read = plain.test(text) ? text : text.replaceAll(encoded, decoded).normalize('NFKC')
+  return manyDigits.test(read) ? read : undefined
+}
 
-/** Whether the digits of this number stand in the text, with or without blanks and dashes. */
+/** What is no UTF-8 becomes a sign that separates digits. */
+const decoded = (bytes: string): string => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString()
+
+/** Whether the digits of this number stand in the text, whatever separates them. */
 export const hasThisNumber = (text: string, pan: string): boolean => text.replaceAll(separators, '').includes(pan)
 
-/** Groups of digits as people write card numbers: at least three, blanks or dashes between them. */
-const grouped = /(?<![0-9])[0-9]{3,}(?:[\s\p{Pd}]{1,3}[0-9]{3,})*/gu
+/** Groups of digits as people write card numbers: at least three, with separators between them. */
+const grouped = /(?<![0-9])[0-9]{3,}(?:[^\p{L}\p{N}]{1,8}[0-9]{3,})*/gu
 const fewest = 12
 const most = 19
 

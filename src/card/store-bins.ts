@@ -1,5 +1,6 @@
 import { asJson, statement, type Pool, type Runner } from '../storage/pool.ts'
 import { binTableOf, type BinRange, type Issuer } from './bins.ts'
+import { networkOf } from './number.ts'
 
 const version = statement<{ bins: bigint }>('select bins from config_version')
 const bump = statement<object>('update config_version set bins = bins + 1')
@@ -39,6 +40,7 @@ export async function loadBins(runner: Runner): Promise<BinRange[]> {
 }
 
 export interface BinTable {
+  /** Without a table, an issuer of which nothing is known for every number of a known network. */
   issuerOf(pan: string): Issuer | undefined
   /** Reloads the table if there is a new one. */
   refresh(): Promise<void>
@@ -51,7 +53,8 @@ export async function openBins(pool: Pool): Promise<BinTable> {
   const refresh = async () => {
     const [row] = await pool.run(version)
     if (row!.bins === read) return
-    issuerOf = binTableOf(await loadBins(pool))
+    const ranges = await loadBins(pool)
+    issuerOf = ranges.length > 0 ? binTableOf(ranges) : (pan) => (networkOf(pan) === undefined ? undefined : {})
     read = row!.bins
   }
   await refresh()

@@ -1,6 +1,6 @@
 /** The check that no card number is sent where it would be stored in clear. */
 import type { Issuer } from '../card/bins.ts'
-import { hasAnyNumber, hasManyDigits, hasThisNumber } from '../card/number-in-text.ts'
+import { hasAnyNumber, hasThisNumber, textWithDigits } from '../card/number-in-text.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
 import type { Follow, Known, Payment, Rebill } from './stages.ts'
 
@@ -22,8 +22,8 @@ export function textsHaveNoCardNumber(
   const own = 'credit_card_number' in values ? values.credit_card_number.reveal() : undefined
   const each: Readonly<Record<string, unknown>> = values
   for (const name in each) {
-    const value = each[name]
-    if (typeof value !== 'string' || !hasManyDigits(value)) continue
+    const value = typeof each[name] === 'string' ? textWithDigits(each[name]) : undefined
+    if (value === undefined) continue
     if (own !== undefined && hasThisNumber(value, own))
       return { ...refused(name, 'it has the number of the card'), ...(name === 'client_orderid' ? { hidesName: true } : {}) }
     const isJudged = freeTexts.has(name) && !entry.endpoints.every(({ settings }) => settings.cardNumbersInText)

@@ -4,7 +4,7 @@ import { sameText } from '../base/digest.ts'
 import { objectReader } from '../base/json.ts'
 import type { Turns } from '../base/turn.ts'
 import type { Issuer } from '../card/bins.ts'
-import { hasAnyNumber, hasManyDigits, hasThisNumber } from '../card/number-in-text.ts'
+import { hasAnyNumber, hasThisNumber, textWithDigits } from '../card/number-in-text.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn } from '../merchant/merchant.ts'
 import { performParts, sessionSignature, signatureHolds as holds } from '../merchant/session.ts'
@@ -81,9 +81,10 @@ export function textsHaveNoCardNumber(
   { issuerOf }: { issuerOf: (pan: string) => Issuer | undefined },
 ): MobileRefusal | undefined {
   const own = cardNumbers.flatMap((path) => values.text(path) ?? [])
-  for (const [path, value] of [...values.all(), ['invoiceId', invoiceId] as const]) {
-    const isExempt = typeof value !== 'string' || cardNumbers.includes(path) || path.startsWith('session.')
-    if (isExempt || !hasManyDigits(value)) continue
+  for (const [path, sent] of [...values.all(), ['invoiceId', invoiceId] as const]) {
+    const isExempt = typeof sent !== 'string' || cardNumbers.includes(path) || path.startsWith('session.')
+    const value = isExempt ? undefined : textWithDigits(sent)
+    if (value === undefined) continue
     if (own.some((pan) => hasThisNumber(value, pan)))
       return {
         ...refuseMobile('unfit', `${path} must not have the number of the card`),

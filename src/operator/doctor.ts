@@ -39,6 +39,7 @@ type Found =
   | { finds: 'cell through the coordinator'; node: CellNode; why: WhyThrough }
   | { finds: 'merchants'; count: bigint }
   | { finds: 'no merchant' }
+  | { finds: 'no BIN table' }
   | { finds: 'endpoints without gate'; endpointIds: readonly bigint[] }
   | { finds: 'parameter signatures'; endpointIds: readonly bigint[] }
   | { finds: 'transactions in time'; awaiting: bigint }
@@ -124,6 +125,7 @@ export function workFindings(f: WorkFacts, now: number): Finding[] {
     f.alive.length > 0 ? { is: 'ok', finds: 'gateways run', alive: f.alive } : { is: 'problem', finds: 'no gateway' },
     ...leaseFindings(f, now),
     merchants,
+    ...(f.hasBins ? [] : [{ is: 'warning', finds: 'no BIN table' } as const]),
     ...(f.gateless.length > 0 ? [{ is: 'warning', finds: 'endpoints without gate', endpointIds: f.gateless } as const] : []),
     ...(f.parameterSigned.length > 0
       ? [{ is: 'ok', finds: 'parameter signatures', endpointIds: f.parameterSigned } as const]

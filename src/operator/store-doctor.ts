@@ -32,6 +32,7 @@ export interface MigrationFacts {
 export interface WorkFacts extends CellWork {
   keys: bigint
   merchants: bigint
+  hasBins: boolean
   /** Switched-on endpoints of which no gate is switched on. */
   gateless: readonly bigint[]
   /**
@@ -148,7 +149,8 @@ export async function controlKeysOf(
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
 export const countKeys = async (pool: Pool): Promise<bigint> => (await pool.run(keyCount))[0]!.n
 
-const merchantCount = statement<{ n: bigint }>(`select count(*) as n from merchant`)
+const merchantCount = statement<{ n: bigint; bins: boolean }>(`
+  select count(*) as n, exists (select from bin_range) as bins from merchant`)
 const gateless = statement<{ endpoint_id: bigint }>(`
   select endpoint_id from endpoint e
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
@@ -160,14 +162,15 @@ const parameterSigned = statement<{ endpoint_id: bigint }>(`
 const idsOf = (rows: readonly { endpoint_id: bigint }[]) => rows.map((row) => row.endpoint_id)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [work, keys, merchants, lonely, signed] = await Promise.all([
+  const [work, keys, [counts], lonely, signed] = await Promise.all([
     cellWork(pool, pool, 0),
     countKeys(pool),
     pool.run(merchantCount),
     pool.run(gateless),
     pool.run(parameterSigned),
   ])
-  return { ...work, keys, merchants: merchants[0]!.n, gateless: idsOf(lonely), parameterSigned: idsOf(signed) }
+  const { n: merchants, bins: hasBins } = counts!
+  return { ...work, keys, merchants, hasBins, gateless: idsOf(lonely), parameterSigned: idsOf(signed) }
 }
 
 /** The same name of the duty as in three-d-secure/store-ranges.ts. */

@@ -42,6 +42,19 @@ describe('the number of the card is refused in every field of its payment, and i
   })
 })
 
+it('the number is refused as URLs and other writing systems spell it', async () => {
+  for (const text of ['4111%201111%201111%201111', '4111+1111+1111+1111', '4111%2D1111%2D1111%2D1111'])
+    for (const name of ['server_callback_url', 'notify_url', 'redirect_url'])
+      refused(await sale(world, { [name]: `https://a.example/?of=${text}` }), 3, invalid(name))
+  for (const text of [
+    '4111    1111    1111    1111',
+    '4111.1111/1111_1111',
+    '４１１１ １１１１ １１１１ １１１１',
+    '4111\u200b1111\u22121111 1111',
+  ])
+    for (const name of ['first_name', 'comment']) refused(await sale(world, { [name]: text }), 3, invalid(name))
+})
+
 describe('the number of another card is refused in free texts, and nowhere else', { concurrency: 4 }, () => {
   for (const name of ['order_desc', 'comment', 'merchant_data'])
     it(name, async () => {

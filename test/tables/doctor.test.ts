@@ -42,6 +42,7 @@ const goodWork: WorkFacts = {
   partitionDays: 400,
   moving: [],
   merchants: 1n,
+  hasBins: true,
   gateless: [],
   parameterSigned: [],
 }
@@ -94,6 +95,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ moving: [{ login: 'shop', state: 'leaving', otherCell: 2 }] }), 'warning', /shop is on its way to cell 2/],
     [sick({ moving: [{ login: 'shop', state: 'left', otherCell: 2 }] }), 'problem', /shop is between two cells/],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
+    [sick({ hasBins: false }), 'warning', /no BIN table.*in texts/],
     [sick({ gateless: [101n] }), 'warning', /101/],
   ] as const) {
     assert.deepEqual(

@@ -4,12 +4,14 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
+import { openBins, replaceBins } from '../../src/card/store-bins.ts'
 import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/store.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, type Pool, type Runner, type Statement } from '../../src/storage/pool.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { openKeyRing } from '../../src/storage/store-keys.ts'
 import { transaction } from '../../src/storage/transaction.ts'
+import { workFacts } from '../../src/operator/store-doctor.ts'
 import { usualEndpoint } from '../../src/operator/settings.ts'
 import { closing } from '../harness/opening.ts'
 import { testDatabase } from '../harness/postgres.ts'
@@ -65,4 +67,16 @@ test('the configuration is read as it was at one moment, whatever is added meanw
   const after = await loadRegistry(pool, keys, systemClock.now())
   assert.deepEqual([after.merchant(2n)?.login, after.entry(20n, false)?.pathId], ['shop2', 20n])
   assert.ok(after.version > before.version)
+})
+
+test('without a BIN table a number of a known network has an issuer, and the doctor learns that there is none', async () => {
+  const bins = await openBins(pool)
+  const isIssued = (pan: string) => bins.issuerOf(pan) !== undefined
+  assert.deepEqual([isIssued('4111111111111111'), isIssued('9000000000000001')], [true, false])
+  assert.equal((await workFacts(pool)).hasBins, false)
+  await transaction(pool, (runner) => replaceBins(runner, [{ first: 51_000_000_000, last: 51_999_999_999, country: 'SE' }]))
+  await bins.refresh()
+  assert.equal(bins.issuerOf('5100000000000008')?.country, 'SE')
+  assert.equal(isIssued('4111111111111111'), false)
+  assert.equal((await workFacts(pool)).hasBins, true)
 })

@@ -121,6 +121,11 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'see why they fell silent: payments that they had sent and not seen answered are reversed',
   ],
   merchants: ({ count }) => ['merchants', `${count} registered`],
+  'no BIN table': () => [
+    'cards',
+    'no BIN table: ranges of networks tell them in texts',
+    'import one: npx tollgate bin import <file>',
+  ],
   'no merchant': () => ['merchants', 'none is registered', 'add one: npx tollgate merchant add --help'],
   'endpoints without gate': ({ endpointIds }) => [
     'endpoints',
