@@ -13,11 +13,10 @@ import { chooseMs, feesOf } from './fees.ts'
 import { fundsOf, type Funds, type FundsParts } from './funds.ts'
 import { holdSum, outcomeOfHold, releaseHold, type Holding } from './hold.ts'
 import { confirmedOf, declineOf, declines, holdOf, type Confirmed, type Decline, type Hold, type Invoice } from './invoice.ts'
-import { minorOfCentis } from './centis.ts'
 import { askMerchant, type MerchantCalls } from './merchant-calls.ts'
 import { merchantEndpointOf, type MerchantEndpoint } from './merchant-endpoint.ts'
 import { orderInvoice, type Making } from './pay.ts'
-import { answerMs, drawSumMinor, mostWrong } from './random-sum.ts'
+import { answerMs, drawSumMinor, mostWrong, sumMinorOf } from './random-sum.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
 import type { Move } from './store-invoices.ts'
 import type { WrongSums } from './store-sums.ts'
@@ -126,7 +125,7 @@ async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): P
     sumMinor:
       randomSumCentis === undefined
         ? drawSumMinor(parts.random, request.currency)
-        : minorOfCentis(randomSumCentis, request.currency)!,
+        : sumMinorOf(randomSumCentis, request.currency),
     pageToken: parts.planner.marks.token(),
   }
   return { state: 'holding', lease: parts.processId, hold }

@@ -11,7 +11,6 @@ import { ipAddress } from '../spec/kinds.ts'
 import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
-import { minorOfCentis } from './centis.ts'
 import { declines, type Billing, type Confirmed, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
 
 export const checkUrl = (server: string, { kind, invoiceId }: Pick<Invoice, 'kind' | 'invoiceId'>): string =>
@@ -90,8 +89,6 @@ function judgeValues(
       return declined('unbelievable', cardId === undefined ? 'serverCardId is missing' : 'serverCardId was not asked for')
   // The merchants' Java class always writes the member, as 0 where there is no sum.
   const randomSumCentis = values.number('transaction.randomSumCentis') || undefined
-  if (randomSumCentis !== undefined && minorOfCentis(randomSumCentis, request.currency) === undefined)
-    return declined('unbelievable', `randomSumCentis cannot be expressed in ${request.currency}`)
   const confirmed = defined({
     billing: billingOf(values),
     email: values.text('consumer.email'),

@@ -5,8 +5,8 @@ import { below, type Random } from '../base/random.ts'
 import { minorOfCentis } from './centis.ts'
 import type { Invoice } from './invoice.ts'
 
-const leastCentis = 100
-const mostCentis = 999
+const least = 100
+const most = 999
 /** How many answers the cardholder has, and how much time. */
 const mostAnswers = 3
 export const answerMs = 30 * 60_000
@@ -15,31 +15,20 @@ export const mostWrong = 9
 export const wrongForMs = 24 * 3_600_000
 
 /**
- * Every sum that may be held, in minor units, ascending. A currency without hundredths has only a
- * few.
+ * The sum of such a number, in minor units: hundredths of the unit, and the smallest units of a
+ * currency that has none. So every currency has 900 sums; of whole yen below ten there are nine.
  */
-function sumsOf(currency: string): bigint[] {
-  const sums: bigint[] = []
-  for (let centis = leastCentis; centis <= mostCentis; centis++) {
-    const minor = minorOfCentis(centis, currency)
-    if (minor !== undefined) sums.push(minor)
-  }
-  return sums
-}
+export const sumMinorOf = (number: number, currency: string): bigint =>
+  knownCurrency(currency).exponent < 2 ? BigInt(number) : minorOfCentis(number, currency)!
 
-/** The smallest and the largest of them. Throws for a currency that can express none. */
-export function boundsOf(currency: string): { least: bigint; most: bigint } {
-  const sums = sumsOf(currency)
-  const [least, most] = [sums[0], sums.at(-1)]
-  if (least === undefined || most === undefined) throw new Error(`no sum from 1.00 to 9.99 can be held in ${currency}`)
-  return { least, most }
-}
+/** The smallest and the largest sum that may be held. */
+export const boundsOf = (currency: string): { least: bigint; most: bigint } => ({
+  least: sumMinorOf(least, currency),
+  most: sumMinorOf(most, currency),
+})
 
-export function drawSumMinor(random: Random, currency: string): bigint {
-  const sums = sumsOf(currency)
-  // `below` returns an index less than the number of sums.
-  return sums[below(random, sums.length)]!
-}
+export const drawSumMinor = (random: Random, currency: string): bigint =>
+  sumMinorOf(least + below(random, most - least + 1), currency)
 
 const longestAnswer = 12
 
