@@ -1,13 +1,15 @@
 /** The check of the checksum, which every request except those of v4 carries as `control`. */
+import { decimalToMinor } from '../base/money.ts'
 import type { Secret } from '../base/secret.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { memberFor, type Entry } from '../merchant/merchant.ts'
 import type { OrderStore } from '../order/store.ts'
 import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
+import type { Amount } from '../spec/kinds.ts'
 import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { blocked, refuse, type Refusal } from '../spec/refusals.ts'
-import type { Addressed, ByMerchant, Fields, SignedByKey } from './stages.ts'
+import type { Addressed, ByMerchant, Fields, Follow, Payment, Read, Rebill, SignedByKey } from './stages.ts'
 
 export interface Signing {
   orders: Pick<OrderStore, 'signedAmounts'>
@@ -102,6 +104,16 @@ const expectedParts = (ways: readonly Way[]): string =>
  */
 const unitsFor = (entry: Entry, currency: string) =>
   (memberFor(entry, currency) ?? entry.endpoints[0])?.settings.controlMinorUnits
+
+/** Where hundredths are signed, more decimals would have the checksum of another amount. */
+export function amountsCanBeSigned({ values, entry }: Read<Payment | Rebill | Follow>): Refusal | undefined {
+  if (!values.currency || unitsFor(entry, values.currency.code) !== 'hundredths') return undefined
+  const amount = 'amount' in values && values.amount ? [values.amount] : []
+  const list = 'enumerate_amounts' in values ? values.enumerate_amounts : undefined
+  const cannot = (amounts: readonly Amount[] = []) => amounts.some(({ text }) => decimalToMinor(text, 2) === undefined)
+  const name = cannot(amount) ? 'amount' : cannot(list) ? 'enumerate_amounts' : undefined
+  return name && refuse('field is invalid', `${name} is invalid: this endpoint counts hundredths, which cannot express it`)
+}
 
 function sumSent({ values, entry }: Request): SignedSum | undefined {
   const amount = 'amount' in values ? values.amount : undefined

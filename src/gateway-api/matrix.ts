@@ -8,7 +8,7 @@ import type { Refusal } from '../spec/refusals.ts'
 import { performCreateCardRef, performGetCardInfo } from './card-references.ts'
 import { textsHaveNoCardNumber } from './card-numbers.ts'
 import * as check from './checks.ts'
-import { controlHolds } from './checksum.ts'
+import { amountsCanBeSigned, controlHolds } from './checksum.ts'
 import { performFollow } from './follow.ts'
 import { performPayment } from './payment.ts'
 import { performRebill } from './rebill.ts'
@@ -63,6 +63,7 @@ const rows = [
   row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the Idempotency-Key can be read',        '3',    check.keyCanBeRead,          'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
   row('the list of amounts may be tried',       '3',    check.listMayBeTried,        '.    .   .   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
+  row('the amounts can be signed',               '3',    amountsCanBeSigned,        'x    x   x   x   x x  x   x   .    .   .   .    .    .   .    .    .'),
   row('the URLs may be used',                   '3',    check.urlsMayBeUsed,         'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the notification URL may be used',       '3',    check.notificationMayBeUsed, '.    .   .   .   . .  .   .   .    .   .   .    .    .   x    .    .'),
   row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    x    .'),

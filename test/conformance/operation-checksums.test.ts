@@ -118,6 +118,27 @@ describe('capture, return and void: login + client_orderid + orderid + merchant_
   })
 })
 
+it('thousandths of a dinar are refused where hundredths are signed, by a payment, a capture and a return', async () => {
+  const path = world.endpoints.dinars
+  const why = /^Parameter amount is invalid: .*hundredths/
+  const pay = (operation: 'sale' | 'preauth', amount: string, minor: string) => {
+    const fields = saleFields({ amount, currency: 'KWD' })
+    return post(
+      world,
+      operation,
+      { ...fields, control: sha1(String(path), fields.client_orderid ?? '', minor, fields.email ?? '', key()) },
+      { path },
+    )
+  }
+  for (const minor of ['1234', '123', '124']) refused(await pay('sale', '1.234', minor), 3, why)
+  const made = accepted(await pay('preauth', '12.340', '1234'))
+  assert.equal((await settled(world, made)).status, 'approved')
+  const some = { amount: '1.001', currency: 'KWD' }
+  for (const operation of ['capture', 'return'] as const)
+    refused(await signedOver(operation, made, some, '1001KWD', path), 3, why)
+  accepted(await signedOver('capture', made, { amount: '1.01', currency: 'KWD' }, '101KWD', path))
+})
+
 describe('yen, with and without hundredths in the control', { concurrency: 4 }, () => {
   const yen = { amount: '100', currency: 'JPY' }
   const part40 = { amount: '40', currency: 'JPY' }

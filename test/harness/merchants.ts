@@ -35,10 +35,11 @@ const settingsOf = {
   strict:            { currency: 'USD', settings: { mandatoryFields: ['phone'] } },
   yen:               { currency: 'JPY', settings: {} },
   hundredths:        { currency: 'JPY', settings: { controlMinorUnits: 'hundredths' } },
+  dinars:            { currency: 'KWD', settings: { controlMinorUnits: 'hundredths' } },
 } satisfies Record<string, Row>
 const groupMembers = { multi: ['plain', 'euro'], multi_secure: ['secure', 'euro'] } as const
 export type Endpoints = Record<keyof typeof settingsOf, number>
-const beyondSandbox = ['disabled', 'strict', 'yen', 'hundredths'] as const
+const beyondSandbox = ['disabled', 'strict', 'yen', 'hundredths', 'dinars'] as const
 /** Where the merchants of tests have their orders: npm test runs the same tests over any cell. */
 export const cellNo = Number(process.env.TOLLGATE_TEST_CELL ?? 0)
 const calledByGateway = new Set(['mobile', 'mobile_fee', 'mobile_random_sum', 'euro'])

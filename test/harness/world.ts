@@ -20,7 +20,7 @@ import { holds } from './until.ts'
 /**
  * A whole sandbox, and in it merchants of the test's own. Endpoints: plain: USD, euro: EUR, both
  * without 3-D Secure; secure: USD with it. `disabled` is switched off, `strict` wants a phone
- * number, `hundredths` signs yen times a hundred.
+ * number, `hundredths` signs yen times a hundred, `dinars` dinars.
  */
 export interface World extends Own {
   /** With `/gateway`. */
