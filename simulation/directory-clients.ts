@@ -14,6 +14,9 @@ export const server = {
 /** Which addresses the client may call. */
 export const policy = { plainHttp: true, loopbackAnyPort: false }
 
+/** The account of odd messages changes nothing, so nobody keeps it here. */
+export const oddities = { noted: () => {} }
+
 /** The real client of the directory servers, over the simulated network. */
 export const directoriesOf = ({ issuers, random, log }: { issuers: Outgoing; random: Random; log: Log }) =>
   openDirectories({
@@ -21,6 +24,7 @@ export const directoriesOf = ({ issuers, random, log }: { issuers: Outgoing; ran
     server: { threeDSServerRefNumber: server.refNumber, threeDSServerURL: server.resultsUrl },
     outgoing: issuers,
     policy,
+    oddities,
     random,
     log,
   })

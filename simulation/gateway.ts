@@ -24,7 +24,7 @@ import { heartOf } from './beating.ts'
 import { callRoute } from './call-route.ts'
 import { openDuties, type Duties } from './duties.ts'
 import { cardRanges, configuration, directories } from './configuration.ts'
-import { directoriesOf, policy, server } from './directory-clients.ts'
+import { directoriesOf, oddities, policy, server } from './directory-clients.ts'
 import type { CellGateway, Gateway, GatewayParts, Performers, ProcessParts, SharedParts } from './gateway-parts.ts'
 import { openStrays } from './strays.ts'
 
@@ -35,7 +35,7 @@ export const sumPages = `${origin}${basePath}/random-sum/`
 const blockOfIds = 1_000
 /** Directory servers by the common name of their certificate. */
 const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
-const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {} }
+const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {}, odd: () => {} }
 
 /** Starts the gateways of production, on the model and the simulated network. */
 export const startGateway = (given: ProcessParts): Promise<Gateway> => closingOnFailure((closing) => start(given, closing))
@@ -58,6 +58,7 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
     issuerOf: () => undefined,
     ranges: () => cardRanges,
     addRefusedAccess: () => Promise.resolve(),
+    addOddities: () => Promise.resolve(),
   }
   const counting = openCounting({ ground, registry, settings: settings.access, meters })
   const shared = { ground, settings, counting, meters }
@@ -83,7 +84,8 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
   const { routes, of } = served
   const results = isAlone ? of(0)!.gateway.results : served.results
   const lease = of(0)?.gateway.lease ?? (await leaseOfInstallation(over(partsOf(parts, 0)), closing))
-  const inbound: Gateway['result'] = (text, peer) => answerResult(Buffer.from(text), { peers, ...ground }, results, peer)
+  const inbound: Gateway['result'] = (text, peer) =>
+    answerResult(Buffer.from(text), { peers, oddities, ...ground }, results, peer)
   return {
     registry: current,
     leadTo(subject) {
@@ -207,7 +209,7 @@ function transportsOf(parts: SharedParts) {
   const client = directoriesOf(parts)
   return {
     gates,
-    directories: { authenticate: client.authenticate, enrol: askBy(legacy.directories, legacy.outgoing, policy) },
+    directories: { authenticate: client.authenticate, enrol: askBy({ ...legacy, policy, oddities }) },
     close: client.close,
   } satisfies Omit<Transports, 'outgoing'> & { close: () => Promise<void> }
 }

@@ -25,8 +25,12 @@ const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', '
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Some libraries write a byte order mark before the text, which RFC 8259 lets readers ignore. */
+export const isMarked = (text: string): boolean => text.startsWith('\uFEFF')
+
 /** Reads an object. JSON.parse cannot be split into pieces, so `limits` bounds its input. */
-export function* objectReader(text: string, limits: JsonLimits): InPieces<Parsed> {
+export function* objectReader(given: string, limits: JsonLimits): InPieces<Parsed> {
+  const text = isMarked(given) ? given.slice(1) : given
   if (text.length > limits.length) return { is: 'refused', why: 'too long' }
   yield ['bytes', text.length]
   const scanned = scan(text, limits)

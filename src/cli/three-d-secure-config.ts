@@ -81,6 +81,7 @@ function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {
     url: server.https('areq_url'),
     ...(rangesUrl === undefined ? {} : { rangesUrl }),
     tls: tlsOf(server),
+    strict: server.flag('strict'),
     timeoutMs: 10_000,
   }
 }
@@ -120,6 +121,8 @@ interface Part {
   text(name: string): string
   https(name: string): string
   port(name: string): number
+  /** False if absent. */
+  flag(name: string): boolean
   certificate(name: string): string
   key(name: string): Secret<string>
 }
@@ -162,6 +165,11 @@ function partOf(value: unknown, path: string, source: Source): Part {
       if (typeof member === 'number' && Number.isInteger(member) && member >= 1 && member <= 65_535) return member
       if (isObject) report(`${path}${name}: not a port from 1 to 65535`)
       return 0
+    },
+    flag(name) {
+      const member = members[name] ?? false
+      if (typeof member !== 'boolean') report(`${path}${name}: not true or false`)
+      return member === true
     },
     certificate: (name) => pem(name, (content) => new X509Certificate(content)),
     key: (name) => secret(pem(name, (content) => createPrivateKey(content))),

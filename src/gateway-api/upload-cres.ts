@@ -25,6 +25,6 @@ export async function performUploadCres(request: Request, parts: UploadParts): P
       { serial: request.serialNumber, order: String(order.orderId), cres: cres.status, result: status },
       'a CRes contradicts the result of the directory server, which counts',
     )
-  const taken = await uploadCres(parts, { order, transaction, request: requestRow(request, transaction.no) })
+  const taken = await uploadCres(parts, { order, transaction, request: requestRow(request, transaction.no) }, cres)
   return taken ? acknowledge(request) : note(parts, request, transaction.no, 'repeated or late')
 }

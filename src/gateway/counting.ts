@@ -3,6 +3,7 @@ import { isInternal, isOneOf } from '../http/client-address.ts'
 import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
 import { countGuesses, type Guessed } from '../merchant/guessed.ts'
 import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
+import { openOddities, type Oddities } from '../three-d-secure/oddities.ts'
 import type { GatewaySettings, Ground, RegistryStores } from './parts.ts'
 import type { Periodic } from './periodic.ts'
 import type { Meters } from './watch.ts'
@@ -11,13 +12,14 @@ export interface Counting {
   access: RefusedAccess
   accessLimits: AccessLimits
   guessed: Guessed
+  oddities: Oddities
 }
 
 export interface CountingParts {
   ground: Pick<Ground, 'clock' | 'log'>
-  registry: Pick<RegistryStores, 'current' | 'addRefusedAccess'>
+  registry: Pick<RegistryStores, 'current' | 'addRefusedAccess' | 'addOddities'>
   settings: GatewaySettings['access']
-  meters: Pick<Meters, 'accessRefused'>
+  meters: Pick<Meters, 'accessRefused' | 'odd'>
 }
 
 export function openCounting({ ground, registry, settings, meters }: CountingParts): Counting {
@@ -29,11 +31,13 @@ export function openCounting({ ground, registry, settings, meters }: CountingPar
     store: registry.addRefusedAccess,
     counted: meters.accessRefused,
   })
-  return { access, accessLimits, guessed: countGuesses(access, accessLimits) }
+  const oddities = openOddities({ ...ground, store: registry.addOddities, counted: meters.odd })
+  return { access, accessLimits, guessed: countGuesses(access, accessLimits), oddities }
 }
 
 /** `sharers`: how many processes have such a share of the limits as this one. */
-export const countingWork = ({ access, accessLimits }: Counting, sharers: () => Promise<number>): Periodic[] => [
+export const countingWork = ({ access, accessLimits, oddities }: Counting, sharers: () => Promise<number>): Periodic[] => [
   { name: 'refused access', everyMs: 5_000, run: access.flush },
+  { name: 'oddities', everyMs: 5_000, run: oddities.flush },
   { name: 'shares of limits', everyMs: 5_000, run: async () => accessLimits.shareWith(await sharers()) },
 ]

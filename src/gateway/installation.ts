@@ -17,6 +17,7 @@ import { openSharedClock, timeOf, type SharedClock } from '../storage/store-cloc
 import { forInstallation } from '../storage/store-heartbeat.ts'
 import { openIds } from '../storage/store-ids.ts'
 import { openKeyRing, refreshMs, type KeyRing } from '../storage/store-keys.ts'
+import { addOddities } from '../three-d-secure/store-oddities.ts'
 import { poolsEndMs } from './cell-gateway.ts'
 import type { Closing } from './closing.ts'
 import { refuseDatabase } from './database.ts'
@@ -91,6 +92,7 @@ export async function openRegistry(
     keys,
     ids: (name, block) => openIds(pool, name, block, { clock, log }),
     addRefusedAccess: (sums) => addRefusedAccess(pool, sums),
+    addOddities: (sums) => addOddities(pool, sums),
     current: configuration.current,
     refresh: configuration.refresh,
     issuerOf: bins.issuerOf,

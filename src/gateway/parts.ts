@@ -31,6 +31,7 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import type { Judge, Silence } from '../storage/store-silence.ts'
 import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
 import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
+import type { OdditySum } from '../three-d-secure/oddities.ts'
 import type { Periodic } from './periodic.ts'
 import type { Tuning } from './tuning.ts'
 
@@ -80,6 +81,8 @@ export interface RegistryStores {
   ranges: () => LoadedRanges
   /** Adds to the account of refused access. */
   addRefusedAccess: (sums: readonly RefusedSum[]) => Promise<void>
+  /** Adds to the account of odd messages of 3-D Secure. */
+  addOddities: (sums: readonly OdditySum[]) => Promise<void>
 }
 
 /** The orders of some merchants, and everything that belongs to them. */

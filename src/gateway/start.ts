@@ -134,14 +134,15 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
     gates.follow(now)
     follow()
   })
-  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, pool, ground, o.slot))
+  const counting = openCounting({ ground, registry: configured, settings: accessOf(o), meters })
+  closing.add(() => lastAccount(counting, log))
+  const { oddities } = counting
+  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, { pool, oddities, slot: o.slot }, ground))
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
   const registry = { ...configured, ranges }
   const instance = placeOf(`${hostname()}:${server.port}`, o.slot)
   const settings = settingsOf(o, { instance, publicUrls, facts })
-  const counting = openCounting({ ground, registry, settings: settings.access, meters })
-  closing.add(() => lastAccount(counting, log))
   const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
   const peering =
     o.cells || o.peer ? await openPeering(peeringOf(o, { ...ground, pool, keys, instance, meters }), closing) : undefined
@@ -216,15 +217,19 @@ const settingsOf = (o: GatewayOptions, { facts, ...found }: FoundSettings): Gate
   ...found,
   basePath,
   callbackPolicy: o.callbackPolicy,
-  access: { limits: o.limits, trustedProxies: o.trustedProxies ?? [] },
+  access: accessOf(o),
   ...(facts && { threeDSecure: facts }),
   steering: o.steering,
   explains: o.explains,
   tuning: o.tuning,
 })
 
-const lastAccount = ({ access }: Counting, log: Log): Promise<void> =>
-  access.flush().catch((error) => log.warn({ reason: reasonOf(error) }, 'the last refused access is not stored'))
+const accessOf = ({ limits, trustedProxies = [] }: GatewayOptions): GatewaySettings['access'] => ({ limits, trustedProxies })
+
+const lastAccount = ({ access, oddities }: Counting, log: Log): Promise<unknown> =>
+  Promise.all([access.flush(), oddities.flush()]).catch((error) =>
+    log.warn({ reason: reasonOf(error) }, 'the last refused access and oddities are not stored'),
+  )
 
 async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
   const { host, port, clock, random, log, trustedProxies, maxConnections = usualMaxConnections } = o

@@ -11,6 +11,7 @@ import { refreshRanges, type RefreshParts } from '../three-d-secure/directory-re
 import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
 import { openInbound, type Results } from '../three-d-secure/inbound.ts'
 import { watchRanges } from '../three-d-secure/store-ranges.ts'
+import type { Oddities } from '../three-d-secure/oddities.ts'
 import type { Periodic } from './periodic.ts'
 import { renewal } from './renewal.ts'
 import type { Slot } from './slot.ts'
@@ -75,9 +76,8 @@ export interface ThreeDSServer {
 /** Listens for results and answers 503 until it begins. `pool` has the card ranges. */
 export async function openThreeDSServer(
   options: ThreeDSecureOptions,
-  pool: Pool,
+  { pool, oddities, slot }: { pool: Pool; oddities: Oddities; slot: Slot | undefined },
   { clock, random, log, turns }: Ground,
-  slot?: Slot,
 ): Promise<ThreeDSServer> {
   const names = options.directories.map(({ name }) => name)
   const inbound = await openInbound({
@@ -86,6 +86,8 @@ export async function openThreeDSServer(
     socket: await slot?.socket('results', options.results),
     tls: options.results,
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
+    strict: new Set(options.directories.filter(({ strict }) => strict).map(({ name }) => name)),
+    oddities,
     turns,
     random,
     log,
@@ -103,6 +105,7 @@ export async function openThreeDSServer(
     },
     outgoing,
     policy: options.policy,
+    oddities,
     random,
     log,
   })
@@ -114,7 +117,10 @@ export async function openThreeDSServer(
       directories: names,
       legacy: options.legacy,
     },
-    directories: { authenticate: client.authenticate, enrol: askBy(options.legacy, outgoing, options.policy) },
+    directories: {
+      authenticate: client.authenticate,
+      enrol: askBy({ ...options, directories: options.legacy, outgoing, oddities }),
+    },
     ranges: ranges.current,
     renewals: read
       ? [renewal('the port for results', { pair: options.results, read, renew: inbound.renew }, { clock, log })]

@@ -64,6 +64,8 @@ export interface Meters {
   repeated: (operation: string) => void
   /** Counts a request with a wrong checksum, signature or token, by the merchant it names. */
   accessRefused: (merchant: string) => void
+  /** Counts what a peer of 3-D Secure sent that does not fit and decides nothing. */
+  odd: (directory: string, what: string) => void
   /** Counts what this process passed to others, and what others passed to it. */
   passed: (result: 'answered' | 'nobody' | 'lost') => void
   arrived: (result: 'answered' | 'not here' | 'refused') => void
@@ -98,6 +100,12 @@ export function openMeters(): Meters {
     labelNames: ['merchant'],
     registers: [registry],
   })
+  const odd = new Counter({
+    name: 'tollgate_directory_oddities_total',
+    help: 'What came through a directory server and was taken although it does not fit, as it decides nothing',
+    labelNames: ['directory', 'what'],
+    registers: [registry],
+  })
   const passed = new Counter({
     name: 'tollgate_passed_on_total',
     help: 'Requests of cells not served here: answered by another process, taken by nobody, or without an answer',
@@ -122,6 +130,7 @@ export function openMeters(): Meters {
     stray: (gate, kind) => strays.inc({ gate, kind }),
     repeated: (operation) => repeats.inc({ operation }),
     accessRefused: (merchant) => refusedAccess.inc({ merchant }),
+    odd: (directory, what) => odd.inc({ directory, what }),
     passed: (result) => passed.inc({ result }),
     arrived: (result) => arrived.inc({ result }),
     turned: (seconds) => turns.observe(seconds),

@@ -5,6 +5,7 @@ import { forInstallation } from '../storage/store-heartbeat.ts'
 import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
 import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
+import type { OdditySum } from '../three-d-secure/oddities.ts'
 import type { DirectoryFact, DirectoryFacts, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
 import type { CellWork, LeaseFact } from './store-doctor-work.ts'
 
@@ -56,6 +57,7 @@ type Found =
   | { finds: 'control keys are weak'; weak: readonly WeakKey[] }
   | { finds: 'no directory server'; endpointIds: readonly bigint[] }
   | { finds: 'card ranges'; state: RangesState; directory: DirectoryFact }
+  | ({ finds: 'odd messages' } & OdditySum)
 
 /** `abandoned`: no gateway requests them any more. `stale`: the last try failed or is long ago. */
 export type RangesState = 'fresh' | 'stale' | 'abandoned' | 'never loaded' | 'left out'
@@ -235,11 +237,16 @@ const nobodyAsksMs = 600_000
 export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
   if (f.directories.length === 0 && f.secureEndpoints.length > 0)
     return [{ is: 'warning', finds: 'no directory server', endpointIds: f.secureEndpoints }]
-  return f.directories.map((directory) => {
+  const ranges = f.directories.map((directory): Finding => {
     const state = rangesState(directory, now)
     return { is: healthOf[state], finds: 'card ranges', state, directory }
   })
+  const odd = f.oddities.filter(({ lastAt }) => now - lastAt < oddForMs)
+  return [...ranges, ...odd.map((sum): Finding => ({ is: 'ok', finds: 'odd messages', ...sum }))]
 }
+
+/** What did not come for a week is mended or gone. */
+const oddForMs = 7 * 86_400_000
 
 const healthOf: Readonly<Record<RangesState, Health>> = {
   fresh: 'ok',

@@ -6,6 +6,7 @@ import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { contextOf, wrappedKey, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
+import type { OdditySum } from '../three-d-secure/oddities.ts'
 import { cellWork, type CellWork } from './store-doctor-work.ts'
 
 export interface ServerFacts {
@@ -45,6 +46,8 @@ export interface WorkFacts extends CellWork {
 export interface DirectoryFacts {
   /** All directory servers that any gateway was given, by name. */
   directories: readonly DirectoryFact[]
+  /** What came through directory servers, was taken and does not fit, most often first. */
+  oddities: readonly OdditySum[]
   /** Switched-on endpoints with 3-D Secure. */
   secureEndpoints: readonly bigint[]
 }
@@ -188,13 +191,17 @@ const directories = statement<{
   select s.directory, s.version, s.refreshed_at, s.left_out_count, s.left_out, d.due_at, d.tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
   from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
+const oddities = statement<{ directory: string; what: string; count: bigint; last_at: number }>(
+  `select directory, what, count, last_at from directory_oddity order by directory, count desc, what`,
+)
 const secure = statement<{ endpoint_id: bigint }>(
   `select endpoint_id from endpoint where enabled and (settings ->> 'threeDSecure')::boolean order by endpoint_id`,
 )
 
 export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
-  const [found, endpoints] = await Promise.all([pool.run(directories), pool.run(secure)])
+  const [found, odd, endpoints] = await Promise.all([pool.run(directories), pool.run(oddities), pool.run(secure)])
   return {
+    oddities: odd.map(({ last_at: lastAt, count, ...sum }) => ({ ...sum, count: Number(count), lastAt })),
     directories: found.map((r) => ({
       name: r.directory,
       ranges: r.ranges,

@@ -72,7 +72,7 @@ export function hostedOrders(
       const cres = await world.turns.run(cresReader(param))
       if (!found || cres.is !== 'cres' || unfitFor(cres, found.order) !== undefined) return false
       if (!isOf(cres, found.transaction.authentication)) return false
-      await uploadCres(world, found)
+      await uploadCres(world, found, cres)
       return true
     },
     async paresReturned(token, answer) {

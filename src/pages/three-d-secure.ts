@@ -278,13 +278,16 @@ async function locate(parts: ThreeDSecureParts, request: Incoming): Promise<{ to
   return { token, order }
 }
 
-/** The fields of a posted form, empty ones counted as absent; undefined if it is not a form. */
+/**
+ * The fields of a posted form, by names in any case, as issuers spell them; empty ones count as
+ * absent. Undefined if it is not a form.
+ */
 async function fieldsOf(
   { turns }: ThreeDSecureParts,
   { body }: Incoming,
 ): Promise<((name: string) => string | undefined) | undefined> {
   const pairs = body && (await turns.run(formReader(body)))
-  return pairs && ((name) => pairs.find(([other, value]) => other === name && value !== '')?.[1])
+  return pairs && ((name) => pairs.find(([other, value]) => other.toLowerCase() === name.toLowerCase() && value !== '')?.[1])
 }
 
 interface MethodData {

@@ -83,6 +83,7 @@ const ofInstallation: Grants = {
   bin_range:        row('r',                                          'r a d',                                     'r',             ''),
   card_range:       row('r a w d',                                    'r',                                         'r',             ''),
   directory_state:  row('r a w',                                      'r',                                         'r',             ''),
+  directory_oddity: row('r a w',                                      'r',                                         'r',             ''),
   access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
   key_version:      row('r a',                                        'r a w d',                                   'r',             'r'),

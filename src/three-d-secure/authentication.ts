@@ -3,6 +3,10 @@
  * never decisions: those are in interpret.ts.
  */
 
+/** UUIDs are compared without regard to case, which not every sender keeps. */
+export const sameId = (one: unknown, other: string | undefined): boolean =>
+  typeof one === 'string' && one.toLowerCase() === other?.toLowerCase()
+
 /** Versions the gateway speaks, lowest first. */
 export const versions = ['2.1.0', '2.2.0'] as const
 export type Version = (typeof versions)[number]

@@ -1,10 +1,11 @@
-/** EMV 3-D Secure messages as JSON: known fields are read strictly, all others leniently. */
-import { isObject, objectReader } from '../base/json.ts'
+/** EMV 3-D Secure messages as JSON: fields that decide are read strictly, all others leniently. */
+import { isMarked, isObject, objectReader } from '../base/json.ts'
 import { mask, maskCardNumbers } from '../base/log.ts'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
-import { isUuid, type Asked, type Kind, type Layout, type Presence, type Row, type Scene } from '../spec/three-d-secure/kinds.ts'
+import { isUuid, type Asked, type Kind, type Layout } from '../spec/three-d-secure/kinds.ts'
 import { messages } from '../spec/three-d-secure/messages.ts'
 import { versions, type Version } from './authentication.ts'
+import { Faults, isBlank, needOf, readObject, readValue, type Fields, type Unfit } from './codec-fields.ts'
 
 export type MessageType = keyof typeof messages
 
@@ -35,18 +36,14 @@ export interface Wanted {
    * The AReq, for rules that depend on it. Without challengeIndicator no exemption was requested.
    */
   asked?: Asked
+  /**
+   * Collects what does not fit and decides nothing, such as `ARes eci unfit`; if absent, the reader
+   * is strict and such a message is unusable. Only our words and names of our tables are in it.
+   */
+  odd?: Set<string>
 }
 
 export type ReadMessage = Read | Unusable
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** A list entry that was left out, with the names of the fields that do not fit. */
-export interface Unfit {
-  entry: unknown
-  missing: readonly string[]
-  unfit: readonly string[]
-}
 
 export interface Read {
   is: 'message'
@@ -77,16 +74,24 @@ const idNames = ['threeDSServerTransID', 'acsTransID', 'dsTransID'] as const
  * a duplicate name (204); a name reserved in JavaScript (203); an unexpected type (101); another
  * version (102); missing fields (201); fields that do not fit, and optional ones that are blank
  * (203); an unknown critical extension (202).
+ *
+ * A patient reader takes null for absent, and lets pass what decides nothing. It gives the id that
+ * we made as we made it.
  */
 export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessage> {
   const parsed = yield* objectReader(text, wanted.types.includes('PRes') ? rangesLimits : messageLimits)
   if (parsed.is === 'refused') return unusable({}, 101, [`the text is ${parsed.why}`])
-  if (parsed.is === 'doubtful') {
-    const doubt = parsed.repeated.length > 0 ? parsed.repeated : parsed.prototypes
-    const certain = Object.fromEntries(Object.entries(parsed.fields).filter(([name]) => !parsed.repeated.includes(name)))
-    return unusable(certain, parsed.repeated.length > 0 ? 204 : 203, doubt.map(printable))
+  const odd = wanted.odd && new Set<string>()
+  if (isMarked(text)) {
+    if (!odd) return unusable({}, 101, ['the text is not an object'])
+    odd.add('byte order mark')
   }
-  const { fields } = parsed
+  const { repeated = [], prototypes = [] } = parsed.is === 'doubtful' ? parsed : {}
+  const fields = Object.fromEntries(Object.entries(parsed.fields).filter(([name]) => !repeated.includes(name)))
+  const doubt = odd ? repeated.filter((name) => wanted.types.some((type) => decidesByName(messages[type], name))) : repeated
+  if (doubt.length > 0) return unusable(fields, 204, doubt.map(printable))
+  if (prototypes.length > 0) return unusable(fields, 203, prototypes.map(printable))
+  if (repeated.length > 0) odd?.add('a name twice')
   const type = wanted.types.find((one) => one === fields['messageType'])
   if (type === undefined) return unusable(fields, 101, ['messageType'])
   const version = versionOf(fields, type === 'Erro' ? undefined : wanted.version)
@@ -94,17 +99,39 @@ export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessa
 
   const faults = new Faults()
   const leftOut: Unfit[] = []
-  const walk = { version: version.version, asked: wanted.asked ?? {}, faults, as: 'requestor', leftOut } as const
-  const message = readObject(walk, messages[type], fields, '') as Message
+  const patience = odd ? { odd } : {}
+  const walk = { version: version.version, asked: wanted.asked ?? {}, faults, as: 'requestor', leftOut, ...patience } as const
+  const read = readObject(walk, messages[type], fields, '') as Message
+  const message = odd ? withOwnId(read, odd) : read
   if (faults.missing.size > 0) return unusable(fields, 201, faults.missing)
   if (faults.unfit.size > 0) return unusable(fields, 203, faults.unfit)
-  const critical = criticalExtensions(message)
+  const critical = criticalExtensions(fields)
   if (critical.length > 0) return unusable(fields, 202, critical.map(printable))
+  for (const what of odd ?? []) wanted.odd!.add(`${type} ${what}`)
   return { is: 'message', message, ...(leftOut.length > 0 ? { leftOut } : {}) }
 }
 
 /** The same in one go. */
 export const readMessage = (text: string, wanted: Wanted): ReadMessage => atOnce(messageReader(text, wanted))
+
+/**
+ * The id that we made, as we made it. The others keep the spelling of their makers, who may compare
+ * them byte by byte.
+ */
+function withOwnId(message: Message, odd: Set<string>): Message {
+  for (const name of idNames) if (/[A-F]/.test(JSON.stringify(message[name] ?? ''))) odd.add(`${name} capitals`)
+  const { threeDSServerTransID: own } = message
+  return typeof own === 'string' ? { ...message, threeDSServerTransID: own.toLowerCase() } : message
+}
+
+/** A field that may decide, at any depth. */
+const decidesByName = ({ fields }: Layout, name: string): boolean =>
+  name === 'messageExtension' ||
+  name === 'criticalityIndicator' ||
+  Object.entries(fields).some(([own, { is, decides }]) => {
+    const inner = is.is === 'list' ? is.of : is
+    return (own === name && decides !== false) || (inner.is === 'object' && decidesByName(inner.of, name))
+  })
 
 /**
  * A version other than the transaction's is code 102, not 203 or 301: 102 is for versions that are
@@ -151,100 +178,6 @@ function joined(names: Iterable<string>): string {
   return text
 }
 
-class Faults {
-  readonly missing = new Set<string>()
-  readonly unfit = new Set<string>()
-  readonly unknown = new Set<string>()
-}
-
-interface Walk {
-  version: Version
-  asked: Asked
-  faults: Faults
-  /** Who compares an answer with its request. */
-  as: 'requestor' | 'author'
-  /** Collects entries that do not fit; if absent, they are errors of the message. */
-  leftOut?: Unfit[]
-}
-
-/** The fields of the layout that are present and valid. `path` is the object's, ending in a dot. */
-function readObject(walk: Walk, layout: Layout, given: Fields, path: string): Fields {
-  const read: Record<string, unknown> = {}
-  const { missing, unfit, unknown } = walk.faults
-  const scene: Scene = { asked: walk.asked, value: (name) => scalarOf(walk.version, layout, given, name) }
-  for (const [name, row] of Object.entries(layout.fields)) {
-    const need = needOf(row, walk.version)
-    if (need === 'absent') continue
-    const value = Object.hasOwn(given, name) ? given[name] : undefined
-    if (value === undefined || isBlank(value, row.is)) {
-      if (need === 'required' || (typeof need === 'object' && need.holds(scene))) missing.add(path + name)
-      else if (value !== undefined) unfit.add(path + name)
-      continue
-    }
-    const fitting = readValue(walk, row.is, value, path + name)
-    if (fitting === undefined) unfit.add(path + name)
-    else read[name] = fitting
-  }
-  for (const rule of layout.rules ?? []) {
-    if ((rule.judge === undefined || walk.as === 'requestor') && !rule.holds(scene)) unfit.add(path + rule.field)
-  }
-  for (const name of Object.keys(given)) {
-    const row = Object.hasOwn(layout.fields, name) ? layout.fields[name] : undefined
-    if ((row === undefined || needOf(row, walk.version) === 'absent') && given[name] !== undefined) unknown.add(path + name)
-  }
-  return read
-}
-
-function needOf({ need }: Row, version: Version): Presence {
-  return typeof need === 'object' && version in need ? (need as Record<Version, Presence>)[version] : (need as Presence)
-}
-
-function scalarOf(version: Version, layout: Layout, given: Fields, name: string): string | boolean | undefined {
-  const row = layout.fields[name]
-  if (row === undefined || needOf(row, version) === 'absent' || !Object.hasOwn(given, name)) return undefined
-  const value = given[name]
-  return typeof value === 'boolean' || (typeof value === 'string' && !isBlank(value)) ? value : undefined
-}
-
-/** The content of an extension may be an empty object; any other empty value counts as blank. */
-function isBlank(value: unknown, kind?: Kind): boolean {
-  if (value === undefined || value === null) return true
-  if (typeof value === 'string') return value.trim() === ''
-  if (Array.isArray(value)) return value.length === 0
-  return typeof value === 'object' && kind?.is !== 'free' && Object.keys(value).length === 0
-}
-
-/** Undefined if the whole value does not fit. Errors inside it are recorded by their own names. */
-function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknown {
-  switch (kind.is) {
-    case 'text':
-      return typeof value === 'string' && kind.fits(value, walk.version) ? value : undefined
-    case 'flag':
-      return typeof value === 'boolean' && (value || kind.only === undefined) ? value : undefined
-    case 'free':
-      return isObject(value) ? value : undefined
-    case 'object':
-      return isObject(value) ? readObject(walk, kind.of, value, `${path}.`) : undefined
-    case 'list': {
-      if (!Array.isArray(value) || value.length > kind.max) return undefined
-      if (kind.each && walk.leftOut) return readEach(walk, walk.leftOut, kind.of, value, path)
-      const items = value.map((item: unknown) => readValue(walk, kind.of, item, path))
-      return items.includes(undefined) ? undefined : items
-    }
-  }
-}
-
-function readEach(walk: Walk, leftOut: Unfit[], kind: Kind, list: readonly unknown[], path: string): unknown[] {
-  return list.flatMap((entry) => {
-    const faults = new Faults()
-    const read = readValue({ ...walk, faults }, kind, entry, path)
-    if (read !== undefined && faults.missing.size + faults.unfit.size === 0) return [read]
-    const unfit = read === undefined ? [path] : [...faults.unfit]
-    leftOut.push({ entry, missing: [...faults.missing], unfit })
-    return []
-  })
-}
-
 /** Whether a message can carry this value in this field. */
 export function canCarry(type: MessageType, version: Version, name: string, value: unknown): boolean {
   const row = messages[type].fields[name]
@@ -254,10 +187,15 @@ export function canCarry(type: MessageType, version: Version, name: string, valu
   return read !== undefined && faults.missing.size + faults.unfit.size === 0
 }
 
-/** No extension is supported, so every critical one is an error. */
-function criticalExtensions({ messageExtension }: Message): string[] {
-  const extensions = (messageExtension ?? []) as readonly { id: string; criticalityIndicator: boolean }[]
-  return extensions.filter((one) => one.criticalityIndicator).map((one) => one.id)
+/**
+ * No extension is supported, so every critical one is an error, also one that does not fit.
+ * Anything but a plain no counts as critical.
+ */
+function criticalExtensions({ messageExtension: all }: Fields): string[] {
+  const extensions = Array.isArray(all) ? all.filter(isObject) : isObject(all) ? [all] : []
+  return extensions
+    .filter((one) => ![false, 'false', null, undefined].includes(one['criticalityIndicator'] as null))
+    .map((one) => String(one['id']))
 }
 
 /** One of our messages as JSON. Throws if it breaks the table, naming fields and never values. */

@@ -1,6 +1,7 @@
 import type { Outgoing, OutgoingTls } from '../http/outgoing.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { answerWithinMs } from './authentication.ts'
+import type { Oddities } from './oddities.ts'
 import { readVeres, type VeresAnswer } from './legacy.ts'
 
 /** A directory server of 1.0.2, and the roots that its network's issuers sign under. */
@@ -22,25 +23,33 @@ const mostBytes = 16_384
 /** Asks the named directory server whether a card is enrolled. Never rejects. */
 export type AskEnrolment = (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
 
+export interface LegacyParts {
+  directories: readonly LegacyDirectory[]
+  outgoing: Outgoing
+  policy: TargetPolicy
+  oddities: Pick<Oddities, 'noted'>
+}
+
 /**
  * Sends VEReq to directory servers of 1.0.2. If these may run on this machine, so may issuers'
  * pages.
  */
 export const askBy =
-  (directories: readonly LegacyDirectory[], outgoing: Outgoing, policy: TargetPolicy): AskEnrolment =>
-  (name, vereq) => {
+  ({ directories, ...parts }: LegacyParts): AskEnrolment =>
+  async (name, vereq) => {
     const directory = directories.find((one) => one.name === name)
-    if (!directory) return Promise.resolve({ is: 'failed', why: `there is no directory server ${name} any more` })
-    return askEnrolment(outgoing, directory, policy, { ...vereq, loopbackHttp: policy.loopbackAnyPort })
+    if (!directory) return { is: 'failed', why: `there is no directory server ${name} any more` }
+    const odd = new Set<string>()
+    const answer = await askEnrolment(parts, directory, { ...vereq, odd })
+    parts.oddities.noted(name, vereq.messageId, odd)
+    return answer
   }
 
 async function askEnrolment(
-  outgoing: Outgoing,
+  { outgoing, policy }: Pick<LegacyParts, 'outgoing' | 'policy'>,
   { url, tls }: LegacyDirectory,
-  policy: TargetPolicy,
-  vereq: { xml: string; messageId: string; loopbackHttp: boolean },
+  { xml, messageId, odd }: { xml: string; messageId: string; odd: Set<string> },
 ): Promise<VeresReply> {
-  const { xml, messageId, loopbackHttp } = vereq
   const headers = { 'content-type': 'application/xml; charset=utf-8' }
   const reply = await outgoing.send({
     method: 'POST',
@@ -54,5 +63,5 @@ async function askEnrolment(
   })
   if (reply.is === 'failed') return { is: 'failed', why: reply.why }
   if (reply.status !== 200 || reply.truncated) return { is: 'failed', why: `HTTP ${reply.status}` }
-  return readVeres(reply.body.toString('utf8'), { messageId, loopbackHttp })
+  return readVeres(reply.body.toString('utf8'), { messageId, loopbackHttp: policy.loopbackAnyPort, odd })
 }

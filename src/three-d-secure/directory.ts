@@ -8,8 +8,10 @@ import { uuid, type Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, OutgoingTls, Reply } from '../http/outgoing.ts'
 import { versions, type Version } from './authentication.ts'
-import { erroAbout, readMessage, writeMessage, type Message, type Unfit, type Unusable, type Wanted } from './codec.ts'
+import { erroAbout, readMessage, writeMessage, type Message, type Unusable, type Wanted } from './codec.ts'
+import type { Unfit } from './codec-fields.ts'
 import { usableUrl } from './forms.ts'
+import type { Oddities } from './oddities.ts'
 import { applyFull, describeUnfit, itemsOf, type RangeItem } from './range-changes.ts'
 import type { CardRange } from './ranges.ts'
 import { unreadable, unusableFor } from './unusable.ts'
@@ -21,6 +23,8 @@ export interface DirectorySettings {
   /** Where PReq is posted, if that differs. */
   rangesUrl?: string
   tls: OutgoingTls
+  /** Its answers must fit in every field, as for certification; by default only what decides. */
+  strict?: boolean
   /** For an AReq, from the first byte to the last; card ranges may take longer. */
   timeoutMs: number
 }
@@ -79,6 +83,7 @@ export interface DirectoryParts {
   outgoing: Outgoing
   /** Where a directory server may be. If that includes this machine, so may issuers' pages. */
   policy: TargetPolicy
+  oddities: Pick<Oddities, 'noted'>
   random: Random
   log: Log
 }
@@ -102,7 +107,7 @@ interface Question {
 }
 
 /** Talks to directory servers: sends requests, and reports answers that cannot be used. */
-function openTalk({ outgoing, policy, log }: DirectoryParts) {
+function openTalk({ outgoing, policy, oddities, log }: DirectoryParts) {
   const reports = new Set<Promise<void>>()
 
   /** Sends a request and reads the answer: of the wanted type and version, on this transaction. */
@@ -111,7 +116,9 @@ function openTalk({ outgoing, policy, log }: DirectoryParts) {
     if (body === undefined) return failure('unserved', 'the message breaks the rules of its own type')
     const headers = { 'content-type': contentType }
     const reply = await outgoing.send({ method: 'POST', url, headers, body, timeoutMs, maxReplyBytes, policy, tls: settings.tls })
-    const heard = hear(reply, message, wanted)
+    const odd = settings.strict ? undefined : new Set<string>()
+    const heard = hear(reply, message, { ...wanted, ...(odd && { odd }) })
+    oddities.noted(settings.name, String(message.threeDSServerTransID), odd)
     return heard.is === 'failed' && heard.unusable ? refuse(settings, url, message, heard.unusable) : heard
   }
 
@@ -180,9 +187,9 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
       const wanted: Wanted = { types: ['ARes', 'Erro'], version: areq.messageVersion, asked: askedBy(areq) }
       const heard = await ask({ settings, url, message: areq, wanted, timeoutMs, maxReplyBytes: mostBytes.ares })
       if (heard.is === 'failed') return withoutHow(heard)
-      const { acsURL } = heard.message
+      const { acsURL, transStatus } = heard.message
       // It becomes the target of a form in the cardholder's browser.
-      if (typeof acsURL === 'string' && !isUsable(acsURL))
+      if (typeof acsURL === 'string' && (transStatus === 'C' || settings.strict) && !isUsable(acsURL))
         return withoutHow(refuse(settings, url, areq, unusableFor(heard.message, 203, ['acsURL'])))
       return { is: 'answered', ares: heard.message }
     },

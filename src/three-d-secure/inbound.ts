@@ -14,8 +14,9 @@ import type { Turns } from '../base/turn.ts'
 import { Connections } from '../http/connections.ts'
 import { Leaving } from '../http/leaving.ts'
 import type { Entrance, SharedSocket } from '../http/shared-socket.ts'
-import type { Version } from './authentication.ts'
+import { sameId, type Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
+import type { Oddities } from './oddities.ts'
 import { unreadable, unusableFor } from './unusable.ts'
 
 export type ResultVerdict =
@@ -55,6 +56,9 @@ export interface InboundParts {
    * clients.
    */
   peers: ReadonlyMap<string, string>
+  /** Directory servers whose results must fit in every field; those of others where it decides. */
+  strict?: ReadonlySet<string>
+  oddities: Pick<Oddities, 'noted'>
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
   log: Log
@@ -227,13 +231,16 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
  */
 export async function answerResult(
   body: Buffer,
-  parts: Pick<InboundParts, 'peers' | 'turns' | 'log'>,
+  parts: Pick<InboundParts, 'peers' | 'strict' | 'turns' | 'log' | 'oddities'>,
   results: Results,
   peer = '',
 ): Promise<string | undefined> {
   const { log } = parts
+  const directory = parts.peers.get(peer) ?? ''
+  const isStrict = parts.strict?.has(directory) === true
+  const odd = isStrict ? undefined : new Set<string>()
   const read = isUtf8(body)
-    ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'] }))
+    ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'], ...(odd && { odd }) }))
     : unreadable('the text is not UTF-8')
   if (read.is === 'unusable') {
     // Never answer an error with an error: that could go on for ever.
@@ -249,16 +256,18 @@ export async function answerResult(
   }
   const known = await results.wanted(id)
   // A directory server may not report on another's transactions, even if it has learned their ids.
-  if (!known || known.directory !== parts.peers.get(peer))
+  if (!known || known.directory !== directory)
     return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
+  const isSame = isStrict ? Object.is : sameId
   const wrong = [
-    ...(message.acsTransID === known.acsTransId ? [] : ['acsTransID']),
-    ...(message.dsTransID === known.dsTransId ? [] : ['dsTransID']),
+    ...(isSame(message.acsTransID, known.acsTransId) ? [] : ['acsTransID']),
+    ...(isSame(message.dsTransID, known.dsTransId) ? [] : ['dsTransID']),
     ...(message.messageVersion === known.version ? [] : ['messageVersion']),
     // The table requires a proof for a payment, and none for a verification.
     ...(message.messageCategory === known.messageCategory ? [] : ['messageCategory']),
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
+  parts.oddities.noted(directory, id, odd)
   const verdict = await results.result(message)
   if (verdict.is === 'failed') return undefined
   if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, peer)

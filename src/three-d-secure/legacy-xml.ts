@@ -49,7 +49,7 @@ interface Open extends Element {
 export function readXml(given: string): ReadXml {
   if (given.length > most.length) return refused('too long')
   if (forbidden.test(given)) return refused('a character that XML does not have')
-  const text = given.replace(/\r\n?/g, '\n')
+  const text = given.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
   const start = bodyOf(text)
   if (typeof start === 'string') return refused(start)
 

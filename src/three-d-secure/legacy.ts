@@ -88,20 +88,32 @@ const unusable = (errorCode: LegacyUnusable['errorCode'], why: string): LegacyUn
 
 /**
  * The values of a message by path. An element that may appear once is an error if it appears twice.
+ * One that decides nothing is left out if it does not fit, and goes into `odd`; without `odd`
+ * that is an error too.
  */
-export function readValues(message: Element, table: LegacyTable): { is: 'values'; values: LegacyValues } | LegacyUnusable {
+export function readValues(
+  message: Element,
+  table: LegacyTable,
+  odd?: Set<string>,
+): { is: 'values'; values: LegacyValues } | LegacyUnusable {
+  const value = (path: string): string => {
+    const found = elementsAt(message, path.split('/'), false)
+    return found === 'ambiguous' ? '' : (found[0]?.text ?? '')
+  }
   const values = new Map<string, readonly string[]>()
   const missing: string[] = []
   const unfit: string[] = []
-  for (const [path, { fits, need, many }] of Object.entries(table)) {
+  for (const [path, { fits, need, many, decides = true }] of Object.entries(table)) {
     const found = elementsAt(message, path.split('/'), many === true)
-    if (found === 'ambiguous') unfit.push(path)
+    const isDeciding = typeof decides === 'boolean' ? decides : decides(value)
+    const misfit = () => void (isDeciding || !odd ? unfit.push(path) : odd.add(`${message.name} ${path} unfit`))
+    if (found === 'ambiguous') misfit()
     else if (found.length === 0) {
       if (need === 'required') missing.push(path)
     } else if (found.every((one) => one.children.length === 0 && one.attributes.size === 0 && fits(one.text))) {
       const texts = found.map((one) => one.text)
       values.set(path, texts)
-    } else unfit.push(path)
+    } else misfit()
   }
   const version = message.children.filter((one) => one.name === 'version')
   if (version.length === 1 && unfit.includes('version')) return unusable('6', 'version')
@@ -149,25 +161,27 @@ export interface VeresWanted {
   /** The id of the VEReq. */
   messageId: string
   loopbackHttp: boolean
+  /** Collects what does not fit and decides nothing; if absent, the reader is strict. */
+  odd?: Set<string>
 }
 
 /** Reads a directory server's answer to a VEReq. */
-export function readVeres(text: string, { messageId, loopbackHttp }: VeresWanted): VeresAnswer {
+export function readVeres(text: string, { messageId, loopbackHttp, odd }: VeresWanted): VeresAnswer {
   const xml = readXml(text)
   if (xml.is === 'refused') return unusable('1', xml.why)
   const message = openMessage(xml.root)
   if (message.is === 'unusable') return message
   const [content, ...others] = message.content
   if (!content || others.length > 0 || !['VERes', 'Error'].includes(content.name)) return unusable('2', 'neither VERes nor Error')
-  if (content.name === 'Error') return errorOf(content)
+  if (content.name === 'Error') return errorOf(content, odd)
   if (message.id !== messageId) return unusable('5', 'Message/@id is not that of the VEReq')
-  const read = readValues(content, veres)
+  const read = readValues(content, veres, odd)
   return read.is === 'unusable' ? read : answerOf(read.values, loopbackHttp)
 }
 
 /** An Error may be about a message that its sender could not read, so its id is not checked. */
-function errorOf(content: Element): VeresAnswer {
-  const read = readValues(content, legacyError)
+function errorOf(content: Element, odd?: Set<string>): VeresAnswer {
+  const read = readValues(content, legacyError, odd)
   if (read.is === 'unusable') return read
   const of = (path: keyof typeof legacyError): string => read.values.get(path)?.[0] ?? ''
   const why = [of('errorMessage'), of('errorDetail')].filter((one) => one !== '').join(': ')

@@ -32,6 +32,8 @@ export interface ExpectedPares {
   /** PEM; of this card's network only. */
   roots: readonly string[]
   now: number
+  /** Collects what does not fit and decides nothing; if absent, the reader is strict. */
+  odd?: Set<string>
 }
 
 export interface VerifiedPares {
@@ -86,7 +88,7 @@ export function* paresVerifier(paResParam: string, expected: ExpectedPares): InP
   if (inner.is === 'refused') return refused(`the signed part: ${inner.why}`)
   if (inner.root.name !== 'PARes' || inner.root.attributes.get('id') !== outer.paresId)
     return refused('something else was signed')
-  const read = readValues(inner.root, paresTable)
+  const read = readValues(inner.root, paresTable, expected.odd)
   if (read.is === 'unusable') return refused(`does not fit: ${read.why}`)
   return judge(read.values, expected, purchasedAt, outer.paresId)
 }

@@ -1,5 +1,5 @@
 /** Applies a PRes to the card ranges of its directory server. */
-import type { Unfit } from './codec.ts'
+import type { Unfit } from './codec-fields.ts'
 import { isObject } from '../base/json.ts'
 import { compare, endOf, isNumber, startOf, type CardRange } from './ranges.ts'
 

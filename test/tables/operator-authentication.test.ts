@@ -59,8 +59,8 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
     leftOut: { count: 0, entries: [] },
   }
   const look = (changes: Partial<DirectoryFact>) =>
-    directoryFindings({ directories: [{ ...fresh, ...changes }], secureEndpoints: [] }, now)
-  const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], secureEndpoints: ids }, now)
+    directoryFindings({ directories: [{ ...fresh, ...changes }], oddities: [], secureEndpoints: [] }, now)
+  const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], oddities: [], secureEndpoints: ids }, now)
   assert.deepEqual(endpoints(), [])
 
   for (const [findings, is, says, advice] of [

@@ -177,8 +177,8 @@ test('a file of directory servers is read with its certificates, relative to the
   assert.match(results.cert, /BEGIN CERTIFICATE/)
   const [visa] = directories
   assert.deepEqual(
-    [visa?.commonName, visa?.url, visa?.rangesUrl],
-    ['directory-server', 'https://ds.visa.example/areq', 'https://ds.visa.example/preq'],
+    [visa?.commonName, visa?.url, visa?.rangesUrl, visa?.strict],
+    ['directory-server', 'https://ds.visa.example/areq', 'https://ds.visa.example/preq', false],
   )
   assert.ok(!JSON.stringify(threeDSecure).includes('PRIVATE KEY'), 'a key prints as a secret')
 })
@@ -208,6 +208,7 @@ test('each thing that does not fit in the file of directory servers is named by 
     [server({ common_name: undefined }),                                     /directory_servers\[0\]\.common_name: a text is missing$/],
     [server({ areq_url: 'ds.visa.example' }),                                /directory_servers\[0\]\.areq_url: not an https URL$/],
     [server({ preq_url: 'http://ds.visa.example/preq' }),                    /directory_servers\[0\]\.preq_url: not an https URL$/],
+    [server({ strict: 'on' }),                                                /directory_servers\[0\]\.strict: not true or false$/],
     [server({ authority: 'certificates/gateway.key' }),                      /directory_servers\[0\]\.authority: /],
     [{ directory_servers: [first, first] },                                  /"visa" is there twice$/, /"directory-server" is there twice$/],
     [{ directory_servers_1_0_2: {} },                                        /directory_servers_1_0_2: a list$/],

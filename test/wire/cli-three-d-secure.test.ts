@@ -197,6 +197,11 @@ test('the doctor knows the card ranges, and a payment that waits for its cardhol
 
 test('the doctor tells of a directory server that fails, and warns when none was ever entered', async () => {
   await inDatabase(`update duty set error = 'no answer within 10 s', tries = 3 where name = 'card ranges simulated'`)
+  await inDatabase(`insert into directory_oddity (directory, what, count, last_at)
+    values ('simulated', 'ARes eci unfit', 12, now() - interval '3 h'),
+      ('simulated', 'ARes eci empty', 1, now() - interval '8 days')`)
+  const odd = (await doctor('odd messages')).map(({ is, says }) => [is, says])
+  assert.deepEqual(odd, [['ok', 'simulated: ARes eci unfit, 12 in all, the last 3 h ago; taken, as it decides nothing']])
   const [failing] = await doctor('card ranges')
   assert.equal(failing?.is, 'warning')
   assert.match(failing?.says ?? '', /the last 3 tries failed: no answer within 10 s/)

@@ -48,6 +48,7 @@ const gateway = (threeDSServerRefNumber: string) => {
     server: { threeDSServerRefNumber, threeDSServerURL: world.results.url },
     outgoing,
     policy,
+    oddities: { noted: () => {} },
     random: systemRandom,
     log: openLog({ level: 'silent', destination: { write: () => true } }),
   })

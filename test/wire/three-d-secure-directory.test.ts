@@ -56,7 +56,7 @@ const settings = (other: Partial<DirectorySettings> = {}): DirectorySettings => 
 })
 
 const clientOf = (one: DirectorySettings) =>
-  openDirectories({ directories: [one], server, outgoing, policy, random: systemRandom, log })
+  openDirectories({ directories: [one], server, outgoing, policy, oddities: { noted: () => {} }, random: systemRandom, log })
 
 const pan = '4000000000002200'
 const areq = (): Message => ({
@@ -158,7 +158,8 @@ test('an AReq is posted as JSON by mutual TLS, and the ARes of that transaction 
 
 test('an Erro in place of ARes is a failure with its code, and is not answered', async () => {
   await fails((told) => ({ json: erro(told, '305') }), '305', /Erro 305 of component D: no \(nothing\)/, false)
-  await fails((told) => ({ json: { ...erro(told, '101'), errorComponent: 'X' } }), '203', /errorComponent/, false)
+  await fails((told) => ({ json: { ...erro(told, '101'), errorComponent: 'X' } }), '101', /Erro 101/, false)
+  await fails((told) => ({ json: { ...erro(told, '101'), errorCode: 'X' } }), '203', /errorCode/, false)
 })
 
 test('a card number that an Erro repeats is masked before anybody keeps it', async () => {

@@ -22,6 +22,7 @@ test('no turn reads more than its budget of 64 KiB of nesting, members or extens
     tls: { ...authority.of('gateway-results'), ca: authority.ca },
     peers: new Map([['directory-server', 'ds']]),
     turns,
+    oddities: { noted: () => {} },
     log: openLog({ level: 'silent', destination: process.stdout }),
     random: systemRandom,
   })

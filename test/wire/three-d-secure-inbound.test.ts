@@ -36,7 +36,8 @@ const taking: Parameters<Inbound['serve']>[0] = {
 
 async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
   const tls = { ...authority.of('gateway-results'), ca: authority.ca }
-  const usual = { host: '127.0.0.1', port: 0, tls, turns: openTurns(queueMicrotask), log, random: systemRandom }
+  const oddities = { noted: () => {} }
+  const usual = { host: '127.0.0.1', port: 0, tls, turns: openTurns(queueMicrotask), oddities, log, random: systemRandom }
   const one = await openInbound({ ...usual, peers: new Map([['directory-server', 'ds']]), ...more })
   await one.serve(taking)
   return one
@@ -239,7 +240,7 @@ test('a message that breaks the rules changes nothing, and is told which', async
   await erro(Buffer.from([0x7b, 0xff, 0x7d]), '101', /UTF-8/)
   await erro(JSON.stringify(rreq({ messageType: 'ARes' })), '101', /messageType/)
   await erro(JSON.stringify(rreq({ messageVersion: '2.3.1' })), '102', /2\.1\.0,2\.2\.0/)
-  await erro(JSON.stringify(rreq({ interactionCounter: undefined })), '201', /interactionCounter/)
+  await erro(JSON.stringify(rreq({ dsTransID: undefined })), '201', /dsTransID/)
   await erro(JSON.stringify(rreq({ transStatus: 'C' })), '203', /transStatus/)
   await erro(JSON.stringify(rreq()).replace('"eci"', '"transStatus":"N","eci"'), '204', /transStatus/)
 })

@@ -74,7 +74,8 @@ beforeEach(() => {
   name = `ds${++names}`
   const tls = { ca: authority.ca, ...authority.of('gateway') }
   const directories = [{ name, url: ds.url, tls, timeoutMs: 10_000 }]
-  client = openDirectories({ directories, server, outgoing, policy, random: systemRandom, log })
+  const oddities = { noted: () => {} }
+  client = openDirectories({ directories, server, outgoing, policy, oddities, random: systemRandom, log })
 })
 
 /** A process that may judge, as one that has run for long. */

@@ -137,7 +137,9 @@ test('a new certificate is used without a restart; a connection that is open kee
 test('the port for results gets a new certificate too, and demands one of its clients as before', async () => {
   const tls = { ...before.of('gateway-results'), ca: before.ca }
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
-  const inbound = closing(await openInbound({ host: '127.0.0.1', port: 0, tls, peers: new Map(), ...ground }))
+  const inbound = closing(
+    await openInbound({ host: '127.0.0.1', port: 0, tls, peers: new Map(), oddities: { noted: () => {} }, ...ground }),
+  )
   const { cert, key } = before.of('directory-server')
   inbound.renew(after.of('gateway-results'))
   const known = await secured(inbound.port, { cert, key: key.reveal() })

@@ -1,3 +1,4 @@
+import { asciiText } from '../../base/ascii.ts'
 import { secret } from '../../base/secret.ts'
 import { actionCodes } from '../../spec/action-codes.ts'
 import { repeatTypeOf, replyTypeOf, type FieldNumber, type Fields, type Message } from '../../spec/iso8583.ts'
@@ -106,7 +107,7 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
       37: ask.rrn,
       41: gate.terminalId.trimEnd(),
       42: gate.cardAcceptorId,
-      43: printable(gate.cardAcceptorName),
+      43: asciiText(gate.cardAcceptorName, 99),
       48: {
         OI: ask.orderId.toString(),
         92: ask.cvv2,
@@ -223,16 +224,6 @@ function processorData(fields: Fields): ProcessorData {
   }
   return data
 }
-
-/** A name that fits field 43: without accents, and `?` for characters outside ASCII. */
-const printable = (name: string): string =>
-  /^[\x20-\x7e]{0,99}$/.test(name)
-    ? name
-    : name
-        .normalize('NFD')
-        .replace(/\p{Mn}/gu, '')
-        .replace(/[^\x20-\x7e]/gu, '?')
-        .slice(0, 99)
 
 export interface Iso8583ConnectorOptions extends Pick<LinkOptions, 'clock' | 'random' | 'log' | 'connect'> {
   gate: GateSettings

@@ -197,6 +197,10 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
       `npx tollgate endpoint set ${endpointIds[0]} --three-d-secure off`,
   ],
   'card ranges': ({ state, directory }, now) => ['card ranges', ...rangesWords[state](rangesText(directory, now))],
+  'odd messages': ({ directory, what, count, lastAt }, now) => [
+    'odd messages',
+    `${directory}: ${what}, ${count} in all, the last ${agoText(lastAt, now)}; taken, as it decides nothing`,
+  ],
 }
 
 const someOf = (ids: readonly (bigint | string)[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`

@@ -2,6 +2,7 @@
  * The authentication request (AReq) of a payment, browser channel. Source: EMV 3-D Secure 2.1.0 and
  * 2.2.0, table A.1.
  */
+import { asciiText } from '../../base/ascii.ts'
 import { knownCurrency } from '../../base/money.ts'
 import type { Secret } from '../../base/secret.ts'
 import countries from 'i18n-iso-countries/index.js'
@@ -53,7 +54,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     threeDSServerOperatorID: server.operatorId,
     threeDSServerURL: server.resultsUrl,
     threeDSRequestorID: `TG${order.merchantId}`,
-    threeDSRequestorName: asciiText(parts.merchantName, 40),
+    threeDSRequestorName: merchantNameOf(parts.merchantName, 40),
     threeDSRequestorURL: new URL(server.pages('').page).origin,
     ...authenticationFields(order),
     threeDSRequestorChallengeInd: knownIndicator(authentication),
@@ -67,7 +68,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     acquirerMerchantID: gate.settings.cardAcceptorId,
     mcc: gate.settings.mcc,
     merchantCountryCode: gate.settings.countryNumeric ?? usualCountry,
-    merchantName: asciiText(parts.merchantName, 40),
+    merchantName: merchantNameOf(parts.merchantName, 40),
     ...(categoryOf(order) === '01' ? purchaseFields(order, transaction, parts.now) : undefined),
   }
 }
@@ -178,12 +179,7 @@ function nameOn(name: string): string | undefined {
   return plain.length < 2 ? undefined : plain
 }
 
-/** Letters lose their accents; characters without an ASCII equivalent become `?`. */
-export const asciiText = (text: string, max: number): string =>
-  text
-    .normalize('NFD')
-    .replace(/\p{Mn}/gu, '')
-    .replace(/[^\x20-\x7e]/gu, '?')
-    .slice(0, max)
+/** The cardholder sees it, and the field is mandatory. */
+export const merchantNameOf = (name: string, max: number): string => asciiText(name, max).trim() || 'Merchant'
 
 const two = (n: number): string => String(n).padStart(2, '0')

@@ -4,7 +4,7 @@
  */
 import { atOnce, type InPieces } from '../../base/turn.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
-import type { Authentication, BrowserData, CompInd } from '../../three-d-secure/authentication.ts'
+import { sameId, type Authentication, type BrowserData, type CompInd } from '../../three-d-secure/authentication.ts'
 import { messageReader } from '../../three-d-secure/codec.ts'
 import { decodeParam } from '../../three-d-secure/param.ts'
 import { leaseLookMs } from '../../storage/store-heartbeat.ts'
@@ -86,6 +86,8 @@ export interface ReadCres {
    * the directory server.
    */
   status?: unknown
+  /** What does not fit and decides nothing. */
+  odd: ReadonlySet<string>
   /** A CRes without a status, which is allowed only for an account verification. */
   lacksStatus?: true
 }
@@ -98,11 +100,12 @@ export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadabl
   yield ['bytes', param.length]
   const text = decodeParam(param)
   if (text === undefined) return { is: 'unreadable', why: 'it is not base64url' }
-  const read = yield* messageReader(text, { types: ['CRes', 'Erro'], asked: { messageCategory: '02' } })
+  const odd = new Set<string>()
+  const read = yield* messageReader(text, { types: ['CRes', 'Erro'], asked: { messageCategory: '02' }, odd })
   if (read.is === 'unusable') return { is: 'unreadable', why: `it is no CRes (${read.errorCode} ${read.errorDetail})` }
   const { messageType, threeDSServerTransID, acsTransID, transStatus } = read.message
   const lacks = messageType === 'CRes' && transStatus === undefined ? ({ lacksStatus: true } as const) : {}
-  return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus, ...lacks }
+  return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus, odd, ...lacks }
 }
 
 /** The same in one go. */
@@ -114,7 +117,7 @@ export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>
 
 /** Whether a CRes belongs to this very authentication. One of another order proves nothing. */
 export const isOf = (cres: ReadCres, authentication: Authentication): boolean =>
-  cres.threeDSServerTransId === authentication.threeDSServerTransId && cres.acsTransId === authentication.acsTransId
+  sameId(cres.threeDSServerTransId, authentication.threeDSServerTransId) && sameId(cres.acsTransId, authentication.acsTransId)
 
 /**
  * The browser is back: from now on the gateway waits only a short while for the result. Undefined

@@ -9,7 +9,7 @@ import { legacyMoment } from '../../spec/three-d-secure/legacy.ts'
 import type { Authentication, LegacyFacts } from '../../three-d-secure/authentication.ts'
 import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../../three-d-secure/legacy.ts'
 import type { Registry } from '../../merchant/merchant.ts'
-import { asciiText, usualCountry, type AReqParts } from './areq.ts'
+import { merchantNameOf, usualCountry, type AReqParts } from './areq.ts'
 import { gateOf } from '../gate.ts'
 import { head, type Order, type Transaction } from '../order.ts'
 
@@ -44,7 +44,7 @@ export function pareqOf(order: Order, transaction: Transaction, { merchantName, 
     writePareq(facts.messageId, {
       'Merchant/acqBIN': facts.acquirerBin,
       'Merchant/merID': facts.merchantId,
-      'Merchant/name': asciiText(merchantName, 25),
+      'Merchant/name': merchantNameOf(merchantName, 25),
       'Merchant/country': country,
       'Merchant/url': site,
       'Purchase/xid': facts.xid,

@@ -2,6 +2,7 @@ import { knownCurrency } from '../../base/money.ts'
 import type { Turns } from '../../base/turn.ts'
 import type { Authentication } from '../../three-d-secure/authentication.ts'
 import { isMd } from '../../three-d-secure/legacy.ts'
+import type { Oddities } from '../../three-d-secure/oddities.ts'
 import { paresVerifier } from '../../three-d-secure/pares.ts'
 import type { Event } from '../event.ts'
 import type { Order, Transaction } from '../order.ts'
@@ -12,6 +13,7 @@ import { paresEvent } from './ask-enrolment.ts'
 export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
   /** Root certificates of the card's network, by its directory server of 1.0.2. */
   paresRoots: (directory: string) => readonly string[]
+  oddities: Pick<Oddities, 'noted'>
   turns: Turns
 }
 
@@ -28,6 +30,7 @@ export async function judgePares(
 ): Promise<{ event: Event; refused?: string }> {
   const facts = legacyOf(transaction.authentication)
   const currency = knownCurrency(order.currency)
+  const odd = new Set<string>()
   const verdict = isMd(md, facts.md)
     ? await parts.turns.run(
         paresVerifier(paRes, {
@@ -42,9 +45,12 @@ export async function judgePares(
           lastFour: order.card.lastFour,
           roots: parts.paresRoots(transaction.authentication.directory),
           now,
+          odd,
         }),
       )
     : ({ is: 'refused', why: 'md is not the one that was given' } as const)
+  const { directory, threeDSServerTransId } = transaction.authentication
+  parts.oddities.noted(directory, threeDSServerTransId, odd)
   const event = paresEvent(parts, order, transaction, verdict)
   return verdict.is === 'refused' ? { event, refused: verdict.why } : { event }
 }

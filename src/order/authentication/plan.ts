@@ -176,6 +176,8 @@ export function demandedAuthentication(first: Authentication, marks: CellMarks):
 export function learnedFrom(message: Readonly<Record<string, unknown>>): Partial<Authentication> & { status: TransStatus } {
   const learned: Record<string, unknown> = { status: 'U' }
   for (const [ours, theirs] of learnedFields) if (typeof message[theirs] === 'string') learned[ours] = message[theirs]
+  // Where no challenge follows, an address for one means nothing.
+  if (learned['status'] !== 'C') delete learned['acsUrl']
   return learned as Partial<Authentication> & { status: TransStatus }
 }
 

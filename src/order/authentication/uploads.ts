@@ -9,7 +9,7 @@ import type { Door } from '../advance.ts'
 import type { Event } from '../event.ts'
 import type { Order, Transaction } from '../order.ts'
 import type { RepeatRow } from '../change.ts'
-import { challengeEvent, methodEvent } from './browser.ts'
+import { challengeEvent, methodEvent, type ReadCres } from './browser.ts'
 import { judgePares, type ParesParts } from './pares.ts'
 
 export interface UploadParts extends ParesParts {
@@ -43,9 +43,11 @@ export async function uploadMethod(
  * The browser is back from the challenge with a CRes of this payment. False if it was back before,
  * or the challenge is over.
  */
-export async function uploadCres(parts: UploadParts, upload: Upload): Promise<boolean> {
+export async function uploadCres(parts: UploadParts, upload: Upload, { odd }: Pick<ReadCres, 'odd'>): Promise<boolean> {
   const event = challengeEvent(upload.transaction, parts.clock.now())
   if (!event) return false
+  const { directory, threeDSServerTransId } = upload.transaction.authentication
+  parts.oddities.noted(directory, threeDSServerTransId, odd)
   await submit(parts, upload, event)
   return true
 }

@@ -22,6 +22,7 @@ import {
   isPayment,
   messageVersion,
   moment,
+  no,
   object,
   onlyTrue,
   payment,
@@ -33,8 +34,10 @@ import {
   when,
   whiteList,
   yearMonth,
+  yes,
   type Kind,
   type Layout,
+  type ReadLayout,
   type Scene,
 } from './kinds.ts'
 
@@ -144,7 +147,11 @@ export const areq: Layout = {
 
 /** The reason of a status: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
 const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
-export const statusReason: Kind = codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`)
+/** One that only later versions have is kept for whoever reads the story of the payment. */
+export const statusReason: Kind = {
+  ...codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`),
+  mend: (t) => (/^[0-9]{2}$/.test(t) ? t : undefined),
+}
 export const authenticationType: Kind = codes('01 02 03 80-99', '01 02 03 04 80-99')
 
 export const proven = when(
@@ -155,31 +162,33 @@ export const explained = when(
   'the category is 01 and transStatus is N, U or R',
   (scene) => isPayment(scene) && isOneOf(scene, 'transStatus', 'N U R'),
 )
+/** Only then is it a proof. */
+export const proving = when('transStatus is Y or A', (scene) => isOneOf(scene, 'transStatus', 'Y A'))
 const challenged = when('transStatus is C', (scene) => isOneOf(scene, 'transStatus', 'C'))
 
 /** D, decoupled authentication, is never requested and so never an answer. */
 // oxfmt-ignore
-export const ares: Layout = {
+export const ares: ReadLayout = {
   fields: {
-    messageType:          { is: codes('ARes'),                         need: R,           guard: 'open',     means: 'authentication response' },
-    messageVersion:       { is: messageVersion,                        need: R,           guard: 'open',     means: 'that of AReq' },
-    threeDSServerTransID: { is: uuid,                                  need: R,           guard: 'open',     means: 'as in AReq' },
-    acsTransID:           { is: uuid,                                  need: R,           guard: 'open',     means: "the issuer's id of the transaction" },
-    dsTransID:            { is: uuid,                                  need: R,           guard: 'open',     means: "the directory server's id of the transaction" },
-    acsReferenceNumber:   { is: text(32),                              need: R,           guard: 'open',     means: 'number of the certified ACS' },
-    acsOperatorID:        { is: text(32),                              need: O,           guard: 'open',     means: 'who runs it' },
-    dsReferenceNumber:    { is: text(32),                              need: R,           guard: 'open',     means: 'number of the certified directory server' },
-    transStatus:          { is: codes('Y N U A C R', 'Y N U A C R I'), need: payment,     guard: 'open',     means: 'the answer; C: a challenge decides' },
-    transStatusReason:    { is: statusReason,                          need: explained,   guard: 'open',     means: 'why' },
-    authenticationValue:  { is: authenticationValue,                   need: proven,      guard: 'secret',   means: 'proof for the acquirer' },
-    eci:                  { is: eci,                                   need: O,           guard: 'open',     means: 'how sure the issuer is, in a code of the network' },
-    acsURL:               { is: url(2048),                             need: challenged,  guard: 'open',     means: 'where the browser is sent for the challenge' },
-    acsChallengeMandated: { is: codes('Y N'),                          need: challenged,  guard: 'open',     means: 'whether a law asks for the challenge' },
-    authenticationType:   { is: authenticationType,                    need: challenged,  guard: 'open',     means: '01 static, 02 dynamic, 03 out of band, 04 decoupled' },
-    acsDecConInd:         { is: codes('', 'Y N'),                      need: since220(O), guard: 'open',     means: 'whether the issuer would authenticate decoupled' },
-    cardholderInfo:       { is: text(128),                             need: O,           guard: 'personal', means: 'to be shown to the cardholder' },
+    messageType:          { is: codes('ARes'),                         need: R,           decides: yes,        guard: 'open',     means: 'authentication response' },
+    messageVersion:       { is: messageVersion,                        need: R,           decides: yes,        guard: 'open',     means: 'that of AReq' },
+    threeDSServerTransID: { is: uuid,                                  need: R,           decides: yes,        guard: 'open',     means: 'as in AReq' },
+    acsTransID:           { is: uuid,                                  need: R,           decides: yes,        guard: 'open',     means: "the issuer's id of the transaction" },
+    dsTransID:            { is: uuid,                                  need: R,           decides: yes,        guard: 'open',     means: "the directory server's id of the transaction" },
+    acsReferenceNumber:   { is: text(32),                              need: R,           decides: no,         guard: 'open',     means: 'number of the certified ACS' },
+    acsOperatorID:        { is: text(32),                              need: O,           decides: no,         guard: 'open',     means: 'who runs it' },
+    dsReferenceNumber:    { is: text(32),                              need: R,           decides: no,         guard: 'open',     means: 'number of the certified directory server' },
+    transStatus:          { is: codes('Y N U A C R', 'Y N U A C R I'), need: payment,     decides: yes,        guard: 'open',     means: 'the answer; C: a challenge decides' },
+    transStatusReason:    { is: statusReason,                          need: explained,   decides: no,         guard: 'open',     means: 'why' },
+    authenticationValue:  { is: authenticationValue,                   need: proven,      decides: proving,    guard: 'secret',   means: 'proof for the acquirer' },
+    eci:                  { is: eci,                                   need: O,           decides: no,         guard: 'open',     means: 'how sure the issuer is, in a code of the network' },
+    acsURL:               { is: url(2048),                             need: challenged,  decides: challenged, guard: 'open',     means: 'where the browser is sent for the challenge' },
+    acsChallengeMandated: { is: codes('Y N'),                          need: challenged,  decides: no,         guard: 'open',     means: 'whether a law asks for the challenge' },
+    authenticationType:   { is: authenticationType,                    need: challenged,  decides: no,         guard: 'open',     means: '01 static, 02 dynamic, 03 out of band, 04 decoupled' },
+    acsDecConInd:         { is: codes('', 'Y N'),                      need: since220(O), decides: no,         guard: 'open',     means: 'whether the issuer would authenticate decoupled' },
+    cardholderInfo:       { is: text(128),                             need: O,           decides: no,         guard: 'personal', means: 'to be shown to the cardholder' },
     ...whiteList,
-    messageExtension:     { is: extensions,                            need: O,           guard: 'open',     means: 'what the standard has no field for' },
+    messageExtension:     { is: extensions,                            need: O,           decides: no,         guard: 'open',     means: 'what the standard has no field for' },
   },
   rules: [
     {

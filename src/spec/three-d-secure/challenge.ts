@@ -1,5 +1,5 @@
 /** CReq and CRes: both go through the browser, so neither proves anything. */
-import { O, R, codes, extensions, messageVersion, payment, uuid, type Layout } from './kinds.ts'
+import { O, R, codes, extensions, messageVersion, no, payment, uuid, yes, type Layout, type ReadLayout } from './kinds.ts'
 
 // oxfmt-ignore
 export const creq: Layout = {
@@ -18,13 +18,13 @@ export const creq: Layout = {
  * of the app channel: it has no row and is ignored.
  */
 // oxfmt-ignore
-export const cres: Layout = {
+export const cres: ReadLayout = {
   fields: {
-    messageType:          { is: codes('CRes'),  need: R, guard: 'open', means: 'challenge response' },
-    messageVersion:       { is: messageVersion, need: R, guard: 'open', means: 'that of CReq' },
-    threeDSServerTransID: { is: uuid,           need: R, guard: 'open', means: 'as in AReq' },
-    acsTransID:           { is: uuid,           need: R, guard: 'open', means: 'as in ARes' },
-    transStatus:          { is: codes('Y N'),   need: payment, guard: 'open', means: 'advice only; RReq decides' },
-    messageExtension:     { is: extensions,     need: O, guard: 'open', means: 'what the standard has no field for' },
+    messageType:          { is: codes('CRes'),  need: R, decides: yes, guard: 'open', means: 'challenge response' },
+    messageVersion:       { is: messageVersion, need: R, decides: yes, guard: 'open', means: 'that of CReq' },
+    threeDSServerTransID: { is: uuid,           need: R, decides: yes, guard: 'open', means: 'as in AReq' },
+    acsTransID:           { is: uuid,           need: R, decides: yes, guard: 'open', means: 'as in ARes' },
+    transStatus:          { is: codes('Y N'),   need: payment, decides: yes, guard: 'open', means: 'advice only; RReq decides' },
+    messageExtension:     { is: extensions,     need: O, decides: no,  guard: 'open', means: 'what the standard has no field for' },
   },
 }

@@ -8,7 +8,8 @@ import { email as emailAddress, ipAddress, isDay } from '../kinds.ts'
 export type Version = '2.1.0' | '2.2.0'
 
 export type Kind =
-  | { is: 'text'; fits: (text: string, version: Version) => boolean }
+  /** `mend`: what a text that does not fit is taken for, if its field decides nothing. */
+  | { is: 'text'; fits: (text: string, version: Version) => boolean; mend?: (text: string) => string | undefined }
   | { is: 'flag'; only?: true }
   | { is: 'object'; of: Layout }
   /** `each`: an entry that does not fit is left out, and the others are kept. */
@@ -41,6 +42,11 @@ export type Presence = 'required' | 'optional' | 'absent' | Condition
 export interface Row {
   is: Kind
   need: Presence | Readonly<Record<Version, Presence>>
+  /**
+   * In messages that are read: whether the outcome depends on the field. One that decides nothing
+   * never makes a message unusable: if it does not fit, it is mended or left out, and counted.
+   */
+  decides?: boolean | Condition
   guard: Guard
   means: string
 }
@@ -59,8 +65,15 @@ export interface Layout {
   rules?: readonly Rule[]
 }
 
+/** Of a message that is read. */
+export interface ReadLayout extends Layout {
+  fields: Readonly<Record<string, Row & Required<Pick<Row, 'decides'>>>>
+}
+
 export const R = 'required'
 export const O = 'optional'
+export const yes = true
+export const no = false
 export const when = (sentence: string, holds: Condition['holds']): Condition => ({ when: sentence, holds })
 export const byVersion = (v210: Presence, v220: Presence): Record<Version, Presence> => ({ '2.1.0': v210, '2.2.0': v220 })
 export const since220 = (need: Presence): Record<Version, Presence> => byVersion('absent', need)
@@ -73,8 +86,9 @@ export const isOneOf = ({ value }: Scene, name: string, codes: string): boolean 
 
 export const payment: Condition = when('messageCategory is 01', isPayment)
 
-const fitting = (fits: (text: string, version: Version) => boolean): Kind => ({ is: 'text', fits })
-const matching = (pattern: RegExp): Kind => fitting((t) => pattern.test(t))
+type TextKind = Extract<Kind, { is: 'text' }>
+const fitting = (fits: TextKind['fits'], mend?: TextKind['mend']): TextKind => ({ is: 'text', fits, ...(mend && { mend }) })
+const matching = (pattern: RegExp, mend?: TextKind['mend']): TextKind => fitting((t) => pattern.test(t), mend)
 
 /** If it is longer than `max` in any count, no exact count is needed. */
 const isLong = (t: string, max: number, min: number): boolean => {
@@ -89,11 +103,23 @@ const isLong = (t: string, max: number, min: number): boolean => {
  */
 const unprintable = /[^\P{Cc}\t\n\r]|\p{Surrogate}/u
 
+const cutTo = (t: string, max: number): string | undefined =>
+  Array.from(t.slice(0, 4 * max).replace(new RegExp(unprintable, 'gu'), ''))
+    .slice(0, max)
+    .join('')
+    .trim() || undefined
+
 /** Lengths count code points. */
-export const text = (max: number, min = 1): Kind => fitting((t) => !isLong(t, max, min) && !unprintable.test(t))
+export const text = (max: number, min = 1): Kind =>
+  fitting(
+    (t) => !isLong(t, max, min) && !unprintable.test(t),
+    (t) => cutTo(t, max),
+  )
 export const ascii = (max: number, min = 1): Kind =>
   fitting((t) => t.length >= min && t.length <= max && /^[\x20-\x7e]+$/.test(t))
-export const digits = (min: number, max = min): Kind => matching(new RegExp(`^[0-9]{${min},${max}}$`))
+const padded = (t: string, length: number): string | undefined =>
+  /^[0-9]+$/.test(t) && t.length < length ? t.padStart(length, '0') : undefined
+export const digits = (min: number, max = min): Kind => matching(new RegExp(`^[0-9]{${min},${max}}$`), (t) => padded(t, min))
 
 /** Codes separated by blanks; `80-99` are private to a directory server. */
 const codeTest = (list: string): ((t: string) => boolean) => {
@@ -102,7 +128,7 @@ const codeTest = (list: string): ((t: string) => boolean) => {
   return (t) => codes.has(t) || (hasPrivate && /^[89][0-9]$/.test(t))
 }
 
-export const codes = (v210: string, v220 = v210): Kind => {
+export const codes = (v210: string, v220 = v210): TextKind => {
   const fits = { '2.1.0': codeTest(v210), '2.2.0': codeTest(v220) }
   return fitting((t, version) => fits[version](t))
 }
@@ -137,7 +163,7 @@ export const authenticationValue: Kind = matching(/^[A-Za-z0-9+/]{27}[A-Za-z0-9+
 
 export const email: Kind = fitting((t) => t.length <= 254 && typeof emailAddress.read(t, () => undefined) === 'string')
 export const ip: Kind = fitting((t) => t.length <= 45 && typeof ipAddress.read(t, () => undefined) === 'string')
-export const eci: Kind = matching(/^[0-9A-Za-z]{2}$/)
+export const eci: Kind = matching(/^[0-9A-Za-z]{2}$/, (t) => padded(t, 2))
 export const colorDepth: Kind = codes('1 4 8 15 16 24 32 48')
 export const timeZone: Kind = matching(/^[+-]?[0-9]{1,4}$/)
 export const instalments: Kind = fitting((t) => /^[0-9]{1,3}$/.test(t) && Number(t) >= 2)
@@ -153,10 +179,10 @@ export const entries = (of: Kind): Kind => ({ is: 'list', of, max: Infinity, eac
 export const extensions: Kind = list(
   object({
     fields: {
-      name:                 { is: text(64),       need: R, guard: 'open',   means: 'name of the extension' },
-      id:                   { is: text(64),       need: R, guard: 'open',   means: 'who defined it, and which it is' },
-      criticalityIndicator: { is: flag,           need: R, guard: 'open',   means: 'whether the message cannot be understood without it' },
-      data:                 { is: { is: 'free' }, need: R, guard: 'secret', means: 'what the extension says; nobody knows what is in it' },
+      name:                 { is: text(64),       need: R, decides: no, guard: 'open',   means: 'name of the extension' },
+      id:                   { is: text(64),       need: R, decides: no, guard: 'open',   means: 'who defined it, and which it is' },
+      criticalityIndicator: { is: flag,           need: R, decides: no, guard: 'open',   means: 'whether the message cannot be understood without it' },
+      data:                 { is: { is: 'free' }, need: R, decides: no, guard: 'secret', means: 'what the extension says; nobody knows what is in it' },
     },
   }),
   10,
@@ -164,7 +190,7 @@ export const extensions: Kind = list(
 
 /** Cardholder trust lists were introduced by 2.2.0. */
 // oxfmt-ignore
-export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', Row>> = {
-  whiteListStatus:       { is: codes('', 'Y N E P R U'),    need: since220(O), guard: 'open', means: 'whether the cardholder trusts this merchant' },
-  whiteListStatusSource: { is: codes('', '01 02 03 80-99'), need: since220(when('whiteListStatus is there', ({ value }) => value('whiteListStatus') !== undefined)), guard: 'open', means: 'who set it: 3DS Server, directory server, issuer' },
+export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', ReadLayout['fields'][string]>> = {
+  whiteListStatus:       { is: codes('', 'Y N E P R U'),    need: since220(O), decides: no, guard: 'open', means: 'whether the cardholder trusts this merchant' },
+  whiteListStatusSource: { is: codes('', '01 02 03 80-99'), need: since220(when('whiteListStatus is there', ({ value }) => value('whiteListStatus') !== undefined)), decides: no, guard: 'open', means: 'who set it: 3DS Server, directory server, issuer' },
 }

@@ -6,6 +6,11 @@
 export interface LegacyRow {
   fits: (text: string) => boolean
   need: 'required' | 'optional'
+  /**
+   * In messages that are read: whether the outcome depends on the element, perhaps by another one;
+   * true if absent.
+   */
+  decides?: boolean | ((value: (path: string) => string) => boolean)
   /** May occur several times; read as a list. */
   many?: true
   means: string
@@ -15,6 +20,8 @@ export type LegacyTable = Readonly<Record<string, LegacyRow>>
 
 const R = 'required'
 const O = 'optional'
+const yes = true
+const no = false
 
 const matching =
   (pattern: RegExp) =>
@@ -47,6 +54,10 @@ export function readLegacyMoment(t: string): number {
 export const legacyMoment = (ms: number): string =>
   new Date(ms).toISOString().replace(/^(....)-(..)-(..)T(........).*$/, '$1$2$3 $4')
 
+/** Only for a card that is enrolled, and only for a proof. */
+const enrolled = (value: (path: string) => string): boolean => value('CH/enrolled') === 'Y'
+const proving = (value: (path: string) => string): boolean => ['Y', 'A'].includes(value('TX/status'))
+
 const moment = (t: string): boolean => !Number.isNaN(readLegacyMoment(t))
 const version = codes('1.0.2')
 
@@ -64,12 +75,12 @@ export const vereq = {
 
 // oxfmt-ignore
 export const veres = {
-  version:             { fits: version,               need: R,             means: 'of the protocol' },
-  'CH/enrolled':       { fits: codes('Y', 'N', 'U'),  need: R,             means: 'whether the issuer can authenticate: yes, no, not known' },
-  'CH/acctID':         { fits: ascii(28),             need: O,             means: 'stands for the card number in PAReq' },
-  url:                 { fits: url(2048),             need: O,             means: "the issuer's page" },
-  protocol:            { fits: text(25),              need: O, many: true, means: 'what the issuer can speak' },
-  'IReq/iReqCode':     { fits: ascii(4),              need: O,             means: 'what was wrong with VEReq' },
+  version:             { fits: version,               need: R,             decides: yes,      means: 'of the protocol' },
+  'CH/enrolled':       { fits: codes('Y', 'N', 'U'),  need: R,             decides: yes,      means: 'whether the issuer can authenticate: yes, no, not known' },
+  'CH/acctID':         { fits: ascii(28),             need: O,             decides: enrolled, means: 'stands for the card number in PAReq' },
+  url:                 { fits: url(2048),             need: O,             decides: enrolled, means: "the issuer's page" },
+  protocol:            { fits: text(25),              need: O, many: true, decides: enrolled, means: 'what the issuer can speak' },
+  'IReq/iReqCode':     { fits: ascii(4),              need: O,             decides: no,       means: 'what was wrong with VEReq' },
 } as const satisfies LegacyTable
 
 // oxfmt-ignore
@@ -94,28 +105,28 @@ export const pareq = {
 
 // oxfmt-ignore
 export const pares = {
-  version:                 { fits: version,                         need: R, means: 'of the protocol' },
-  'Merchant/acqBIN':       { fits: digits(1, 11),                   need: R, means: 'as in PAReq' },
-  'Merchant/merID':        { fits: ascii(24),                       need: R, means: 'as in PAReq' },
-  'Purchase/xid':          { fits: bytes20,                         need: R, means: 'as in PAReq' },
-  'Purchase/date':         { fits: moment,                          need: R, means: 'as in PAReq' },
-  'Purchase/purchAmount':  { fits: digits(1, 12),                   need: R, means: 'as in PAReq' },
-  'Purchase/currency':     { fits: digits(3),                       need: R, means: 'as in PAReq' },
-  'Purchase/exponent':     { fits: digits(1),                       need: R, means: 'as in PAReq' },
-  pan:                     { fits: digits(13, 19),                  need: R, means: 'zeros, and the last four digits of the card' },
-  'TX/time':               { fits: moment,                          need: R, means: 'when the issuer answered' },
-  'TX/status':             { fits: codes('Y', 'A', 'N', 'U'),       need: R, means: 'authenticated, attempted, not authenticated, could not tell' },
-  'TX/cavv':               { fits: bytes20,                         need: O, means: 'proof for the acquirer; with Y and A' },
-  'TX/eci':                { fits: matching(/^[0-9]{2}$/),          need: O, means: 'with Y and A' },
-  'TX/cavvAlgorithm':      { fits: digits(1),                       need: O, means: '0 HMAC, 1 CVV, 2 CVV with ATN, 3 SPA of Mastercard' },
-  'IReq/iReqCode':         { fits: ascii(4),                        need: O, means: 'what was wrong with PAReq' },
+  version:                 { fits: version,                         need: R, decides: yes,     means: 'of the protocol' },
+  'Merchant/acqBIN':       { fits: digits(1, 11),                   need: R, decides: yes,     means: 'as in PAReq' },
+  'Merchant/merID':        { fits: ascii(24),                       need: R, decides: yes,     means: 'as in PAReq' },
+  'Purchase/xid':          { fits: bytes20,                         need: R, decides: yes,     means: 'as in PAReq' },
+  'Purchase/date':         { fits: moment,                          need: R, decides: yes,     means: 'as in PAReq' },
+  'Purchase/purchAmount':  { fits: digits(1, 12),                   need: R, decides: yes,     means: 'as in PAReq' },
+  'Purchase/currency':     { fits: digits(3),                       need: R, decides: yes,     means: 'as in PAReq' },
+  'Purchase/exponent':     { fits: digits(1),                       need: R, decides: yes,     means: 'as in PAReq' },
+  pan:                     { fits: digits(13, 19),                  need: R, decides: yes,     means: 'zeros, and the last four digits of the card' },
+  'TX/time':               { fits: moment,                          need: R, decides: yes,     means: 'when the issuer answered' },
+  'TX/status':             { fits: codes('Y', 'A', 'N', 'U'),       need: R, decides: yes,     means: 'authenticated, attempted, not authenticated, could not tell' },
+  'TX/cavv':               { fits: bytes20,                         need: O, decides: proving, means: 'proof for the acquirer; with Y and A' },
+  'TX/eci':                { fits: matching(/^[0-9]{2}$/),          need: O, decides: no,      means: 'with Y and A' },
+  'TX/cavvAlgorithm':      { fits: digits(1),                       need: O, decides: no,      means: '0 HMAC, 1 CVV, 2 CVV with ATN, 3 SPA of Mastercard' },
+  'IReq/iReqCode':         { fits: ascii(4),                        need: O, decides: no,      means: 'what was wrong with PAReq' },
 } as const satisfies LegacyTable
 
 // oxfmt-ignore
 export const legacyError = {
-  version:      { fits: text(10),     need: R, means: 'of the protocol' },
-  errorCode:    { fits: digits(1, 3), need: R, means: '1 root, 2 message, 3 element missing, 4 critical element, 5 format, 6 version, 98 and 99 failures' },
-  errorMessage: { fits: text(2048),   need: O, means: 'in words' },
-  errorDetail:  { fits: text(2048),   need: O, means: 'which element, mostly' },
-  vendorCode:   { fits: text(256),    need: O, means: "the sender's own code" },
+  version:      { fits: text(10),     need: R, decides: no, means: 'of the protocol' },
+  errorCode:    { fits: digits(1, 3), need: R, decides: no, means: '1 root, 2 message, 3 element missing, 4 critical element, 5 format, 6 version, 98 and 99 failures' },
+  errorMessage: { fits: text(2048),   need: O, decides: no, means: 'in words' },
+  errorDetail:  { fits: text(2048),   need: O, decides: no, means: 'which element, mostly' },
+  vendorCode:   { fits: text(256),    need: O, decides: no, means: "the sender's own code" },
 } as const satisfies LegacyTable

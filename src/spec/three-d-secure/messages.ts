@@ -4,7 +4,7 @@
  */
 import { areq, ares } from './authentication.ts'
 import { creq, cres } from './challenge.ts'
-import { O, R, codes, digits, messageVersion, text, uuid, type Layout } from './kinds.ts'
+import { O, R, codes, digits, messageVersion, no, text, uuid, yes, type Layout, type ReadLayout } from './kinds.ts'
 import { preq, pres } from './ranges.ts'
 import { rreq, rres } from './results.ts'
 
@@ -13,18 +13,18 @@ import { rreq, rres } from './results.ts'
  * about; codes of later versions can be read.
  */
 // oxfmt-ignore
-const erro: Layout = {
+const erro: ReadLayout = {
   fields: {
-    messageType:          { is: codes('Erro'),    need: R, guard: 'open', means: 'error message' },
-    messageVersion:       { is: messageVersion,   need: R, guard: 'open', means: 'that of the transaction' },
-    threeDSServerTransID: { is: uuid,             need: O, guard: 'open', means: 'of the message in error' },
-    acsTransID:           { is: uuid,             need: O, guard: 'open', means: 'of the message in error' },
-    dsTransID:            { is: uuid,             need: O, guard: 'open', means: 'of the message in error' },
-    errorCode:            { is: digits(3),        need: R, guard: 'open', means: '101 … 405' },
-    errorComponent:       { is: codes('C S D A'), need: R, guard: 'open', means: 'who found it: SDK, 3DS Server, directory server, ACS' },
-    errorDescription:     { is: text(2048),       need: R, guard: 'open', means: 'the code in words' },
-    errorDetail:          { is: text(2048),       need: R, guard: 'open', means: 'names of the fields it is about' },
-    errorMessageType:     { is: codes('AReq ARes CReq CRes PReq PRes RReq RRes Erro'), need: O, guard: 'open', means: 'type of the message in error' },
+    messageType:          { is: codes('Erro'),    need: R, decides: yes, guard: 'open', means: 'error message' },
+    messageVersion:       { is: messageVersion,   need: R, decides: yes, guard: 'open', means: 'that of the transaction' },
+    threeDSServerTransID: { is: uuid,             need: O, decides: yes, guard: 'open', means: 'of the message in error' },
+    acsTransID:           { is: uuid,             need: O, decides: no,  guard: 'open', means: 'of the message in error' },
+    dsTransID:            { is: uuid,             need: O, decides: no,  guard: 'open', means: 'of the message in error' },
+    errorCode:            { is: digits(3),        need: R, decides: yes, guard: 'open', means: '101 … 405' },
+    errorComponent:       { is: codes('C S D A'), need: R, decides: no,  guard: 'open', means: 'who found it: SDK, 3DS Server, directory server, ACS' },
+    errorDescription:     { is: text(2048),       need: R, decides: no,  guard: 'open', means: 'the code in words' },
+    errorDetail:          { is: text(2048),       need: R, decides: no,  guard: 'open', means: 'names of the fields it is about' },
+    errorMessageType:     { is: codes('AReq ARes CReq CRes PReq PRes RReq RRes Erro'), need: O, decides: no,  guard: 'open', means: 'type of the message in error' },
   },
 }
 

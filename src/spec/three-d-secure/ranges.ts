@@ -8,13 +8,16 @@ import {
   extensions,
   list,
   messageVersion,
+  no,
   object,
   protocolVersion,
   since220,
   text,
   url,
   uuid,
+  yes,
   type Layout,
+  type ReadLayout,
 } from './kinds.ts'
 
 // oxfmt-ignore
@@ -34,17 +37,17 @@ export const preq: Layout = {
 const isInOrder = (start: unknown, end: unknown): boolean => String(start).padEnd(19, '0') <= String(end).padEnd(19, '9')
 
 // oxfmt-ignore
-const range: Layout = {
+const range: ReadLayout = {
   fields: {
-    startRange:              { is: digits(13, 19),                       need: R,           guard: 'open', means: 'lowest card number' },
-    endRange:                { is: digits(13, 19),                       need: R,           guard: 'open', means: 'highest card number' },
-    actionInd:               { is: codes('A D', 'A D M'),                need: O,           guard: 'open', means: 'add, delete, modify; add when absent' },
-    acsStartProtocolVersion: { is: protocolVersion,                      need: R,           guard: 'open', means: "lowest version of the issuer's ACS" },
-    acsEndProtocolVersion:   { is: protocolVersion,                      need: R,           guard: 'open', means: "highest version of the issuer's ACS" },
-    dsStartProtocolVersion:  { is: protocolVersion,                      need: O,           guard: 'open', means: 'lowest version of the directory server, for this range' },
-    dsEndProtocolVersion:    { is: protocolVersion,                      need: O,           guard: 'open', means: 'highest version of the directory server, for this range' },
-    acsInfoInd:              { is: list(codes('', '01 02 03 04 80-99'), 99), need: since220(O), guard: 'open', means: '01 authenticates, 02 attests attempts, 03 decoupled, 04 trust lists' },
-    threeDSMethodURL:        { is: url(256),                             need: O,           guard: 'open', means: "the issuer's method" },
+    startRange:              { is: digits(13, 19),                       need: R,           decides: yes, guard: 'open', means: 'lowest card number' },
+    endRange:                { is: digits(13, 19),                       need: R,           decides: yes, guard: 'open', means: 'highest card number' },
+    actionInd:               { is: codes('A D', 'A D M'),                need: O,           decides: yes, guard: 'open', means: 'add, delete, modify; add when absent' },
+    acsStartProtocolVersion: { is: protocolVersion,                      need: R,           decides: yes, guard: 'open', means: "lowest version of the issuer's ACS" },
+    acsEndProtocolVersion:   { is: protocolVersion,                      need: R,           decides: yes, guard: 'open', means: "highest version of the issuer's ACS" },
+    dsStartProtocolVersion:  { is: protocolVersion,                      need: O,           decides: yes, guard: 'open', means: 'lowest version of the directory server, for this range' },
+    dsEndProtocolVersion:    { is: protocolVersion,                      need: O,           decides: yes, guard: 'open', means: 'highest version of the directory server, for this range' },
+    acsInfoInd:              { is: list(codes('', '01 02 03 04 80-99'), 99), need: since220(O), decides: no,  guard: 'open', means: '01 authenticates, 02 attests attempts, 03 decoupled, 04 trust lists' },
+    threeDSMethodURL:        { is: url(256),                             need: O,           decides: no,  guard: 'open', means: "the issuer's method" },
   },
   rules: [
     {
@@ -56,16 +59,16 @@ const range: Layout = {
 }
 
 // oxfmt-ignore
-export const pres: Layout = {
+export const pres: ReadLayout = {
   fields: {
-    messageType:            { is: codes('PRes'),                 need: R, guard: 'open', means: 'preparation response' },
-    messageVersion:         { is: messageVersion,                need: R, guard: 'open', means: 'that of PReq' },
-    threeDSServerTransID:   { is: uuid,                          need: R, guard: 'open', means: 'as in PReq' },
-    dsTransID:              { is: uuid,                          need: R, guard: 'open', means: "the directory server's id of this answer" },
-    dsStartProtocolVersion: { is: protocolVersion,               need: R, guard: 'open', means: 'lowest version of the directory server' },
-    dsEndProtocolVersion:   { is: protocolVersion,               need: R, guard: 'open', means: 'highest version of the directory server' },
-    serialNum:              { is: text(20),                      need: O, guard: 'open', means: 'state of the ranges; without it these replace all' },
-    cardRangeData:          { is: entries(object(range)),        need: O, guard: 'open', means: 'the ranges, or what changed; absent when nothing did' },
-    messageExtension:       { is: extensions,                    need: O, guard: 'open', means: 'what the standard has no field for' },
+    messageType:            { is: codes('PRes'),                 need: R, decides: yes, guard: 'open', means: 'preparation response' },
+    messageVersion:         { is: messageVersion,                need: R, decides: yes, guard: 'open', means: 'that of PReq' },
+    threeDSServerTransID:   { is: uuid,                          need: R, decides: yes, guard: 'open', means: 'as in PReq' },
+    dsTransID:              { is: uuid,                          need: R, decides: no,  guard: 'open', means: "the directory server's id of this answer" },
+    dsStartProtocolVersion: { is: protocolVersion,               need: R, decides: yes, guard: 'open', means: 'lowest version of the directory server' },
+    dsEndProtocolVersion:   { is: protocolVersion,               need: R, decides: yes, guard: 'open', means: 'highest version of the directory server' },
+    serialNum:              { is: text(20),                      need: O, decides: yes, guard: 'open', means: 'state of the ranges; without it these replace all' },
+    cardRangeData:          { is: entries(object(range)),        need: O, decides: yes, guard: 'open', means: 'the ranges, or what changed; absent when nothing did' },
+    messageExtension:       { is: extensions,                    need: O, decides: no,  guard: 'open', means: 'what the standard has no field for' },
   },
 }

@@ -1,5 +1,5 @@
 /** RReq and RRes: the result of a challenge, from server to server. */
-import { authenticationType, explained, proven, statusReason } from './authentication.ts'
+import { authenticationType, explained, proven, proving, statusReason } from './authentication.ts'
 import {
   O,
   R,
@@ -10,11 +10,14 @@ import {
   extensions,
   isOneOf,
   messageVersion,
+  no,
   payment,
   uuid,
   when,
   whiteList,
+  yes,
   type Layout,
+  type ReadLayout,
   type Scene,
 } from './kinds.ts'
 
@@ -24,23 +27,23 @@ const timedOut = when('transStatusReason is 14', isTimedOut)
 
 /** C, D and I are never the result of a challenge. */
 // oxfmt-ignore
-export const rreq: Layout = {
+export const rreq: ReadLayout = {
   fields: {
-    messageType:          { is: codes('RReq'),                                                     need: R,         guard: 'open',   means: 'results request' },
-    messageVersion:       { is: messageVersion,                                                    need: R,         guard: 'open',   means: 'that of AReq' },
-    messageCategory:      { is: codes('01 02'),                                                    need: R,         guard: 'open',   means: 'as in AReq' },
-    threeDSServerTransID: { is: uuid,                                                              need: R,         guard: 'open',   means: 'as in AReq' },
-    acsTransID:           { is: uuid,                                                              need: R,         guard: 'open',   means: 'as in ARes' },
-    dsTransID:            { is: uuid,                                                              need: R,         guard: 'open',   means: 'as in ARes' },
-    transStatus:          { is: codes('Y N U A R'),                                                need: payment,   guard: 'open',   means: 'the result' },
-    transStatusReason:    { is: statusReason,                                                      need: explained, guard: 'open',   means: 'why' },
-    authenticationValue:  { is: authenticationValue,                                               need: proven,    guard: 'secret', means: 'proof for the acquirer' },
-    authenticationType:   { is: authenticationType,                                                need: decided,   guard: 'open',   means: '01 static, 02 dynamic, 03 out of band, 04 decoupled' },
-    eci:                  { is: eci,                                                               need: O,         guard: 'open',   means: 'how sure the issuer is, in a code of the network' },
-    interactionCounter:   { is: digits(2),                                                         need: R,         guard: 'open',   means: 'how often the cardholder tried' },
-    challengeCancel:      { is: codes('01 04 05 06 07 08 80-99', '01 03 04 05 06 07 08 80-99'),    need: timedOut,  guard: 'open',   means: '01 by the cardholder, 04 too slow, 05 never began, 06 error …' },
+    messageType:          { is: codes('RReq'),                                                     need: R,         decides: yes,     guard: 'open',   means: 'results request' },
+    messageVersion:       { is: messageVersion,                                                    need: R,         decides: yes,     guard: 'open',   means: 'that of AReq' },
+    messageCategory:      { is: codes('01 02'),                                                    need: R,         decides: yes,     guard: 'open',   means: 'as in AReq' },
+    threeDSServerTransID: { is: uuid,                                                              need: R,         decides: yes,     guard: 'open',   means: 'as in AReq' },
+    acsTransID:           { is: uuid,                                                              need: R,         decides: yes,     guard: 'open',   means: 'as in ARes' },
+    dsTransID:            { is: uuid,                                                              need: R,         decides: yes,     guard: 'open',   means: 'as in ARes' },
+    transStatus:          { is: codes('Y N U A R'),                                                need: payment,   decides: yes,     guard: 'open',   means: 'the result' },
+    transStatusReason:    { is: statusReason,                                                      need: explained, decides: no,      guard: 'open',   means: 'why' },
+    authenticationValue:  { is: authenticationValue,                                               need: proven,    decides: proving, guard: 'secret', means: 'proof for the acquirer' },
+    authenticationType:   { is: authenticationType,                                                need: decided,   decides: no,      guard: 'open',   means: '01 static, 02 dynamic, 03 out of band, 04 decoupled' },
+    eci:                  { is: eci,                                                               need: O,         decides: no,      guard: 'open',   means: 'how sure the issuer is, in a code of the network' },
+    interactionCounter:   { is: digits(2),                                                         need: R,         decides: no,      guard: 'open',   means: 'how often the cardholder tried' },
+    challengeCancel:      { is: codes('01 04 05 06 07 08 80-99', '01 03 04 05 06 07 08 80-99'),    need: timedOut,  decides: no,      guard: 'open',   means: '01 by the cardholder, 04 too slow, 05 never began, 06 error …' },
     ...whiteList,
-    messageExtension:     { is: extensions,                                                        need: O,         guard: 'open',   means: 'what the standard has no field for' },
+    messageExtension:     { is: extensions,                                                        need: O,         decides: no,      guard: 'open',   means: 'what the standard has no field for' },
   },
   rules: [
     {
