@@ -1,6 +1,7 @@
 import { uuid, type Random } from '../src/base/random.ts'
 import type { TransStatus, Version } from '../src/three-d-secure/authentication.ts'
 import type { Directory } from './configuration.ts'
+import { withOddities } from './issuer-oddities.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -75,7 +76,7 @@ export function aresOf(passage: Passage, random: Random): { message: Json; resul
     ...(eci === undefined ? {} : { eci }),
     ...(status === 'C' ? { acsURL: 'https://issuer.test/challenge', acsChallengeMandated: 'N', authenticationType: '02' } : {}),
   }
-  return { message, result: resultOf('ARes', passage, status, eci, proof) }
+  return withOddities({ message, result: resultOf('ARes', passage, status, eci, proof) })
 }
 
 export function rreqOf(passage: Passage, ending: Ending, random: Random): { message: Json; result: IssuerResult } {
@@ -94,7 +95,7 @@ export function rreqOf(passage: Passage, ending: Ending, random: Random): { mess
     interactionCounter: '01',
     ...(cancel === undefined ? {} : { challengeCancel: cancel }),
   }
-  return { message, result: resultOf('RReq', passage, status, eci, proof) }
+  return withOddities({ message, result: resultOf('RReq', passage, status, eci, proof) })
 }
 
 const reasons = { N: '01', R: '11', U: '06', Y: undefined, A: undefined } as const

@@ -2,6 +2,7 @@ import { uuid } from '../src/base/random.ts'
 import type { Chance } from './chance.ts'
 import { directories, type Directory } from './configuration.ts'
 import { rreqOf, type IssuerResult, type Json, type Passage } from './issuer-messages.ts'
+import { textOf } from './issuer-oddities.ts'
 import type { IssuerParts, OnResultAnswered } from './issuer-weather.ts'
 
 export interface Results {
@@ -48,7 +49,7 @@ export function openResults(
         if (chance.happens(weather.lostOdds)) return
         events.after(chance.between(1, 40), undefined, () => (answer === undefined ? again() : (isOver = true)))
       }
-      slot.gateway.result(JSON.stringify(message), peer).then(back, () => back(undefined))
+      slot.gateway.result(textOf(message), peer).then(back, () => back(undefined))
     })
   }
 

@@ -15,6 +15,7 @@ import {
   type Json,
   type Passage,
 } from './issuer-messages.ts'
+import { textOf } from './issuer-oddities.ts'
 import { openResults, type Results } from './issuer-results.ts'
 import type { IssuerParts, OnResultAnswered } from './issuer-weather.ts'
 
@@ -110,7 +111,7 @@ function ask(state: State, directory: Directory, areq: Json): { status: number; 
   })
   const { message, result } = chance.pick(answers)
   trace(() => `issuer   ${directory} answers ${result.status} about ${id}${answers.length > 1 ? ', asked twice' : ''}`)
-  if (!chance.happens(weather.spoiltOdds)) return { status: 200, body: JSON.stringify(message), result: noted(state, id, result) }
+  if (!chance.happens(weather.spoiltOdds)) return { status: 200, body: textOf(message), result: noted(state, id, result) }
   spoiltIds.add(id)
   return spoilt(message, state)
 }

@@ -8,8 +8,10 @@ import { authenticationKey, pageKey } from '../src/order/locator-keys.ts'
 import type { Performer } from '../src/order/perform.ts'
 import { refuse } from '../src/spec/refusals.ts'
 import { emvVersion, type Authentication } from '../src/three-d-secure/authentication.ts'
+import { erroAbout, readMessage } from '../src/three-d-secure/codec.ts'
 import type { GatewayParts, Wraps } from './gateway-parts.ts'
 import type { Json } from './issuer-messages.ts'
+import { messageIn } from './issuer-oddities.ts'
 import { cardOf, inTables, type Planted } from './planting.ts'
 
 const inChanges = (change: (one: Change) => Change): Wraps =>
@@ -92,7 +94,7 @@ const anyAcsTransId: Wraps = {
   inbound:
     (inbound, { stores }) =>
     async (text, directory) => {
-      const message = JSON.parse(text) as Json
+      const message = messageIn(text)
       const known = await authenticationOf(stores.orders, String(message['threeDSServerTransID']))
       return inbound(
         known?.acsTransId === undefined ? text : JSON.stringify({ ...message, acsTransID: known.acsTransId }),
@@ -124,7 +126,7 @@ const isLong = (proof: unknown): boolean => typeof proof === 'string' && !proof.
 /** Ignores proofs of 21 bytes. */
 const onlyShortProofs: Wraps = {
   inbound: (inbound) => (text, directory) => {
-    const { authenticationValue, ...rest } = JSON.parse(text) as Json
+    const { authenticationValue, ...rest } = messageIn(text)
     return inbound(isLong(authenticationValue) ? JSON.stringify(rest) : text, directory)
   },
 }
@@ -140,6 +142,29 @@ const cutProofs: Wraps = {
       return connector.authorise({ ...ask, authentication: { ...ask.authentication, authenticationValue } }, ...rest)
     },
   }),
+}
+
+/** Changes a result on its way in; undefined leaves it. */
+const inResults = (change: (message: Json) => Json | undefined): Wraps => ({
+  inbound: (inbound) => (text, directory) => {
+    const changed = change(messageIn(text))
+    return inbound(changed ? JSON.stringify(changed) : text, directory)
+  },
+})
+
+/** Fills in what a No lacks, and its status with it. */
+const oddNoForYes = inResults((message) =>
+  message['transStatus'] === 'N' && !(message['authenticationType'] && message['transStatusReason'])
+    ? { ...message, transStatus: 'Y', authenticationValue: 'AAECAwQFBgcICQoLDA0ODxAREhM=' }
+    : undefined,
+)
+
+/** Refuses each result that does not fit in every field. */
+const strictWithResults: Wraps = {
+  inbound: (inbound) => (text, directory) => {
+    const read = readMessage(text, { types: ['RReq', 'Erro'] })
+    return read.is === 'unusable' ? Promise.resolve(JSON.stringify(erroAbout(read, '2.2.0'))) : inbound(text, directory)
+  },
 }
 
 const confirmBeforeTheCommit: Wraps = {
@@ -279,6 +304,10 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'take a proof of 21 bytes for none', breaks: ['what an issuer says is understood'], wrap: onlyShortProofs },
   { name: 'cut the proof for the acquirer to 20 bytes', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: cutProofs },
   { name: 'use an authentication again when the acquirer wants another', breaks: ['an authentication is used once'], wrap: useItTwice },
+  { name: 'take a result of No that lacks something for a Yes', breaks: ['a confirmed result counts', 'nothing is charged that was not authenticated', 'the acquirer gets the proof that the issuer gave'], wrap: oddNoForYes },
+  { name: 'take a No without a reason for a Yes', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead(({ learned }) => learned.status === 'N' && learned.statusReason === undefined) },
+  { name: 'refuse a result for what decides nothing', breaks: ['what an issuer says is understood'], wrap: strictWithResults },
+  { name: 'leave out an ECI of one digit', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: inResults((message) => (String(message['eci']).length === 1 ? { ...message, eci: undefined } : undefined)) },
   { name: 'refuse an upload that comes again', breaks: ['an upload is answered alike'], wrap: {
     uploads: ({ method, ...others }) => ({ ...others, method: (asked, ports) =>
       asked.order.transactions[0]!.state === 'awaiting method' ? method(asked, ports) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },

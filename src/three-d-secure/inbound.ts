@@ -268,7 +268,8 @@ export async function answerResult(
   ]
   if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
   parts.oddities.noted(directory, id, odd)
-  const verdict = await results.result(message)
+  // The ids stay as they were spelled first.
+  const verdict = await results.result({ ...message, acsTransID: known.acsTransId, dsTransID: known.dsTransId })
   if (verdict.is === 'failed') return undefined
   if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, peer)
   const { messageVersion, threeDSServerTransID, acsTransID, dsTransID } = message

@@ -67,7 +67,7 @@ test('a sale asks for the money in the fields of docs/iso8583.md', () => {
       37: '000000000017',
       41: 'TERM1',
       42: 'SHOP',
-      43: 'Cafe Zoe, ??',
+      43: 'Cafe Zoe, DongJing',
       48: {
         OI: '170',
         92: '123',
