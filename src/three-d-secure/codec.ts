@@ -86,12 +86,12 @@ export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessa
     if (!odd) return unusable({}, 101, ['the text is not an object'])
     odd.add('byte order mark')
   }
-  const { repeated = [], prototypes = [] } = parsed.is === 'doubtful' ? parsed : {}
-  const fields = Object.fromEntries(Object.entries(parsed.fields).filter(([name]) => !repeated.includes(name)))
-  const doubt = odd ? repeated.filter((name) => wanted.types.some((type) => decidesByName(messages[type], name))) : repeated
-  if (doubt.length > 0) return unusable(fields, 204, doubt.map(printable))
-  if (prototypes.length > 0) return unusable(fields, 203, prototypes.map(printable))
-  if (repeated.length > 0) odd?.add('a name twice')
+  if (parsed.is === 'doubtful') {
+    const doubt = parsed.repeated.length > 0 ? parsed.repeated : parsed.prototypes
+    const certain = Object.fromEntries(Object.entries(parsed.fields).filter(([name]) => !parsed.repeated.includes(name)))
+    return unusable(certain, parsed.repeated.length > 0 ? 204 : 203, doubt.map(printable))
+  }
+  const { fields } = parsed
   const type = wanted.types.find((one) => one === fields['messageType'])
   if (type === undefined) return unusable(fields, 101, ['messageType'])
   const version = versionOf(fields, type === 'Erro' ? undefined : wanted.version)
@@ -123,15 +123,6 @@ function withOwnId(message: Message, odd: Set<string>): Message {
   const { threeDSServerTransID: own } = message
   return typeof own === 'string' ? { ...message, threeDSServerTransID: own.toLowerCase() } : message
 }
-
-/** A field that may decide, at any depth. */
-const decidesByName = ({ fields }: Layout, name: string): boolean =>
-  name === 'messageExtension' ||
-  name === 'criticalityIndicator' ||
-  Object.entries(fields).some(([own, { is, decides }]) => {
-    const inner = is.is === 'list' ? is.of : is
-    return (own === name && decides !== false) || (inner.is === 'object' && decidesByName(inner.of, name))
-  })
 
 /**
  * A version other than the transaction's is code 102, not 203 or 301: 102 is for versions that are

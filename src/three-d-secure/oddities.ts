@@ -20,12 +20,11 @@ export interface Oddities {
   flush(): Promise<void>
 }
 
-export interface OdditiesParts {
+interface OdditiesParts {
   clock: Clock
   log: Log
-  /** Adds to the sums that are stored. */
+  /** Adds to the sums that are stored; `counted` is for the metrics. */
   store: (sums: readonly OdditySum[]) => Promise<void>
-  /** Counts one for the metrics. */
   counted: (directory: string, what: string) => void
 }
 

@@ -65,6 +65,11 @@ describe('a body that is no JSON object is INVALID_REQUEST, in the body of a fai
     const headers = { 'content-type': 'application/json; charset=UTF-8' }
     accepted(read(await send('POST', urlOf(mobile, made), JSON.stringify(made.body), headers)), made)
   })
+  it('a byte order mark and line ends around the body change nothing', async () => {
+    const made = initiate(mobile, 'sale')
+    const headers = { 'content-type': 'application/json' }
+    accepted(read(await send('POST', urlOf(mobile, made), `\ufeff\r\n${JSON.stringify(made.body)}\r\n`, headers)), made)
+  })
   it('a member called __proto__ is a member like any other', async () => {
     const made = initiate(mobile, 'sale')
     const body = `{"__proto__":{"session":{}},"constructor":1,${JSON.stringify(made.body).slice(1)}`

@@ -80,6 +80,7 @@ describe('an answer that confirms the transaction is believed', { concurrency: 8
     ['randomSumCentis of 999',                      (honest) => ok(changed(honest, { 'transaction.randomSumCentis': 999 }))],
     ['members that the table does not name',        (honest) => ok(changed(honest, { 'session.extra': [1], extra: { a: null }, 'transaction.amountCentis': 1 }))],
     ['no content type',                             (honest) => ({ status: 200, body: JSON.stringify(honest), headers: { 'content-type': '' } })],
+    ['a byte order mark before it',                 (honest) => ok(`\ufeff${JSON.stringify(honest)}\r\n`)],
     ['blanks and line breaks',                      (honest) => ok(`\r\n ${JSON.stringify(honest, null, 4)}\n`)],
   ]
   for (const kind of kinds) {

@@ -23,6 +23,7 @@ interface Said {
   request?: Partial<OrderRequest>
   browser?: Partial<BrowserData>
   printedName?: string
+  merchantName?: string
 }
 
 /** What the directory server is sent. */
@@ -39,7 +40,7 @@ function written(said: Said, version: Version = '2.2.0'): Record<string, unknown
     request: { ...plain.request, ...said.request },
     card: { ...plain.card, printedName: said.printedName ?? 'ADA LOVELACE' },
   }
-  const parts = { gate, merchantName: 'Shop', server, now }
+  const parts = { gate, merchantName: said.merchantName ?? 'Shop', server, now }
   const areq = areqOf(order, { ...head(order), authentication }, secret('4000000000002011'), parts)
   assert.ok(areq)
   return JSON.parse(writeMessage(areq)) as Record<string, unknown>
@@ -107,6 +108,20 @@ test('phone and cell_phone are sent to the issuer as country code and number whe
       const mobile = written({ request: { ...whole, cellPhone: phone } }, version)
       assert.deepEqual([mobile['homePhone'], mobile['mobilePhone'], mobile['workPhone']], [undefined, carried, undefined], phone)
     }
+})
+
+test('names of cardholder and merchant are told in ASCII, letter by letter, and none is a question mark', () => {
+  // oxfmt-ignore
+  const rows = [
+    ['Łukasz Żak', 'Lukasz Zak'], ['Søren Ørsted', 'Soren Orsted'], ['Иван Петров', 'Ivan Petrov'], ['李', 'Li'], ['Ｏ’Ｈａｒａ', "O'Hara"],
+    ['Groß & Söhne', 'Gross & Sohne'],
+  ] as const
+  for (const [name, told] of rows) {
+    const { cardholderName, merchantName, threeDSRequestorName } = written({ printedName: name, merchantName: name })
+    assert.deepEqual([cardholderName, merchantName, threeDSRequestorName], [told, told, told], name)
+  }
+  const { cardholderName, merchantName } = written({ printedName: '\ue000', merchantName: '\ue000' })
+  assert.deepEqual([cardholderName, merchantName], [undefined, 'Merchant'])
 })
 
 test('a field that is optional is left out where its value is blank or does not fit, and carries the rest', () => {

@@ -202,6 +202,9 @@ const texts: readonly (readonly [string, string])[] = [
   ['',                                                           'not an object'],
   [',:,:'.repeat(10_000),                                        'not an object'],
   ['{"a":1,"\\u0061":2}',                                        'doubtful'],
+  ['\ufeff\r\n{"a":1}\r\n',                                       'object'],
+  ['\ufeff\ufeff{}',                                             'not an object'],
+  ['{}\ufeff',                                                   'not an object'],
   ['{"__proto__":1}',                                            'doubtful'],
   ['{"a":1}'.padEnd(200_001),                                    'too long'],
 ]

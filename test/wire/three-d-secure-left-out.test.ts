@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openOddities } from '../../src/three-d-secure/oddities.ts'
+import { addOddities } from '../../src/three-d-secure/store-oddities.ts'
 import { watchRanges } from '../../src/three-d-secure/store-ranges.ts'
 import { presTo } from '../harness/directory.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
@@ -80,4 +82,31 @@ test('a load of which more than a twentieth cannot be used is refused as a whole
   assert.deepEqual(await starts(), ['4000000000000000', '5000000000000000'])
   await soon(() => ds.heard('Erro').some(({ body }) => body['errorCode'] === '203'), 'the directory server hears why')
   await refresh.stop()
+})
+
+test('what is odd is summed up by directory server and kept for the doctor', async () => {
+  const clock = openHandClock(Date.UTC(2030, 0, 1))
+  const counted: string[] = []
+  const parts = { clock, log, counted: (...one: [string, string]) => void counted.push(one.join(' ')) }
+  const oddities = openOddities({ ...parts, store: (sums) => addOddities(pool, sums) })
+  oddities.noted(name, 'id-1', new Set(['ARes eci unfit', 'ARes byte order mark']))
+  oddities.noted(name, 'id-2', ['ARes eci unfit'])
+  oddities.noted(name, 'id-3', undefined)
+  await oddities.flush()
+  clock.pass(1_000)
+  oddities.noted(name, 'id-4', ['ARes eci unfit'])
+  await oddities.flush()
+  await oddities.flush()
+  const row = plain<{ what: string; count: bigint; last_at: number }>(
+    `select what, count, last_at from directory_oddity where directory = $1 order by what`,
+  )
+  assert.deepEqual(
+    (await pool.run(row, [name])).map((one) => [one.what, Number(one.count), one.last_at - Date.UTC(2030, 0, 1)]),
+    [
+      ['ARes byte order mark', 1, 0],
+      ['ARes eci unfit', 3, 1_000],
+    ],
+  )
+  assert.equal(counted.filter((one) => one === `${name} ARes eci unfit`).length, 3)
+  assert.equal(lines.filter((line) => line.includes('does not fit where it decides nothing')).length, 3)
 })

@@ -69,6 +69,9 @@ test("the issuer's answer is handed over unchanged, and the browser goes on by G
   const cases: [Record<string, string>, string][] = [
     [{ cres }, cres],
     [{ cres, threeDSSessionData: 'abc' }, cres],
+    [{ cRes: cres }, cres],
+    [{ CRES: cres, cres: '' }, cres],
+    [{ Erro: erro }, erro],
     [{ cres: `${cres.slice(0, 20)}\r\n${cres.slice(20)}==` }, `${cres.slice(0, 20)}\r\n${cres.slice(20)}==`],
     [{ erro }, erro],
     [{ error: erro }, erro],

@@ -37,7 +37,6 @@ import {
   yes,
   type Kind,
   type Layout,
-  type ReadLayout,
   type Scene,
 } from './kinds.ts'
 
@@ -168,7 +167,7 @@ const challenged = when('transStatus is C', (scene) => isOneOf(scene, 'transStat
 
 /** D, decoupled authentication, is never requested and so never an answer. */
 // oxfmt-ignore
-export const ares: ReadLayout = {
+export const ares: Layout = {
   fields: {
     messageType:          { is: codes('ARes'),                         need: R,           decides: yes,        guard: 'open',     means: 'authentication response' },
     messageVersion:       { is: messageVersion,                        need: R,           decides: yes,        guard: 'open',     means: 'that of AReq' },

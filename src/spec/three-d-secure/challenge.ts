@@ -1,5 +1,5 @@
 /** CReq and CRes: both go through the browser, so neither proves anything. */
-import { O, R, codes, extensions, messageVersion, no, payment, uuid, yes, type Layout, type ReadLayout } from './kinds.ts'
+import { O, R, codes, extensions, messageVersion, no, payment, uuid, yes, type Layout } from './kinds.ts'
 
 // oxfmt-ignore
 export const creq: Layout = {
@@ -18,7 +18,7 @@ export const creq: Layout = {
  * of the app channel: it has no row and is ignored.
  */
 // oxfmt-ignore
-export const cres: ReadLayout = {
+export const cres: Layout = {
   fields: {
     messageType:          { is: codes('CRes'),  need: R, decides: yes, guard: 'open', means: 'challenge response' },
     messageVersion:       { is: messageVersion, need: R, decides: yes, guard: 'open', means: 'that of CReq' },

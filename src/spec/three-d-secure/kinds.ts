@@ -43,8 +43,8 @@ export interface Row {
   is: Kind
   need: Presence | Readonly<Record<Version, Presence>>
   /**
-   * In messages that are read: whether the outcome depends on the field. One that decides nothing
-   * never makes a message unusable: if it does not fit, it is mended or left out, and counted.
+   * In messages that are read: whether the outcome depends on the field; yes if absent. One that
+   * decides nothing makes no message unusable: it is mended or left out, and counted.
    */
   decides?: boolean | Condition
   guard: Guard
@@ -63,11 +63,6 @@ export interface Rule {
 export interface Layout {
   fields: Readonly<Record<string, Row>>
   rules?: readonly Rule[]
-}
-
-/** Of a message that is read. */
-export interface ReadLayout extends Layout {
-  fields: Readonly<Record<string, Row & Required<Pick<Row, 'decides'>>>>
 }
 
 export const R = 'required'
@@ -190,7 +185,7 @@ export const extensions: Kind = list(
 
 /** Cardholder trust lists were introduced by 2.2.0. */
 // oxfmt-ignore
-export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', ReadLayout['fields'][string]>> = {
+export const whiteList: Readonly<Record<'whiteListStatus' | 'whiteListStatusSource', Row>> = {
   whiteListStatus:       { is: codes('', 'Y N E P R U'),    need: since220(O), decides: no, guard: 'open', means: 'whether the cardholder trusts this merchant' },
   whiteListStatusSource: { is: codes('', '01 02 03 80-99'), need: since220(when('whiteListStatus is there', ({ value }) => value('whiteListStatus') !== undefined)), decides: no, guard: 'open', means: 'who set it: 3DS Server, directory server, issuer' },
 }

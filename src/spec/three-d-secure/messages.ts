@@ -4,7 +4,7 @@
  */
 import { areq, ares } from './authentication.ts'
 import { creq, cres } from './challenge.ts'
-import { O, R, codes, digits, messageVersion, no, text, uuid, yes, type Layout, type ReadLayout } from './kinds.ts'
+import { O, R, codes, digits, messageVersion, no, text, uuid, yes, type Layout } from './kinds.ts'
 import { preq, pres } from './ranges.ts'
 import { rreq, rres } from './results.ts'
 
@@ -13,7 +13,7 @@ import { rreq, rres } from './results.ts'
  * about; codes of later versions can be read.
  */
 // oxfmt-ignore
-const erro: ReadLayout = {
+const erro: Layout = {
   fields: {
     messageType:          { is: codes('Erro'),    need: R, decides: yes, guard: 'open', means: 'error message' },
     messageVersion:       { is: messageVersion,   need: R, decides: yes, guard: 'open', means: 'that of the transaction' },

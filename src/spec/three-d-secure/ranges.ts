@@ -17,7 +17,6 @@ import {
   uuid,
   yes,
   type Layout,
-  type ReadLayout,
 } from './kinds.ts'
 
 // oxfmt-ignore
@@ -37,7 +36,7 @@ export const preq: Layout = {
 const isInOrder = (start: unknown, end: unknown): boolean => String(start).padEnd(19, '0') <= String(end).padEnd(19, '9')
 
 // oxfmt-ignore
-const range: ReadLayout = {
+const range: Layout = {
   fields: {
     startRange:              { is: digits(13, 19),                       need: R,           decides: yes, guard: 'open', means: 'lowest card number' },
     endRange:                { is: digits(13, 19),                       need: R,           decides: yes, guard: 'open', means: 'highest card number' },
@@ -59,7 +58,7 @@ const range: ReadLayout = {
 }
 
 // oxfmt-ignore
-export const pres: ReadLayout = {
+export const pres: Layout = {
   fields: {
     messageType:            { is: codes('PRes'),                 need: R, decides: yes, guard: 'open', means: 'preparation response' },
     messageVersion:         { is: messageVersion,                need: R, decides: yes, guard: 'open', means: 'that of PReq' },

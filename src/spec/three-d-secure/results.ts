@@ -17,7 +17,6 @@ import {
   whiteList,
   yes,
   type Layout,
-  type ReadLayout,
   type Scene,
 } from './kinds.ts'
 
@@ -27,7 +26,7 @@ const timedOut = when('transStatusReason is 14', isTimedOut)
 
 /** C, D and I are never the result of a challenge. */
 // oxfmt-ignore
-export const rreq: ReadLayout = {
+export const rreq: Layout = {
   fields: {
     messageType:          { is: codes('RReq'),                                                     need: R,         decides: yes,     guard: 'open',   means: 'results request' },
     messageVersion:       { is: messageVersion,                                                    need: R,         decides: yes,     guard: 'open',   means: 'that of AReq' },
