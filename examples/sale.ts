@@ -15,7 +15,7 @@ const reply = await client.sale({
   credit_card_number: '4111111111111111',
   card_printed_name: 'JANE DOE',
   expire_month: 12,
-  expire_year: 2035,
+  expire_year: new Date().getFullYear() + 4,
   cvv2: '123',
 })
 const ending = await client.finish(reply)

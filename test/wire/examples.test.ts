@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { openWorld } from '../harness/opening.ts'
 
 /** Each example, run as its reader runs it, and what it prints. */
@@ -50,6 +52,23 @@ const masked = (text: string): string => text.replace(/order [0-9]+$/m, 'order â
 describe('the examples', () => {
   for (const [name, lines] of Object.entries(prints))
     test(`${name} prints what became of it`, async () => assert.deepEqual(masked(await run(name)).split('\n'), lines))
+
+  test('the commands of README print one address, and then what became of the payment', async () => {
+    const page = readFileSync(join(folder, '..', 'README.md'), 'utf8')
+    const [, commands = ''] = /^```\n(get\(\) [^]*?)^```/m.exec(page) ?? []
+    const at = mkdtempSync(join(tmpdir(), 'tollgate-readme-'))
+    symlinkSync(world.directory, join(at, '.tollgate'))
+    try {
+      const script = `${commands}\nstatus tds-status`
+      const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: at, timeout: 120_000 })
+      const [address = '', step, ...more] = stdout.trimEnd().split('\n')
+      assert.deepEqual([step, more, stderr], ['MethodUrlFrame', [], ''])
+      assert.equal((await fetch(address)).status, 200)
+      assert.doesNotMatch(page, /expire_year\D{1,5}20\d\d/, 'the year is computed')
+    } finally {
+      rmSync(at, { recursive: true })
+    }
+  })
 
   test('without a sandbox it says how to start one, and ends with 2', async () => {
     assert.match(await run('sale', join(world.directory, 'log'), 2), /^No sandbox runs here: .*npm start/)

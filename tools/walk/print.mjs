@@ -9,6 +9,9 @@ const likes = {
   'processor-rrn': '000000000001',
   'processor-tx-id': 'SIM-…',
   authenticationValue: '…',
+  // As the dates: the walk is printed as if it were made in January of that year.
+  expire_year: '2030',
+  'card-exp-year': '2030',
 }
 const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g
 const orderId = /\b1[0-9]{6}\b/g

@@ -98,7 +98,7 @@ const saleFields = {
   credit_card_number: '',
   card_printed_name: 'JANE DOE',
   expire_month: '12',
-  expire_year: '2030',
+  expire_year: String(new Date().getUTCFullYear() + 4),
   cvv2: '123',
   redirect_url: `${shop}/back`,
 }
