@@ -1,5 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { get, showToPeople, type Happened, type Overview } from '../desk-page.ts'
 import type { Desk } from './desk.ts'
 import type { State, StoredEntry } from './entry.ts'
 import { isRecord, type FaultScripts } from './faults.ts'
@@ -17,6 +19,7 @@ interface Parts {
   faults: FaultScripts
   desk: Desk
   line: LineServer
+  places: Places
   log: Log
 }
 
@@ -30,35 +33,55 @@ class Refused extends Error {
   }
 }
 
-const overview = `The simulated acquirer of Tollgate.
+// oxfmt-ignore
+const overview: Overview = {
+  title: 'The simulated acquirer of Tollgate.',
+  here: 'Acquirer',
+  path: '/',
+  sections: [
+    { title: 'Look', calls: [
+      get('/ledger/balances',   'per currency: charged, returned, balance, held, reversed'),
+      get('/ledger',            'entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms> ?limit=1000'),
+      get('/ledger/summary',    'counts and sums per currency, kind and state; messages by type, repeats, duplicates (since the start)'),
+      get('/ledger/record.csv', 'every entry as npx tollgate reconcile reads it'),
+      get('/messages',          'the last messages, newest first, card data masked: ?limit=100 ?order_id='),
+      get('/health',            'is it there, does it accept connections'),
+    ] },
+    { title: 'Script faults (the first that matches takes the message)', calls: [
+      get('/faults', 'all, with their hits'),
+      { method: 'POST',   path: '/faults', means: 'adds one', body: '{"match": {"card": "1111", "times": 1}, "do": {"no_answer": true}}' },
+      { method: 'DELETE', path: '/faults', means: 'forgets all; /faults/<id> one' },
+    ], notes: [
+      ['match', 'card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times, message "authorisation" (the default), "reversal" or "any"'],
+      ['do',    'decline "116" | delay_ms 2000 | hold | no_answer | duplicate | answer_after_reversal | wrong_stan | wrong_mac | no_mac | garbage | half_frame | close (each true; those of the MAC on a line with a key)'],
+    ] },
+    { title: 'Trouble the line', calls: [
+      get('/line', 'as it is'),
+      { method: 'POST', path: '/line', means: 'changes what is named: also "refuse": true, "close_now": true', body: '{"refuse": false, "latency_ms": 120, "slow_reversal_ms": 30000}' },
+    ] },
+    { title: 'The CVV2 decides', calls: [], notes: [
+      ['123, 1234, 111, 321',     'approved'],
+      ['101, 116, 119, 209',      'declined with that code'],
+      ['165',                     'declined unless a challenge was passed'],
+      ['217',                     'approved but never answered, its reversal answered late'],
+      ['none',                    'approved up to 1,000.00, then 116'],
+      ['any other',               'declined, 100'],
+    ] },
+  ],
+}
 
-Look
-  GET    /health              is it there, does it accept connections
-  GET    /ledger              entries, oldest first: ?order_id= ?state=approved|declined|reversed ?since=<ISO time or ms>
-                              ?limit=1000
-  GET    /ledger/record.csv   every entry as npx tollgate reconcile reads it
-  GET    /ledger/summary      counts and sums per currency, kind and state; messages by type, repeats, duplicates
-                              (since the start)
-  GET    /ledger/balances     per currency: charged, returned, balance, held, reversed
-  GET    /messages            the last messages, newest first, card data masked: ?limit=100 ?order_id=
-
-Script faults (the first that matches takes the message)
-  GET    /faults              all, with their hits
-  POST   /faults              {"match": {"card": "1111", "times": 1}, "do": {"no_answer": true}}
-  DELETE /faults              forget all; /faults/<id> one
-    match: card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times,
-           message "authorisation" (the default), "reversal" or "any"
-    do:    decline "116" | delay_ms 2000 | hold | no_answer | duplicate | answer_after_reversal | wrong_stan | wrong_mac |
-           no_mac | garbage | half_frame | close (each true; those of the MAC on a line with a key)
-
-Trouble the line
-  GET    /line                as it is
-  POST   /line                {"refuse": true|false, "latency_ms": 120, "close_now": true, "slow_reversal_ms": 30000}
-
-CVV2 decides: 123, 1234, 111, 321 approved; 101, 116, 119, 209 declined with that code; 165 declined unless a challenge
-was passed; 217 approved but never answered, its reversal answered late; none: approved up to 1,000.00,
-then 116; any other declined 100.
-`
+/** Network messages come every few seconds, and are left out. */
+const happened = ({ desk }: Parts): Happened[] =>
+  desk
+    .messages(200)
+    .filter(({ type }) => !type.startsWith('18'))
+    .slice(0, 20)
+    .map(({ at, direction, type, fields }) => ({
+      at: Date.parse(at),
+      way: direction === 'in' ? 'gateway ▸ acquirer' : 'acquirer ▸ gateway',
+      name: type,
+      says: [fields['2'], fields['4'], fields['39'], fields['44']].filter((one) => one !== undefined).join(' · '),
+    }))
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; url: string }> {
   const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536 })
@@ -74,7 +97,7 @@ export async function openAdmin(parts: Parts, port: number): Promise<{ app: Fast
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({ error: `There is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is.` }),
   )
-  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(overview))
+  app.get('/', showToPeople(app, { overview, places: parts.places, happened: () => happened(parts) }))
   app.get('/health', () => ({ status: 'ok', accepts: !parts.line.refuses, connections: parts.line.connections }))
   ledgerRoutes(app, parts)
   faultRoutes(app, parts)

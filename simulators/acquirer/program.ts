@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { followParent } from '../parent.ts'
 import { macNames, type MacKey } from './mac.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
 
@@ -80,7 +82,8 @@ function whole(name: string, text: string | undefined, most: number): number {
 
 async function main(): Promise<void> {
   const { dieWithParent, ...options } = readOptions()
-  const acquirer = await startAcquirer({ ...options, log, onFailure: () => process.exit(1) })
+  const places: Places = {}
+  const acquirer = await startAcquirer({ ...options, log, places, onFailure: () => process.exit(1) })
   let stopping = false
   const stop = (why: string) => {
     if (stopping) return
@@ -97,11 +100,7 @@ async function main(): Promise<void> {
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
-  if (dieWithParent) {
-    process.stdin.on('end', () => stop('standard input ended'))
-    process.stdin.on('error', () => stop('standard input broke'))
-    process.stdin.resume()
-  }
+  if (dieWithParent) followParent(places, stop)
   process.stdout.write(
     JSON.stringify({ ready: true, port: acquirer.port, tls_port: acquirer.tlsPort, admin_url: acquirer.adminUrl }) + '\n',
   )

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
 import type { CavvKey } from '../three-d-secure/cavv.ts'
 import { openAdmin } from './admin.ts'
 import { Desk } from './desk.ts'
@@ -11,6 +12,8 @@ import { LineServer, type Protection } from './server.ts'
 /** With TLS there is a second port; clients need a certificate of its authority. */
 export interface AcquirerOptions extends Protection {
   log: Log
+  /** Of the sandbox around, filled once it serves. */
+  places?: Places
   /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number
   host?: string
@@ -65,7 +68,7 @@ export async function startAcquirer(options: AcquirerOptions): Promise<Acquirer>
   }
   try {
     await line.accept()
-    const admin = await openAdmin({ ledger, faults, desk, line, log }, options.adminPort ?? 0)
+    const admin = await openAdmin({ ledger, faults, desk, line, places: options.places ?? {}, log }, options.adminPort ?? 0)
     log.info({ port: line.port, adminUrl: admin.url, entries: ledger.size }, 'the simulated acquirer serves')
     return {
       port: line.port,

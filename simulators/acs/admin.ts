@@ -1,50 +1,32 @@
-/**
- * The admin routes, on the port for browsers and for this machine alone:
- *
- *   GET    /admin                this list
- *   GET    /admin/log            the last 500 messages each way, card data masked;
- *                              ?id=<any transaction id>
- *   GET    /admin/challenges     the challenges and where they stand; which browsers ran the method
- *   GET    /admin/faults         all, with their hits
- *   POST   /admin/faults         {"card": "2164", "times": 1, <one effect>}
- *   DELETE /admin/faults         forget all; /admin/faults/<id> one
- *
- * The effects, by what they change; faults.ts and pares-faults.ts explain each:
- *   the connection   down
- *   ARes             off, silent, delay_ms, areq_erro, trans_status, without, acs_url,
- *                    cardholder_info
- *   the method page  method_delay_ms, method_dead, method_error
- *   RReq             rreq_late_ms, rreq_twice, rreq_missing, rreq_contradicts
- *   CRes             cres_padded, cres_pretty, cres_wrapped, cres_foreign_ids,
- *                    erro_instead_of_cres
- *   PARes of 1.0.2   pares
- */
+/** The admin routes, on the port for browsers and for this machine alone. GET /admin lists them. */
 import type { FastifyInstance } from 'fastify'
-import { adminRoutes } from '../three-d-secure/admin.ts'
+import { get, type Overview } from '../desk-page.ts'
+import { adminRoutes, faultCalls } from '../three-d-secure/admin.ts'
 import type { PeerServer } from '../three-d-secure/peers.ts'
 import type { Desk } from './desk.ts'
 import type { AcsFaults } from './faults.ts'
 
-const overview = (faults: AcsFaults): string => `The simulated issuer (ACS) of Tollgate.
-
-Look
-  GET    /admin/log           the last 500 messages each way, card data masked: ?id=<any transaction id>
-  GET    /admin/challenges    the challenges and where they stand; which browsers ran the method
-  GET    /                    the test cards; GET /test-cards.json for programs
-
-Script faults (the first that fits is used; several scripts may meet one payment)
-  GET    /admin/faults        all, with their hits
-  POST   /admin/faults        {"card": "2164", "times": 1, "rreq_late_ms": 2000}
-                              card: last digits or all; and exactly one effect
-  DELETE /admin/faults        forget all; /admin/faults/<id> one
-
-${faults.overview()}
-`
+// oxfmt-ignore
+const overview = (faults: AcsFaults): Overview => ({
+  title: 'The simulated issuer (ACS) of Tollgate.',
+  here: 'Issuer',
+  path: '/admin',
+  sections: [
+    { title: 'Look', calls: [
+      get('/',                 'the test cards; GET /test-cards.json for programs'),
+      get('/admin/log',        'the last 500 messages each way, card data masked: ?id=<any transaction id>'),
+      get('/admin/challenges', 'the challenges and where they stand; which browsers ran the method'),
+    ] },
+    { title: 'Script faults (the first that fits is used; several scripts may meet one payment)', calls: [
+      ...faultCalls('{"card": "2164", "times": 1, "rreq_late_ms": 2000}', 'card: last digits or all; and exactly one effect'),
+    ], notes: faults.notes() },
+  ],
+})
 
 export function acsAdminRoutes(app: FastifyInstance, desk: Desk, server: () => PeerServer): void {
-  const { faults, journal, log } = desk
+  const { faults, journal, log, places } = desk
   const onFaults = () => (faults.has('down') ? server().refuse() : server().accept())
-  adminRoutes(app, { faults, journal, log, overview: overview(faults), onFaults })
+  adminRoutes(app, { faults, journal, log, places, overview: overview(faults), onFaults })
   app.get('/admin/challenges', () => ({
     challenges: Array.from(desk.cases.values(), ({ threeDSServerTransID, acsTransID, dsTransID, version, shown, challenge }) => ({
       threeDSServerTransID,

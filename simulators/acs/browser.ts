@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ownPolicy } from '../page.ts'
 import { decodeParam, readMessage, unusable, type Message, textOf } from '../three-d-secure/codec.ts'
 import { testCards } from '../three-d-secure/cards.ts'
 import type { Direction } from '../three-d-secure/journal.ts'
@@ -57,7 +58,7 @@ export function browserRoutes(app: FastifyInstance, desk: Desk, timeScale: numbe
   app.get('/test-cards.json', (_request, reply) => reply.header('access-control-allow-origin', '*').send(testCards()))
   app.get('/', (_request, reply) => {
     const nonce = desk.random.bytes(16).toString('base64')
-    return send(reply, 200, cardsPage(testCards(), nonce), policy(nonce, `form-action 'none'`, []))
+    return send(reply, 200, cardsPage(testCards(), nonce, desk.places), ownPolicy(nonce, "'none'"))
   })
 }
 

@@ -1,5 +1,7 @@
 import { asset } from '../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { iconOf, peoplePage } from '../page.ts'
 import { password, type TestCard } from '../three-d-secure/cards.ts'
 import type { View } from './challenge.ts'
 import type { Shown } from './desk.ts'
@@ -12,7 +14,7 @@ const printScript = asset(new URL('./print.js', import.meta.url))
 const listStyle = asset(new URL('./cards.css', import.meta.url))
 
 const bank = 'Harbour Bank'
-const mark = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+const mark = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" aria-hidden="true">
   <path
     fill="currentColor"
     d="M12 2 2 7.5V9h20V7.5L12 2ZM4 10.5h3v7H4v-7Zm6.5 0h3v7h-3v-7Zm6.5 0h3v7h-3v-7ZM2 19.5h20V22H2v-2.5Z"
@@ -163,50 +165,48 @@ export function methodPage(id: string, notificationUrl: string, methodData: stri
 }
 
 /** The list of test cards, for people. */
-export function cardsPage(cards: readonly TestCard[], nonce: string): string {
-  const tables = [...new Set(cards.map(({ network }) => network))].map((network) => {
-    const rows = cards.filter((card) => card.network === network).map(cardRow)
-    return html`<h2>${network}</h2>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Number</th>
-              <th>Scenario</th>
-              <th>Version</th>
-              <th>Method</th>
-              <th>What happens</th>
-              <th>Password</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>
-      </div>`
-  })
-  const head = html`<style nonce="${nonce}">
-    ${verbatim(listStyle)}
-  </style>`
-  const foot = html`Also as <a href="/test-cards.json">JSON</a>. Faults are scripted at <a href="/admin">/admin</a>.`
-  return page(
-    { nonce, title: 'Test cards', aside: 'Simulated ACS', head, foot },
-    html`<h1>Test cards</h1>
-      <p class="quiet">
+export function cardsPage(cards: readonly TestCard[], nonce: string, places: Places): string {
+  const networks = [...new Set(cards.map(({ network }) => network))]
+  return peoplePage(
+    { nonce, title: 'Test cards · Simulated issuer', places, here: 'Issuer', style: listStyle, icon: iconOf(mark.text) },
+    html`<main>
+      <h1>Test cards</h1>
+      <p class="lead">
         The last four digits tell the story: version, method, outcome, check digit. Any other number of the networks is
         authenticated without a challenge. Whatever would be authenticated or attempted is challenged where the merchant mandates
-        it. Version 9 is 1.0.2, in no range.
+        it. Version 9 is 1.0.2, in no range. The password is <code>${password}</code>.
       </p>
-      ${tables}`,
+      <p class="lead">
+        Here is <a href="/admin">what the issuer was asked, and how to make it fail</a>. For programs the cards are
+        <a href="/test-cards.json">JSON</a>.
+      </p>
+      ${networks.map((network) => cardTable(network, cards))}
+    </main>`,
   )
 }
+
+const cardTable = (network: string, cards: readonly TestCard[]): Markup =>
+  html`<h2>${network}</h2>
+    <table class="panel">
+      <thead>
+        <tr>
+          <th>Number</th>
+          <th>Scenario</th>
+          <th>Version</th>
+          <th>Method</th>
+          <th>What happens</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${cards.filter((card) => card.network === network).map(cardRow)}
+      </tbody>
+    </table>`
 
 const cardRow = ({ number, scenario, version, method, note, password: word }: TestCard): Markup =>
   html`<tr>
     <td><code>${number.replaceAll(/\d{4}(?=\d)/g, '$& ')}</code></td>
     <td>${scenario}</td>
     <td>${version}</td>
-    <td>${method}</td>
-    <td>${note}</td>
-    <td>${word === undefined ? undefined : html`<code>${word}</code>`}</td>
+    <td>${method === 'works' ? '' : method}</td>
+    <td>${note}${word === undefined ? undefined : html` <small>asks for the password</small>`}</td>
   </tr>`

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
 import { required, runProgram, scaleIn, urlIn, whole } from '../three-d-secure/run.ts'
 import { startAcs } from './start.ts'
 
@@ -15,7 +16,7 @@ const usage = `usage: program.js --port N --browser-port N --certificates DIR [o
   --die-with-parent      stops when standard input ends
 `
 
-async function start(log: Log) {
+async function start(log: Log, places: Places) {
   const { values } = parseArgs({
     options: {
       port: { type: 'string' },
@@ -30,6 +31,7 @@ async function start(log: Log) {
   })
   const acs = await startAcs({
     log,
+    places,
     port: whole('--port', values.port, 65_535),
     browserPort: whole('--browser-port', values['browser-port'], 65_535),
     certificates: required('--certificates', values.certificates),

@@ -3,6 +3,7 @@ import { fastify, type FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { systemRandom, type Random } from '../../src/base/random.ts'
+import type { Places } from '../../src/http/bar.ts'
 import { openOutgoing } from '../../src/http/outgoing.ts'
 import { adminErrors } from '../three-d-secure/admin.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
@@ -20,6 +21,8 @@ import { readIssuers } from './pares.ts'
 
 export interface AcsOptions {
   log: Log
+  /** Of the sandbox around, filled once it serves. */
+  places?: Places
   /**
    * Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa
    * and mastercard.
@@ -73,6 +76,7 @@ export async function startAcs(options: AcsOptions): Promise<Acs> {
     realClock,
     random: options.random ?? systemRandom,
     log,
+    places: options.places ?? {},
     dsUrl: options.dsUrl,
     browserUrl: () => `http://${options.browserHost ?? (host === '0.0.0.0' ? '127.0.0.1' : host)}:${browserPort}`,
   }

@@ -1,6 +1,8 @@
-/** The admin port, always on loopback. `overview`, at GET / and GET /admin, lists what it does. */
+/** The admin port, always on loopback. GET / and GET /admin list what it does. */
 import { fastify, type FastifyInstance } from 'fastify'
-import { adminErrors, adminRoutes, Refused } from '../three-d-secure/admin.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { get, type Overview } from '../desk-page.ts'
+import { adminErrors, adminRoutes, faultCalls, Refused } from '../three-d-secure/admin.ts'
 import { rangeRows } from '../three-d-secure/fields.ts'
 import { isRecord } from '../three-d-secure/json.ts'
 import type { CardRange } from '../three-d-secure/cards.ts'
@@ -9,44 +11,44 @@ import type { Desk } from './desk.ts'
 import type { DirectoryFaults } from './faults.ts'
 import type { PReqLimit } from './preq.ts'
 
-const overview = (faults: DirectoryFaults): string => `The simulated directory server of Tollgate.
-
-Look
-  GET    /admin/log           the last 500 messages each way, card data masked: ?id=<any transaction id>
-  GET    /admin/ranges        the card ranges and their serial number
-  GET    /health
-
-Script faults (the first that fits is used)
-  GET    /admin/faults        all, with their hits
-  POST   /admin/faults        {"card": "2164", "message": "AReq", "times": 1, "erro": "403"}
-                              card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any;
-                              and exactly one effect
-  DELETE /admin/faults        forget all; /admin/faults/<id> one
-
-${faults.overview()}
-
-Change
-  POST   /admin/ranges        {"actionInd": "A" | "M" | "D", "startRange": "…", "endRange": "…",
-                               "acsStartProtocolVersion": "2.1.0", "acsEndProtocolVersion": "2.2.0",
-                               "threeDSMethodURL": "…"}; the next PReq with a serial number is told
-  POST   /admin/settings      {"preq_limit": false} answers any number of PReqs; {"advance_ms": 3600000} puts the clock forward
-`
+// oxfmt-ignore
+const overview = (faults: DirectoryFaults): Overview => ({
+  title: 'The simulated directory server of Tollgate.',
+  here: 'Directory server',
+  path: '/admin',
+  sections: [
+    { title: 'Look', calls: [
+      get('/admin/log',    'the last 500 messages each way, card data masked: ?id=<any transaction id>'),
+      get('/admin/ranges', 'the card ranges and their serial number'),
+      get('/health',       'is it there'),
+    ] },
+    { title: 'Script faults (the first that fits is used)', calls: [
+      ...faultCalls('{"card": "2164", "message": "AReq", "times": 1, "erro": "403"}',
+        'card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any; and exactly one effect'),
+    ], notes: faults.notes() },
+    { title: 'Change', calls: [
+      { method: 'POST', path: '/admin/ranges', means: 'adds (A), modifies (M) or deletes (D) a range; the next PReq with a serial number is told',
+        body: '{"actionInd": "A", "startRange": "4000009000000000", "endRange": "4000009000000999", "acsStartProtocolVersion": "2.1.0", "acsEndProtocolVersion": "2.2.0"}' },
+      get('/admin/settings', 'the settings'),
+      { method: 'POST', path: '/admin/settings', means: 'false answers any number of PReqs; {"advance_ms": 3600000} puts the clock forward', body: '{"preq_limit": false}' },
+    ] },
+  ],
+})
 
 interface Parts {
   desk: Desk
   limit: PReqLimit
   server: PeerServer
+  places: Places
 }
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; port: number }> {
-  const { desk, limit, server } = parts
+  const { desk, limit, server, places } = parts
   const { faults, journal, log } = desk
-  const text = overview(faults)
   const app = fastify({ forceCloseConnections: true, bodyLimit: 131_072 })
   adminErrors(app, log)
   const onFaults = () => (faults.has('down') ? server.refuse() : server.accept())
-  adminRoutes(app, { faults, journal, log, overview: text, onFaults })
-  app.get('/', (_request, reply) => reply.type('text/plain; charset=utf-8').send(text))
+  app.get('/', adminRoutes(app, { faults, journal, log, places, overview: overview(faults), onFaults }))
   app.get('/health', () => ({ status: 'ok' }))
   app.get('/admin/ranges', () => ({ serial: desk.ranges.serial, ranges: desk.ranges.list() }))
   app.post('/admin/ranges', (request) => {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
 import { required, runProgram, scaleIn, urlIn, whole } from '../three-d-secure/run.ts'
 import { startDirectoryServer } from './start.ts'
 
@@ -16,7 +17,7 @@ const usage = `usage: program.js --port N --admin-port N --certificates DIR --ac
   --die-with-parent      stops when standard input ends
 `
 
-async function start(log: Log) {
+async function start(log: Log, places: Places) {
   const { values } = parseArgs({
     options: {
       port: { type: 'string' },
@@ -33,6 +34,7 @@ async function start(log: Log) {
   })
   const server = await startDirectoryServer({
     log,
+    places,
     port: whole('--port', values.port, 65_535),
     adminPort: whole('--admin-port', values['admin-port'], 65_535),
     certificates: required('--certificates', values.certificates),

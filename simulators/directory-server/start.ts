@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { systemRandom, type Random } from '../../src/base/random.ts'
+import type { Places } from '../../src/http/bar.ts'
 import { openOutgoing } from '../../src/http/outgoing.ts'
 import { rangesAtStart } from '../three-d-secure/cards.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
@@ -19,6 +20,8 @@ import { answerVereq } from './vereq.ts'
 
 export interface DirectoryServerOptions {
   log: Log
+  /** Of the sandbox around, filled once it serves. */
+  places?: Places
   /** Directory with ds-ca.pem, directory-server.pem, directory-server.key and cavv.key. */
   certificates: string
   /** Where the ACS receives AReq. */
@@ -87,7 +90,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
   ]
   const server = await openPeerServer({ credentials, host, port: options.port ?? 0, component: 'D', routes, log })
   try {
-    const admin = await openAdmin({ desk, limit, server }, options.adminPort ?? 0)
+    const admin = await openAdmin({ desk, limit, server, places: options.places ?? {} }, options.adminPort ?? 0)
     log.info({ port: server.port, adminPort: admin.port }, 'the simulated directory server serves')
     return {
       port: server.port,

@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { followParent } from '../parent.ts'
 import { readConfiguration, variable } from './configuration.ts'
 import { startMerchant } from './start.ts'
 
@@ -13,12 +15,13 @@ const stopWithinMs = 900
 const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
 try {
   const { dieWithParent, ...addresses } = readArguments()
-  const world = { ...addresses, clock: systemClock, random: systemRandom, log }
+  const places: Places = {}
+  const world = { ...addresses, places, clock: systemClock, random: systemRandom, log }
   const { port, url, shopUrl, close } = await startMerchant(world, readConfiguration(takeVariable()))
   const stop = stopOnce(close)
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  if (dieWithParent) watchParent(stop)
+  if (dieWithParent) followParent(places, stop)
   process.stdout.write(`${JSON.stringify({ ready: true, port, url, shop_url: shopUrl })}\n`)
 } catch (thrown) {
   process.stderr.write(`The merchant server cannot start: ${reasonOf(thrown)}\n`)
@@ -66,14 +69,4 @@ function stopOnce(close: () => Promise<void>): () => void {
       },
     )
   }
-}
-
-/**
- * The parent keeps a pipe to our standard input; when the parent dies, however it dies, the pipe
- * ends.
- */
-function watchParent(stop: () => void) {
-  process.stdin.on('end', stop)
-  process.stdin.on('error', stop)
-  process.stdin.resume()
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
+import type { Places } from '../../src/http/bar.ts'
 import type { Merchant } from '../merchant-server/merchant.ts'
 import { strangerOf } from '../this-machine.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
@@ -11,7 +12,7 @@ import { CallbackBook, type CallbackKeys } from './callbacks/book.ts'
 import { addCallbacks, callbacksFirst } from './callbacks/routes.ts'
 import { plain } from './sending.ts'
 
-export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'links' | 'acquirerAdminUrl'>
+export type AppOptions = Pick<DemoAppOptions, 'endpoints' | 'acquirerAdminUrl'>
 
 interface MerchantServerOptions extends CallbackKeys {
   host: string
@@ -24,6 +25,7 @@ interface MerchantServerOptions extends CallbackKeys {
   mobile?: Merchant
   /** Where the demo app may pay; with `mobile`, whose endpoints it calls. */
   app?: AppOptions | undefined
+  places?: Places
   clock: Clock
   random: Random
   log: Log
@@ -54,7 +56,7 @@ const keepAliveMs = 72_000
  */
 export async function startMerchantServer(options: MerchantServerOptions): Promise<MerchantServer> {
   const book = new CallbackBook(options, options.clock)
-  const { mobile } = options
+  const { mobile, places = {} } = options
   const app = Fastify({
     ...(mobile && pathsOf(mobile)),
     bodyLimit: bodyLimitBytes,
@@ -68,8 +70,8 @@ export async function startMerchantServer(options: MerchantServerOptions): Promi
   })
   if (mobile) await app.register(async (scope) => addOperations(scope, mobile))
   const demo = options.app
-  if (demo) await app.register(async (scope) => addDemoApp(scope, { ...options, ...demo }))
-  addCallbacks(app, { ...options, book, callbackUrl: () => `${url}/callback` })
+  if (demo) await app.register(async (scope) => addDemoApp(scope, { ...options, ...demo, places }))
+  addCallbacks(app, { ...options, places, book, callbackUrl: () => `${url}/callback` })
   app.setNotFoundHandler((_request, reply) =>
     plain(reply, 404, 'There is nothing here. Callbacks go to /callback; / shows them.'),
   )

@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
+import type { Places } from '../../src/http/bar.ts'
 import { openMerchant } from '../merchant-server/start.ts'
 import type { Configuration } from './configuration.ts'
 import { startMerchantServer, type AppOptions } from './server.ts'
@@ -11,6 +12,8 @@ interface Around {
   /** 0 takes a free one; so does `shopPort`. */
   port: number
   shopPort: number
+  /** Filled once the whole sandbox serves. */
+  places?: Places
   clock: Clock
   random: Random
   log: Log
@@ -26,11 +29,12 @@ export interface RunningMerchant {
 
 /** Starts the merchant's server inside this process, and its shop where that is configured. */
 export async function startMerchant(
-  { shopPort, port, ...world }: Around,
+  { shopPort, port, places = {}, ...given }: Around,
   configuration: Configuration,
 ): Promise<RunningMerchant> {
   const { shop: wanted, mobile: asked, app: appAsked, ...account } = configuration
   const { login, controlKey, gatewayBaseUrl: baseUrl } = account
+  const world = { ...given, places }
   const stops: (() => Promise<void>)[] = []
   const close = async () => {
     for (const stop of stops.splice(0).reverse()) await stop()
@@ -52,15 +56,9 @@ export async function startMerchant(
   }
 }
 
-function appOf(endpoints: object, { journals: { acsUrl, acquirerAdminUrl } }: NonNullable<Configuration['shop']>): AppOptions {
+function appOf(endpoints: object, { journals: { acquirerAdminUrl } }: NonNullable<Configuration['shop']>): AppOptions {
   return {
     endpoints: Object.entries(endpoints).map(([name, id]) => ({ name, id: String(id) })),
-    links: [
-      ['Callbacks', '/'],
-      ['Journal', '/log'],
-      ['Test cards', `${acsUrl}/`],
-      ['Acquirer', `${acquirerAdminUrl}/`],
-    ],
     acquirerAdminUrl,
   }
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { get, showToPeople, type AdminCall, type Happened, type Overview } from '../desk-page.ts'
 import { strangerOf } from '../this-machine.ts'
 import type { FaultScripts } from './faults.ts'
 import type { MessageJournal } from './journal.ts'
@@ -14,8 +16,9 @@ export interface AdminParts<Effect extends string> {
   faults: FaultScripts<Effect>
   journal: MessageJournal
   log: Log
-  /** Text of GET /admin. */
-  overview: string
+  /** Of GET /admin. */
+  overview: Overview
+  places: Places
   /** Called when the scripts have changed, before the answer. */
   onFaults: () => Promise<void>
 }
@@ -25,7 +28,8 @@ export class Refused extends Error {
   readonly statusCode = 400
 }
 
-export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: AdminParts<Effect>): void {
+/** Returns the handler of the overview. */
+export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: AdminParts<Effect>) {
   const { faults, journal, log } = parts
   app.addHook('onRequest', async (request, reply) => {
     const turned = strangerOf(request, 'a simulator of Tollgate')
@@ -33,7 +37,8 @@ export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: 
     const address = ipaddr.process(request.socket.remoteAddress ?? '0.0.0.0')
     if (address.range() !== 'loopback') await reply.code(403).send({ error: 'The admin routes are for this machine alone.' })
   })
-  app.get('/admin', (_request, reply) => reply.type('text/plain; charset=utf-8').send(parts.overview))
+  const shown = showToPeople(app, { ...parts, happened: () => happened(journal) })
+  app.get('/admin', shown)
   app.get('/admin/faults', () => ({ faults: faults.list() }))
   app.post('/admin/faults', async (request, reply) => {
     const added = faults.add(request.body)
@@ -56,7 +61,27 @@ export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: 
     const { id } = request.query
     return { messages: journal.list(typeof id === 'string' ? id : undefined) }
   })
+  return shown
 }
+
+/** The calls that script faults; `means` says what one is made of. */
+export const faultCalls = (body: string, means: string): AdminCall[] => [
+  get('/admin/faults', 'all, with their hits'),
+  { method: 'POST', path: '/admin/faults', means, body },
+  { method: 'DELETE', path: '/admin/faults', means: 'forgets all; /admin/faults/<id> one' },
+]
+
+const happened = (journal: MessageJournal): Happened[] =>
+  journal
+    .list()
+    .slice(-20)
+    .toReversed()
+    .map(({ time, direction, peer, type, message }) => ({
+      at: Date.parse(time),
+      way: direction === 'in' ? `from ${peer}` : `to ${peer}`,
+      name: type,
+      says: String(Object(message)['transStatus'] ?? Object(message)['errorDescription'] ?? ''),
+    }))
 
 /** Refusals are answered with their sentence, defects without. */
 export function adminErrors(app: FastifyInstance, log: Log): void {

@@ -137,11 +137,9 @@ export class FaultScripts<Effect extends string> {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** One line per effect, for the overview. */
-  overview(): string {
-    return Object.entries<EffectRule>(this.#rules)
-      .map(([effect, { means, must }]) => `  ${effect.padEnd(20)} ${means} (${must})`)
-      .join('\n')
+  /** Each effect, for the overview. */
+  notes(): [name: string, means: string][] {
+    return Object.entries<EffectRule>(this.#rules).map(([effect, { means, must }]) => [effect, `${means} (${must})`])
   }
 }
 

@@ -1,4 +1,6 @@
 import { openLog, reasonOf, type Log } from '../../src/base/log.ts'
+import type { Places } from '../../src/http/bar.ts'
+import { followParent } from '../parent.ts'
 
 /** Shared parts of the programs: options, the ready line, the end. */
 
@@ -44,19 +46,16 @@ export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 
 export async function runProgram(
   name: string,
   usage: string,
-  start: (log: Log) => Promise<Running & { dieWithParent: boolean }>,
+  start: (log: Log, places: Places) => Promise<Running & { dieWithParent: boolean }>,
 ): Promise<void> {
   const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
   try {
-    const { ready, close, dieWithParent } = await start(log)
+    const places: Places = {}
+    const { ready, close, dieWithParent } = await start(log, places)
     const stop = stopOnce(name, close, log)
     process.on('SIGTERM', () => stop('SIGTERM'))
     process.on('SIGINT', () => stop('SIGINT'))
-    if (dieWithParent) {
-      process.stdin.on('end', () => stop('standard input ended'))
-      process.stdin.on('error', () => stop('standard input broke'))
-      process.stdin.resume()
-    }
+    if (dieWithParent) followParent(places, stop)
     process.stdout.write(JSON.stringify({ ready: true, ...ready }) + '\n')
   } catch (error) {
     process.stderr.write(`${reasonOf(error)}\n${usage}`)

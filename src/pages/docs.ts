@@ -1,6 +1,7 @@
 /** The reference as pages of the sandbox, on which each operation can be tried. */
 import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { Places } from '../http/bar.ts'
 import { html } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { exampleMerchantUrl } from '../reference/example.ts'
@@ -10,7 +11,7 @@ import { openApi } from '../reference/openapi.ts'
 import { referenceFiles } from '../reference/files.ts'
 import type { Pairs } from '../spec/field.ts'
 import { readForm } from '../spec/form.ts'
-import { exampleRequest } from '../spec/gateway/examples.ts'
+import { trialRequest } from '../spec/gateway/examples.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { isMobileOperation } from '../spec/mobile/operations.ts'
 import { docsPage } from './docs-frame.ts'
@@ -19,13 +20,14 @@ import { operationContent, type OperationPage } from './docs-operation.ts'
 import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './docs-try.ts'
 
 export interface DocsParts {
+  places: Places
+  random: Random
   account: Account
   /** Paths of the merchant with their names, the usual one first. */
   paths: readonly (readonly [path: string, name: string])[]
   post: Post
   /** Creates what an operation needs, and returns the fields that name it. */
   prepare: (need: Need) => Promise<Record<string, string>>
-  random: Random
   now: () => number
 }
 
@@ -36,16 +38,16 @@ const nothing = html`<h1>There is no such page</h1>
   <p class="lead">All operations are at <a href="/docs">/docs</a>.</p>`
 
 export function docsRoutes(parts: DocsParts): Route[] {
-  const { random } = parts
   const files = referenceFiles()
   const guarded = (handle: Route['handle']) => (request: Incoming) =>
     hostNames.test(String(request.headers.host))
       ? handle(request)
       : plain(421, 'This is the reference of a sandbox; open it as 127.0.0.1 or localhost')
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle: guarded(handle) })
-  const missing = () => docsPage(random, 404, 'Not found', nothing)
-  const index = () => docsPage(random, 200, 'Reference', indexContent(parts))
+  const missing = () => docsPage(parts, 404, 'Not found', nothing)
+  const index = () => docsPage(parts, 200, 'Reference', indexContent(parts))
   return [
+    get('/', () => ({ ...plain(302, 'The reference is at /docs'), headers: { location: '/docs' } })),
     get('/docs', index),
     get('/docs/', index),
     get('/docs/openapi.json', () => json(openApi(parts.account.baseUrl))),
@@ -53,7 +55,7 @@ export function docsRoutes(parts: DocsParts): Route[] {
     get('/docs/openapi-merchant-server.json', () => json(mobileOpenApi('merchant', exampleMerchantUrl))),
     get('/docs/mobile/:operation', ({ params }) => {
       const operation = params.operation ?? ''
-      return isMobileOperation(operation) ? docsPage(random, 200, operation, mobileContent(operation)) : missing()
+      return isMobileOperation(operation) ? docsPage(parts, 200, operation, mobileContent(operation)) : missing()
     }),
     get('/docs/reference/:file', ({ params }) => {
       const text = files.get(params.file ?? '')
@@ -141,7 +143,7 @@ function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): 
 
 /** Example values, with a new order name, and without ids of things that do not exist. */
 function workingValues({ account, random, now }: DocsParts, operation: Operation): Map<string, string> {
-  const values = new Map(exampleRequest(operation))
+  const values = new Map(trialRequest(operation, now()))
   if (values.has('login')) values.set('login', account.login)
   if (needOf[operation] !== 'card reference' && needOf[operation] !== undefined)
     for (const name of ['client_orderid', 'client-order-id', 'orderid', 'threeDSServerTransID', 'cres', 'paRes', 'md'])
@@ -173,7 +175,7 @@ function page(parts: DocsParts, trial: Trial, signature = signed(parts, trial)):
   const isNamed = trial.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
   const need = isNamed ? undefined : needOf[trial.operation]
   const content = operationContent({ ...trial, paths: parts.paths, signature, need })
-  return docsPage(parts.random, trial.trouble === undefined ? 200 : 502, trial.operation, content)
+  return docsPage(parts, trial.trouble === undefined ? 200 : 502, trial.operation, content)
 }
 
 const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Trial) =>

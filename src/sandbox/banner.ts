@@ -1,5 +1,7 @@
 import { controlOf } from '../merchant/control.ts'
 import { secret } from '../base/secret.ts'
+import type { Places } from '../http/bar.ts'
+import { trialRequest } from '../spec/gateway/examples.ts'
 
 export interface SandboxFile {
   base_url: string
@@ -25,25 +27,27 @@ export interface SandboxFile {
 
 export const step = (text: string): void => console.log(`- ${text} …`)
 
+export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, simulators }: SandboxFile): Required<Places> => ({
+  Shop: forBrowsers(shop_url),
+  App: `${merchant}/app`,
+  Callbacks: `${merchant}/`,
+  API: new URL('/docs', base_url).href,
+  Acquirer: `${simulators.acquirer_admin_url}/`,
+  'Directory server': simulators.directory_server_url,
+  Issuer: `${simulators.acs_url}/`,
+})
+
 /** What a newcomer reads first: the addresses, and a payment to paste. */
 export function banner(file: SandboxFile, directory: string, now: number): string {
   const { login, control_key: controlKey } = file.merchant
+  const places = placesOf(file)
   const key = secret(controlKey)
   const clientOrderid = `first-${now.toString(36)}`
   const endpoint = String(file.endpoints.plain)
   const email = 'jane@example.com'
+  const own: Record<string, string> = { client_orderid: clientOrderid, order_desc: 'A first sale', email }
   const sale = [
-    ['client_orderid', clientOrderid],
-    ['order_desc', 'A first sale'],
-    ['amount', '10.42'],
-    ['currency', 'USD'],
-    ['email', email],
-    ['ipaddress', '203.0.113.7'],
-    ['credit_card_number', '4111111111111111'],
-    ['card_printed_name', 'JANE DOE'],
-    ['expire_month', '12'],
-    ['expire_year', '2030'],
-    ['cvv2', '123'],
+    ...trialRequest('sale', now).map(([name, value]) => [name, own[name] ?? value]),
     ['server_callback_url', `${file.merchant_server_url}/callback`],
     ['control', controlOf([endpoint, clientOrderid, '1042', email], key)],
   ]
@@ -55,9 +59,9 @@ export function banner(file: SandboxFile, directory: string, now: number): strin
   return `
 Tollgate is ready. Everything runs on this machine; no money moves.
 
-  Open this first  ${forBrowsers(file.shop_url)}   a shop: buy something, watch every message
-  A payment app    ${file.merchant_server_url}/app   register a card, pay, send money: every call beside it
-  Try the API      ${new URL('/docs', file.base_url).href}   every operation, with its control computed
+  Open this first  ${places.Shop}   a shop: buy something, watch every message
+  A payment app    ${places.App}   register a card, pay, send money: every call beside it
+  Try the API      ${places.API}   every operation, with its control computed
 
   Base URL         ${file.base_url}
   Merchant login   ${login}
@@ -65,10 +69,10 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   Endpoints        ${list(file.endpoints)}
   Endpoint groups  ${list(file.endpoint_groups)}
 
-  The merchant's server, with its callbacks ${file.merchant_server_url}/
-  The simulated acquirer                    ${file.simulators.acquirer_admin_url}/
-  The simulated issuer, with its test cards ${file.simulators.acs_url}/
-  The simulated directory server            ${file.simulators.directory_server_url}
+  The merchant's server, with its callbacks ${places.Callbacks}
+  The simulated acquirer                    ${places.Acquirer}
+  The simulated issuer, with its test cards ${places.Issuer}
+  The simulated directory server            ${places['Directory server']}
   Health and metrics of the gateway         ${file.operator_url}/metrics
   All of this for programs                  ${directory}/sandbox.json
   Logs                                      ${directory}/log/
@@ -81,7 +85,7 @@ ${curl(`${file.base_url}/api/v2/sale/${endpoint}`, sale)}
 
 ${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
 
-3. See the callback:  ${file.merchant_server_url}/
+3. See the callback:  ${places.Callbacks}
 
 The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table.
 Ctrl-C stops everything and keeps the data.

@@ -3,10 +3,11 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sleep, systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
+import type { Places } from '../http/bar.ts'
 import type { Route } from '../http/server.ts'
 import { docsRoutes } from '../pages/docs.ts'
 import { signatureOf, sendAttempt, type Account, type Need, type Post } from '../pages/docs-try.ts'
-import { exampleRequest } from '../spec/gateway/examples.ts'
+import { trialRequest } from '../spec/gateway/examples.ts'
 import type { Operation } from '../spec/gateway/operations.ts'
 import { passChallenge, passPayerPage } from './docs-browser.ts'
 import type { SandboxWorld } from './world.ts'
@@ -17,9 +18,10 @@ export interface SandboxDocs {
   world: SandboxWorld
   oauthKeyFile: string
   acsUrl: string
+  places: Places
 }
 
-export function sandboxDocs({ world, oauthKeyFile, acsUrl }: SandboxDocs): (baseUrl: string) => Route[] {
+export function sandboxDocs({ world, oauthKeyFile, acsUrl, places }: SandboxDocs): (baseUrl: string) => Route[] {
   const oauthKey = createPrivateKey(readFileSync(oauthKeyFile, 'utf8'))
   return (baseUrl) => {
     const account: Account = { login: world.login, controlKey: world.controlKey, oauthKey, baseUrl }
@@ -31,6 +33,7 @@ export function sandboxDocs({ world, oauthKeyFile, acsUrl }: SandboxDocs): (base
       post,
       prepare: preparing(account, world, acsUrl),
       random: systemRandom,
+      places,
       now: systemClock.now,
     })
   }
@@ -61,7 +64,7 @@ function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
 
   const pay = async (operation: 'sale' | 'preauth', path: string, more: Record<string, string> = {}) => {
     const name = `docs-${systemClock.now().toString(36)}-${systemRandom.bytes(2).toString('hex')}`
-    const fields = { ...Object.fromEntries(exampleRequest(operation)), client_orderid: name, ...more }
+    const fields = { ...Object.fromEntries(trialRequest(operation, systemClock.now())), client_orderid: name, ...more }
     const { 'gateway-order-id': orderid = '' } = await call(operation, path, fields)
     return { client_orderid: name, orderid, path }
   }
@@ -122,7 +125,7 @@ function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need
     },
     async challenge() {
       const { paid, answer, ids } = await waiting('challenge', 'MethodUrlFrame')
-      const upload = Object.fromEntries(exampleRequest('upload-method-url-result'))
+      const upload = Object.fromEntries(trialRequest('upload-method-url-result', systemClock.now()))
       const own = { ...upload, login: account.login, ...ids, threeDSServerTransID: transIdOf(answer) }
       await call('upload-method-url-result', paid.path, own)
       const asked = await until(paid, (one) => one['tds-status'] === 'CReqForm')

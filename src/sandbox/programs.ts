@@ -3,6 +3,7 @@ import { openSync, closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Places } from '../http/bar.ts'
 
 /** A simulator that runs as a separate process. */
 export interface Program {
@@ -12,6 +13,8 @@ export interface Program {
   /** Resolves when it ends, whether stopped or not. */
   ended: Promise<string>
   stop: () => Promise<void>
+  /** Sends it the pages of the whole sandbox, for the bar of its own. */
+  tell: (places: Places) => void
 }
 
 const startWithinMs = 15_000
@@ -41,6 +44,8 @@ export async function startProgram(
     env: { ...process.env, ...env },
   })
   closeSync(log)
+  // It may end at any time; `ended` reports that.
+  child.stdin!.on('error', () => undefined)
   const ended = new Promise<string>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
   const line = new Promise<string>((resolve) => createInterface(child.stdout!).once('line', resolve))
   const late = AbortSignal.timeout(startWithinMs)
@@ -57,6 +62,7 @@ export async function startProgram(
     name,
     ready: JSON.parse(readyLine),
     ended,
+    tell: (places) => child.stdin!.write(`${JSON.stringify(places)}\n`),
     async stop() {
       child.kill('SIGTERM')
       const kill = setTimeout(() => child.kill('SIGKILL'), stopWithinMs)

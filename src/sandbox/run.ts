@@ -7,12 +7,13 @@ import { systemRandom } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
+import type { Places } from '../http/bar.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
 import { openHourKeys } from '../storage/store-hour-keys.ts'
 import { startEmbedded } from '../storage/embedded.ts'
 import { migrateAll } from '../storage/migrate-cells.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
-import { banner, step, type SandboxFile } from './banner.ts'
+import { banner, placesOf, step, type SandboxFile } from './banner.ts'
 import { settleBins } from './bins.ts'
 import { makeCertificates } from './certificates.ts'
 import { gatewayUrl } from './database-user.ts'
@@ -145,6 +146,7 @@ async function serve(
     const { mobile, mobile_fee: fee, mobile_random_sum: randomSum, euro } = shop.endpoints
     await pointMobile(pool, [mobile, fee, randomSum, euro], String(merchant.ready.url))
   }
+  const places: Places = {}
   step('Starting the gateway')
   const gateway = await startGateway({
     ...config,
@@ -159,7 +161,7 @@ async function serve(
     threeDSecure: threeDSecureOf(certificates, directoryServer),
     steering: true,
     explains: true,
-    routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url }),
+    routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url, places }),
     beforeServing,
   }).catch((error: Error & { code?: string; port?: number }) => {
     const name = error.port === config.operator.port ? 'OPERATOR_PORT=0' : 'PORT=8090'
@@ -186,6 +188,8 @@ async function serve(
     database_url: databaseUrl,
     gateway_database_url: gatewayDatabaseUrl,
   }
+  Object.assign(places, placesOf(file))
+  for (const program of [acquirer, directoryServer, acs, merchant]) program.tell(places)
   return { gateway, merchant, file }
 }
 

@@ -96,3 +96,48 @@ for (const [what, how] of visits)
         }
       }
     }))
+
+const places = ['Shop', 'App', 'Callbacks', 'API', 'Acquirer', 'Directory server', 'Issuer']
+
+for (const phone of [false, true])
+  for (const dark of [false, true])
+    test(`one bar leads from every page to all others, ${phone ? 'on a phone' : 'at a desk'}, ${dark ? 'dark' : 'light'}`, () =>
+      browser.visit({ phone, ...(dark && { dark }) }, async (page) => {
+        const bar = page.getByRole('navigation', { name: 'The sandbox' }).getByRole('link')
+        await page.goto(`${origin}/`)
+        for (const place of places) {
+          await bar.getByText(place, { exact: true }).click()
+          assert.deepEqual(await bar.allInnerTexts(), places)
+          assert.equal(await page.locator('nav [aria-current]').innerText(), place)
+          assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, place)
+          await staysWithin(page)
+        }
+      }))
+
+test("a simulator's page: each answer is read on a page, and a fault is scripted and forgotten by a button", () =>
+  browser.visit({ phone: true }, async (page) => {
+    for (const [place, faults] of [
+      ['Acquirer', '/faults'],
+      ['Directory server', '/admin/faults'],
+      ['Issuer', '/admin/faults'],
+    ] as const) {
+      await page.goto(`${origin}/`)
+      await page.getByRole('navigation', { name: 'The sandbox' }).getByText(place, { exact: true }).click()
+      if (place === 'Issuer') await page.getByRole('link', { name: 'what the issuer was asked' }).click()
+      const add = page.locator(`form[data-method=POST][data-path="${faults}"]`)
+      await add.getByRole('button').click()
+      await add.getByText(/^201 /).waitFor()
+      await page.getByRole('link', { name: faults, exact: true }).click()
+      await page.getByText('"times": 1').waitFor()
+      await staysWithin(page)
+      await page.getByRole('link', { name: `‹ ${place}` }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByText(/^200 \{"removed":1\}/).waitFor()
+    }
+  }))
+
+/** Nothing of the page lies beside the window. */
+async function staysWithin(page: Page): Promise<void> {
+  const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
+  assert.ok(wide <= window, `${page.url()}: ${wide} pixels in a window of ${window}`)
+}

@@ -14,13 +14,15 @@ const browser = closing(await openBrowser())
 interface Purchase {
   scenario: string
   hosted?: true
+  cvv2?: string
   /** Under which name the shop is opened; the banner's unless said otherwise. */
   host?: '127.0.0.1'
 }
 
-async function buy(page: Page, { scenario, hosted, host }: Purchase): Promise<void> {
+async function buy(page: Page, { scenario, hosted, host, cvv2 = '123' }: Purchase): Promise<void> {
   await page.goto(`http://${host ?? 'shop.localhost'}:${new URL(world.shopUrl).port}/`)
   await page.getByLabel('What the card does').selectOption(scenario)
+  await page.locator(`label[for=cvv2-${cvv2}]`).click()
   if (hosted) await page.getByText('The gateway', { exact: false }).and(page.locator('label')).click()
   await page.getByRole('button', { name: 'Pay', exact: true }).click()
 }
@@ -29,8 +31,8 @@ async function buy(page: Page, { scenario, hosted, host }: Purchase): Promise<vo
 const bankIn = (page: Page) => page.frameLocator(`iframe[title="Your bank's page"]`)
 
 /** Waits for the outcome as the page shows it. */
-async function headline(page: Page, text: 'Approved' | 'Declined'): Promise<void> {
-  await page.locator('#stage').getByRole('status').filter({ hasText: text }).waitFor()
+async function headline(page: Page, text: string): Promise<void> {
+  await page.getByRole('status').filter({ hasText: text }).waitFor()
 }
 
 interface Story {
@@ -118,6 +120,85 @@ test('a challenge that fails with the right password, and one that is cancelled,
       assert.match(await page.locator('#stage').innerText(), /2002/)
     }),
   ]))
+
+test('when the bank has answered, its page goes, though its result never comes to the gateway', () =>
+  browser.visit({}, async (page) => {
+    await buy(page, { scenario: 'challenge-no-result' })
+    const uploaded = told(page, 'shopper > merchant: CRes')
+    await say(bankIn(page), 'hint')
+    await uploaded
+    await headline(page, 'Your bank has answered')
+    assert.equal(await page.locator('iframe').count(), 0)
+    assert.doesNotMatch(await page.locator('.side').innerText(), /hint/)
+    // The gateway still waits for the result, so this was not the end of it.
+    const { status } = (await (await fetch(`${world.shopUrl}${new URL(page.url()).pathname}.json`)).json()) as Story
+    assert.equal(status, 'processing')
+  }))
+
+// oxfmt-ignore
+const ends: readonly (readonly [purchase: Purchase, says: string, money: string])[] = [
+  [{ scenario: 'plain' },                        'Approved',      '24.00 USD was charged.'],
+  [{ scenario: 'plain', cvv2: '116' },           'Declined',      'Nothing was charged.'],
+  [{ scenario: 'frictionless-denied' },          'Declined',      'Nothing was charged.'],
+  [{ scenario: 'frictionless-denied', hosted: true }, 'Declined', 'Nothing was charged.'],
+]
+
+test('every end says what happened to the money, under one heading and in a status region', () =>
+  together(
+    ends.map(([purchase, says, money]) =>
+      browser.visit({}, async (page) => {
+        await buy(page, purchase)
+        await headline(page, says)
+        await page.getByRole('status').getByText(money, { exact: true }).waitFor()
+        assert.deepEqual(await page.getByRole('heading', { level: 1 }).allInnerTexts(), ['Idempotency key'])
+      }),
+    ),
+  ))
+
+/** How late the acquirer answers the reversal of what it kept silent about. */
+const slowReversal = (ms: number) =>
+  fetch(`${world.acquirerAdminUrl}/line`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ slow_reversal_ms: ms }),
+  })
+
+test('without an answer of the acquirer the page says what is not known, and at last that nothing was charged', async () => {
+  await slowReversal(300)
+  try {
+    await browser.visit({}, async (page) => {
+      await buy(page, { scenario: 'plain', cvv2: '217' })
+      await headline(page, 'It may have been charged.')
+      await headline(page, 'Nothing was charged: the acquirer has confirmed that the payment is undone.')
+    })
+  } finally {
+    await slowReversal(30_000)
+  }
+})
+
+test('another card is tried for the same product, and what was chosen stays when the form is refused', () =>
+  browser.visit({ expects: [/status of 400/] }, async (page) => {
+    await page.goto(`http://shop.localhost:${new URL(world.shopUrl).port}/`)
+    await page.getByText('Reconciliation mug').click()
+    await page.getByText('The gateway', { exact: false }).and(page.locator('label')).click()
+    await page.getByLabel('What the card does').selectOption('plain')
+    await page.locator('label[for=cvv2-116]').click()
+    await page.getByRole('button', { name: 'Pay', exact: true }).click()
+    await page.getByRole('link', { name: 'Try another card' }).click()
+    await page.getByRole('heading', { name: 'Buy something' }).waitFor()
+    assert.deepEqual(await chosen(page), ['mug', 'challenge', 'visa', '123', 'hosted', 'USD'])
+    await page.evaluate(`document.querySelector('#cvv2-209').value = '999'`)
+    await page.locator('label[for=network-mastercard]').click()
+    await page.locator('label[for=cvv2-209]').click()
+    await page.getByRole('button', { name: 'Pay', exact: true }).click()
+    await page.getByRole('alert').getByText('Please choose a CVV2 of the list.').waitFor()
+    assert.deepEqual(await chosen(page), ['mug', 'challenge', 'mastercard', '123', 'hosted', 'USD'])
+  }))
+
+const chosen = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    `['product', 'scenario', 'network', 'cvv2', 'way', 'currency'].map((name) => new FormData(document.forms[0]).get(name))`,
+  )
 
 test("the gateway's page takes over and brings the shopper back, with and without a challenge", () =>
   together(
@@ -217,8 +298,19 @@ test('on a phone nothing lies beside the window: not in the choice, not while th
         await arrow(page, 'callback').waitFor()
         await page.evaluate(`document.querySelectorAll('#steps details').forEach((one) => { one.open = true })`)
         await staysWithin(page)
+        await labelsAreAtTheirArrows(page)
         await page.goto(`http://shop.localhost:${new URL(world.shopUrl).port}/`)
         await staysWithin(page)
       }),
     ),
   ))
+
+/** Each label covers a part of its arrow's width, and stands above it. */
+async function labelsAreAtTheirArrows(page: Page): Promise<void> {
+  const away = await page.evaluate<string[]>(`[...document.querySelectorAll('#steps > li')].flatMap((row) => {
+    const [label, arrow] = ['.name > span', '.arrow'].map((one) => row.querySelector(one).getBoundingClientRect())
+    const isOver = label.left < arrow.right - 5 && label.right > arrow.left + 5 && label.bottom <= arrow.top + 3
+    return isOver ? [] : [row.innerText]
+  })`)
+  assert.deepEqual(away, [])
+}

@@ -150,6 +150,38 @@ test('nothing runs in the pages, nothing is loaded, and forms go to the referenc
   }
 })
 
+test('the root of the port leads to the reference', async () => {
+  const { status, headers } = await see('/')
+  assert.deepEqual([status, headers.get('location')], [302, '/docs'])
+})
+
+const forms = [/expire_year=(\d+)/g, /name="expire_year"\s+value="(\d+)"/g, /name="expiry"[^>]*value="\d\d\/(\d\d)"/g]
+const documents = [
+  /"expire_year": \{[^}]*"examples": \[\s*"(\d+)/g,
+  /"year": \{[^}]*"examples": \[\s*(\d+)/g,
+  /&#34;year&#34;: (\d+)/g,
+]
+
+/** Years of expiry in forms, commands and documents. */
+const yearsIn = (text: string): number[] =>
+  [...forms, ...documents]
+    .flatMap((form) => [...text.matchAll(form)])
+    .map(([, year = '']) => (year.length === 2 ? 2000 + Number(year) : Number(year)))
+
+test('no card that the sandbox prints or serves expires within three years', async () => {
+  const soon = new Date().getUTCFullYear() + 3
+  const app = await (await fetch(`${new URL(world.merchantServerUrl).origin}/app`)).text()
+  const texts = { banner: world.output(), app }
+  const paths = ['/docs/sale', '/docs/preauth', '/docs/mobile/perform-sale', '/docs/openapi.json', '/docs/openapi-mobile.json']
+  const served = await Promise.all(paths.map(async (path) => [path, (await see(path)).page] as const))
+  const files = [...referenceFiles()].filter(([, text]) => text.includes('expire_year='))
+  for (const [name, text] of [...Object.entries(texts), ...served, ...files]) {
+    const years = yearsIn(text)
+    assert.ok(years.length > 0, `${name} has a card`)
+    for (const year of years) assert.ok(year > soon, `${name}: ${year}`)
+  }
+})
+
 test('the texts and the OpenAPI documents are served, the latter with this base URL', async () => {
   for (const [name, text] of referenceFiles())
     if (name.endsWith('.md')) assert.equal((await see(`/docs/reference/${name}`)).page, text)
@@ -208,7 +240,7 @@ test('outside the sandbox there is no such page', async () => {
   const gateway = await startServe(world)
   try {
     const at = new URL(gateway.world.baseUrl).origin
-    for (const path of ['/docs', '/docs/sale', '/docs/openapi.json']) assert.equal((await fetch(at + path)).status, 404)
+    for (const path of ['/', '/docs', '/docs/sale', '/docs/openapi.json']) assert.equal((await fetch(at + path)).status, 404)
   } finally {
     await gateway.stop()
   }

@@ -36,7 +36,7 @@ before(async () => {
     login: 'shop',
     controlKey: secret('B17F59B4-A7DC-41B4-8FF9-37D986B43D20'),
     gatewayBaseUrl: `http://127.0.0.1:${port}/gateway`,
-    app: { endpoints: [{ name: 'mobile', id: '7' }], links: [], acquirerAdminUrl: `http://127.0.0.1:${port}` },
+    app: { endpoints: [{ name: 'mobile', id: '7' }], acquirerAdminUrl: `http://127.0.0.1:${port}` },
     clock: systemClock,
     random: systemRandom,
     log: openLog({ level: 'fatal', destination: process.stderr }),

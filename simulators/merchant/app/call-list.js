@@ -6,7 +6,7 @@ import { masked, maskedPath, meaningOf, merged, resultOf, shortPath } from './ca
 import { byId, make, noAnswer, pause } from './elements.js'
 
 export const relayPath = '/app/gateway'
-const gatewayPath = `${new URL(document.body.dataset.gateway).pathname}/dapi/v1`
+const gatewayPath = `${new URL(document.querySelector('main').dataset.gateway).pathname}/dapi/v1`
 const journalEveryMs = 1_000
 /** How long a card mapping notification is looked for. */
 const afterwardsMs = 15_000
@@ -58,7 +58,8 @@ export async function send(url, body) {
     Object.assign(call, { status: answer.status, reply: reply === undefined ? text.slice(0, 300) : masked(reply) })
     if (answer.ok && reply !== undefined) return reply
     const { error } = reply ?? {}
-    throw new Error(error ? `${error.cause}: ${error.message}` : `The answer was ${answer.status} ${text.slice(0, 200)}`)
+    if (!error) throw new Error(`The answer was ${answer.status} ${text.slice(0, 200)}`)
+    throw Object.assign(new Error(`${error.cause}: ${error.message}`), { isRefusal: true })
   } finally {
     own.push(call)
     drawCalls()

@@ -4,14 +4,18 @@ import { reasonOf, type Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
 import { sumsHeld } from './bank.ts'
 import { appPage, type AppEndpoint } from './page.ts'
-import { ownPolicy, plain, sendPage } from '../sending.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import type { Places } from '../../../src/http/bar.ts'
+import { ownPolicy } from '../../page.ts'
+import { plain, sendPage } from '../sending.ts'
 
 export interface DemoAppOptions {
   /** Including its path, such as `http://127.0.0.1:8080/gateway`. */
   gatewayBaseUrl: string
   /** Where the app may pay; the first is the default. */
   endpoints: readonly AppEndpoint[]
-  links: readonly (readonly [text: string, href: string])[]
+  places: Places
+  clock: Clock
   acquirerAdminUrl: string
   random: Random
   log: Log
@@ -31,7 +35,8 @@ export function addDemoApp(app: FastifyInstance, options: DemoAppOptions): void 
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.get('/app', (_request, reply) => {
     const nonce = options.random.bytes(16).toString('base64')
-    return sendPage(reply.header('cache-control', 'no-store'), appPage({ ...options, nonce }), ownPolicy(nonce, "'none'"))
+    const page = appPage({ ...options, nonce, now: options.clock.now() })
+    return sendPage(reply.header('cache-control', 'no-store'), page, ownPolicy(nonce, "'none'"))
   })
   for (const name of modules) {
     const source = readFileSync(new URL(name, import.meta.url), 'utf8')

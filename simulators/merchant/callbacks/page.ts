@@ -1,8 +1,9 @@
-import { iconOf } from '../sending.ts'
 import { isBelieved, signedParts, type Callback, type CallbackFilter } from './book.ts'
 import { controlMark, copyable, counted, cut, signatureMark, statusMark } from './look.ts'
 import { asset } from '../../../src/http/asset.ts'
-import { html, verbatim, type Markup } from '../../../src/http/page.ts'
+import type { Places } from '../../../src/http/bar.ts'
+import { html, type Markup } from '../../../src/http/page.ts'
+import { iconOf, peoplePage } from '../../page.ts'
 
 const style = asset(new URL('./page.css', import.meta.url)) + asset(new URL('./table.css', import.meta.url))
 const script = asset(new URL('./live.js', import.meta.url))
@@ -11,6 +12,7 @@ const icon = iconOf(asset(new URL('./mark.svg', import.meta.url)))
 interface CallbacksPage {
   /** Unique to this reply; the content security policy names it. */
   nonce: string
+  places: Places
   /** Changes with every callback. */
   revision: string
   login: string
@@ -28,52 +30,37 @@ interface CallbacksPage {
 const rowsOfPage = 50
 
 export function callbacksPage(page: CallbacksPage): string {
-  const { nonce } = page
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>Callbacks · ${page.login}</title>
-        <link rel="icon" href="${icon}" />
-        <noscript><meta http-equiv="refresh" content="10" /></noscript>
-        <style nonce="${nonce}">
-          ${verbatim(style)}
-        </style>
-      </head>
-      <body>
-        <header>
-          <h1>Merchant server</h1>
-          <p class="lead">What the gateway told merchant <strong>${page.login}</strong> about its payments.</p>
-          <dl class="facts">
-            <div>
-              <dt>Callbacks come to</dt>
-              <dd>${copyable(page.callbackUrl)}</dd>
-            </div>
-            <div>
-              <dt>Gateway</dt>
-              <dd>${copyable(page.gatewayBaseUrl)}</dd>
-            </div>
-          </dl>
-        </header>
-        <main>
-          ${filterForm(page.filter)}
-          <div id="live" data-revision="${page.revision}" data-now="${page.now}">
-            ${summaryLine(page)} ${page.callbacks.length > 0 ? table(page) : emptyState(page)}
+  const { nonce, places } = page
+  const head = html`<noscript><meta http-equiv="refresh" content="10" /></noscript>`
+  return peoplePage(
+    { nonce, title: `Callbacks · ${page.login}`, places, here: 'Callbacks', style, script, icon, head },
+    html`<header>
+        <h1>Merchant server</h1>
+        <p class="lead">What the gateway told merchant <strong>${page.login}</strong> about its payments.</p>
+        <dl class="facts">
+          <div>
+            <dt>Callbacks come to</dt>
+            <dd>${copyable(page.callbackUrl)}</dd>
           </div>
-        </main>
-        <footer>
-          <p id="state" role="status">
-            Newest first. The last 1,000 are kept until this program ends; also as
-            <a href="/callbacks.json${queryFor(page.filter)}">JSON</a>.
-          </p>
-        </footer>
-        <script nonce="${nonce}">
-          ${verbatim(script)}
-        </script>
-      </body>
-    </html> `.text
+          <div>
+            <dt>Gateway</dt>
+            <dd>${copyable(page.gatewayBaseUrl)}</dd>
+          </div>
+        </dl>
+      </header>
+      <main>
+        ${filterForm(page.filter)}
+        <div id="live" data-revision="${page.revision}" data-now="${page.now}">
+          ${summaryLine(page)} ${page.callbacks.length > 0 ? table(page) : emptyState(page)}
+        </div>
+      </main>
+      <footer>
+        <p id="state" role="status">
+          Newest first. The last 1,000 are kept until this program ends; also as
+          <a href="/callbacks.json${queryFor(page.filter)}">JSON</a>.
+        </p>
+      </footer>`,
+  )
 }
 
 function filterForm({ clientOrderid, orderid }: CallbackFilter): Markup {

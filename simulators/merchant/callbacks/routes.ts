@@ -3,7 +3,9 @@ import type { RequestListener } from 'node:http'
 import type { Clock } from '../../../src/base/clock.ts'
 import type { Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
-import { ownPolicy, plain, sendPage } from '../sending.ts'
+import type { Places } from '../../../src/http/bar.ts'
+import { ownPolicy } from '../../page.ts'
+import { plain, sendPage } from '../sending.ts'
 import type { CallbackBook, CallbackFilter, Message } from './book.ts'
 import { callbacksPage } from './page.ts'
 import { signatureHeaders } from './signature.ts'
@@ -14,6 +16,7 @@ interface CallbackRoutes {
   callbackUrl: () => string
   login: string
   gatewayBaseUrl: string
+  places: Places
   clock: Clock
   random: Random
   log: Log
@@ -65,6 +68,7 @@ export function addCallbacks(app: FastifyInstance, options: CallbackRoutes): voi
     const nonce = random.bytes(16).toString('base64')
     const page = callbacksPage({
       nonce,
+      places: options.places,
       revision,
       login: options.login,
       gatewayBaseUrl: options.gatewayBaseUrl,

@@ -74,7 +74,7 @@ export const answers: readonly [cvv2: string, says: string, more: string][] = [
   ['123', 'Approve',            'money is there'],
   ['116', 'Decline',            'not enough funds'],
   ['165', 'Ask first',          'only after a challenge'],
-  ['217', 'Stay silent',        'reversed after 30 s'],
+  ['217', 'Stay silent',        'undone within a minute'],
   ['101', 'Expired',            'card is too old'],
   ['209', 'Stolen',             'keep the card'],
   ['111', 'Skip 3DS',           'goes without'],

@@ -93,6 +93,8 @@
     byId('order').dataset.revision = revision
     if (settled !== undefined) byId('order').dataset.settled = ''
     document.title = title
+    const state = next.getElementById('state')
+    if (state.innerHTML !== byId('state').innerHTML) byId('state').replaceChildren(...state.childNodes)
     const newStage = next.getElementById('stage')
     if (newStage.dataset.step !== stage().dataset.step) stage().replaceWith(document.adoptNode(newStage))
     else if (byId('told')) byId('told').textContent = next.getElementById('told').textContent

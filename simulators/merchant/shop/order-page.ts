@@ -1,4 +1,5 @@
 import { asset } from '../../../src/http/asset.ts'
+import type { Places } from '../../../src/http/bar.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { networkBadge, shopPage } from './frame.ts'
 import type { Message } from './message.ts'
@@ -10,7 +11,7 @@ const script = asset(new URL('./order-live.js', import.meta.url))
 
 interface OrderPage {
   nonce: string
-  links: readonly (readonly [text: string, href: string])[]
+  places: Places
   order: ShopOrder
   messages: readonly Message[]
   revision: string
@@ -20,12 +21,12 @@ interface OrderPage {
 }
 
 export function orderPage(page: OrderPage): string {
-  const { order, nonce, links } = page
-  const title = `${headlineOf(order)[0]}: ${order.product.name}`
+  const { order, nonce, places } = page
+  const title = `${headlineOf(order).says}: ${order.product.name}`
   return shopPage(
     {
       nonce,
-      links,
+      places,
       title,
       style,
       script,
@@ -44,13 +45,14 @@ export function orderPage(page: OrderPage): string {
         <div class="bought">
           <span class="picture">${order.product.picture}</span>
           <div>
-            <b>${order.product.name}</b>
+            <h1>${order.product.name}</h1>
             <span class="price">${order.amount} <small>${order.currency}</small></span>
             <p class="quiet with">${networkBadge(order.network)}</p>
             <p class="quiet with">${order.scenario}</p>
           </div>
         </div>
-        <div id="stage" data-step="${stepOf(order)}">${stage(page)}</div>
+        <div id="state" role="status">${stateOf(order)}</div>
+        <div id="stage" data-step="${stepOf(order)}">${inStage(page)}</div>
       </section>
       <section class="story panel" aria-labelledby="said">
         <h2 id="said">What everybody said</h2>
@@ -67,35 +69,65 @@ export function orderPage(page: OrderPage): string {
 /** The page keeps its content, above all its frames, until this changes. */
 const stepOf = (order: ShopOrder): string => `${order.mode} ${order.transIds.length} ${order.seen.get('status') ?? ''}`
 
-function headlineOf({ mode, seen, way }: ShopOrder): [headline: string, more: Markup | string | undefined] {
+interface Headline {
+  says: string
+  more?: Markup | string
+}
+
+function headlineOf({ mode, seen, way }: ShopOrder): Headline {
   const status = seen.get('status')
   if (mode === 'over') {
-    if (status === undefined) return ['Refused', 'The gateway did not take this sale.']
-    return status === 'approved' ? ['Approved', undefined] : [outcomes[status] ?? status, undefined]
+    if (seen.get('type') === 'unreachable') return { says: 'No answer from the gateway', more: seen.get('error-message') ?? '' }
+    if (status === undefined) return { says: 'Refused', more: 'The gateway did not take this sale.' }
+    return outcomes[status] ?? { says: 'Not over yet', more: 'The shop has stopped asking.' }
   }
   if (mode === 'method')
-    return ['Your bank looks at this browser', 'In a hidden frame; it takes a moment, at the most ten seconds.']
+    return { says: 'Your bank looks at this browser', more: 'In a hidden frame; it takes a moment, at the most ten seconds.' }
   if (mode === 'challenge' || mode === 'payer')
-    return ['Your bank asks you', html`The page below is the issuer's. The password is <code>hint</code>.`]
+    return { says: 'Your bank asks you', more: html`The page below is the issuer's. The password is <code>hint</code>.` }
+  if (mode === 'answered')
+    return seen.get('tds-status') === 'MethodUrlFrame'
+      ? { says: 'Your bank decides', more: 'It has seen this browser. Now it says whether it wants to ask you.' }
+      : { says: 'Your bank has answered', more: 'The gateway takes no browser’s word for it, and waits for the bank’s own.' }
   if (mode === 'away')
-    return ["Over to the gateway's page", 'It looks at the browser, talks to the bank, and sends you back here.']
+    return { says: "Over to the gateway's page", more: 'It looks at the browser, talks to the bank, and sends you back here.' }
   if (status === 'unknown')
-    return ['No answer from the acquirer', 'The gateway does not guess: it reverses, and waits until that is acknowledged.']
-  return ['Paying …', way === 'hosted' ? 'The gateway is preparing its page.' : 'The gateway is at work.']
+    return { says: 'No answer from the acquirer', more: 'The gateway does not guess: it takes the payment back.' }
+  return { says: 'Paying …', more: way === 'hosted' ? 'The gateway is preparing its page.' : 'The gateway is at work.' }
 }
 
-const outcomes: Readonly<Record<string, string>> = {
-  declined: 'Declined',
-  error: 'Not completed',
-  filtered: 'Filtered',
+const outcomes: Readonly<Record<string, Headline>> = {
+  approved: { says: 'Approved' },
+  declined: { says: 'Declined' },
+  error: { says: 'Not completed' },
+  filtered: { says: 'Filtered' },
 }
 
-function stage(page: OrderPage): Markup {
-  const { order } = page
-  const [headline, more] = headlineOf(order)
-  const tone = order.mode !== 'over' ? 'open' : order.seen.get('status') === 'approved' ? 'good' : 'bad'
-  return html`<h1 class="headline ${tone}" role="status">${marks[tone]} ${headline}</h1>
-    ${more === undefined ? undefined : html`<p class="quiet more">${more}</p>`} ${inStage(page)}`
+/** What happened to the money, wherever that is decided, or may have happened already. */
+function moneyOf({ mode, seen, amount, currency }: ShopOrder): string | undefined {
+  const status = seen.get('status')
+  if (status === 'unknown' && mode !== 'over')
+    return 'It may have been charged. Nothing stays charged once the acquirer confirms: that takes up to a minute here.'
+  if (mode !== 'over') return undefined
+  if (status === 'approved') return `${amount} ${currency} was charged.`
+  if (seen.get('type') === 'unreachable' || (status !== undefined && outcomes[status] === undefined))
+    return 'It may have been charged. A callback will say so.'
+  return seen.get('error-code') === '911'
+    ? 'Nothing was charged: the acquirer has confirmed that the payment is undone.'
+    : 'Nothing was charged.'
+}
+
+const toneOf = ({ mode, seen }: ShopOrder) => (mode !== 'over' ? 'open' : seen.get('status') === 'approved' ? 'good' : 'bad')
+
+/** What is read out when it changes. It stays in the page: readers do not hear a new region. */
+function stateOf(order: ShopOrder): Markup {
+  const { says, more } = headlineOf(order)
+  const money = moneyOf(order)
+  const bank = order.seen.get('cardholder-info')
+  return html`<p class="headline ${toneOf(order)}">${marks[toneOf(order)]} ${says}</p>
+    ${more === undefined ? undefined : html`<p class="quiet more">${more}</p>`}
+    ${money === undefined ? undefined : html`<p class="money">${money}</p>`}
+    ${bank === undefined ? undefined : html`<p class="bank"><b>Your bank says</b> ${bank}</p>`}`
 }
 
 function inStage(page: OrderPage): Markup {
@@ -154,6 +186,8 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
   const { seen } = order
   const reason = seen.get('error-message')
   const callback = messages.find(({ name }) => name === 'callback')
+  const { product, currency, way, network } = order
+  const again = new URLSearchParams({ product: product.id, currency, way, network })
   return html`${reason === undefined ? undefined : html`<p class="reason bad">${reason}</p>`}
     ${seen.has('motivational-message') ? html`<p class="quiet more">${seen.get('motivational-message')}</p>` : undefined}
     <dl class="facts">
@@ -171,7 +205,8 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
       </div>
     </dl>
     <p class="next">
-      <a class="button" href="/">Buy something else</a>
+      <a class="button" href="/?${again.toString()}">Try another card</a>
+      <a class="button second" href="/">Buy something else</a>
       ${receiptUrl === undefined ? undefined : html`<a class="button second" href="${receiptUrl}">Receipt</a>`}
     </p>`
 }

@@ -1,5 +1,6 @@
 import { sleep, type Clock } from '../../../src/base/clock.ts'
 import { secret } from '../../../src/base/secret.ts'
+import { goodUntil } from '../../../src/spec/gateway/examples.ts'
 import {
   answeredWith,
   askedWith,
@@ -47,19 +48,24 @@ export interface OrderWorld {
 }
 
 const email = 'jane@example.com'
-const quickMs = 120
-/** The polling interval while the shopper has something to do. */
-const slowMs = 1_000
 const givesUpMs = 20 * 60_000
-const idle = new Set(['method', 'challenge', 'payer'])
+/** The pause between two polls, by the time since something happened: as the client does it. */
+export const pauseAfter = (ms: number) => (ms < 2_000 ? 250 : ms < 15_000 ? 1_000 : ms < 120_000 ? 2_000 : 10_000)
+/** What `tds-status` asks for: the mode that shows it, and the upload that ends it. */
+const steps: Readonly<Record<string, readonly [Mode, Upload]>> = {
+  MethodUrlFrame: ['method', 'method-url'],
+  CReqForm: ['challenge', 'cres'],
+  PaReqForm: ['payer', 'pares'],
+}
 const finals = new Set(['approved', 'declined', 'error', 'filtered'])
 
 /**
  * One payment from the merchant's side. *paying*: the gateway is working. *method*: the browser
  * runs the issuer's method and reports its data. *challenge*: the issuer's page is shown. *payer*:
- * the same with an issuer of 1.0.2. *away*: the shopper is on the gateway's own pages. *over*:
- * there is an outcome, or the sale was refused. Status replies change the mode, and so does the
- * shopper's return from *away*; *over* is never left.
+ * the same with an issuer of 1.0.2. *answered*: the browser came back from one of these, and the
+ * gateway looks at what it brought. *away*: the shopper is on the gateway's own pages. *over*:
+ * there is an outcome, the sale was refused, or the shop has stopped asking. Status replies change
+ * the mode, and so does the shopper's return; *over* is never left.
  */
 export class ShopOrder {
   readonly id: string
@@ -81,18 +87,20 @@ export class ShopOrder {
   #seen = new Map<string, string>()
   #orderid = ''
   #methodReturned = false
+  /** What was uploaded, or is on its way, for each authentication. */
   #uploaded = new Set<string>()
   /** Wakes the polling when a change is expected. */
   #nap = new AbortController()
-  #isExpecting = false
+  #newsAt: number
   #isBack = false
   #stopped = false
+  /** Incremented by every event of this order. */
   #changes = 0
 
   constructor(id: string, clientOrderid: string, purchase: Purchase, browser: Browser, world: OrderWorld) {
     this.id = id
     this.clientOrderid = clientOrderid
-    this.startedAt = world.clock.now()
+    this.startedAt = this.#newsAt = world.clock.now()
     this.product = purchase.product
     this.currency = purchase.currency
     this.amount = purchase.product.prices[purchase.currency]
@@ -117,7 +125,6 @@ export class ShopOrder {
     return this.#orderid
   }
 
-  /** Incremented by every event of this order. */
   get changes(): number {
     return this.#changes
   }
@@ -135,18 +142,13 @@ export class ShopOrder {
   async run({ cardNumber, cvv2 }: Pick<Purchase, 'cardNumber' | 'cvv2'>): Promise<void> {
     const { amount, currency, product, endpoint, clientOrderid, way } = this
     const browsed = { product: product.name, price: `${amount} ${currency}`, card: `${this.network}, ${this.scenario}`, way }
-    this.note({
-      from: 'shopper',
-      to: 'merchant',
-      name: 'Pay',
-      says: `${amount} ${currency}`,
-      fields: shownFields(Object.entries(browsed)),
-    })
+    const fields = shownFields(Object.entries(browsed))
+    this.note({ from: 'shopper', to: 'merchant', name: 'Pay', says: `${amount} ${currency}`, fields })
     const card = {
       credit_card_number: cardNumber,
       card_printed_name: 'JANE DOE',
       expire_month: '12',
-      expire_year: '2031',
+      expire_year: goodUntil(this.startedAt),
       cvv2,
     }
     const more = {
@@ -172,8 +174,7 @@ export class ShopOrder {
   /** The browser data that the page collected; a second post is ignored. */
   async browserCollected(form: URLSearchParams): Promise<void> {
     const transId = this.transIds.at(-1)
-    if (this.#mode !== 'method' || transId === undefined || this.#uploaded.has(transId)) return
-    this.#uploaded.add(transId)
+    if (this.#mode !== 'method' || transId === undefined) return
     const facts = ['ColorDepth', 'JavaEnabled', 'TZ', 'ScreenHeight', 'ScreenWidth', 'Language'].flatMap((name) => {
       const value = form.get(`browser${name}`)
       return value ? [[`browser${name}`, value.slice(0, 64)] as const] : []
@@ -236,7 +237,7 @@ export class ShopOrder {
     })
     if (holds) {
       this.#isBack = true
-      if (this.#mode !== 'over') this.#become('paying')
+      this.#become('paying')
       this.#wake()
     }
     return holds
@@ -259,12 +260,17 @@ export class ShopOrder {
   }
 
   async #upload(kind: Upload, fields: Record<string, string>): Promise<void> {
-    await this.#call(uploadCall(this.#world.account, this.#placed(), kind, fields))
-    this.#isExpecting = true
+    const step = `${kind} ${this.transIds.at(-1)}`
+    this.#uploaded.add(step)
+    this.#become('answered')
+    const reply = await this.#call(uploadCall(this.#world.account, this.#placed(), kind, fields))
+    // A refused upload changes nothing: the step is still to be done.
+    if (reply.get('type') !== 'async-response') this.#uploaded.delete(step)
     this.#wake()
   }
 
   #wake(): void {
+    this.#newsAt = this.#world.clock.now()
     this.#nap.abort()
     this.#nap = new AbortController()
   }
@@ -290,16 +296,15 @@ export class ShopOrder {
       const reply = await this.#call(statusCall(account, this.#placed()))
       if (reply.get('type') === 'status-response') this.#follow(reply)
       if (this.#mode === 'over') return
-      const isIdle = idle.has(this.#mode) && !this.#isExpecting
-      const pauseMs = isIdle || this.#seen.get('status') === 'unknown' ? slowMs : this.#mode === 'away' ? 3 * quickMs : quickMs
-      await sleep(clock, pauseMs, this.#nap.signal)
+      await sleep(clock, pauseAfter(clock.now() - this.#newsAt), this.#nap.signal)
     }
+    if (!this.#stopped) this.#become('over')
   }
 
   #follow(reply: Map<string, string>): void {
     this.#seen = reply
     if (finals.has(reply.get('status') ?? '')) return this.#become('over')
-    const todo = reply.get('tds-status')
+    const step = steps[reply.get('tds-status') ?? '']
     // A second authentication, which an acquirer may demand, begins with its challenge.
     const transId = transIdIn(reply)
     if (transId !== undefined && !this.transIds.includes(transId)) {
@@ -308,16 +313,14 @@ export class ShopOrder {
     }
     if (this.way === 'hosted') {
       this.#become(reply.has('redirect-to') && !this.#isBack ? 'away' : 'paying')
-    } else if (todo === 'MethodUrlFrame') this.#become('method')
-    else if (todo === 'CReqForm') this.#become('challenge')
-    else if (todo === 'PaReqForm') this.#become('payer')
-    else this.#become('paying')
+    } else if (step === undefined) this.#become('paying')
+    else this.#become(this.#uploaded.has(`${step[1]} ${transId}`) ? 'answered' : step[0])
   }
 
   #become(mode: Mode): void {
-    if (mode === this.#mode) return
+    if (mode === this.#mode || this.#mode === 'over') return
     this.#mode = mode
-    this.#isExpecting = false
+    this.#newsAt = this.#world.clock.now()
     this.#changes++
     const next = shownTo(mode, this.#seen)
     if (next !== undefined) this.note({ from: 'merchant', to: 'shopper', tone: 'wait', ...next })

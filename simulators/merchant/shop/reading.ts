@@ -9,7 +9,7 @@ import { shownFields, statusInWords, type Field, type Message, type Tone } from 
  */
 
 /** The state of an order; ShopOrder describes each. */
-export type Mode = 'paying' | 'method' | 'challenge' | 'payer' | 'away' | 'over'
+export type Mode = 'paying' | 'method' | 'challenge' | 'payer' | 'answered' | 'away' | 'over'
 
 type Reply = ReadonlyMap<string, string>
 

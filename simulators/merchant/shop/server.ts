@@ -4,7 +4,9 @@ import { reasonOf, type Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
 import { isThisMachine } from '../../this-machine.ts'
 import type { CallbackBook } from '../callbacks/book.ts'
-import { ownPolicy, plain, sendPage } from '../sending.ts'
+import type { Places } from '../../../src/http/bar.ts'
+import { ownPolicy } from '../../page.ts'
+import { plain, sendPage } from '../sending.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './catalogue.ts'
 import { frontPage } from './front.ts'
 import { bankReturned, challengeFrame, methodFrame, methodReturned, payerFrame, type FramePage } from './frames.ts'
@@ -24,6 +26,7 @@ export interface ShopOptions {
   /** The merchant server receives the callbacks; the shop reads them from here. */
   book: CallbackBook
   callbackUrl: string
+  places: Places
   clock: Clock
   random: Random
   log: Log
@@ -75,31 +78,23 @@ export async function startShop(options: ShopOptions): Promise<Shop> {
   return { url, close }
 }
 
-const linksOf = ({ journals, callbackUrl }: ShopOptions) =>
-  [
-    ['Callbacks', callbackUrl.replace(/\/callback$/, '/')],
-    ['Demo app', callbackUrl.replace(/\/callback$/, '/app')],
-    ['Test cards', `${journals.acsUrl}/`],
-    ['Directory server', `${journals.directoryServerUrl}/`],
-    ['Acquirer', `${journals.acquirerAdminUrl}/`],
-  ] as const
-
 function frontRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<string, Kept>): void {
-  const { random } = options
-  const front = async (reply: FastifyReply, status: number, complaint?: string) => {
+  const { random, account } = options
+  const front = async (reply: FastifyReply, status: number, chosen: URLSearchParams, complaint?: string) => {
     const nonce = nonceOf(random)
-    const page = { nonce, links: linksOf(options), cards: await testCards(options) }
+    const page = { nonce, chosen, places: options.places, cards: await testCards(options) }
     return sendPage(
       reply.code(status),
       frontPage({ ...page, ...(complaint === undefined ? {} : { complaint }) }),
       ownPolicy(nonce, "'self'"),
     )
   }
-  app.get('/', (_request, reply) => front(reply, 200))
+  app.get('/', ({ url }, reply) => front(reply, 200, new URL(url, account.baseUrl).searchParams))
   app.post('/orders', async (request, reply) => {
     if (request.headers['sec-fetch-site'] === 'cross-site') return plain(reply, 403, 'Orders are made in the shop alone.')
-    const purchase = purchaseOf(formOf(request), await testCards(options), options.endpoints)
-    if (typeof purchase === 'string') return front(reply, 400, purchase)
+    const form = formOf(request)
+    const purchase = purchaseOf(form, await testCards(options), options.endpoints)
+    if (typeof purchase === 'string') return front(reply, 400, form, purchase)
     const order = open(request, purchase, options)
     orders.set(order.id, { order, telling: new Telling(order, options) })
     const [oldest] = orders
@@ -186,7 +181,7 @@ function orderRoutes(app: FastifyInstance, options: ShopOptions, orders: Map<str
     if (request.headers['if-none-match'] === story.revision) return reply.code(304).send()
     const nonce = nonceOf(random)
     const receiptUrl = telling.receiptUrl()
-    const page = orderPage({ ...story, nonce, order, receiptUrl, links: linksOf(options) })
+    const page = orderPage({ ...story, nonce, order, receiptUrl, places: options.places })
     return sendPage(reply, page, `${ownPolicy(nonce, "'self'")}; frame-src 'self' ${origins}`)
   })
   app.post('/orders/:id/browser', async (request: OrderRequest, reply) => {

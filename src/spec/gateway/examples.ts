@@ -19,7 +19,7 @@ const values: Readonly<Record<string, string>> = {
   credit_card_number: '4111111111111111',
   card_printed_name: 'JANE DOE',
   expire_month: '12',
-  expire_year: '2030',
+  expire_year: '2099',
   cvv2: '123',
   threeDSServerTransID: '8a880dc0-d2d2-4067-bcb1-b08d1690b26e',
   threeDSCompInd: 'Y',
@@ -53,3 +53,10 @@ export const exampleRequest = (operation: Operation): [name: string, value: stri
   Object.entries(operationRow(operation).request)
     .filter(([name, { need }]) => name !== 'control' && (need === 'mandatory' || besides[operation]?.includes(name)))
     .map(([name]) => [name, values[name] ?? ''])
+
+/** When the card of an example expires that is sent today. The year in documents never changes. */
+export const goodUntil = (now: number): string => String(new Date(now).getUTCFullYear() + 4)
+
+/** The same, to be sent. */
+export const trialRequest = (operation: Operation, now: number): [name: string, value: string][] =>
+  exampleRequest(operation).map(([name, value]) => [name, name === 'expire_year' ? goodUntil(now) : value])
