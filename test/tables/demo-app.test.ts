@@ -10,7 +10,16 @@ import {
   type Call,
   type JournalEntry,
 } from '../../simulators/merchant/app/calls.ts'
-import { centisOf, openApp, textOfCentis, type Screen, type Told, type Wish } from '../../simulators/merchant/app/flow.ts'
+import {
+  centisOf,
+  expiryOf,
+  isCardNumber,
+  openApp,
+  textOfCentis,
+  type Screen,
+  type Told,
+  type Wish,
+} from '../../simulators/merchant/app/flow.ts'
 
 // oxfmt-ignore
 const typed: [text: string, centis: number | undefined][] = [
@@ -30,6 +39,38 @@ const typed: [text: string, centis: number | undefined][] = [
 test('an amount is read as hundredths by moving the point, and shown again', () => {
   for (const [text, centis] of typed) assert.equal(centisOf(text), centis, text)
   assert.deepEqual([7, 420, 1_700].map(textOfCentis), ['0.07', '4.20', '17.00'])
+})
+
+// oxfmt-ignore
+const numbers: [typed: string, isOne: boolean][] = [
+  ['4111 1111 1111 1111', true],
+  ['4111-1111-1111-1111', true],
+  ['378282246310005',     true],
+  ['4111 1111 1111 1112', false],
+  ['4111 1111 1111 111',  false],
+  ['4111x1111111x1111',   false],
+  ['',                    false],
+  ['5018 0000 7',         true],
+  ['0'.repeat(8),         false],
+  ['0'.repeat(20),        false],
+]
+
+// oxfmt-ignore
+const expiries: [typed: string, month?: number, year?: number][] = [
+  ['12/34',    12, 2034],
+  ['1/34',     1,  2034],
+  ['01 / 2034', 1, 2034],
+  ['12-34',    12, 2034],
+  ['13/34'],
+  ['00/34'],
+  ['12/3'],
+  ['12/19345'],
+  ['December'],
+]
+
+test('a card number is seen by length and check digit, an expiry as it is printed', () => {
+  for (const [text, isOne] of numbers) assert.equal(isCardNumber(text), isOne, text)
+  for (const [text, month, year] of expiries) assert.deepEqual(expiryOf(text), month && { month, year }, text)
 })
 
 test('tokens and cards are shown by their ends, what else is on a card not at all, and a second time changes nothing', () => {

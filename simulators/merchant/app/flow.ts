@@ -212,6 +212,19 @@ function binsOf({ source, destination }: Wish): object {
 
 const digitsOf = (typed: string): string => typed.replaceAll(/\D/g, '')
 
+/** Whether it can be a card number: by its length and check digit. */
+export function isCardNumber(typed: string): boolean {
+  const digits = digitsOf(typed).split('').reverse().map(Number)
+  const sum = digits.reduce((all, digit, i) => all + (i % 2 === 0 ? digit : digit * 2 - (digit > 4 ? 9 : 0)), 0)
+  return /^[\d\s-]+$/.test(typed) && digits.length >= 9 && digits.length <= 19 && sum % 10 === 0
+}
+
+/** As printed on a card, such as 12/34; undefined if it is no month of a year. */
+export function expiryOf(typed: string): { month: number; year: number } | undefined {
+  const [, month = '', year = ''] = /^(0?[1-9]|1[0-2])\s*[/.-]\s*(?:20)?(\d\d)$/.exec(typed.trim()) ?? []
+  return month === '' ? undefined : { month: Number(month), year: 2000 + Number(year) }
+}
+
 /**
  * Hundredths, by moving the decimal point: no amount becomes a fraction. Undefined if the text is
  * not an amount.

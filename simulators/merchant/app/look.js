@@ -5,7 +5,7 @@
  */
 import { beganAt, clearList, followJournal, relayPath, send } from './call-list.js'
 import { all, byId, fieldOf, make, noAnswer, pause } from './elements.js'
-import { centisOf, openApp, textOfCentis } from './flow.js'
+import { centisOf, expiryOf, isCardNumber, openApp, textOfCentis } from './flow.js'
 import { readWallet, savedCard, typedOrSaved } from './wallet.js'
 
 const consumer = /^[\w.-]{1,40}$/.exec(new URLSearchParams(location.search).get('consumer') ?? '')?.[0] ?? 'demo'
@@ -40,8 +40,8 @@ function showWallet() {
   readWallet(app.savedCards).catch((error) => over(failed(error), {}))
 }
 
-/** @param {Error} error @returns {Told} */
-const failed = ({ message }) => ({ state: 'DECLINED', errorMessage: message })
+/** Without an answer it is not known what happened. @param {Error} error @returns {Told} */
+const failed = ({ message }) => ({ state: 'UNKNOWN', errorMessage: message })
 
 // What is typed into the forms
 
@@ -50,11 +50,9 @@ const textIn = (data, name) => /** @type {string | null} */ (data.get(name)) ?? 
 
 /** @param {FormData} data @returns {Card} */
 function cardIn(data) {
-  const [month, year] = textIn(data, 'expiry').split(/\D+/).map(Number)
   return {
     number: textIn(data, 'number'),
-    month,
-    year: year < 100 ? 2000 + year : year,
+    ...expiryOf(textIn(data, 'expiry')),
     securityCode: textIn(data, 'code'),
     holder: textIn(data, 'holder'),
   }
@@ -106,9 +104,10 @@ let webView
 /** @type {(assignedId: string) => void} */
 let choose
 
-/** @param {Wish} wish */
-async function begin(wish) {
+/** @param {Wish} wish @param {HTMLFormElement} form */
+async function begin(wish, form) {
   clearList()
+  let isTaken = false
   byId('busy-title').textContent = titles[wish.kind]
   byId('busy-amount').textContent = amountOf(wish.amountCentis)
   byId('busy-state').textContent = 'The merchant is asked.'
@@ -123,6 +122,7 @@ async function begin(wish) {
         void followJournal(invoiceId, () => isRunning, showMapped)
       },
       state(state) {
+        isTaken = true
         byId('busy-state').textContent = states[state] ?? state
         if (state !== 'REDIRECT_REQUEST') byId('redirect').hidden = true
         if (state !== 'TRANSFER_FEE_REQUEST') byId('fees').hidden = true
@@ -130,11 +130,24 @@ async function begin(wish) {
       redirect: (url) => void offerPage(url, wish),
       chooseFee,
     })
-    .catch(failed)
+    .catch((error) => (error.isRefusal && !isTaken ? refused(error, form) : failed(error)))
   isRunning = false
+  if (outcome === undefined) return
   // The page shows the outcome too; a moment to see it, then the app closes its web view.
   setTimeout(() => webView?.close(), 1_500)
   over(outcome, wish)
+}
+
+/**
+ * What was refused was never begun: the form is there again as it was, and says why.
+ * @param {Error} error
+ * @param {HTMLFormElement} form
+ * @returns {undefined}
+ */
+function refused({ message }, form) {
+  show(form.dataset.screen)
+  const complaint = make('p', { className: 'complaint', role: 'alert' }, `Nothing was charged. ${message}`)
+  form.lastElementChild.before(complaint)
 }
 
 /**
@@ -186,6 +199,9 @@ function chooseFee(list) {
   })
 }
 
+/** @type {Record<string, string>} */
+const moneyOf = { DECLINED: 'Nothing was charged.' }
+const screens = { verification: 'register', sale: 'pay', transfer: 'send' }
 const approved = { verification: 'Registered', sale: 'Paid', transfer: 'Sent' }
 
 /** @param {Told} outcome @param {Partial<Wish>} wish */
@@ -193,9 +209,12 @@ function over(outcome, { kind, amountCentis }) {
   const isGood = outcome.state === 'APPROVED'
   byId('over-mark').textContent = isGood ? '✓' : '✕'
   byId('over-mark').className = isGood ? '' : 'bad'
-  byId('over-title').textContent = isGood ? approved[kind] : 'Declined'
+  byId('over-title').textContent = isGood ? approved[kind] : outcome.state === 'DECLINED' ? 'Declined' : 'No answer'
   byId('over-amount').textContent = amountOf(amountCentis)
   byId('over-why').textContent = outcome.errorMessage ?? ''
+  byId('over-money').textContent = isGood ? '' : (moneyOf[outcome.state] ?? 'It is not known whether anything was charged.')
+  byId('over-again').hidden = isGood || kind === undefined
+  byId('over-again').dataset.go = screens[kind]
   const commission = outcome.transaction?.commissionCentis
   const facts = {
     'Error code': outcome.errorCode,
@@ -225,17 +244,30 @@ function tellTime() {
   byId('clock').textContent = new Date().toTimeString().slice(0, 5)
 }
 
+/**
+ * What is seen to be wrong before it is sent: name of the field, whether it is good, what to say.
+ * @type {readonly [string, (typed: string) => unknown, string][]}
+ */
+const checks = [
+  ['amount', centisOf, 'An amount such as 4.20'],
+  ['number', isCardNumber, 'This is no card number; look at its digits again'],
+  ['expiry', expiryOf, 'A month and a year, as on the card: 12/34'],
+  ['to', isCardNumber, 'This is no card number; look at its digits again'],
+]
+
 /** @param {HTMLFormElement} form */
 function listenTo(form) {
-  const amount = fieldOf(form, 'amount')
-  amount?.addEventListener('input', () => amount.setCustomValidity(''))
+  const checked = checks.map(([name, ...rest]) => ({ field: fieldOf(form, name), rest })).filter(({ field }) => field)
+  // Or the browser would not tell of a form that was wrong the last time.
+  form.noValidate = true
   form.addEventListener('change', () => typedOrSaved(form))
   form.addEventListener('submit', (event) => {
     event.preventDefault()
+    for (const complaint of all('.complaint', form)) complaint.remove()
+    for (const { field, rest } of checked) field.setCustomValidity(rest[0](field.value) ? '' : rest[1])
+    if (!form.reportValidity()) return
     const wish = wishIn[form.dataset.screen](new FormData(form))
-    const isUnreadable = 'amountCentis' in wish && wish.amountCentis === undefined
-    amount?.setCustomValidity(isUnreadable ? 'An amount such as 4.20' : '')
-    if (form.reportValidity()) void begin({ ...wish, endpointId: endpoint.value, currency: 'USD' })
+    void begin({ ...wish, endpointId: endpoint.value, currency: 'USD' }, form)
   })
   const chips = all('.chip', form)
   for (const chip of chips) {
