@@ -1,7 +1,9 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
+import { currencyOfNumeric, minorToDecimal } from '../../src/base/money.ts'
 import type { Places } from '../../src/http/bar.ts'
 import { get, showToPeople, type Happened, type Overview } from '../desk-page.ts'
+import { nameOfMessage } from '../message-names.ts'
 import type { Desk } from './desk.ts'
 import type { State, StoredEntry } from './entry.ts'
 import { isRecord, type FaultScripts } from './faults.ts'
@@ -79,9 +81,14 @@ const happened = ({ desk }: Parts): Happened[] =>
     .map(({ at, direction, type, fields }) => ({
       at: Date.parse(at),
       way: direction === 'in' ? 'gateway ▸ acquirer' : 'acquirer ▸ gateway',
-      name: type,
-      says: [fields['2'], fields['4'], fields['39'], fields['44']].filter((one) => one !== undefined).join(' · '),
+      name: nameOfMessage(type),
+      says: [fields['2'], amountIn(fields), fields['39'], fields['44']].filter((one) => one !== undefined).join(' · '),
     }))
+
+function amountIn({ 4: minor, 49: numeric = '' }: Record<string, string>): string | undefined {
+  const currency = currencyOfNumeric(numeric)
+  return minor && currency && `${minorToDecimal(BigInt(minor), currency.exponent)} ${currency.code}`
+}
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; url: string }> {
   const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536 })

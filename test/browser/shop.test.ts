@@ -155,24 +155,23 @@ test('every end says what happened to the money, under one heading and in a stat
     ),
   ))
 
-/** How late the acquirer answers the reversal of what it kept silent about. */
-const slowReversal = (ms: number) =>
-  fetch(`${world.acquirerAdminUrl}/line`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ slow_reversal_ms: ms }),
-  })
-
 test('without an answer of the acquirer the page says what is not known, and at last that nothing was charged', async () => {
-  await slowReversal(300)
+  const ask = async (method: string, path: string, body?: object) => {
+    const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    await (await fetch(world.acquirerAdminUrl + path, { method, ...json })).text()
+  }
+  await ask('POST', '/line', { slow_reversal_ms: 0 })
+  await ask('POST', '/faults', { match: { message: 'reversal' }, do: { hold: true } })
   try {
     await browser.visit({}, async (page) => {
       await buy(page, { scenario: 'plain', cvv2: '217' })
       await headline(page, 'It may have been charged.')
+      await ask('DELETE', '/faults')
       await headline(page, 'Nothing was charged: the acquirer has confirmed that the payment is undone.')
     })
   } finally {
-    await slowReversal(30_000)
+    await ask('DELETE', '/faults')
+    await ask('POST', '/line', { slow_reversal_ms: 30_000 })
   }
 })
 

@@ -1,6 +1,7 @@
 import { messages as messageRows } from '../../../src/spec/three-d-secure/messages.ts'
 import { actionCodes } from '../../../src/spec/action-codes.ts'
 import { isoFields } from '../../../src/spec/iso8583.ts'
+import { nameOfMessage } from '../../message-names.ts'
 import type { Callback } from '../callbacks/book.ts'
 import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message } from './message.ts'
 import { legacyField, toneOfStatus } from './reading.ts'
@@ -120,14 +121,6 @@ function described(type: string, name: string, value: unknown): Field {
   return row ? { name, value: text, means: row.means } : legacyField(type, name, text)
 }
 
-// oxfmt-ignore
-const purposes: Readonly<Record<string, string>> = {
-  '1100': 'authorisation', '1101': 'authorisation, repeated', '1110': 'answer',
-  '1200': 'sale',          '1201': 'sale, repeated',          '1210': 'answer',
-  '1220': 'capture',       '1221': 'capture, repeated',       '1230': 'answer',
-  '1420': 'reversal',      '1421': 'reversal, repeated',      '1430': 'reversal answer',
-}
-
 function iso8583({ at, direction, type, fields }: Line, id: string): Message {
   const code = fields['39']
   const says = code === undefined ? undefined : `${code} ${fields['44'] ?? actionCodes.get(code) ?? ''}`.trim()
@@ -137,7 +130,7 @@ function iso8583({ at, direction, type, fields }: Line, id: string): Message {
     from: direction === 'in' ? 'gateway' : 'acquirer',
     to: direction === 'in' ? 'acquirer' : 'gateway',
     via: 'ISO 8583',
-    name: `${type} ${purposes[type] ?? ''}`.trim(),
+    name: nameOfMessage(type),
     tone: code === undefined ? 'plain' : code === '000' || code === '400' ? 'good' : 'bad',
     isReply: direction === 'out',
     times: 1,
