@@ -19,6 +19,7 @@ import {
   ownDirectory,
   processesOn,
   query,
+  readableSource,
   spawnHolder,
   within,
   withServer,
@@ -209,7 +210,7 @@ if (isRoot) {
     const directory = await ownDirectory()
     await withServer(optionsFor(directory), async () => {
       const traces = tracesOf(join(directory, 'postgres'))
-      const source = new URL('../../src/storage/embedded-process.js', import.meta.url).href
+      const source = `${await readableSource()}storage/embedded-process.js`
       const code = `import { serversOf } from '${source}'; console.log(JSON.stringify(serversOf(${JSON.stringify(traces)})))`
       const args = ['--input-type=module', '-e', code]
       const seen = execFileSync(process.execPath, args, { uid: nobody.uid, gid: nobody.gid, cwd: '/', encoding: 'utf8' })
@@ -221,14 +222,15 @@ if (isRoot) {
   test('An ordinary user runs the server itself, and is refused the data of another', bounded, async () => {
     const directory = await ownDirectory()
     await chown(directory, nobody.uid, nobody.gid)
-    const holder = await holderOn({ directory }, nobody.uid)
+    const ordinary = { uid: nobody.uid, source: await readableSource() }
+    const holder = await holderOn({ directory }, ordinary)
     assert.equal(statSync(join(directory, 'postgres')).uid, nobody.uid)
     assert.equal(statSync(join(systemProc, String(holder.serverPid))).uid, nobody.uid)
     await holder.kill()
     // Root takes the orphan of that user over, and leaves the data to its owner.
     await withServer(optionsFor(directory), async (server) => assert.equal(server.adopted, true))
     await chown(join(directory, 'postgres'), 12_345, 12_345)
-    await assert.rejects(holderOn({ directory }, nobody.uid), /belongs to the user with uid 12345/)
+    await assert.rejects(holderOn({ directory }, ordinary), /belongs to the user with uid 12345/)
     await chown(join(directory, 'postgres'), nobody.uid, nobody.gid)
   })
 }

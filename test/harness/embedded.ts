@@ -1,17 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Client } from 'pg'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { type EmbeddedOptions, type EmbeddedServer, startEmbedded, stopEmbeddedOrphan } from '../../src/storage/embedded.ts'
+import { packageFolder } from '../../src/storage/embedded-binaries.ts'
 import { serversOf, signal } from '../../src/storage/embedded-process.ts'
 
 export const isRoot = process.geteuid?.() === 0
@@ -92,9 +94,40 @@ const holderCode = `
     process.exit(1)
   }`
 
+const ownSource = new URL('../../src/', import.meta.url)
+
+/**
+ * The URL of a copy of the compiled source, with the packages it needs to run a server, which every
+ * user may read: the clone may be below a directory of its owner's alone. It is removed after the
+ * test.
+ */
+export async function readableSource(): Promise<string> {
+  const place = await ownDirectory(0o755)
+  const packages = join(packageFolder(), '..', '..')
+  const needed = new Set(['pg', 'pino', relative(packages, packageFolder())])
+  for (const name of needed) {
+    const { dependencies = {} }: { dependencies?: object } = JSON.parse(
+      readFileSync(join(packages, name, 'package.json'), 'utf8'),
+    )
+    for (const one of Object.keys(dependencies)) needed.add(one)
+  }
+  const copies = [...needed].map((name) => [join(packages, name), join(place, 'node_modules', name)] as const)
+  for (const [from, to] of [[fileURLToPath(ownSource), join(place, 'src')] as const, ...copies])
+    await cp(from, to, { recursive: true, verbatimSymlinks: true })
+  await writeFile(join(place, 'package.json'), JSON.stringify({ type: 'module' }))
+  execFileSync('chmod', ['-R', 'a+rX', place])
+  return pathToFileURL(join(place, 'src/')).href
+}
+
+/** The user of a holder, and a source that this user may read. */
+interface Stranger {
+  uid: number
+  source: string
+}
+
 /** Starts a process that starts a server; it is there until it is killed. */
-export function spawnHolder(options: Pick<EmbeddedOptions, 'directory' | 'proc'>, uid?: number): ChildProcess & { pid: number } {
-  const source = new URL('../../src/', import.meta.url).href
+export function spawnHolder(options: Pick<EmbeddedOptions, 'directory' | 'proc'>, as?: Stranger): ChildProcess & { pid: number } {
+  const { uid, source } = as ?? { uid: undefined, source: ownSource.href }
   const child = spawn(process.execPath, ['--input-type=module', '-e', holderCode, source, JSON.stringify(options)], {
     cwd: '/',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -106,8 +139,8 @@ export function spawnHolder(options: Pick<EmbeddedOptions, 'directory' | 'proc'>
 }
 
 /** What a holder says once its server is ready; throws its refusal. */
-export async function holderOn(options: Pick<EmbeddedOptions, 'directory' | 'proc'>, uid?: number): Promise<Holder> {
-  const child = spawnHolder(options, uid)
+export async function holderOn(options: Pick<EmbeddedOptions, 'directory' | 'proc'>, as?: Stranger): Promise<Holder> {
+  const child = spawnHolder(options, as)
   const gone = once(child, 'exit')
   for await (const line of createInterface({ input: child.stdout! })) {
     const said: { refused?: string; url: string; adopted: boolean; serverPid: number } = JSON.parse(line)
