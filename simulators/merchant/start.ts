@@ -2,6 +2,7 @@ import type { Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Places } from '../../src/http/bar.ts'
+import { whileRestarting } from '../../src/storage/patience.ts'
 import { openMerchant } from '../merchant-server/start.ts'
 import type { Configuration } from './configuration.ts'
 import { startMerchantServer, type AppOptions } from './server.ts'
@@ -40,7 +41,7 @@ export async function startMerchant(
     for (const stop of stops.splice(0).reverse()) await stop()
   }
   try {
-    const mobile = asked && (await openMerchant({ ...world, ...asked }))
+    const mobile = asked && (await whileRestarting(() => openMerchant({ ...world, ...asked }), world))
     if (mobile) stops.push(mobile.close)
     const app = wanted && appAsked && appOf(appAsked, wanted)
     const server = await startMerchantServer({ ...world, ...account, ...(mobile && { mobile: mobile.merchant, app }), port })

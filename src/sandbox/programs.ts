@@ -17,7 +17,8 @@ export interface Program {
   tell: (places: Places) => void
 }
 
-const startWithinMs = 15_000
+/** Longer than one waits for a database that is being restarted. */
+const startWithinMs = 90_000
 const stopWithinMs = 3_000
 
 /** The file of a simulator, which is started by its name, because nothing here imports one. */

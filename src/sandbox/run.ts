@@ -12,6 +12,7 @@ import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encrypti
 import { openHourKeys } from '../storage/store-hour-keys.ts'
 import { startEmbedded } from '../storage/embedded.ts'
 import { migrateAll } from '../storage/migrate-cells.ts'
+import { whileRestarting } from '../storage/patience.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
 import { banner, placesOf, step, type SandboxFile } from './banner.ts'
 import { settleBins } from './bins.ts'
@@ -60,15 +61,23 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
     mkdirSync(join(directory, 'log'), { recursive: true })
     const log = fileLog(directory, env.LOG_LEVEL ?? 'info')
     endOnDefect(log)
-    const stopped = await start({ directory, env, log, stops, interrupted: () => why !== '' }, config)
+    const run: Run = { directory, env, log, stops, interrupted: () => why !== '' }
+    const begin = () => start(run, config).catch((error) => stopAll(stops).then(() => Promise.reject(error)))
+    const stopped = await whileRestarting(begin, { clock: systemClock, log })
     const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
     if (reason) console.error(`\n${reason}`)
     return reason ? 1 : 0
   } finally {
     if (why) console.log('\nStopping …')
-    for (const { what, stop } of stops.reverse()) await stop().catch((error: Error) => console.error(`${what}: ${error.message}`))
+    await stopAll(stops)
     if (why) console.log('Everything is stopped. Your data is kept for the next start.')
   }
+}
+
+/** The newest first. */
+async function stopAll(stops: Run['stops']): Promise<void> {
+  for (const { what, stop } of stops.splice(0).reverse())
+    await stop().catch((error: Error) => console.error(`${what}: ${error.message}`))
 }
 
 /**
@@ -76,6 +85,7 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
  * undefined if a signal arrived during the start.
  */
 async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[] | undefined> {
+  if (run.interrupted()) return undefined
   const databaseUrl = await startDatabase(run)
   if (run.interrupted()) return undefined
   step('Preparing the database')

@@ -204,11 +204,14 @@ export async function launch(site: Site, postgres: string, choosePort: () => Pro
   for (let attempt = 1; ; attempt++) {
     const outcome = await launchOn(site, postgres, await choosePort())
     if (typeof outcome !== 'string') return outcome
-    const passing = /Address already in use|pre-existing shared memory block/.test(outcome)
+    const passing = /Address already in use|pre-existing shared memory block/.test(outcome) || outcome.startsWith(killed)
     if (!passing || attempt === 10) throw new Error(`PostgreSQL did not start: ${outcome} (${logFile(site.directory)})`)
     await sleep(site.clock, attempt * 20)
+    await clearRemains(site)
   }
 }
+
+const killed = 'it was ended by '
 
 /** A text is the reason of the failure in the server's own words. */
 async function launchOn(site: Site, postgres: string, port: number): Promise<Postmaster | string> {
@@ -226,7 +229,9 @@ async function launchOn(site: Site, postgres: string, port: number): Promise<Pos
   closeSync(log)
   let ended: string | undefined
   child.once('error', (error) => (ended = error.message))
-  child.once('exit', () => (ended ??= complaintIn(path, logStart)))
+  child.once('exit', (_code, name) => {
+    ended ??= name ? killed + name : complaintIn(path, logStart)
+  })
   child.unref()
   const answer = await until(site.clock, readyBoundMs, async () => {
     if (ended !== undefined) return ended

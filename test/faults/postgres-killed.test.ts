@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { accepted, newOrderId, sale, status, type Fields, type Order } from '../conformance/client.ts'
+import { ownDirectory } from '../harness/embedded.ts'
 import { until } from '../harness/until.ts'
 import { openFaultDesk, type FaultDesk } from '../harness/fault-desk.ts'
 import { openReceiver, type Receiver } from '../harness/receiver.ts'
+import { startServe } from '../harness/serve.ts'
 import { startWorld, type World } from '../harness/world.ts'
 
 /** kill -9 of the sandbox's own PostgreSQL, under its supervisor, while sales are made. */
@@ -24,8 +28,11 @@ after(async () => {
   await merchant?.close()
 })
 
-/** The postmaster writes its pid into its data directory. */
-const postmaster = (): number => Number(readFileSync(join(world.directory, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+/** The postmaster writes its pid into its data directory; 0 while there is none. */
+function postmaster(directory = world.directory): number {
+  const file = join(directory, 'postgres', 'postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
+}
 
 /** How long the gateway lets a request wait for its database. */
 const patienceMs = 10_000
@@ -86,4 +93,51 @@ test('killed twice under load: each acknowledged sale ends with a callback, sent
     const reply = await status(world, { client_orderid, orderid })
     assert.deepEqual([...said], [`${orderid} ${reply.status}`])
   }
+})
+
+test('a gateway that is started while PostgreSQL is killed again and again waits until it stays', async () => {
+  const serving = new AbortController()
+  const killed = new Set<number>()
+  const kill = async () => {
+    for (; !serving.signal.aborted && killed.size < 5; killed.add(postmaster())) {
+      await until(
+        () => postmaster(),
+        (pid) => pid > 0 && !killed.has(pid),
+      )
+      process.kill(postmaster(), 'SIGKILL')
+    }
+  }
+  const [gateway] = await Promise.all([startServe(world).finally(() => serving.abort()), kill()])
+  const waited = gateway.output().split('the start is tried again').length - 1
+  await gateway.stop()
+  assert.ok(killed.size > 1 && waited > 0, `killed ${killed.size} times, waited ${waited} times`)
+})
+
+test('a sandbox whose PostgreSQL is killed at each step of its start comes up, and stops as usual', async () => {
+  const directory = await ownDirectory()
+  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+  const env = { ...process.env, TOLLGATE_DIR: directory, PORT: '0', DATABASE_URL: '' }
+  const child = spawn(process.execPath, [main, 'sandbox'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  after(() => child.kill('SIGKILL'))
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  let output = ''
+  let killed = 0
+  const steps = ['Preparing the database', 'simulated card world', 'Starting the gateway', "the merchant's server"]
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    const step = steps[killed]
+    if (step === undefined || !output.includes(step)) return
+    killed++
+    process.kill(postmaster(directory), 'SIGKILL')
+  })
+  await until(
+    () => existsSync(join(directory, 'sandbox.json')) || child.exitCode !== null,
+    (isOver) => isOver,
+    240_000,
+  )
+  assert.equal(killed, steps.length, output)
+  assert.equal(child.exitCode, null, output)
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, output)
 })

@@ -3,8 +3,10 @@ import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog, type Log } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
 import { openSlot, type Slot } from '../../gateway/slot.ts'
+import type { GatewayOptions } from '../../gateway/start.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
+import { whileRestarting } from '../../storage/patience.ts'
 import { serveConfig, type ServeConfig } from '../config.ts'
 import { encryptionBy, hourKeysBy } from '../key-config.ts'
 import { idleMs, mostProcesses, processesOf, spreadOf, starterOf } from '../process-start.ts'
@@ -70,7 +72,7 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
   const { startGateway } = await import('../../gateway/start.ts')
-  const gateway = await startGateway({
+  const options: GatewayOptions = {
     ...config,
     slot,
     kek: encryptionBy(config.kek, random),
@@ -82,7 +84,8 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
     steering: false,
     explains: false,
     tuning: usualTuning,
-  })
+  }
+  const gateway = await whileRestarting(() => startGateway(options), { clock, log })
   const { port, operatorPort } = gateway
   if (slot) slot.serves(gateway)
   else log.info({ port, operatorPort }, 'the gateway serves')
