@@ -66,7 +66,7 @@ async function writeRows(sandbox: Sandbox, rows: number, interrupted: AbortSigna
         const auditId = randomUUID()
         const details = { order: Number(no), fields: 'card, phone' }
         const who = { who: 'ann', action: 'order show', subject: `order ${no}` }
-        hash = linkHash(hash, { no, auditId, atMicros: `${at}000`, ...who, details })
+        hash = linkHash(hash, { no, auditId, atMicros: `${at}000`, session: null, ...who, details })
         return { auditId, hash }
       })
       await pool.run(add, [links.map((l) => l.auditId), links.map((l) => l.hash), timestamp(at), before])

@@ -6,6 +6,7 @@ export const auditJson = (e: AuditEntry) => ({
   audit_id: e.auditId,
   at: isoTime(e.at),
   who: e.who,
+  database_user: e.session,
   action: e.action,
   subject: e.subject,
   details: e.details,

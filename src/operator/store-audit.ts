@@ -1,4 +1,3 @@
-import type { Random } from '../base/random.ts'
 import { touchConfig } from '../merchant/store.ts'
 import { statement, type Pool, type Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/store-audit-chain.ts'
@@ -20,29 +19,22 @@ export interface AuditEntry extends Required<Note> {
   auditId: string
   at: number
   who: string
+  /** The user of the database; null in rows of before it was recorded. */
+  session: string | null
 }
 
 /**
  * Sorted by the key, which is in the order of time; `$1` and `$2` are the bounds of the page,
  * newest first.
  */
-const page = statement<{ audit_id: string; at: number; who: string; action: string; subject: string; details: object }>(`
-  select audit_id, at, who, action, subject, details from audit
+const page = statement<{ audit_id: string; at: number; who: string; session: string | null } & Required<Note>>(`
+  select audit_id, at, who, session, action, subject, details from audit
   where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
   order by audit_id desc limit $4`)
 
-/** A UUID of version 7 (RFC 9562): 48 bits of milliseconds, the rest random. */
-export function timeOrderedId(at: number, random: Random): string {
-  const bytes = random.bytes(16)
-  bytes.writeUIntBE(at, 0, 6)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return dashed(bytes.toString('hex'))
-}
-
 const dashed = (hex: string) => [0, 8, 12, 16, 20].map((from, i) => hex.slice(from, [8, 12, 16, 20, 32][i])).join('-')
 
-/** The lowest id at a given time. */
+/** The lowest id at a given time: 48 bits of milliseconds begin a UUID of version 7 (RFC 9562). */
 const lowestId = (at: number) => dashed(at.toString(16).padStart(12, '0').padEnd(32, '0'))
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -58,11 +50,9 @@ export async function change<T>(
   body: (runner: Runner) => Promise<{ note: Note; result: T }>,
 ): Promise<T> {
   return transaction(desk.pool, async (runner) => {
-    const head = await holdChain(runner).catch(refuseHeld)
+    await holdChain(runner).catch(refuseHeld)
     const { note, result } = await body(runner)
-    const { who, clock, random } = desk
-    const at = clock.now()
-    await appendAudit(runner, head, { details: {}, ...note, auditId: timeOrderedId(at, random), at, who })
+    await appendAudit(runner, { details: {}, ...note, who: desk.who })
     if (touches === 'config') await touchConfig(runner)
     return result
   })
@@ -122,6 +112,7 @@ export async function listAudit(pool: Pool, query: AuditQuery): Promise<AuditEnt
     auditId: r.audit_id,
     at: r.at,
     who: r.who,
+    session: r.session,
     action: r.action,
     subject: r.subject,
     details: r.details,

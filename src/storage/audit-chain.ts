@@ -3,13 +3,19 @@
  * trail look changed. Anybody can compute it; docs/operating.md describes it.
  */
 import { hash } from 'node:crypto'
+import { sessionTitle } from './audit-functions.ts'
 
-/** The contents of a row. `details` is what JSON.parse makes of the column. */
+/**
+ * The contents of a row. `details` is the text of the column, or, without a session, what
+ * JSON.parse makes of it.
+ */
 export interface AuditContents {
   no: bigint
   auditId: string
   /** Microseconds since 1970, the precision of the column, in decimals. */
   atMicros: string
+  /** The user of the database; null in rows of before it was recorded. */
+  session: string | null
   who: string
   action: string
   subject: string
@@ -19,7 +25,7 @@ export interface AuditContents {
 /** The place before the first row. */
 export const chainStart = { no: 0n, hash: '00'.repeat(32) }
 
-/** Names the encoding. */
+/** Names the encoding of rows without a session. */
 const title = 'tollgate audit 1'
 
 /** Grows, and stays: a trail of a million rows is hashed without a buffer for each. */
@@ -29,8 +35,13 @@ let bytes = Buffer.allocUnsafe(4_096)
  * SHA-256 over the hash before and the contents, both in hexadecimal. Each field has its length in
  * front, so that no text can move from one field to the next.
  */
-export function linkHash(before: string, { no, auditId, atMicros, who, action, subject, details }: AuditContents): string {
-  const fields = [title, String(no), auditId, atMicros, who, action, subject, canonicalJson(details)]
+export function linkHash(before: string, row: AuditContents): string {
+  const { no, auditId, atMicros, session, who, action, subject, details } = row
+  const ids = [String(no), auditId, atMicros]
+  const fields =
+    session === null
+      ? [title, ...ids, who, action, subject, canonicalJson(details)]
+      : [sessionTitle, ...ids, session, who, action, subject, String(details)]
   const most = before.length / 2 + mostBytes(fields)
   if (most > bytes.length) bytes = Buffer.allocUnsafe(2 * most)
   const end = writeFields(bytes, bytes.write(before, 'hex'), fields)

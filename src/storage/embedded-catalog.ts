@@ -186,8 +186,9 @@ export const after: readonly Part[] = [
 ]
 
 /**
- * Everything else that a database may hold, as column `what`. Tollgate makes none of it. A copy
- * that left some out and said nothing would be worse than none.
+ * Everything else that a database may hold, as column `what`. Tollgate makes none of it, but for
+ * the functions that each `migrate` makes anew (audit-functions.ts). A copy that left some out and
+ * said nothing would be worse than none.
  */
 export const others = `
   select format('%s (a relation of kind %s)', c.oid::regclass, c.relkind) as what from ${relations}
@@ -210,6 +211,7 @@ export const others = `
       or a.attgenerated not in ('', 's'))
   union all select format('%s (a function)', p.oid::regprocedure)
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace and ${own('n')}
+  where p.proname not in ('audit_hold', 'audit_append')
   union all select format('%s (a type)', t.oid::regtype)
   from pg_type t join pg_namespace n on n.oid = t.typnamespace and ${own('n')} where t.typtype in ('d', 'e', 'r', 'm')
   union all select format('%I (an extension)', extname) from pg_extension where extname <> 'plpgsql'

@@ -8,11 +8,8 @@ export interface ChainHead {
   hash: string
 }
 
-/** A row without its place in the chain. */
+/** What a writer says; all else of its row the database sets. */
 export interface AuditRow {
-  auditId: string
-  /** Milliseconds. */
-  at: number
   who: string
   action: string
   subject: string
@@ -25,11 +22,9 @@ export const lockTimeoutMs = 5_000
 const limitWait = statement<object>(`select set_config('lock_timeout', $1, true)`)
 const selectHead = `select no, encode(hash, 'hex') as hash from audit_head where only_row`
 const readHead = statement<ChainHead>(selectHead)
-const holdHead = statement<ChainHead>(`${selectHead} for update`)
+const holdHead = statement<{ no: bigint | null }>(`select audit_hold() as no`)
 const moveHead = statement<{ no: bigint }>(`update audit_head set no = $1, hash = decode($2, 'hex') where only_row returning no`)
-const add = statement<object>(`
-  insert into audit (audit_id, at, who, action, subject, details, no, hash)
-  values ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'))`)
+const add = statement<object>(`select audit_append($1, $2, $3, $4)`)
 
 export class TrailHeld extends Error {}
 
@@ -38,11 +33,10 @@ export class TrailHeld extends Error {}
  * To be called before anything else is locked: who waits here must not hold rows of an order
  * meanwhile, or a command that hangs would delay payments.
  */
-export async function holdChain(runner: Runner): Promise<ChainHead> {
+export async function holdChain(runner: Runner): Promise<void> {
   const [, rows] = await Promise.all([runner.run(limitWait, [String(lockTimeoutMs)]), runner.run(holdHead).catch(asHeld)])
-  const [head] = rows
-  if (!head) throw new Error('the end of the audit trail is missing (table audit_head). See: npx tollgate audit verify')
-  return head
+  if (rows[0]!.no === null)
+    throw new Error('the end of the audit trail is missing (table audit_head). See: npx tollgate audit verify')
 }
 
 function asHeld(error: { code?: string }): never {
@@ -51,19 +45,15 @@ function asHeld(error: { code?: string }): never {
 }
 
 /** Writes a row behind the head, which the transaction holds. */
-export async function appendAudit(runner: Runner, head: ChainHead, row: AuditRow): Promise<void> {
-  const details = JSON.stringify(row.details)
-  const no = head.no + 1n
-  const hash = linkHash(head.hash, { ...row, no, atMicros: `${row.at}000`, details: JSON.parse(details) })
-  const values = [row.auditId, new Date(row.at).toISOString(), row.who, row.action, row.subject, details, no, hash]
-  await Promise.all([runner.run(add, values), runner.run(moveHead, [no, hash])])
-}
+export const appendAudit = async (runner: Runner, { who, action, subject, details }: AuditRow): Promise<void> =>
+  void (await runner.run(add, [who, action, subject, JSON.stringify(details)]))
 
 interface ChainRow {
   no: bigint
   hash: string
   audit_id: string
   at_micros: string
+  session?: string | null
   who: string
   action: string
   subject: string
@@ -72,10 +62,15 @@ interface ChainRow {
 
 /** Numbers as text where they are hashed as text. */
 const columns = `no, encode(hash, 'hex') as hash, audit_id, (extract(epoch from at) * 1000000)::bigint::text as at_micros,
-  who, action, subject, details`
+  who, action, subject`
+/** In rows with a session the text of the details is hashed. As JSON it is one type for both. */
+const details = `case when session is null then details else to_jsonb(details::text) end as details`
 const pageRows = 2_000
-const page = statement<ChainRow>(`select ${columns} from audit where no > $1 order by no limit ${pageRows}`)
-const unnumbered = statement<ChainRow>(`select ${columns} from audit where no is null order by audit_id limit ${pageRows}`)
+const page = statement<ChainRow>(`select ${columns}, session, ${details} from audit where no > $1 order by no limit ${pageRows}`)
+const unnumbered = statement<ChainRow>(
+  `select ${columns}, details from audit where no is null order by audit_id limit ${pageRows}`,
+)
+const earlierHead = statement<ChainHead>(`${selectHead} for update`)
 const number = statement<object>(`
   update audit a set no = n.no, hash = decode(n.hash, 'hex')
   from unnest($1::uuid[], $2::bigint[], $3::text[]) as n (audit_id, no, hash) where a.audit_id = n.audit_id`)
@@ -85,6 +80,7 @@ const contentsOf = (row: ChainRow, no = row.no): AuditContents => ({
   no,
   auditId: row.audit_id,
   atMicros: row.at_micros,
+  session: row.session ?? null,
   who: row.who,
   action: row.action,
   subject: row.subject,
@@ -93,7 +89,7 @@ const contentsOf = (row: ChainRow, no = row.no): AuditContents => ({
 
 /** Numbers the rows that were written before there was a chain, in the order of their ids. */
 export async function chainEarlierRows(runner: Runner): Promise<void> {
-  let { no, hash } = await holdChain(runner)
+  let { no, hash } = (await runner.run(earlierHead))[0]!
   for (;;) {
     const rows = await runner.run(unnumbered)
     if (rows.length === 0) break

@@ -1,4 +1,5 @@
 /** The roles of the database: creating them, granting, and who is connected. */
+import { auditFunctions } from './audit-functions.ts'
 import { grants, grantStatements, roles } from './grants.ts'
 import { statement, type Pool } from './pool.ts'
 import { transaction } from './transaction.ts'
@@ -34,7 +35,10 @@ const relations = statement<{ name: string }>(
  */
 const oneAfterTheOther = statement<object>(`select name from migration order by name desc limit 1 for update`)
 
-/** Gives each role exactly what stands in the rows of grants.ts. */
+/**
+ * Gives each role exactly what stands in the rows of grants.ts, and makes the functions by which
+ * some of them write to the audit trail.
+ */
 export const grantRoles = (pool: Pool): Promise<void> =>
   transaction(pool, async (runner) => {
     const [, [current], found] = await Promise.all([
@@ -43,7 +47,9 @@ export const grantRoles = (pool: Pool): Promise<void> =>
       runner.run(relations, [Object.keys(grants)]),
     ])
     const tables = new Set(found.map(({ name }) => name))
-    await Promise.all(grantStatements(current!.schema, tables).map((text) => runner.run({ name: '', text })))
+    const functions = tables.has('audit') ? auditFunctions(current!.schema) : []
+    const all = [...grantStatements(current!.schema, tables), ...functions]
+    await Promise.all(all.map((text) => runner.run({ name: '', text })))
   })
 
 /** Who is connected, as far as it concerns a gateway. */

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { systemRandom } from '../../src/base/random.ts'
 import { readMandatoryFields, readOperations, readRepeatWindow } from '../../src/cli/commands/endpoint-values.ts'
 import { failureOf } from '../../src/cli/commands/refusals.ts'
 import { gateMisfit, readCountry } from '../../src/operator/gate.ts'
@@ -11,7 +9,6 @@ import { momentsOf, type Life } from '../../src/operator/life.ts'
 import { agoText, readMoment, readSpan, spanText } from '../../src/operator/moments.ts'
 import { endpointMisfit, settingsAfter, usualEndpoint, type EndpointWish } from '../../src/operator/settings.ts'
 import type { Misfit } from '../../src/operator/refused.ts'
-import { timeOrderedId } from '../../src/operator/store-audit.ts'
 import type { Order } from '../../src/order/order.ts'
 import { table } from '../../src/cli/commands/present.ts'
 
@@ -227,16 +224,6 @@ test('a gate with a value that its messages have no room for is refused by the o
     ['--max-open', { maxOpen: 0 }],
   ] as const)
     assert.ok(wordsOf(gateMisfit({ ...good, ...wrong }))?.startsWith(`${option} must be `), option)
-})
-
-test('ids of the audit trail are UUIDs of version 7 and stand in the order of their time', () => {
-  fc.assert(
-    fc.property(fc.nat(2 ** 45), fc.nat(2 ** 45), (a, b) => {
-      const [one, other] = [timeOrderedId(a, systemRandom), timeOrderedId(b, systemRandom)]
-      assert.match(one, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-      if (a !== b) assert.equal(one < other, a < b)
-    }),
-  )
 })
 
 test('a life is told in the order of cause and effect, also within one millisecond', () => {

@@ -50,6 +50,8 @@ const tampering: readonly (readonly [string, RegExp])[] = [
   [`update audit set audit_id = gen_random_uuid() where no = 3`, /Row 3 .*was changed/],
   [`update audit set at = at + interval '1 microsecond' where no = 3`, /Row 3 .*was changed/],
   [`update audit set who = 'x' where no = 3`, /Row 3 .*was changed/],
+  [`update audit set session = 'x' where no = 3`, /Row 3 .*was changed/],
+  [`update audit set session = null where no = 3`, /Row 3 .*was changed/],
   [`update audit set action = action || ' ' where no = 3`, /Row 3 .*was changed/],
   [`update audit set subject = 'x' where no = 3`, /Row 3 .*was changed/],
   [`update audit set details = details || '{"x": 1}' where no = 3`, /Row 3 .*was changed/],
@@ -123,9 +125,10 @@ test('rows that were written before there was a chain are in it after the migrat
       from generate_series(1, 5001) i`
     await old.run({ name: '', text: insert })
     await migrate(old, systemClock.now(), log)
+    await old.run({ name: '', text: `select audit_append('ann', 'merchant add', 'merchant 5002', '{"b": 1.5, "a": ["ü"]}')` })
     const { code, out } = await run({ ...env, DATABASE_URL: own.url }, ['audit', 'verify'])
     assert.equal(code, 0, out)
-    assert.match(out, /whole: 5001 rows/)
+    assert.match(out, /whole: 5002 rows/)
   } finally {
     await old.close()
     await own.close()

@@ -84,9 +84,7 @@ test('each role has the privileges of its rows, none of them on a partition, and
 })
 
 const nullCard = `update order_facts set pan_sealed = null, pan_key = null`
-const append = `
-  with moved as (update audit_head set no = no + 1, hash = 'h' where only_row returning no, hash)
-  insert into audit select gen_random_uuid(), now(), 'ann', 'order show', 'order 1', '{}', no, hash from moved`
+const append = `select audit_append('ann', 'order show', 'order 1', '{}')`
 
 // oxfmt-ignore
 const tries: readonly [role: Role, does: string, may: boolean][] = [
@@ -159,12 +157,63 @@ async function undone(pool: Pool, text: string): Promise<string> {
   }
 }
 
-for (const [role, does, may] of tries)
+const forgeries = [
+  `insert into audit (audit_id, at, who, action, subject, details, no, hash)
+    values (gen_random_uuid(), now() - interval '1 day', 'anna', 'keys retire', 'key pan 1', '{}', 1, '\\x00')`,
+  `update audit set who = 'ann'`,
+  'delete from audit',
+  'truncate audit',
+  'insert into audit_head values (true, 1, null)',
+  'update audit_head set no = no - 3',
+  'select no from audit_head for update',
+  'delete from audit_head',
+  `create or replace function audit_append(who text, action text, subject text, details jsonb) returns bigint language sql
+    as 'select 1::bigint'`,
+  'alter function audit_hold() reset search_path',
+]
+
+for (const [role, does, may] of [
+  ...tries,
+  ...(Object.keys(roles) as Role[]).flatMap((one) => forgeries.map((forgery) => [one, forgery, false] as const)),
+  ['serve', append, false],
+  ['serve', 'select audit_hold()', false],
+] as const)
   test(`${role} ${may ? 'may' : 'may not'}: ${does.trim().split('\n')[0]}`, async () => {
     const code = await undone(as.get(role)!, does)
     const insufficientPrivilege = '42501'
     assert.equal(code, may ? '' : insufficientPrivilege)
   })
+
+test('a row of the trail names its database user, number and time as the database knows them, in one chain', async () => {
+  const last = (await sql(owner, `select coalesce(max(no), 0) as no from audit`))[0]!.no as bigint
+  const writers = ['operator', 'read', 'retention'].map((role) => [role, as.get(role)!] as const)
+  // A writer's own table, function and operator of the same name are not what the function uses.
+  const own = `set search_path = pg_temp, public; create temp table audit_head (no bigint, hash bytea, only_row boolean)`
+  await sql(as.get('read')!, own.split('; ')[0]!)
+  await sql(as.get('read')!, own.split('; ')[1]!)
+  for (const [, pool] of writers)
+    await sql(
+      pool,
+      `select public.audit_append('root (root)', 'keys retire', 'key pan 1', '{"ö€😀": ["\\u0001 \\"", 1.50, null], "a": {}}')`,
+    )
+  const rows = await sql(
+    owner,
+    `select no, session, now() - at < interval '1 minute' as fresh, audit_id::text as id, at
+    from audit where no > ${last} order by no`,
+  )
+  assert.deepEqual(
+    rows.map(({ no, session, fresh }) => [no, session, fresh]),
+    writers.map(([role], i) => [last + BigInt(i) + 1n, new URL(urls.get(role)!).username, true]),
+  )
+  for (const { id, at } of rows) {
+    assert.match(String(id), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    assert.equal(parseInt(String(id).replaceAll('-', '').slice(0, 12), 16), Number(at))
+  }
+  const { code, out } = await command('read', 'audit', 'verify')
+  assert.equal(code, 0, out)
+  const listed = await command('read', 'audit', 'list', '--limit', '1')
+  assert.match(listed.out, /DATABASE USER[^]*root \(root\) +test_\w+_retention/)
+})
 
 const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64')
 const command = (role: string, ...args: string[]) => run({ DATABASE_URL: urls.get(role)!, TOLLGATE_KEY: key }, args)
