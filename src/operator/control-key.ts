@@ -14,9 +14,14 @@ const bare = (key: string): string => key.replaceAll('-', '').toUpperCase()
 const leastLength = 22
 /**
  * A key drawn at random has at least this many different characters; 32 random hex digits have
- * fewer once in 200,000 times.
+ * fewer once in four billion times.
  */
-const leastDifferent = 8
+const leastDifferent = 7
+/**
+ * So many of 32 hex digits may follow from those before them, as in 1234 or in a group that is
+ * repeated: the rest has 80 bits. A random key exceeds it less than once in a billion times.
+ */
+const mostForeseen = 11
 /**
  * The estimate counts guesses in powers of ten, at most one per character. Random keys reach 0.89
  * or more per character; keys made of words, names, dates and keyboard rows reach 0.82 or less.
@@ -41,15 +46,19 @@ export type KeyUse = 'sandbox' | 'production'
 /**
  * Checks a manually chosen key; undefined if it is good. Anybody who receives a callback or a
  * returning cardholder can try millions of guesses a second, so the key must be random: a UUID or
- * 32 hex digits, or a longer text that the estimate rates as random.
+ * 32 hex digits, neither of which are runs, sequences or repeats, or a longer text that the
+ * estimate rates as random.
  */
 export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<string | undefined> {
   const text = key.reveal()
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
   if (text.length > 128) return 'a control key has at most 128 characters'
-  if (use === 'production' && published.has(bare(text))) return 'this control key stands in public documents'
+  if (published.has(bare(text))) return use === 'production' ? 'this control key stands in public documents' : undefined
   if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
-  if (isUuidOrHex(text)) return undefined
+  if (isUuidOrHex(text))
+    return foreseen(bare(text)) > mostForeseen
+      ? 'this control key is weak: most of its digits are runs, sequences or repeats'
+      : undefined
   if (text.length < leastLength)
     return (
       `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; ` +
@@ -61,6 +70,36 @@ export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<st
 }
 
 const isUuidOrHex = (text: string): boolean => /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/i.test(text)
+
+/** A digit follows from the one `lag` places before it when it is that digit, moved by `step`. */
+const waysToFollow = Array.from({ length: 16 }, (_, i) => i + 1).flatMap((lag) =>
+  (lag <= 4 ? [0, 1, -1] : [0]).map((step) => ({ lag, step })),
+)
+const leastStretch = 4
+
+/** How many hex digits say nothing new; each stretch of them costs one. */
+function foreseen(hex: string): number {
+  const digits = Array.from(hex, (digit) => parseInt(digit, 16))
+  const follows = (at: number, lag: number, step: number) => {
+    const [from, to] = [digits[at - lag], digits[at]]
+    if (from === undefined || to === undefined) return false
+    // After 9 comes 0 in a decimal sequence.
+    return to === (from + step + 16) % 16 || (step !== 0 && from === (step === 1 ? 9 : 0) && to === 9 - from)
+  }
+  let count = 0
+  for (let at = 0; at < digits.length; at++) {
+    const stretches = waysToFollow.map(({ lag, step }) => {
+      let length = 0
+      while (follows(at + length, lag, step)) length++
+      return length
+    })
+    const longest = Math.max(...stretches)
+    if (longest < leastStretch) continue
+    count += longest - 1
+    at += longest - 1
+  }
+  return count
+}
 
 let estimator: ReturnType<typeof openEstimator> | undefined
 

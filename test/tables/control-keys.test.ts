@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { keyComplaint, newControlKey, servesMobile } from '../../src/operator/control-key.ts'
@@ -29,6 +30,17 @@ test('a control key that is made serves both APIs; one given by hand must be ran
     ['abcdefghijklmnopqrstuvwxyz',             /weak: it is made of words/, false],
     ['00000000-0000-0000-0000-000000000000',   /hardly differ/,            true],
     ['AAAA1111-2222-3333-4444-555555555555',   /hardly differ/,            true],
+    ['12345678-1234-1234-1234-123456789abc',   /runs, sequences or/,       true],
+    ['123456789ABCDEF0123456789ABCDEF0',       /runs, sequences or/,       true],
+    ['fedcba98-7654-3210-fedc-ba9876543210',   /runs, sequences or/,       true],
+    ['12345678901234567890123456789012',       /runs, sequences or/,       true],
+    ['98765432-1098-7654-3210-987654321098',   /runs, sequences or/,       true],
+    ['deadbeef-cafe-babe-dead-beefcafebabe',   /hardly differ/,            true],
+    ['00112233-4455-6677-8899-aabbccddeeff',   /runs, sequences or/,       true],
+    ['a1b2c3d4-e5f6-7890-abcd-ef1234567890',   /runs, sequences or/,       true],
+    ['aaaabbbb-cccc-dddd-eeee-ffff00001111',   /runs, sequences or/,       true],
+    ['7c1a5d0e-7c1a-5d0e-7c1a-5d0e7c1a5d0e',   /runs, sequences or/,       true],
+    ['7c1a5d0e-93b4-4f62-8a7d-2e6012345678',   undefined,                  true],
     ['aBaBaBaBaBaBaBaBaBaBaBaB',               /hardly differ/,            false],
     ['a key with a space in',                  /no spaces/,                false],
     ['schlüssel-0123456789',                   /printable ASCII/,          false],
@@ -53,4 +65,17 @@ test('the keys that stand in the documents are refused outside the sandbox, howe
       assert.match((await keyComplaint(secret(spelled), 'production')) ?? '', /public documents/, spelled)
       assert.equal(await keyComplaint(secret(spelled), 'sandbox'), undefined, spelled)
     }
+})
+
+test('every random UUID and every 32 random hex digits are taken', async () => {
+  const hex = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString('hex'))
+  const seen = fc.noBias(hex)
+  await fc.assert(
+    fc.asyncProperty(seen, async (key) => assert.equal(await keyComplaint(secret(key), 'production'), undefined)),
+    { numRuns: 5_000 },
+  )
+  for (let i = 0; i < 5_000; i++) {
+    const made = newControlKey(systemRandom)
+    assert.equal(await keyComplaint(made, 'production'), undefined, made.reveal())
+  }
 })
