@@ -104,27 +104,36 @@ export async function migrationFacts(pool: Pool): Promise<MigrationFacts> {
   }
 }
 
-const wrapped = statement<{ purpose: StoredPurpose; version: bigint; wrapped: Buffer; kek: string | null }>(
-  `select purpose, version, wrapped, kek from key_version`,
+interface WrappedVersion {
+  purpose: StoredPurpose
+  version: bigint
+  wrapped: Buffer
+  kek: string | null
+  active: boolean
+}
+const wrapped = statement<WrappedVersion>(
+  `select purpose, version, wrapped, kek, active_at <= now() as active from key_version order by purpose, version`,
 )
 
 /**
- * Whether the key-encryption key opens every existing key, and how many are still wrapped by an
- * older one. Opening the ring would also create and destroy hourly keys, and the doctor must not
+ * Which keys the key-encryption key does not open, and how many are still wrapped by an older one.
+ * Opening the ring would also create and destroy hourly keys, and the doctor must not
  * change anything.
  */
-export async function keysOpen(pool: Pool, encryption: KeyEncryption): Promise<{ open: boolean; byOlder: number }> {
+export async function keysOpen(pool: Pool, encryption: KeyEncryption): Promise<{ unopened: WrappedVersion[]; byOlder: number }> {
   const keys = await pool.run(wrapped)
   const id = await encryption.id()
-  const byOlder = keys.filter(({ kek }) => kek !== null && kek !== id).length
-  try {
-    for (const key of keys) await encryption.unwrap(wrappedKey(key), contextOf(key.purpose, key.version))
-    return { open: true, byOlder }
-  } catch (error) {
-    if (error instanceof WrongKek) return { open: false, byOlder }
-    throw error
-  }
+  const unopened: WrappedVersion[] = []
+  for (const key of keys) if (!(await openedKey(key, encryption))) unopened.push(key)
+  const byOlder = keys.filter((key) => key.kek !== null && key.kek !== id && !unopened.includes(key)).length
+  return { unopened, byOlder }
 }
+
+const openedKey = (key: WrappedVersion, encryption: KeyEncryption): Promise<Buffer | undefined> =>
+  encryption.unwrap(wrappedKey(key), contextOf(key.purpose, key.version)).catch((error: unknown) => {
+    if (error instanceof WrongKek) return undefined
+    throw error
+  })
 
 const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buffer; version: bigint }>(
   `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
@@ -134,8 +143,8 @@ const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buff
 export async function openedKeys(pool: Pool, encryption: KeyEncryption): Promise<Pick<KeyRing, 'version'>> {
   const opened = new Map<string, Secret<Buffer>>()
   for (const key of await pool.run(wrapped)) {
-    const name = contextOf(key.purpose, key.version)
-    opened.set(name, secret(await encryption.unwrap(wrappedKey(key), name)))
+    const bytes = await openedKey(key, encryption)
+    if (bytes) opened.set(contextOf(key.purpose, key.version), secret(bytes))
   }
   return { version: (purpose, version) => (purpose === 'cvv2' ? undefined : opened.get(contextOf(purpose, version))) }
 }

@@ -16,7 +16,8 @@ export type Role = keyof typeof roles
 
 /**
  * `r` select, `a` insert, `w` update, `d` delete, as in the access lists of PostgreSQL; `w(…)` is
- * an update of these columns alone. A lock of rows (`for update`) needs an update of some column.
+ * an update of these columns alone, `r(…)` reads these alone. A lock of rows (`for update`) needs
+ * an update of some column.
  */
 type Privileges = string
 
@@ -30,6 +31,11 @@ const personal = {
   transaction: 'asked, authentication',
   invoice: `request, confirmed, nonce, session_token, ${secrets}`,
 }
+
+/** What the commands of retention show of a merchant: nothing that is sealed. */
+const ofMerchant = 'merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, created_at'
+/** All that finding a person by card needs of the keys, which are sealed. */
+const ofKeys = 'purpose, version, wrapped, kek, active_at'
 
 type Grants = Readonly<Record<string, Readonly<Record<Role, Privileges>>>>
 
@@ -71,7 +77,7 @@ const ofCell: Grants = {
 // oxfmt-ignore
 const ofInstallation: Grants = {
   cell:             row('r',                                          'r',                                         'r',             'r'),
-  merchant:         row('r',                                          'r a w',                                     'r',             'r'),
+  merchant:         row('r',                                          'r a w',                                     'r',             `r(${ofMerchant})`),
   merchant_key:     row('r',                                          'r a w(retired_at)',                         'r',             ''),
   endpoint:         row('r',                                          'r a w',                                     'r',             ''),
   endpoint_group:   row('r',                                          'r a w(enabled)',                            'r',             ''),
@@ -86,7 +92,7 @@ const ofInstallation: Grants = {
   directory_oddity: row('r a w',                                      'r',                                         'r',             ''),
   access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
-  key_version:      row('r a',                                        'r a w d',                                   'r',             'r'),
+  key_version:      row('r a',                                        'r a w d',                                   'r',             `r(${ofKeys})`),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Whoever may read the trail appends to it by `audit_append` (audit-functions.ts) alone.
   audit:            row('',                                           'r',                                         'r',             'r'),

@@ -2,7 +2,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { HourKeys, NumberedKey } from './hour-keys.ts'
-import type { KeyEncryption, WrappedKey } from './key-encryption.ts'
+import { WrongKek, type KeyEncryption, type WrappedKey } from './key-encryption.ts'
 import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
 
 /**
@@ -49,9 +49,14 @@ const add = statement<object>(
   `insert into key_version (purpose, version, wrapped, kek, created_at, active_at) values ($1, $2, $3, $4, $5, $6)
   on conflict (purpose, version) do nothing returning version`,
 )
-const all = statement<{ purpose: StoredPurpose; version: bigint; wrapped: Buffer; kek: string | null; active_at: number }>(
-  `select purpose, version, wrapped, kek, active_at from key_version`,
-)
+interface KeyRow {
+  purpose: StoredPurpose
+  version: bigint
+  wrapped: Buffer
+  kek: string | null
+  active_at: number
+}
+const all = statement<KeyRow>(`select purpose, version, wrapped, kek, active_at from key_version`)
 
 /**
  * Installations that are older than this key made their ids with the first fingerprint key, and go
@@ -90,10 +95,30 @@ export async function addKey(runner: Runner, key: NewKey, { at, activeAt }: { at
   return (await runner.run(add, [purpose, version, bytea(wrapped), kek, timestamp(at), timestamp(activeAt)])).length > 0
 }
 
+type ReadKey = HeldKey & { purpose: StoredPurpose }
+
+/** The newest first. */
+function byPurpose(read: ReadKey[]): Map<StoredPurpose, readonly HeldKey[]> {
+  read.sort((a, b) => (a.version < b.version ? 1 : -1))
+  return new Map(storedPurposes.map((purpose) => [purpose, read.filter((one) => one.purpose === purpose)]))
+}
+
+/** Undefined for a version that cannot be opened and may be left out. */
+async function opened(encryption: KeyEncryption, row: KeyRow, mayLeaveOut: boolean): Promise<Secret<Buffer> | undefined> {
+  try {
+    return secret(await encryption.unwrap(wrappedKey(row), contextOf(row.purpose, row.version)))
+  } catch (error) {
+    if (error instanceof WrongKek && mayLeaveOut) return undefined
+    throw error
+  }
+}
+
 /**
- * Opens the ring with the key-encryption key. Throws a `WrongKek` if the keys of the database were
- * wrapped with another one. Only processes that serve have the keys of CVV2: without `hours`, none
- * is found, and sealing a CVV2 throws.
+ * Opens the ring with the key-encryption key. Throws a `WrongKek` if it does not open a version
+ * that is in use. One that is not yet is left out, as is one that is added later: a member of
+ * `tollgate_serve` can add rows of garbage, which must not keep others from rotations. Only
+ * processes that serve have the keys of CVV2: without `hours`, none is found, and sealing a CVV2
+ * throws.
  */
 export async function openKeyRing(
   pool: Pool,
@@ -104,6 +129,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   /** The versions of each purpose, the newest first. */
   let keys = new Map<StoredPurpose, readonly HeldKey[]>()
+  let unopened = new Set<string>()
   const held = (purpose: StoredPurpose, version: bigint) => keys.get(purpose)?.find((one) => one.version === version)
 
   async function ensure(purpose: StoredPurpose, version: bigint, activeAt = clock.now()) {
@@ -116,23 +142,23 @@ export async function openKeyRing(
   }
 
   async function refresh() {
-    const rows = await pool.run(all)
     const read = await Promise.all(
-      rows.map(async (row) => {
-        const { purpose, version, active_at: activeAt } = row
-        const known = held(purpose, version)
-        const key = known?.key ?? secret(await encryption.unwrap(wrappedKey(row), contextOf(purpose, version)))
-        return { purpose, version, key, activeAt }
+      (await pool.run(all)).map(async (row) => {
+        const mayLeaveOut = keys.size > 0 || row.active_at > clock.now()
+        const key = held(row.purpose, row.version)?.key ?? (await opened(encryption, row, mayLeaveOut))
+        return { purpose: row.purpose, version: row.version, key, activeAt: row.active_at }
       }),
     )
-    read.sort((a, b) => (a.version < b.version ? 1 : -1))
-    keys = new Map(storedPurposes.map((purpose) => [purpose, read.filter((one) => one.purpose === purpose)]))
+    unopened = new Set(read.filter(({ key }) => !key).map(({ purpose, version }) => contextOf(purpose, version)))
+    keys = byPurpose(read.filter((one): one is ReadKey => one.key !== undefined))
   }
 
   async function turn() {
     await hours?.turn()
     const [pan] = keys.get('pan')!
-    if (pan && pan.activeAt + panKeyMs < clock.now()) await ensure('pan', pan.version + 1n, clock.now() + activationMs)
+    let next = (pan?.version ?? 0n) + 1n
+    while (unopened.has(contextOf('pan', next))) next += 1n
+    if (pan && pan.activeAt + panKeyMs < clock.now()) await ensure('pan', next, clock.now() + activationMs)
     await refresh()
   }
 

@@ -67,7 +67,7 @@ test('each role has the privileges of its rows, none of them on a partition, and
   const rows = await sql(
     owner,
     `select r.rolname as role, c.relname as name, c.relispartition as partition,
-      concat_ws(' ', case when has_table_privilege(r.oid, c.oid, 'select') then 'r' end,
+      concat_ws(' ', case when has_any_column_privilege(r.oid, c.oid, 'select') then 'r' end,
         case when has_table_privilege(r.oid, c.oid, 'insert') then 'a' end,
         case when has_any_column_privilege(r.oid, c.oid, 'update') then 'w' end,
         case when has_table_privilege(r.oid, c.oid, 'delete') then 'd' end,
@@ -119,6 +119,13 @@ const tries: readonly [role: Role, does: string, may: boolean][] = [
   ['read',      'delete from audit',                                              false],
   ['read',      'select from orders',                                              true],
   ['read',      append,                                                            true],
+  ['retention', 'select control_key_sealed from merchant',                        false],
+  ['retention', 'select signing_secret_sealed from merchant',                     false],
+  ['retention', 'select * from merchant',                                         false],
+  ['retention', 'select created_at from key_version',                             false],
+  ['retention', 'select from endpoint',                                           false],
+  ['retention', 'select merchant_id, login, cell_no from merchant',                true],
+  ['retention', 'select purpose, version, wrapped, kek, active_at from key_version', true],
   ['retention', 'create table public.mine (n int)',                               false],
   ['retention', 'update orders set alarm = null',                                 false],
   ['retention', 'delete from order_facts',                                        false],
@@ -249,6 +256,22 @@ test('commands that look work as the reading role; those that change need the op
     assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   }
   assert.doesNotMatch((await command('read', 'doctor')).out, /permission denied/)
+})
+
+test('a row of keys that a gateway was made to write disturbs no command, and doctor names it', async () => {
+  const garbage = `insert into key_version (purpose, version, wrapped, kek, created_at, active_at)
+    values ('pan', 2, '\\x00', 'abc', now(), now() + interval '1 hour')`
+  await sql(as.get('serve')!, garbage)
+  try {
+    const { out } = await command('read', 'doctor')
+    assert.match(out, /warning +keys +the key-encryption key does not open pan 2, which no process uses yet/)
+    assert.match(out, /purpose = 'pan' and version = 2/)
+    assert.match(out, /control keys +none can be guessed/)
+    const done = await command('operator', 'merchant', 'disable', 'shop')
+    assert.equal(done.code, 0, done.err)
+  } finally {
+    await sql(as.get('operator')!, `delete from key_version where purpose = 'pan' and version = 2`)
+  }
 })
 
 test('a gateway refuses a superuser, the owner of the tables and a user of another role, and serves as its own', async () => {

@@ -4,7 +4,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { retireKey, rotateKeyOf } from '../../src/operator/store-key-versions.ts'
-import { fixedKek } from '../../src/storage/key-encryption.ts'
+import { fixedKek, WrongKek } from '../../src/storage/key-encryption.ts'
 import { commonHashesOf, numberIdOf } from '../../src/card/vault.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
@@ -130,4 +130,25 @@ test('an installation that is older than the key of card ids goes on with its fi
     const { key, version } = (await openKeyRing(desk.pool, kek, clock, systemRandom)).current('card-id')
     assert.deepEqual([version, key.reveal()], [1n, ring.current('fingerprint').key.reveal()], `start ${again}`)
   }
+})
+
+test('a version of garbage keeps no process from rotations, and none from starting before it is in use', async () => {
+  const { clock, desk, rings } = await openRings()
+  const garbage = statement<object>(`insert into key_version (purpose, version, wrapped, kek, created_at, active_at)
+    values ($1, $2, '\\x00', 'abc', $3, $4)`)
+  const at = (ms: number) => new Date(ms).toISOString()
+  const inAnHour = clock.now() + 3_600_000
+  for (const purpose of ['pan', 'control']) await desk.pool.run(garbage, [purpose, 2n, at(clock.now()), at(inAnHour)])
+  await rotateKeyOf(desk, kek, 'digest')
+  await Promise.all(rings.map((ring) => ring.refresh()))
+  const started = await openKeyRing(desk.pool, kek, clock, systemRandom)
+  clock.pass(activationMs)
+  for (const ring of [...rings, started])
+    assert.deepEqual([ring.current('digest').version, ring.current('pan').version, ring.version('pan', 2n)], [2n, 1n, undefined])
+  clock.pass(7 * dayMs)
+  // It is in use by now: who runs goes on around it, and who starts is refused.
+  await Promise.all(rings.map((ring) => ring.turn()))
+  clock.pass(activationMs)
+  for (const ring of rings) assert.deepEqual([ring.current('pan').version, ring.current('control').version], [3n, 1n])
+  await assert.rejects(openKeyRing(desk.pool, kek, clock, systemRandom), WrongKek)
 })
