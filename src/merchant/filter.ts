@@ -1,4 +1,7 @@
+import { domainToASCII } from 'node:url'
 import ipaddr from 'ipaddr.js'
+import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min'
+import { country, ipAddress } from '../spec/kinds.ts'
 
 /**
  * The kinds of lists. Cards are listed by their card-hash-id; `country` is that of the address,
@@ -60,23 +63,50 @@ export function comparable(of: Listed, text: string): string | undefined {
     case 'bin':
       return /^[0-9]{4,11}$/.test(value) ? value : undefined
     case 'email':
-      return /^(?=.{1,128}$)[^\s@]*@[^\s@]+$/u.test(value) ? value.toLowerCase() : undefined
+      return emailEntry(value)
     case 'ip':
       return networkText(value)
     case 'phone':
-      return phoneDigits(value)
+      return (/^(?:\+|00)/.test(value) ? e164Digits(value) : undefined) ?? phoneDigits(value)
     case 'country':
     case 'card-country':
-      return /^[a-zA-Z]{2}$/.test(value) ? value.toUpperCase() : undefined
+      return typeof country.read(value.toUpperCase(), () => undefined) === 'string' ? value.toUpperCase() : undefined
     case 'purpose':
       return /^[^\p{Cc}]{1,128}$/u.test(value) ? value.toLowerCase() : undefined
   }
 }
 
+/**
+ * `eve@example.com`, `@example.com` for all of a domain, `*.example.com` for those of the domains
+ * below it too. Others with a `*`, and what stands around an address, are in no payment.
+ */
+function emailEntry(value: string): string | undefined {
+  const [, below] = /^@?\*\.([^\s@*:<>]+)$/u.exec(value) ?? []
+  if (below !== undefined && value.length <= 128) return `@*.${domainForm(below)}`
+  return /^(?=.{1,128}$)[^\s@*:<>]*@[^\s@*:<>]+$/u.test(value) ? emailForm(value) : undefined
+}
+
+/** One form for all spellings: small letters, composed, and the domain in ASCII. */
+export function emailForm(text: string): string {
+  const at = text.lastIndexOf('@')
+  return text === '' ? '' : `${text.slice(0, at).normalize('NFC').toLowerCase()}@${domainForm(text.slice(at + 1))}`
+}
+
+const domainForm = (text: string): string => domainToASCII(text) || text.normalize('NFC').toLowerCase()
+
+/** What lists may have of it: also as entries of earlier versions spell it. */
+function emailsToLookUp(text: string): string[] {
+  const forms = [text.toLowerCase(), emailForm(text)]
+  const labels = forms[1]!.slice(forms[1]!.lastIndexOf('@') + 1).split('.')
+  const below = labels.map((_, i) => `@*.${labels.slice(i).join('.')}`)
+  return [...new Set([...forms, ...forms.map((form) => form.slice(form.lastIndexOf('@')))]), ...below]
+}
+
 /** `10.0.0.0/8`, `2001:db8::/32`; a single address is a network too. */
 function networkText(value: string): string | undefined {
   const [address = '', bits, ...more] = value.split('/')
-  if (!ipaddr.isValid(address) || more.length > 0) return undefined
+  // Short and octal spellings are another address to other programs.
+  if (typeof ipAddress.read(address, () => undefined) !== 'string' || more.length > 0) return undefined
   const parsed = ipaddr.process(address)
   const most = parsed.kind() === 'ipv4' ? 32 : 128
   const length = bits === undefined ? most : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : -1
@@ -102,9 +132,15 @@ function phoneDigits(value: string): string | undefined {
   return digits.length >= 5 ? digits : undefined
 }
 
+/** The digits of E.164, where the number or `home` says its country and it is valid there. */
+function e164Digits(text: string, home?: string): string | undefined {
+  const number = parsePhoneNumberFromString(text.replace(/^\s*00/, '+'), home as CountryCode | undefined)
+  return number?.isValid() ? number.number.slice(1) : undefined
+}
+
 /** The values of a payment to look up in a list of this kind: any of them fires the rule. */
 export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
-  const { pan, email, ip, phones, country, cardHash, cardCountry, purpose } = facts
+  const { pan, email, ip, phones, country: home, cardHash, cardCountry, purpose } = facts
   switch (of) {
     case 'card':
       return [cardHash]
@@ -113,11 +149,11 @@ export function lookedUp(of: Listed, facts: PaymentFacts): string[] {
     case 'ip':
       return networksOf(ip)
     case 'phone':
-      return phones.map(phoneDigits).filter((digits) => digits !== undefined)
+      return phones.flatMap((text) => [phoneDigits(text) ?? [], e164Digits(text, home) ?? []].flat())
     case 'email':
-      return [email.toLowerCase(), email.slice(email.lastIndexOf('@')).toLowerCase()]
+      return emailsToLookUp(email)
     case 'country':
-      return country === undefined ? [] : [country]
+      return home === undefined ? [] : [home]
     case 'card-country':
       return cardCountry === undefined ? [] : [cardCountry]
     case 'purpose':

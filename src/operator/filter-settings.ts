@@ -165,8 +165,8 @@ export function readEntries(of: Listed, texts: readonly string[]): Set<string> |
 const mustBe: Readonly<Record<Listed, string>> = {
   card: 'a card-hash-id of 32 hexadecimal digits',
   bin: 'the first 4 to 11 digits of card numbers',
-  email: 'an e-mail address, or @ with a domain',
-  ip: 'an IP address or a network such as 10.0.0.0/8',
+  email: 'an e-mail address, @ and a domain, or *. and a domain for all below it too',
+  ip: 'an IP address in full, such as 198.51.100.7, or a network such as 10.0.0.0/8',
   phone: 'a telephone number',
   country: 'a country by two letters of ISO 3166-1',
   'card-country': 'a country by two letters of ISO 3166-1',

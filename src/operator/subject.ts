@@ -1,4 +1,5 @@
 /** A person whose data is looked for: how they are named, and what was found. */
+import { domainToASCII, domainToUnicode } from 'node:url'
 import type { ShownCard } from '../card/number.ts'
 import type { Place } from '../order/change.ts'
 
@@ -47,8 +48,17 @@ export interface OtherTrace {
   left?: Left
 }
 
-/** E-mail addresses are compared without case. */
-export const comparableEmail = (text: string): string => text.trim().toLowerCase()
+/**
+ * E-mail addresses are compared without case. All spellings of one: with letters composed and
+ * decomposed, and the domain in Unicode and in ASCII.
+ */
+export function emailSpellings(text: string): string[] {
+  const at = text.lastIndexOf('@')
+  const [local, domain] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+  const both = (part: string) => [part, part.normalize('NFC'), part.normalize('NFD')].map((one) => one.toLowerCase())
+  const domains = [...both(domain), domainToASCII(domain), ...both(domainToUnicode(domain))].filter((one) => one !== '')
+  return [...new Set(both(local).flatMap((one) => domains.map((other) => `${one}@${other}`)))]
+}
 
 /** Telephone numbers are compared by their digits, without the zeros or the plus before them. */
 export const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').replace(/^0+/, '')

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { Counted, FilterRule, PaymentFacts } from '../merchant/filter.ts'
+import { emailForm, type Counted, type FilterRule, type PaymentFacts } from '../merchant/filter.ts'
 
 /**
  * How much of a limit is used, purely. A window is divided into sixty spans. An order counts until
@@ -67,7 +67,7 @@ export const overAt = (rule: LimitRule, now: number): number => now + rule.facts
  */
 export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string | undefined {
   if (per === 'card') return cardHash
-  if (per === 'email') return email === '' ? undefined : email.toLowerCase()
+  if (per === 'email') return email === '' ? undefined : emailForm(email)
   if (!ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)
   return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { comparable, type FilterRule, type PaymentFacts, type RuleFacts } from '../../src/merchant/filter.ts'
+import { emailSpellings } from '../../src/operator/subject.ts'
 import { screenPayment } from '../../src/risk/screening.ts'
 import { limitsOn } from '../../src/risk/limits.ts'
 import { counted, countedValue, usedOf, type Bucket, type LimitRule } from '../../src/risk/velocity.ts'
@@ -59,10 +60,54 @@ describe('lists', () => {
   // oxfmt-ignore
   const nonsense = [
     ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['email', `${'a'.repeat(127)}@b`], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
-    ['phone', '12'], ['country', 'DEU'], ['card-country', ''], ['purpose', ' '], ['purpose', 'x'.repeat(129)], ['purpose', 'a\nb'],
+    ['phone', '12'], ['country', 'DEU'], ['country', 'UK'], ['country', 'ZZ'], ['card-country', 'XX'],
+    ['ip', '198.18.7'], ['ip', '198.18.7/24'], ['ip', '10.1/16'], ['ip', '198'], ['ip', '001.002.010.020'], ['ip', '0x7f.0.0.1'], ['ip', '2130706433'], ['ip', 'fe80::1%eth0'],
+    ['email', '*@example.com'], ['email', '@*.*.example'], ['email', 'eve@*.example'], ['email', '*.'], ['email', 'mailto:eve@example.com'], ['email', '<eve@example.com>'], ['card-country', ''], ['purpose', ' '], ['purpose', 'x'.repeat(129)], ['purpose', 'a\nb'],
   ] as const
   for (const [of, value] of nonsense)
     test(`${JSON.stringify(value)} cannot be a ${of}`, () => assert.equal(comparable(of, value), undefined))
+  // oxfmt-ignore
+  const spellings = [
+    // of        listed                               payment                                                    found
+    ['email',    '*.example.com',                     { email: 'eve@Mail.EXAMPLE.com' },                         true],
+    ['email',    '@*.example.com',                    { email: 'eve@a.b.example.com' },                          true],
+    ['email',    '*.example.com',                     { email: 'eve@example.com' },                              true],
+    ['email',    '*.example.com',                     { email: 'eve@notexample.com' },                           false],
+    ['email',    '@example.com',                      { email: 'eve@mail.example.com' },                         false],
+    ['email',    '@bücher.example',                   { email: 'eve@xn--bcher-kva.example' },                    true],
+    ['email',    '@xn--bcher-kva.example',            { email: 'eve@BÜCHER.example' },                           true],
+    ['email',    '*.bücher.example',                  { email: 'eve@mail.xn--bcher-kva.example' },               true],
+    ['email',    '@bu\u0308cher.example',            { email: 'eve@b\u00fccher.example' },                     true],
+    ['email',    'jos\u00e9@example.com',            { email: 'Jose\u0301@example.com' },                      true],
+    ['phone',    '+49 (0)30 123456',                  {},                                                        true],
+    ['phone',    '+44 20 7946 0958',                  { phones: ['020 7946 0958'], country: 'GB' },              true],
+    ['phone',    '0044 20 7946 0958',                 { phones: ['(020) 7946-0958'], country: 'GB' },            true],
+    ['phone',    '+44 20 7946 0958',                  { phones: ['020 7946 0958'], country: 'DE' },              false],
+    ['phone',    '+44 20 7946 0958',                  { phones: ['020 7946 0958'], country: 'ZZ' },              false],
+    ['phone',    '020 7946 0958',                     { phones: ['020 7946 0958'], country: 'GB' },              true],
+  ] as const
+  for (const [of, value, more, found] of spellings)
+    test(`${of} ${value} is ${found ? 'found' : 'not found'} in ${JSON.stringify(more)}`, () => {
+      const { refusal } = screenPayment([listed('black', of, value)], { ...payment, ...more }, none, 0)
+      assert.equal(refusal !== undefined, found)
+    })
+  test('an entry that an earlier version stored as it was spelled still counts', () => {
+    const stored = rule({ is: 'black', of: 'email' }, { entries: new Set(['@bücher.example']) })
+    assert.ok(screenPayment([stored], { ...payment, email: 'eve@Bücher.example' }, none, 0).refusal)
+  })
+  test('a limit counts an e-mail address as one, however it is spelled', () => {
+    const values = ['jos\u00e9@bücher.example', 'JOSE\u0301@xn--bcher-kva.example'].map((email) =>
+      countedValue('email', { ...payment, email }),
+    )
+    assert.equal(values[0], values[1])
+  })
+  test('a person is looked for by every spelling of an e-mail address', () => {
+    const spelled = emailSpellings(' Jos\u00e9@B\u00fccher.example ')
+    for (const one of ['jos\u00e9@xn--bcher-kva.example', 'jose\u0301@b\u00fccher.example', 'jos\u00e9@bu\u0308cher.example'])
+      assert.ok(spelled.includes(one), one)
+    assert.ok(emailSpellings('jose\u0301@xn--bcher-kva.example').includes('jos\u00e9@b\u00fccher.example'))
+    assert.deepEqual(emailSpellings('Eve@Example.com'), ['eve@example.com'])
+  })
   test('an e-mail address may be as long as the mobile API takes', () => {
     const email = `${'a'.repeat(126)}@b`
     assert.equal(screenPayment([listed('black', 'email', email)], { ...payment, email }, none, 0).fired.length, 1)

@@ -54,7 +54,7 @@ A listed value of a white list is let through whatever else fires, one of a loya
 What was decided, and why, shows order show.
 
 Examples
-  npx tollgate filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example
+  npx tollgate filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example
   npx tollgate filter add velocity --merchant shop --per card --limit 3 --within 1h --counts refused
   npx tollgate filter add volume --merchant shop --per email --limit 1000 --currency USD --within 30d
   npx tollgate filter list --merchant shop`,

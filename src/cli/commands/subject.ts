@@ -14,7 +14,7 @@ import { readStored } from '../../operator/store-subject-export.ts'
 import { ledBy, tracesOf, type Traces } from '../../operator/store-subject-others.ts'
 import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
-import { comparableEmail, comparablePhone, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
+import { comparablePhone, emailSpellings, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
 import type { Terminal } from '../terminal.ts'
 import { atLeast } from './cards.ts'
 import { WrongUsage } from './failure.ts'
@@ -100,7 +100,7 @@ async function personOf(terminal: Terminal, office: Office, options: Named, merc
   if (values.length === 0) throw refuse('a value, and there is none')
   if (by === 'email') {
     if (values.some((value) => !value.includes('@'))) throw refuse('an e-mail address')
-    return { by, values: values.map(comparableEmail) }
+    return { by, values: values.flatMap(emailSpellings) }
   }
   if (by === 'phone') {
     const numbers = values.map(comparablePhone)
