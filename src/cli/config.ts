@@ -11,7 +11,7 @@ import { isDatabaseUrl, lineComplaint } from '../operator/database-line.ts'
 import { readSpan, spanText } from '../operator/moments.ts'
 import { keptFor } from '../operator/store-cards.ts'
 import { mostCell } from '../storage/cells.ts'
-import { cvv2Keys, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
+import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './key-config.ts'
 import { tlsFiles } from './tls-config.ts'
 import { readThreeDSecure } from './three-d-secure-config.ts'
 
@@ -56,7 +56,7 @@ export function serveConfig(env: Environment): ServeConfig {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
   const hourKeys = cvv2Keys(env, kek, complaints)
-  const databaseUrl = env.DATABASE_URL ?? ''
+  const databaseUrl = databaseUrlOf(env, complaints)
   if (databaseUrl === '')
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
   else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')

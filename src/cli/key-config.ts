@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
+import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
+import { isDatabaseUrl } from '../operator/database-line.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
 import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../storage/store-hour-keys.ts'
@@ -62,6 +64,27 @@ function keyServiceOf(env: Environment, complaints: string[]): KeyService | unde
   return url && file ? { url: url.origin, key, token: tokenIn(file), timeoutMs: keyServiceTimeoutMs } : undefined
 }
 
+/**
+ * The URL of the database, with the password of DATABASE_PASSWORD_FILE where that is set: the
+ * environment of a process is seen in more places than a file.
+ */
+export function databaseUrlOf(env: Environment, complaints: string[]): string {
+  const { DATABASE_URL: text = '', DATABASE_PASSWORD_FILE: file } = env
+  if (!file || !isDatabaseUrl(text)) return text
+  const url = new URL(text)
+  if (url.password !== '' || url.hostname === '') {
+    complaints.push('DATABASE_PASSWORD_FILE is set: then DATABASE_URL names a host and a user, and has no password')
+    return text
+  }
+  try {
+    if (isOpenToOthers(file)) complaints.push(openToOthers('DATABASE_PASSWORD_FILE', file))
+    url.password = encodeURIComponent(readFileSync(file, 'utf8').replace(/\r?\n$/, ''))
+  } catch (error) {
+    complaints.push(`DATABASE_PASSWORD_FILE: ${reasonOf(error)}`)
+  }
+  return url.href
+}
+
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
 
 function localSource(env: Environment, complaints: string[]): KekSource | undefined {
@@ -102,7 +125,7 @@ function isOpenToOthers(path: string): boolean {
 }
 
 const openToOthers = (name: string, path: string): string =>
-  `${name}: other users can read ${path}, which holds a key to all cards: chmod 600 ${path}`
+  `${name}: other users can read ${path}, which holds a secret: chmod 600 ${path}`
 
 export function descriptorNo(text: string): number {
   if (/^[0-9]{1,4}$/.test(text)) return Number(text)

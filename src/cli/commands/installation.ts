@@ -15,7 +15,7 @@ import { databaseOf } from '../../storage/cells.ts'
 import { listCells } from '../../storage/store-cells.ts'
 import { openKeyRing, type KeyRing } from '../../storage/store-keys.ts'
 import { KeyServiceFailed } from '../../storage/store-key-service.ts'
-import { encryptionBy, kekSource } from '../key-config.ts'
+import { databaseUrlOf, encryptionBy, kekSource } from '../key-config.ts'
 import type { Environment, Running, Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
@@ -56,7 +56,10 @@ export function findInstallation(env: Environment): Installation {
   if (env.DATABASE_URL) {
     if (!isDatabaseUrl(env.DATABASE_URL))
       throw new WrongUsage('DATABASE_URL is not a postgres:// URL, such as postgres://user:password@host:5432/database')
-    return { databaseUrl: env.DATABASE_URL, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
+    const complaints: string[] = []
+    const databaseUrl = databaseUrlOf(env, complaints)
+    if (complaints.length > 0) throw new WrongUsage(complaints.join('\n'))
+    return { databaseUrl, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
   }
   const here = readSandbox(resolve('.tollgate'))
   if (here) return here

@@ -3,6 +3,7 @@ import { openLog } from '../../base/log.ts'
 import { migrateAll } from '../../storage/migrate-cells.ts'
 import { isDatabaseUrl } from '../../operator/database-line.ts'
 import { ConfigError } from '../config.ts'
+import { databaseUrlOf } from '../key-config.ts'
 import type { Terminal } from '../terminal.ts'
 import { openDatabase } from './installation.ts'
 
@@ -14,7 +15,9 @@ export function addMigrateCommand(program: Command, terminal: Terminal): void {
 }
 
 async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise<void> {
-  const url = env.DATABASE_URL
+  const complaints: string[] = []
+  const url = databaseUrlOf(env, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
   if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
   if (!isDatabaseUrl(url)) throw new ConfigError(['DATABASE_URL is not a postgres:// URL'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })

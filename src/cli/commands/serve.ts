@@ -25,6 +25,7 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
       `
 Environment
   DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate), as a member of the role tollgate_serve
+  DATABASE_PASSWORD_FILE  file with the password of that user, instead of one in DATABASE_URL
   ALLOW_DATABASE_OWNER  on: it may connect as the owner of the tables, and warns; for trials
   TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
                  or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
