@@ -56,6 +56,7 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
     refresh,
     keys: parts.keys,
     issuerOf: () => undefined,
+    logo: () => Promise.resolve(undefined),
     ranges: () => cardRanges,
     addRefusedAccess: () => Promise.resolve(),
     addOddities: () => Promise.resolve(),

@@ -26,7 +26,7 @@ interface Serving {
   log: Log
   turns: Turns
   /** The page for an unauthorised request, provided by another room. */
-  denied: () => Answer
+  denied: (request: Pick<Incoming, 'headers'>) => Answer
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
 }
@@ -95,13 +95,13 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
 /** How a request ends; `access denied` is all that a wrong signature of v4 shows. */
 type Outcome = Reply | Refusal | 'access denied'
 
-function answer(api: GatewayApi, received: Received, json: boolean, outcome: Outcome): Answer {
+function answer(api: GatewayApi, received: Received & WithMessage, json: boolean, outcome: Outcome): Answer {
   const { log, answered, denied } = api
   const { operation, serialNumber, merchantOrderId } = received
   if (outcome === 'access denied') {
     // The same page for every reason.
     answered(operation, outcome)
-    return denied()
+    return denied(received.message)
   }
   if (!isRefusal(outcome)) {
     answered(operation, 'ok')

@@ -8,6 +8,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import { openBins } from '../card/store-bins.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { addRefusedAccess, forgetRefusedAccess } from '../merchant/store-refused-access.ts'
+import { readLogo } from '../merchant/store-pages.ts'
 import { registryReads, watchRegistry } from '../merchant/store.ts'
 import { openHand } from '../order/hand.ts'
 import type { HourKeys } from '../storage/hour-keys.ts'
@@ -96,6 +97,7 @@ export async function openRegistry(
     current: configuration.current,
     refresh: configuration.refresh,
     issuerOf: bins.issuerOf,
+    logo: (merchantId) => readLogo(pool, merchantId),
   }
 }
 

@@ -65,7 +65,7 @@ async function handleAway(
   if (answer === 'nobody') return refuseAway(route, request, random)
   if (answer !== 'lost') return answer
   // Code 20 would say that nothing was done.
-  if (isPage(route, request)) return awayPage(random)
+  if (isPage(route, request)) return awayPage(random, request)
   throw new Unanswered('the process that it was passed to did not answer')
 }
 
@@ -76,7 +76,7 @@ const isPage = (route: Route, request: Incoming): boolean => route.method === 'G
  */
 const refuseAway = (route: Route, request: Incoming, random: Random): Answer | Promise<Answer> =>
   isPage(route, request)
-    ? awayPage(random)
+    ? awayPage(random, request)
     : route.handle({
         method: request.method,
         path: request.path,

@@ -77,6 +77,8 @@ export interface RegistryStores {
   ids: (name: IdName, block?: number) => Ids
   /** The entry of a card number in the BIN table. */
   issuerOf: (pan: string) => Issuer | undefined
+  /** The bytes of a merchant's logo. */
+  logo: (merchantId: bigint) => Promise<Buffer | undefined>
   /** The current card ranges of the directory servers. */
   ranges: () => LoadedRanges
   /** Adds to the account of refused access. */

@@ -25,6 +25,17 @@ export interface Merchant extends Signers {
   publicKeys: readonly KeyObject[]
   /** The requests that are refused without a signature; none if absent. */
   signedRequests?: SignedRequests | undefined
+  /** Absent is as empty. */
+  page?: MerchantPage
+}
+
+/** What hosted pages show of a merchant in place of the usual. */
+export interface MerchantPage {
+  name?: string
+  /** `#rrggbb`, in lower case. */
+  colour?: string
+  /** What is known of the logo, whose bytes are read when a page shows it. */
+  logo?: { type: 'png' | 'jpeg' | 'webp'; width: number; height: number; bytes: number; sha256: string }
 }
 
 /**

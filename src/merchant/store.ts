@@ -9,7 +9,14 @@ import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
 import type { FilterRule, RuleFacts } from './filter.ts'
-import { registryOf, type Endpoint, type EndpointGroup, type Registry, type SignedRequests } from './merchant.ts'
+import {
+  registryOf,
+  type Endpoint,
+  type EndpointGroup,
+  type MerchantPage,
+  type Registry,
+  type SignedRequests,
+} from './merchant.ts'
 import { readGates } from './store-gates.ts'
 import { newSigningSecret, openSigners, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
 
@@ -25,6 +32,7 @@ interface MerchantRow extends SigningSecretRow {
   previous_key_version: bigint | null
   previous_key_until: number | null
   signed_requests: SignedRequests | null
+  page: MerchantPage
 }
 
 const version = statement<{ version: bigint }>(`select version from config_version`)
@@ -32,7 +40,7 @@ const bump = statement<object>(`update config_version set version = version + 1`
 const merchants = statement<MerchantRow>(
   `select merchant_id, login, name, enabled, cell_no, control_key_sealed, control_key_version, previous_key_sealed,
     previous_key_version, previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed,
-    signing_seed_key, signed_requests
+    signing_seed_key, signed_requests, page
    from merchant`,
 )
 const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
@@ -104,6 +112,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       publicKeys: keysOf.get(row.merchant_id)!,
       ...openSigners(row, row.merchant_id, keys),
       signedRequests: row.signed_requests ?? undefined,
+      page: row.page,
     })),
     endpoints: e.map((row) => ({
       endpointId: row.endpoint_id,

@@ -4,7 +4,7 @@ import { spellMinor } from '../base/money.ts'
 import { commonHashesOf, type CommonHashes } from '../card/vault.ts'
 import type { Client } from '../merchant/access-limits.ts'
 import type { Guessed } from '../merchant/guessed.ts'
-import type { Registry } from '../merchant/merchant.ts'
+import type { Merchant, Registry } from '../merchant/merchant.ts'
 import type { Cards } from '../order/cards.ts'
 import type { Reader } from '../order/read.ts'
 import { statusOf, type Order } from '../order/order.ts'
@@ -21,6 +21,7 @@ import type { WrongSums } from './store-sums.ts'
 interface Shown {
   kind: MobileKind
   merchantName: string
+  merchant?: Merchant | undefined
   currency: string
   /** The total debited; absent if nothing is. */
   amountText?: string
@@ -79,9 +80,10 @@ export async function viewOfSum(parts: SumParts, pageToken: string): Promise<Sum
 function shownOf({ registry }: SumParts, invoice: Invoice): Shown {
   const { merchantId, kind, request } = invoice
   const { currency } = request
-  const merchantName = registry().merchant(merchantId)?.name ?? ''
+  const merchant = registry().merchant(merchantId)
+  const merchantName = merchant?.page?.name ?? merchant?.name ?? ''
   const text = mobileKind(kind).debits ? { amountText: spellMinor(totalMinor(invoice), currency) } : {}
-  return { kind, merchantName, currency, ...text }
+  return { kind, merchantName, merchant, currency, ...text }
 }
 
 /** Undefined if no answer is awaited. */

@@ -1,5 +1,6 @@
 /** The display of a merchant and its public keys. */
 import { onOff, type Fact } from './facts.ts'
+import { pageFacts, pageJson } from './merchant-page.ts'
 import { agoText, isoTime, timeText } from './moments.ts'
 import type { MerchantEntry } from './store-config.ts'
 import type { MerchantKey } from './store-merchant-keys.ts'
@@ -16,6 +17,7 @@ export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKe
     ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
     ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
     ['Signed requests', merchant.signedRequests && `demanded: ${merchant.signedRequests}`],
+    ...pageFacts(merchant.page),
   ]
 }
 
@@ -27,6 +29,7 @@ export const merchantJson = (m: MerchantEntry) => ({
   cell: m.cellNo,
   previous_key_until: isoTime(m.previousKeyUntil),
   signed_requests: m.signedRequests ?? 'off',
+  page: pageJson(m.page),
   created_at: isoTime(m.createdAt),
 })
 

@@ -156,8 +156,11 @@ export const descriptorMisfit = (text: string): Unfit | undefined =>
 export const loginMisfit = (login: string): Unfit | undefined =>
   /^[\x21-\x7e]{1,20}$/.test(login) ? undefined : unfit('login', 'one to twenty printable ASCII characters and no spaces')
 
-/** Names are for people: any text of some length on one line. */
+/**
+ * Names are for people: any text of some length on one line, without marks that turn the direction
+ * of what stands beside it.
+ */
 export const nameMisfit = (name: string): Unfit | undefined =>
-  /^[^\p{Cc}]{1,64}$/u.test(name) && name.trim() === name
+  /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]{1,64}$/u.test(name) && name.trim() === name
     ? undefined
-    : unfit('name', 'one to 64 characters on one line, without spaces around')
+    : unfit('name', 'one to 64 characters on one line, without spaces around or marks of direction')

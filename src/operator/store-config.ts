@@ -1,5 +1,13 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
-import type { Endpoint, EndpointGroup, Gate, GateRow, EndpointSettings, SignedRequests } from '../merchant/merchant.ts'
+import type {
+  Endpoint,
+  EndpointGroup,
+  EndpointSettings,
+  Gate,
+  GateRow,
+  MerchantPage,
+  SignedRequests,
+} from '../merchant/merchant.ts'
 import { statement, type Runner } from '../storage/pool.ts'
 import { Refused } from './refused.ts'
 
@@ -14,6 +22,8 @@ export interface MerchantEntry {
   previousKeyUntil?: number
   /** The requests that must be signed; none if absent. */
   signedRequests?: SignedRequests
+  /** What hosted pages show of it. */
+  page: MerchantPage
   createdAt: number
 }
 
@@ -45,9 +55,10 @@ const merchants = statement<
     cell_no: number
     previous_key_until: number | null
     signed_requests: SignedRequests | null
+    page: MerchantPage
   }
 >(`
-  select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, created_at
+  select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at
   from merchant order by login`)
 const endpoints = statement<
   Dated & {
@@ -77,6 +88,7 @@ export async function listMerchants(runner: Runner): Promise<MerchantEntry[]> {
     cellNo: r.cell_no,
     ...(r.previous_key_until === null ? {} : { previousKeyUntil: r.previous_key_until }),
     ...(r.signed_requests === null ? {} : { signedRequests: r.signed_requests }),
+    page: r.page,
     createdAt: r.created_at,
   }))
 }

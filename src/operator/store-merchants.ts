@@ -1,10 +1,14 @@
 import type { Secret } from '../base/secret.ts'
+import { defined } from '../base/defined.ts'
+import type { MerchantPage } from '../merchant/merchant.ts'
+import { updatePage } from '../merchant/store-pages.ts'
 import { insertMerchant, replaceControlKey, switchMerchant } from '../merchant/store.ts'
 import { listCells } from '../storage/store-cells.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { servesMobile } from './control-key.ts'
 import type { Desk } from './desk.ts'
+import { judgeLogo, type PageWish } from './merchant-page.ts'
 import { Refused } from './refused.ts'
 import { change } from './store-audit.ts'
 import { listEndpoints, listMerchants, merchantNamed } from './store-config.ts'
@@ -62,5 +66,18 @@ export async function setMerchantEnabled(desk: Desk, login: string, enabled: boo
     const { merchantId } = await merchantNamed(runner, login)
     await switchMerchant(runner, merchantId, enabled)
     return { note: { action: enabled ? 'merchant enable' : 'merchant disable', subject: `merchant ${login}` }, result: undefined }
+  })
+}
+
+/** What hosted pages show, within a second. Refused if the logo does not fit. */
+export async function setMerchantPage(desk: Desk, login: string, wish: PageWish): Promise<MerchantPage> {
+  const logo = wish.logo && judgeLogo(wish.logo)
+  if (logo && 'what' in logo) throw new Refused(logo)
+  return change(desk, 'config', async (runner) => {
+    const { merchantId, page: before } = await merchantNamed(runner, login)
+    const merged = { ...before, ...defined({ name: wish.pageName, colour: wish.colour, logo }) }
+    const page = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as MerchantPage
+    await updatePage(runner, merchantId, page, wish.logo)
+    return { note: { action: 'merchant set', subject: `merchant ${login}`, details: { before, after: page } }, result: page }
   })
 }

@@ -27,7 +27,7 @@ function stageOf(transaction: Transaction): string {
 }
 
 /** `YYYY-MM-DD HH:MM:SS UTC`. */
-export const wireTime = (at: number | undefined): string | undefined =>
+const wireTime = (at: number | undefined): string | undefined =>
   at === undefined ? undefined : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
 const fullName = (order: Order): string | undefined =>

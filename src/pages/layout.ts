@@ -2,6 +2,8 @@ import type { Random } from '../base/random.ts'
 import { asset } from '../http/asset.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
+import { brandStyle, type Look } from './brand.ts'
+import { english } from './languages.ts'
 
 export interface Page {
   status: number
@@ -25,15 +27,19 @@ export interface Page {
   framed?: true
 }
 
-/** A page of the gateway: it loads nothing, and only its own style and script run. */
-export function pageAnswer(random: Random, page: Page): Answer {
+/**
+ * A page of the gateway: it loads nothing, and only its own style and script run. In English, and
+ * of no merchant, without a look.
+ */
+export function pageAnswer(random: Random, page: Page, look?: Look): Answer {
+  const { texts = english, colour, logo } = look ?? {}
   const nonce = random.bytes(16).toString('base64')
   return {
     status: page.status,
     type: 'text/html;charset=utf-8',
-    headers: { 'content-security-policy': contentPolicy(page, nonce), ...quietHeaders },
+    headers: { 'content-security-policy': contentPolicy(page, nonce, logo), ...quietHeaders },
     body: html`<!doctype html>
-      <html lang="en">
+      <html lang="${texts.lang}" dir="${texts.dir}">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -41,11 +47,11 @@ export function pageAnswer(random: Random, page: Page): Answer {
           ${page.refresh && refreshing(page.refresh)}
           <title>${page.title}</title>
           <style nonce="${nonce}">
-            ${verbatim(sharedStyle + (page.style ?? ''))}
+            ${verbatim(sharedStyle + (page.style ?? '') + brandStyle(colour))}
           </style>
         </head>
         <body>
-          <main>${page.content}</main>
+          <main>${logo && html`<img class="logo" src="${logo}" alt="" />`} ${page.content}</main>
           ${
             page.script === undefined
               ? undefined
@@ -68,12 +74,13 @@ export const quietHeaders = {
   'cache-control': 'private, no-store',
 } as const
 
-function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string): string {
+function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string, logo?: string): string {
   const directives = [
     `style-src 'nonce-${nonce}'`,
     script !== undefined && `script-src 'nonce-${nonce}'`,
     asks && "connect-src 'self'",
     Array.isArray(frameSrc) && `frame-src ${frameSrc.join(' ')}`,
+    logo !== undefined && 'img-src data:',
     // Omitted instead of `*`, which would block the pages inside an app (file: and similar
     // schemes).
     !framed && "frame-ancestors 'none'",

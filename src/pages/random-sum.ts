@@ -5,9 +5,10 @@ import type { Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumParts, type SumView } from '../mobile-api/sum-page.ts'
 import { formReader } from '../spec/form.ts'
-import { mobileKind } from '../spec/mobile/kinds.ts'
+import { lookOf, type LookParts } from './brand.ts'
+import { minutesText, moneyText, numberText, textsFor, type Texts } from './languages.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
-import { doing, style } from './three-d-secure-look.ts'
+import { amount, doing, sign, style } from './three-d-secure-look.ts'
 import { missingPage, problemPage } from './three-d-secure-pages.ts'
 import { workingScript } from './three-d-secure-script.ts'
 
@@ -15,7 +16,7 @@ const folder = 'random-sum'
 
 export const sumPageUrl = (publicUrl: string, token: string): string => `${publicUrl}/${folder}/${token}`
 
-type SumPage = SumParts & { random: Random; turns: Turns }
+type SumPage = SumParts & LookParts & { random: Random; turns: Turns }
 
 /**
  * The page on which a cardholder confirms the sum that was held on the card. Each GET shows the
@@ -39,8 +40,10 @@ const locate = async (parts: SumPage, request: Incoming): Promise<{ token: strin
 
 async function show(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
   const { token, view } = await locate(parts, request)
-  const page = view ? pageOf(view, `${base}/${folder}/${token}`, request.query, parts.clock.now()) : missingPage
-  return pageAnswer(parts.random, page)
+  const look = await lookOf(parts, request, view)
+  const { texts } = look
+  const page = view ? pageOf(view, `${base}/${folder}/${token}`, request.query, parts.clock.now(), texts) : missingPage(texts)
+  return pageAnswer(parts.random, page, look)
 }
 
 /** For the script of an open page: one word for what the page would show now. */
@@ -57,10 +60,11 @@ async function showState(parts: SumPage, request: Incoming): Promise<Answer> {
 /** After a post the browser is redirected, so that a reload repeats nothing. */
 async function take(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
   const { token, view } = await locate(parts, request)
-  if (!view) return pageAnswer(parts.random, missingPage)
+  const texts = textsFor(request.headers['accept-language'])
+  if (!view) return pageAnswer(parts.random, missingPage(texts), { texts })
   const path = `${base}/${folder}/${token}`
   const pairs = request.body && (await parts.turns.run(formReader(request.body)))
-  if (!pairs) return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, path))
+  if (!pairs) return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, path, texts), { texts })
   const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
   const answer = { answerNo: Number(field('answer')), typed: field('sum'), client: request }
   const taken = await takeSum(parts, token, answer)
@@ -75,58 +79,59 @@ async function take(base: string, parts: SumPage, request: Incoming): Promise<An
 /** In the address of a page whose last post was not a sum. */
 const unreadable = 'unreadable'
 
-function pageOf(view: SumView, path: string, query: string, now: number): Page {
+function pageOf(view: SumView, path: string, query: string, now: number, texts: Texts): Page {
+  const title = texts[view.kind].title(view.merchantName)
+  const top = html`<h1>${title}</h1>
+    ${amountOf(view, texts)}`
   switch (view.is) {
     case 'asking':
-      return askingPage(view, path, query === unreadable)
+      return askingPage({ view, title, top, path, wasUnreadable: query === unreadable }, texts)
     case 'working':
       return {
         status: 200,
-        title: titleOf(view),
+        title,
         style,
         script: workingScript,
         asks: true,
         refresh: { seconds: 2, to: `?since=${now}` },
-        content: html`${heading(view)}
-          <div data-since="${now}">${doing('One moment. This page goes on by itself.')}</div>`,
+        content: html`${top}
+          <div data-since="${now}">${doing(texts.wait.moment)}</div>`,
       }
     case 'over':
-      return overPage(view)
+      return overPage(view, title, texts)
   }
 }
 
-const titleOf = ({ kind, merchantName }: SumView): string => `${mobileKind(kind).page.title} ${merchantName}`
+const amountOf = ({ amountText, currency }: SumView, texts: Texts): Markup | undefined =>
+  amountText === undefined ? undefined : amount({ amountText, currency, look: { texts } })
 
-const heading = (view: SumView): Markup =>
-  html`<h1>${titleOf(view)}</h1>
-    ${amountOf(view)}`
+interface Asking {
+  view: AskingSum
+  title: string
+  top: Markup
+  path: string
+  wasUnreadable: boolean
+}
 
-const amountOf = ({ amountText, currency }: SumView): Markup | undefined =>
-  amountText === undefined ? undefined : html`<p class="amount">${amountText} <small>${currency}</small></p>`
-
-function askingPage(view: AskingSum, path: string, wasUnreadable: boolean): Page {
-  const { network = 'Card', lastFour, leastText, mostText, currency, answerNo } = view
-  const complaint = wasUnreadable
-    ? `That was no sum. Write it like ${mostText}.`
-    : answerNo > 1
-      ? 'That was not the sum.'
-      : undefined
+function askingPage({ view, title, top, path, wasUnreadable }: Asking, texts: Texts): Page {
+  const { sum } = texts
+  const { network = sum.card, lastFour, leastText, mostText, currency, answerNo, answersLeft, minutesLeft } = view
+  const complaint = wasUnreadable ? sum.noSum(numberText(texts, mostText)) : answerNo > 1 ? sum.wrong : undefined
   return {
     status: 200,
-    title: titleOf(view),
+    title,
     style: style + formStyle,
     formAction: ["'self'"],
-    content: html`${heading(view)}
-      <h2>Is this card yours?</h2>
+    content: html`${top}
+      <h2>${sum.yours}</h2>
       <p>
-        A small sum, from ${leastText} to ${mostText} ${currency}, is held on your card
-        <strong class="card">${network} ···· ${lastFour}</strong>. Your bank shows it in its app or a message. Whatever you enter,
-        it is given back.
+        ${sum.held(moneyText(texts, leastText, currency), moneyText(texts, mostText, currency))}
+        <strong class="card">${network} ···· ${lastFour}</strong>. ${sum.given}
       </p>
       ${complaint === undefined ? undefined : html`<p role="alert" id="complaint" class="complaint">${complaint}</p>`}
       <form method="post" action="${path}" autocomplete="off">
         <input type="hidden" name="answer" value="${answerNo}" />
-        <label for="sum">Sum that is held, in ${currency}</label>
+        <label for="sum">${sum.label(currency)}</label>
         <input
           id="sum"
           name="sum"
@@ -137,33 +142,25 @@ function askingPage(view: AskingSum, path: string, wasUnreadable: boolean): Page
           required
           aria-describedby="${complaint === undefined ? 'left' : 'complaint left'}"
         />
-        <button>Confirm</button>
+        <button>${sum.confirm}</button>
       </form>
-      <p id="left" class="left">${leftText(view)}</p>`,
+      <p id="left" class="left">${sum.left(answersLeft, minutesText(texts, minutesLeft))}</p>`,
   }
 }
 
-const leftText = ({ answersLeft, minutesLeft }: AskingSum): string =>
-  `${many(answersLeft, 'try', 'tries')} and ${many(minutesLeft, 'minute', 'minutes')} left.`
-
-const many = (n: number, one: string, more: string): string => `${n} ${n === 1 ? one : more}`
-
-function overPage(view: OverSum): Page {
-  const { kind, status, unconfirmed } = view
-  const outcome = mobileKind(kind).page[status === 'approved' ? 'approved' : 'declined']
+function overPage(view: OverSum, title: string, texts: Texts): Page {
+  const isApproved = view.status === 'approved'
+  const outcome = texts[view.kind][isApproved ? 'approved' : 'declined']
+  const about = view.unconfirmed ? texts.sum.unconfirmed : isApproved ? undefined : texts.money.none
   return {
     status: 200,
     title: outcome,
     style,
-    content: html`<h1 class="news">${outcome}</h1>
-      ${amountOf(view)}
-      <p>${titleOf(view)}</p>
-      ${
-        unconfirmed
-          ? html`<p>The sum was not confirmed. Nothing is charged, and the sum that was held is given back.</p>`
-          : undefined
-      }
-      <p>You can go back to the app.</p>`,
+    content: html`${sign(isApproved ? 'done' : 'failed')}
+      <h1 class="news">${outcome}</h1>
+      ${amountOf(view, texts)} ${about && html`<p class="about">${about}</p>`}
+      <p>${title}</p>
+      <p>${texts.go.app}</p>`,
   }
 }
 

@@ -2,21 +2,25 @@ import type { Random } from '../base/random.ts'
 import type { Incoming, Route } from '../http/server.ts'
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
+import type { Merchant } from '../merchant/merchant.ts'
 import type { Guessed } from '../merchant/guessed.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { receiptKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
 import type { ReceiptIds } from '../order/receipt.ts'
-import { statusView, wireTime } from '../order/view.ts'
+import { statusView } from '../order/view.ts'
 import { statusOfState } from '../order/order.ts'
+import { lookOf, type LookParts } from './brand.ts'
+import { timeText, type Texts } from './languages.ts'
 import { pageAnswer } from './layout.ts'
+import { amount, sign, style as shared } from './three-d-secure-look.ts'
 
-export interface ReceiptParts {
+export interface ReceiptParts extends LookParts {
   random: Random
   receipts: Pick<ReceiptIds, 'placeOf'>
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
-  merchantName: (merchantId: bigint) => string | undefined
+  merchant: (merchantId: bigint) => Merchant | undefined
   guessed: Guessed
 }
 
@@ -35,14 +39,14 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
     if (!order || !transaction || params.endpoint !== String(order.endpointId)) {
       parts.guessed(request, { operation: 'receipt', reason: 'unknown receipt' })
-      return pageAnswer(parts.random, { status: 404, title: 'Receipt not found', content: missing })
+      const look = await lookOf(parts, request)
+      return pageAnswer(parts.random, { status: 404, ...missing(look.texts) }, look)
     }
-    return pageAnswer(parts.random, {
-      status: 200,
-      title: `Receipt ${order.clientOrderid}`,
-      style,
-      content: receipt(order, transaction, parts.merchantName(order.merchantId)),
-    })
+    const merchant = parts.merchant(order.merchantId)
+    const look = await lookOf(parts, request, { merchant, languages: order.request.browser?.language })
+    const title = look.texts.receipt.title(order.clientOrderid)
+    const content = receipt(order, transaction, merchant?.page?.name ?? merchant?.name, look.texts)
+    return pageAnswer(parts.random, { status: 200, title, style, content }, look)
   }
   return [
     { method: 'GET', path: `${base}/view-receipt/:endpoint/:receipt/`, handle },
@@ -50,24 +54,31 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   ]
 }
 
-const missing = html`<h1>There is no such receipt</h1>
-  <p>Please check the address, or ask the shop where you paid.</p>`
+const missing = ({ receipt: names }: Texts) => ({
+  title: names.missing,
+  content: html`<h1>${names.missing}</h1>
+    <p>${names.help}</p>`,
+})
 
-function receipt(order: Order, transaction: Transaction, merchant: string | undefined): Markup {
+function receipt(order: Order, transaction: Transaction, merchant: string | undefined, texts: Texts): Markup {
+  const { receipt: names, sale, ended } = texts
+  const { amountText } = transaction
   const view = statusView(order, transaction)
   const rows: [string, string | undefined][] = [
-    ['Paid to', merchant],
-    ['For', order.request.orderDesc],
-    ['Order', order.clientOrderid],
-    ['Payment', String(order.orderId)],
-    ['Card', `${order.card.network ?? 'Card'} ···· ${order.card.lastFour}`],
-    ['Approval code', view['approval-code']],
-    ['Reference', view['processor-rrn']],
-    ['On your statement', view.descriptor],
-    ['Date', wireTime(transaction.finalAt)],
+    [names.to, merchant],
+    [names.for, order.request.orderDesc],
+    [names.order, order.clientOrderid],
+    [names.payment, String(order.orderId)],
+    [names.card, `${view['card-type'] ?? names.card} ···· ${order.card.lastFour}`],
+    [names.approval, view['approval-code']],
+    [names.reference, view['processor-rrn']],
+    [names.statement, view.descriptor],
+    [names.date, timeText(texts, transaction.finalAt)],
   ]
-  return html`<h1>${statusOfState(transaction.state) === 'approved' ? 'Payment approved' : 'Payment'}</h1>
-    <p class="amount">${transaction.amountText} <small>${order.currency}</small></p>
+  const isApproved = statusOfState(transaction.state) === 'approved'
+  return html`${isApproved ? sign('done') : undefined}
+    <h1 class="news">${isApproved ? sale.approved : ended.payment}</h1>
+    ${amount({ amountText, currency: order.currency, look: { texts } })}
     <dl>
       ${rows
         .filter(([, value]) => value)
@@ -81,4 +92,4 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
     </dl>`
 }
 
-const style = asset(new URL('./receipt.css', import.meta.url))
+const style = shared + asset(new URL('./receipt.css', import.meta.url))

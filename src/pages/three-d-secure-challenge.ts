@@ -2,7 +2,8 @@ import { asset } from '../http/asset.ts'
 import { html } from '../http/page.ts'
 import { creqOf, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import { bankSays, doing, heading, scripted, style } from './three-d-secure-look.ts'
+import type { Texts } from './languages.ts'
+import { bankSays, doing, heading, scripted, style, textsOf } from './three-d-secure-look.ts'
 import type { ChallengeOrder } from './three-d-secure-pages.ts'
 import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
@@ -23,29 +24,30 @@ const windows = [
  * a window works as anywhere.
  */
 export function challengePage(order: ChallengeOrder, token: string): Page {
+  const { bank, back, wait } = textsOf(order)
   const { threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, version } = order
   const creq = (windowSize: '03' | '04' | '05') => creqOf({ threeDSServerTransID, acsTransID, version, windowSize })
   const framed = windows.map(([size, width, height]) => [size, width, height, creq(size)])
   return {
     status: 200,
-    title: 'Confirm the payment with your bank',
+    title: bank.title,
     style: style + frameStyle,
     script: challengeScript,
     asks: true,
     formAction: 'anywhere',
     frameSrc: 'anywhere',
-    content: html`${heading(order)} ${bankSays(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
+    content: html`${heading(order)} ${bankSays(order)} ${scripted(doing(wait.taking))}
       <div
         id="bank"
         hidden
         data-token="${token}"
         data-windows="${JSON.stringify(framed)}"
-        data-asks="Your bank asks you to confirm this payment."
-        data-back="Back from your bank. One moment…"
+        data-asks="${bank.asks}"
+        data-back="${back.moment}"
       >
         <iframe
           name="three-d-secure-challenge"
-          title="Your bank: confirm the payment"
+          title="${bank.frame}"
           sandbox="allow-forms allow-scripts allow-same-origin allow-pointer-lock allow-popups allow-popups-to-escape-sandbox"
           allow="payment *; publickey-credentials-get *"
         ></iframe>
@@ -53,15 +55,13 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
       ${postForm({
         action: order.acsUrl,
         fields: [['creq', creq('05')]],
-        inside: html`<button id="continue" hidden>Continue to your bank</button>
+        inside: html`<button id="continue" hidden>${bank.go}</button>
           <noscript>
-            <p>Your bank asks you to confirm this payment.</p>
-            <button>Continue to your bank</button>
+            <p>${bank.asks}</p>
+            <button>${bank.go}</button>
           </noscript>`,
       })}
-      <p id="whole-window" class="quiet" hidden>
-        Nothing to see above? <button type="button" class="link">Open your bank in the whole window</button>
-      </p>`,
+      <p id="whole-window" class="quiet" hidden>${bank.nothing} <button type="button" class="link">${bank.whole}</button></p>`,
   }
 }
 
@@ -71,16 +71,21 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
  * A shop's own frame is not notified; there the link leaves the frame, because the payment's own
  * page refuses to be framed.
  */
-export const challengeReturnedPage = (pagePath: string, around: { token: string; origin: string }, own: boolean): Page => ({
+export const challengeReturnedPage = (
+  pagePath: string,
+  { back, ended, go }: Texts,
+  around: { token: string; origin: string },
+  own: boolean,
+): Page => ({
   status: own ? 200 : 400,
-  title: own ? 'Back from your bank' : 'Payment',
+  title: own ? back.title : ended.payment,
   style,
   framed: true,
   script: challengeReturnedScript,
   content: html`<p id="challenge-returned" data-token="${around.token}" data-origin="${around.origin}" data-own="${String(own)}">
-      ${own ? 'Your bank has answered.' : 'What your bank sent could not be read. Your payment is where it was.'}
+      ${own ? back.answered : back.unread}
     </p>
-    <p><a class="button" href="${pagePath}" target="_top">Continue</a></p>`,
+    <p><a class="button" href="${pagePath}" target="_top">${go.on}</a></p>`,
 })
 
 const frameStyle = asset(new URL('./three-d-secure-challenge.css', import.meta.url))

@@ -1,5 +1,7 @@
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
+import type { Branded, Look } from './brand.ts'
+import { english, moneyMarkup, type Texts } from './languages.ts'
 
 /** Common parts of the 3-D Secure pages. */
 
@@ -10,14 +12,32 @@ export interface Shown {
   currency: string
   /** The issuer's text for the cardholder, shown unchanged. */
   cardholderInfo?: string
+  merchant?: Branded
+  /** The languages of the cardholder, as the order names them. */
+  languages?: string
+  /** How the page looks, once it is to be shown. */
+  look?: Look
 }
 
+export const textsOf = ({ look }: { look?: Look | undefined }): Texts => look?.texts ?? english
+
 export const heading = (order: Shown): Markup =>
-  html`<h1>Payment to ${order.merchantName}</h1>
+  html`<h1>${textsOf(order).sale.title(order.merchantName)}</h1>
     ${amount(order)}`
 
-export const amount = ({ amountText, currency }: Shown): Markup =>
-  html`<p class="amount">${amountText} <small>${currency}</small></p>`
+export const amount = (order: Pick<Shown, 'amountText' | 'currency' | 'look'>): Markup =>
+  html`<p class="amount">${moneyMarkup(textsOf(order), order.amountText, order.currency)}</p>`
+
+// oxfmt-ignore
+const signs = {
+  done:    'M6.5 12.5l4 4 7-8.5',
+  failed:  'M8 8l8 8M16 8l-8 8',
+  waiting: 'M12 6.5V12l3.5 2.5',
+}
+
+/** How something ended, as a picture above the words that say it. */
+export const sign = (is: keyof typeof signs): Markup =>
+  html`<svg class="sign ${is}" viewBox="0 0 24 24" aria-hidden="true"><path d="${signs[is]}" /></svg>`
 
 export const doing = (what: string): Markup =>
   html`<p role="status" class="doing"><span class="spinner" aria-hidden="true"></span><span>${what}</span></p>`
@@ -25,12 +45,12 @@ export const doing = (what: string): Markup =>
 /** Content that depends on a script is hidden if no script runs. */
 export const scripted = (content: Markup): Markup => html`<div class="scripted">${content}</div>`
 
-export const bankSays = ({ cardholderInfo }: Shown): Markup | undefined =>
+export const bankSays = ({ cardholderInfo, look }: Shown): Markup | undefined =>
   cardholderInfo === undefined
     ? undefined
     : html`<div class="says">
-        <h2>Your bank says</h2>
-        <p>${cardholderInfo}</p>
+        <h2>${textsOf({ look }).bank.says}</h2>
+        <p dir="auto">${cardholderInfo}</p>
       </div>`
 
 export const style = asset(new URL('./three-d-secure.css', import.meta.url))

@@ -13,6 +13,7 @@ import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pare
 import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
 import { authenticationKey, pageKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
+import { declineReason } from '../spec/action-codes.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
 import { payerFields, type HostedUrls } from '../three-d-secure/forms.ts'
@@ -110,10 +111,12 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
   const isOld = now - (transaction.finalAt ?? transaction.createdAt) > personalMs
   const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
-    merchantName: merchant.name,
+    merchantName: merchant.page?.name ?? merchant.name,
+    merchant,
     amountText: transaction.amountText,
     currency: order.currency,
     ...(cardholderInfo === undefined || isOld ? {} : { cardholderInfo }),
+    ...(order.request.browser?.language !== undefined && { languages: order.request.browser.language }),
   }
   if (state === 'awaiting method')
     return {
@@ -142,7 +145,11 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
   const isOver = finalStatuses.has(status)
   const isBack = status === 'approved' && givesBack(order)
   const back = isOld ? undefined : returnOf(order, transaction, merchant, isOver && !isBack ? status : 'processing', now)
-  if (isOver) return { ...shown, is: 'over', status: isBack ? 'given back' : status, ...(back && { back }) }
+  if (isOver) {
+    const held = order.kind === 'preauth' && { held: true as const }
+    const why = declineReason(status, transaction.result.errorCode)
+    return { ...shown, is: 'over', status: isBack ? 'given back' : status, why, ...held, ...(back && { back }) }
+  }
   return { ...shown, is: 'working', ...(back && { later: back }) }
 }
 

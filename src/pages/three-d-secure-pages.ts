@@ -1,9 +1,11 @@
-import { html } from '../http/page.ts'
+import { html, type Markup } from '../http/page.ts'
+import type { DeclineReason } from '../spec/action-codes.ts'
 import type { Status } from '../spec/words.ts'
 import type { Version } from '../three-d-secure/authentication.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import { amount, bankSays, doing, heading, scripted, style, type Shown } from './three-d-secure-look.ts'
+import type { Texts } from './languages.ts'
+import { amount, bankSays, doing, heading, scripted, sign, style, textsOf, type Shown } from './three-d-secure-look.ts'
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /**
@@ -58,6 +60,10 @@ export interface OverOrder extends Shown {
   is: 'over'
   /** `given back`: approved, and a return or void was asked for since. */
   status: Status | 'given back'
+  /** Why it was not approved. */
+  why?: DeclineReason
+  /** It was approved, and the money is charged only by a capture. */
+  held?: true
   /** Absent: the merchant named no URL, and this page is the last. */
   back?: Return
 }
@@ -106,6 +112,7 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
     'screenWidth',
     'timeZone',
   ]
+  const texts = textsOf(order)
   const elements =
     method &&
     methodElements({
@@ -115,13 +122,13 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
     })
   return {
     status: 200,
-    title: `Payment to ${order.merchantName}`,
+    title: texts.sale.title(order.merchantName),
     style,
     script: methodScript,
     asks: true,
     formAction: issuers(loopbackHttp),
     frameSrc: issuers(loopbackHttp),
-    content: html`${heading(order)} ${scripted(doing('Contacting your bank…'))} ${elements?.markup}
+    content: html`${heading(order)} ${scripted(doing(texts.wait.contacting))} ${elements?.markup}
       <form
         id="browser"
         method="post"
@@ -136,8 +143,8 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
       <noscript>
         <form method="post" action="${browserPath}">
           <input type="hidden" name="javascriptEnabled" value="false" />
-          <p>Scripts are switched off in this browser. The payment works without them.</p>
-          <button>Continue</button>
+          <p>${texts.go.noScript}</p>
+          <button>${texts.go.on}</button>
         </form>
       </noscript>`,
   }
@@ -146,77 +153,91 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
 /** Issuers of 1.0.2 have no window sizes, so they get the whole window. */
 export const payerPage = (order: PayerOrder): Page => ({
   status: 200,
-  title: 'Confirm the payment with your bank',
+  title: textsOf(order).bank.title,
   style,
   script: returnScript,
   formAction: 'anywhere',
-  content: html`${heading(order)} ${scripted(doing('Taking you to your bank to confirm this payment…'))}
-  ${postForm({ action: order.acsUrl, fields: order.fields, inside: html`<button>Continue to your bank</button>` })}`,
+  content: html`${heading(order)} ${scripted(doing(textsOf(order).wait.taking))}
+  ${postForm({ action: order.acsUrl, fields: order.fields, inside: html`<button>${textsOf(order).bank.go}</button>` })}`,
 })
 
-/** `since` is when this browser began to wait; from then on it is part of the address. */
+/**
+ * `since` is when this browser began to wait; from then on it is part of the address. Somebody who
+ * began long ago goes back to the shop, and so does somebody who does not want to wait.
+ */
 export const workingPage = (order: WorkingOrder, since: number): Page => ({
   status: 200,
-  title: `Payment to ${order.merchantName}`,
+  title: textsOf(order).sale.title(order.merchantName),
   style,
   script: workingScript,
   asks: true,
   refresh: { seconds: 2, to: `?since=${since}` },
   content: html`${heading(order)}
-    <div data-since="${since}">${doing('Your payment is being processed. This page goes on by itself.')}</div>
-    ${bankSays(order)}`,
+    <div data-since="${since}">${doing(textsOf(order).wait.processed)}</div>
+    ${bankSays(order)} ${order.later && html`<p><a class="link" href="?since=1000000000000">${textsOf(order).go.shop}</a></p>`}`,
 })
 
-// oxfmt-ignore
-const outcomes: Readonly<Record<OverOrder['status'], string>> = {
-  approved:     'Payment approved',
-  declined:     'Payment declined',
-  filtered:     'Payment declined',
-  error:        'Payment not completed',
-  processing:   'Your payment is still being processed',
-  unknown:      'Your payment is still being processed',
-  'given back': 'Money of this payment is given back',
+/** How it ended, what became of the money, and why. */
+function endingOf({ status, why, held, ...order }: OverOrder): { title: string; content: Markup } {
+  const { sale, ended, money, why: reasons } = textsOf(order)
+  const isOpen = status === 'processing' || status === 'unknown'
+  const isBack = status === 'given back'
+  const title = isOpen
+    ? ended.processing
+    : isBack
+      ? ended.givenBack
+      : status === 'error'
+        ? ended.error
+        : status === 'approved'
+          ? sale.approved
+          : sale.declined
+  const isApproved = status === 'approved'
+  const about = isOpen ? money.open : isApproved ? held && money.held : isBack ? undefined : money.none
+  const content = html`${sign(isApproved ? 'done' : isOpen || isBack ? 'waiting' : 'failed')}
+    <h1 class="news">${title}</h1>
+    ${amount(order)} ${about && html`<p class="about">${isOpen || isApproved || !why ? '' : `${reasons[why]} `}${about}</p>`}
+    <p>${isApproved ? ended.paidTo(order.merchantName) : sale.title(order.merchantName)}</p>
+    ${bankSays(order)}`
+  return { title, content }
 }
 
 export function overPage(order: OverOrder): Page {
-  const { back, status, merchantName } = order
-  const outcome = outcomes[status]
-  const content = html`<h1 class="news">${outcome}</h1>
-    ${amount(order)}
-    <p>${status === 'approved' ? 'Paid to' : 'Payment to'} ${merchantName}</p>
-    ${bankSays(order)}`
-  if (back === undefined) return { status: 200, title: outcome, style, content }
+  const { back } = order
+  const { go } = textsOf(order)
+  const { title, content } = endingOf(order)
+  if (back === undefined) return { status: 200, title, style, content }
   const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
   return {
     status: 200,
-    title: outcome,
+    title,
     style,
     script: returnScript,
     // The form goes to the URL that was checked with the order. Where that leads is for the shop to
     // say: another host, plain http, its app.
     formAction: 'anywhere',
     content: html`${content}
-      <p role="status" class="scripted" ${wait}>You are going back to the shop.</p>
-      ${postForm({ action: back.url, fields: back.pairs, inside: html`<button>Return to the shop</button>` })}`,
+      <p role="status" class="scripted" ${wait}>${go.going}</p>
+      ${postForm({ action: back.url, fields: back.pairs, inside: html`<button>${go.shop}</button>` })}`,
   }
 }
 
-export const missingPage: Page = {
+export const missingPage = ({ missing }: Texts): Page => ({
   status: 404,
-  title: 'Payment not found',
+  title: missing.title,
   style,
-  content: html`<h1 class="news">There is no such payment</h1>
-    <p>Please check the address, or go back to the shop and try again.</p>`,
-}
+  content: html`${sign('failed')}
+    <h1 class="news">${missing.is}</h1>
+    <p>${missing.help}</p>`,
+})
 
 /** A post that none of our pages sent, or no room for it now; the payment is unchanged. */
-export const problemPage = (status: 400 | 503, pagePath: string): Page => ({
+export const problemPage = (status: 400 | 503, pagePath: string, { ended, problem, go }: Texts): Page => ({
   status,
-  title: 'Payment',
+  title: ended.payment,
   style,
-  content: html`<h1 class="news">${status === 503 ? 'The service is busy' : 'That could not be read'}</h1>
-    <p>Your payment is where it was.</p>
-    <p><a class="button" href="${pagePath}">Back to the payment</a></p>`,
+  content: html`<h1 class="news">${status === 503 ? problem.busy : problem.unread}</h1>
+    <p>${problem.unchanged}</p>
+    <p><a class="button" href="${pagePath}">${go.payment}</a></p>`,
 })
 
 /**

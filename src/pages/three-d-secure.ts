@@ -7,6 +7,8 @@ import { formReader } from '../spec/form.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
 import { hostedUrls, methodMs, methodRan, usableUrl } from '../three-d-secure/forms.ts'
 import { decodeParam, encodeParam } from '../three-d-secure/param.ts'
+import { lookOf, type LookParts } from './brand.ts'
+import { textsFor, type Texts } from './languages.ts'
 import { pageAnswer, quietHeaders, type Page } from './layout.ts'
 import { acceptOf, browserOfHeaders, readBrowser } from './three-d-secure-browser.ts'
 import { challengePage, challengeReturnedPage } from './three-d-secure-challenge.ts'
@@ -26,7 +28,7 @@ import {
   type WorkingOrder,
 } from './three-d-secure-pages.ts'
 
-export interface ThreeDSecureParts {
+export interface ThreeDSecureParts extends LookParts {
   /** Path of the service, such as `/gateway`. */
   base: string
   /** The origin under which browsers reach it. */
@@ -90,9 +92,11 @@ export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
 }
 
 async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
-  if (order?.is === 'method') return pageAnswer(parts.random, await methodPageOf(parts, token, order, request))
-  return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage)
+  const { token, order: found } = await locate(parts, request)
+  const look = await lookOf(parts, request, found)
+  const order = found && { ...found, look }
+  if (order?.is === 'method') return pageAnswer(parts.random, await methodPageOf(parts, token, order, request), look)
+  return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage(look.texts), look)
 }
 
 /** For the script of an open page: one word for what the page would show now. */
@@ -175,14 +179,14 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
  * changes nothing.
  */
 async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
-  if (!order) return pageAnswer(parts.random, missingPage)
+  const { token, order, say } = await locate(parts, request)
+  if (!order) return say(missingPage)
   const pagePath = `${parts.base}/3ds/${token}`
-  if (request.overloaded) return pageAnswer(parts.random, problemPage(503, pagePath))
+  if (request.overloaded) return say((texts) => problemPage(503, pagePath, texts))
   if (order.is !== 'method') return seeOther(pagePath)
   const field = await fieldsOf(parts, request)
   const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
-  if (!browser) return pageAnswer(parts.random, problemPage(400, pagePath))
+  if (!browser) return say((texts) => problemPage(400, pagePath, texts))
   const ran = browser.javascriptEnabled && field('methodReturned') === 'true'
   await parts.browserCollected(token, { compInd: order.methodUrl === undefined ? 'U' : ran ? 'Y' : 'N', browser })
   return seeOther(pagePath)
@@ -209,19 +213,21 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
  * itself.
  */
 async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
-  if (!order) return pageAnswer(parts.random, missingPage)
+  const { token, order, say } = await locate(parts, request)
+  if (!order) return say(missingPage)
   const pagePath = `${parts.base}/3ds/${token}`
   const field = await fieldsOf(parts, request)
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
-  if (isFramed(request)) return framedEnd(parts, token, own)
-  return own ? seeOther(pagePath) : pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+  if (isFramed(request)) return say(framedEnd(parts, token, own))
+  return own ? seeOther(pagePath) : say((texts) => problemPage(request.overloaded ? 503 : 400, pagePath, texts))
 }
 
-const framedEnd = ({ base, publicUrl, random }: ThreeDSecureParts, token: string, own: boolean): Answer =>
-  pageAnswer(random, challengeReturnedPage(`${base}/3ds/${token}`, { token, origin: new URL(publicUrl).origin }, own))
+const framedEnd =
+  ({ base, publicUrl }: ThreeDSecureParts, token: string, own: boolean) =>
+  (texts: Texts): Page =>
+    challengeReturnedPage(`${base}/3ds/${token}`, texts, { token, origin: new URL(publicUrl).origin }, own)
 
 const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(headers['sec-fetch-dest']))
 
@@ -231,24 +237,24 @@ const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(hea
  * at once, so there is something to read first.
  */
 async function leadBack(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
+  const { token, order, say } = await locate(parts, request)
   const pagePath = `${parts.base}/3ds/${token}`
-  if (order && isFramed(request)) return framedEnd(parts, token, false)
-  if (order?.is === 'challenge' || order?.is === 'payer') return pageAnswer(parts.random, problemPage(400, pagePath))
-  return order ? seeOther(pagePath) : pageAnswer(parts.random, missingPage)
+  if (order && isFramed(request)) return say(framedEnd(parts, token, false))
+  if (order?.is === 'challenge' || order?.is === 'payer') return say((texts) => problemPage(400, pagePath, texts))
+  return order ? seeOther(pagePath) : say(missingPage)
 }
 
 /**
  * The browser is back from an issuer of 1.0.2, with its signed answer, which the order room checks.
  */
 async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
-  if (!order) return pageAnswer(parts.random, missingPage)
+  const { token, order, say } = await locate(parts, request)
+  if (!order) return say(missingPage)
   const pagePath = `${parts.base}/3ds/${token}`
   const field = await fieldsOf(parts, request)
   const [paRes, md] = [field?.('PaRes'), field?.('MD')]
   if (paRes === undefined || md === undefined || paRes.length > longestPares)
-    return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, pagePath))
+    return say((texts) => problemPage(request.overloaded ? 503 : 400, pagePath, texts))
   await parts.paresReturned(token, { paRes, md })
   return seeOther(pagePath)
 }
@@ -271,11 +277,19 @@ async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Ans
 
 const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-async function locate(parts: ThreeDSecureParts, request: Incoming): Promise<{ token: string; order: PageOrder | undefined }> {
+interface Located {
+  token: string
+  order: PageOrder | undefined
+  /** A page about the request itself, in the cardholder's language. */
+  say: (page: (texts: Texts) => Page) => Answer
+}
+
+async function locate(parts: ThreeDSecureParts, request: Incoming): Promise<Located> {
   const token = request.params.token ?? ''
   const order = /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined
   if (!order) parts.guessed(request, { operation: 'payment-page', reason: 'unknown page' })
-  return { token, order }
+  const texts = textsFor(order?.languages, request.headers['accept-language'])
+  return { token, order, say: (page) => pageAnswer(parts.random, page(texts), { texts }) }
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Status } from './words.ts'
+
 /**
  * Action codes of field 39, ISO 8583:1993, with the text that a merchant receives as
  * `error-message` if the reply contains none. 165 is ours, outside the codes that ISO assigns.
@@ -40,3 +42,25 @@ export const actionCodes: ReadonlyMap<string, string> = new Map([
   ['914', 'Not able to trace back to original transaction'],
   ['916', 'MAC incorrect'],
 ])
+
+/**
+ * Why a payment was not approved, as far as whoever holds the card may know: a bank that takes a
+ * card for lost, stolen or abused simply declined.
+ */
+export type DeclineReason = 'issuer' | 'refused' | keyof typeof reasons
+
+// oxfmt-ignore
+const reasons = {
+  funds:          ['116', '121', '123'],
+  expired:        ['101'],
+  authentication: ['165', '2001', '2005', '2006', '2007', '2008', '2011'],
+  timedOut:       ['2003', '2009'],
+  cancelled:      ['2002'],
+  technical:      ['109', '110', '115', '120', '904', '907', '908', '909', '911', '912', '913', '914', '916', '2010'],
+}
+
+export function declineReason(status: Status, errorCode = ''): DeclineReason {
+  if (status === 'filtered') return 'refused'
+  const found = Object.entries(reasons).find(([, codes]) => codes.includes(errorCode))?.[0] as keyof typeof reasons | undefined
+  return found ?? (status === 'error' ? 'technical' : 'issuer')
+}

@@ -14,6 +14,9 @@ export const now = 1_700_000_000_000
 export const transId = '8a880dc0-d2d2-4067-bcb1-b08d1690b26e'
 export const acsTransId = 'd7c1ee99-9478-44a6-b1f2-391e29c6b340'
 
+/** The bytes of every merchant's logo. */
+const logo = Buffer.from('logo')
+
 export const shown = { merchantName: 'Acme Toys', amountText: '10.42', currency: 'EUR' }
 export const working = { ...shown, is: 'working' } as const
 export const method = {
@@ -79,6 +82,7 @@ export async function openPages() {
       publicUrl,
       loopbackHttp,
       random: systemRandom,
+      logo: () => Promise.resolve(logo),
       now: () => now,
       turns,
       find: (token) => (asked.push(token), Promise.resolve(orders.get(token))),
@@ -113,6 +117,7 @@ export async function openPages() {
       orders.set(token, order)
       return token
     },
+    at: (path: string) => `http://127.0.0.1:${sandbox.port}/gateway/3ds/${path}`,
     get: (path: string, on: keyof typeof portOf = 'sandbox', headers = {}) => call(path, on, { headers }),
     post: (path: string, body: string | Record<string, string>, headers = {}, on: keyof typeof portOf = 'sandbox') =>
       call(path, on, {
@@ -169,7 +174,7 @@ export async function read(response: Response) {
     quiet.map((name) => response.headers.get(name)),
     ['private, no-store', 'no-referrer', 'nosniff', null, null],
   )
-  assert.match(page, /<html lang="en">/)
-  assert.doesNotMatch(page, /\son\w+=|style="|\ssrc=|<link/)
+  assert.match(page, /<html lang="[a-z]{2}" dir="ltr">/)
+  assert.doesNotMatch(page, /\son\w+=|style="|\ssrc="(?!data:image\/png;base64,)|<link/)
   return { status: response.status, page, policy, nonce }
 }

@@ -200,7 +200,7 @@ test('a time stamp is good for five minutes before and after it, to the millisec
 })
 
 test('the page of a refusal says that access is denied, and nothing else', () => {
-  const { status, type, body: page } = deniedPage(systemRandom)
+  const { status, type, body: page } = deniedPage(systemRandom, { headers: {} })
   assert.deepEqual([status, type], [403, 'text/html;charset=utf-8'])
   const text = String(page)
     .replace(/<(style|title)[^>]*>.*?<\/\1>/gs, '')

@@ -47,7 +47,7 @@ test('awaiting the method: the page runs it in a hidden frame, and its notificat
   const token = pages.put({ ...method, methodUntil: now + 4_000 })
   const { page, policy } = await read(await pages.get(token))
   assert.match(page, /Payment to Acme Toys/)
-  assert.match(page, /10\.42 <small>EUR<\/small>/)
+  assert.match(page, /<small>EUR<\/small>\s10\.42/)
   assert.match(page, /role="status"/)
   assert.deepEqual(decoded(field(page, 'threeDSMethodData')), {
     threeDSServerTransID: transId,
@@ -168,7 +168,7 @@ test('awaiting the challenge: amount and merchant, and an identical CReq at ever
   const token = pages.put(challenge)
   const { page, policy } = await read(await pages.get(token))
   assert.match(page, /Payment to Acme Toys/)
-  assert.match(page, /10\.42 <small>EUR<\/small>/)
+  assert.match(page, /<small>EUR<\/small>\s10\.42/)
   assert.deepEqual(decoded(field(page, 'creq')), {
     messageType: 'CReq',
     messageVersion: '2.1.0',
@@ -225,6 +225,7 @@ test('what has no outcome after a minute of waiting is the shop\u2019s to follow
     [{ ...working, later }, `?since=${now - 59_999}`, 'working'],
     [{ ...working, later }, `?since=${now - 60_000}`, 'over'],
     [{ ...working, later }, `?since=${now + 60_000}`, 'working'],
+    [{ ...working, later }, '?since=1000000000000', 'over'],
     [{ ...working, later }, '?since=1', 'working'],
     [{ ...working, later }, `?since=-${now}`, 'working'],
     [working, `?since=${now - 60_000}`, 'working'],
@@ -234,6 +235,8 @@ test('what has no outcome after a minute of waiting is the shop\u2019s to follow
     assert.equal(await (await pages.get(`${token}/state${query}`)).text(), is)
     const { page, policy } = await read(await pages.get(token + query))
     assert.deepEqual(is === 'over' ? [later.url] : [], actions(page))
+    // Whoever does not want to wait goes back now, as others do in the end.
+    assert.equal(page.includes('href="?since=1000000000000"'), is === 'working' && 'later' in order)
     assert.equal(page.includes('Your payment is still being processed'), is === 'over')
     assert.equal(policy.get('frame-ancestors'), "'none'")
   }
@@ -281,7 +284,7 @@ test('the end says what became of the payment, and leaves time for what the bank
 
 test('text of others stays text on every page', async () => {
   const hostile = `"><script>alert(1)</script>'&lt;`
-  const texts = { merchantName: hostile, amountText: hostile, currency: hostile, cardholderInfo: hostile }
+  const texts = { merchantName: hostile, amountText: hostile, currency: hostile, cardholderInfo: hostile, languages: hostile }
   const all: PageOrder[] = [
     { ...method, ...texts, threeDSServerTransId: hostile, methodUrl: `https://acs.example.com/${hostile}` },
     { ...challenge, ...texts, acsTransId: hostile, acsUrl: `https://acs.example.com/${hostile}` },

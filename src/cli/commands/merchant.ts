@@ -17,6 +17,7 @@ import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
 import { addMerchantMoveCommand } from './merchant-move.ts'
+import { addMerchantSetCommand } from './merchant-set.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { aNumber, aSpan, judged, jsonOption } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
@@ -68,6 +69,7 @@ Examples
   npx tollgate merchant show shop`,
     )
     .action(show.bind(undefined, terminal))
+  addMerchantSetCommand(merchant, terminal)
   addRotation(merchant, terminal)
   addMerchantMoveCommand(merchant, terminal)
   addSwitches(merchant, terminal)

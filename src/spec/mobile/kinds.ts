@@ -24,8 +24,6 @@ export interface MobileKindRow {
    * Where the card mapping notification puts the reference of a card: in the card, or beside it.
    */
   mapping: 'in the card' | 'beside the card'
-  /** Texts of the page that asks for a random sum. */
-  page: { title: string; approved: string; declined: string }
 }
 
 const holderOf = (card: string): Choice => ({
@@ -47,7 +45,6 @@ export const mobileKinds = {
     credits: false,
     description: 'Card verification',
     mapping: 'beside the card',
-    page: { title: 'Card verification for', approved: 'Card verified', declined: 'Card not verified' },
   },
   sale: {
     request: saleRequest,
@@ -59,7 +56,6 @@ export const mobileKinds = {
     credits: false,
     description: 'Sale',
     mapping: 'in the card',
-    page: { title: 'Payment to', approved: 'Payment approved', declined: 'Payment declined' },
   },
   transfer: {
     request: transferRequest,
@@ -71,7 +67,6 @@ export const mobileKinds = {
     credits: true,
     description: 'Transfer',
     mapping: 'in the card',
-    page: { title: 'Transfer with', approved: 'Transfer approved', declined: 'Transfer declined' },
   },
 } as const satisfies Record<string, MobileKindRow>
 
