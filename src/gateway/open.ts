@@ -204,7 +204,7 @@ function routesOf({ ground, stores, settings, collects }: GatewayParts, ports: P
       random,
       receipts: ports.receipts,
       ...findingOf(ports),
-      merchant: current().merchant,
+      merchant: (id) => current().merchant(id),
       logo: ports.logo,
       guessed,
     }),

@@ -196,7 +196,7 @@ function endingOf({ status, why, held, ...order }: OverOrder): { title: string; 
   const content = html`${sign(isApproved ? 'done' : isOpen || isBack ? 'waiting' : 'failed')}
     <h1 class="news">${title}</h1>
     ${amount(order)} ${about && html`<p class="about">${isOpen || isApproved || !why ? '' : `${reasons[why]} `}${about}</p>`}
-    <p>${isApproved ? ended.paidTo(order.merchantName) : sale.title(order.merchantName)}</p>
+    <p>${isApproved && !held ? ended.paidTo(order.merchantName) : sale.title(order.merchantName)}</p>
     ${bankSays(order)}`
   return { title, content }
 }

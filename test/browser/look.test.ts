@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { order, settled } from '../conformance/client.ts'
 import { until } from '../harness/until.ts'
 import { standStill } from '../harness/browser.ts'
+import { image } from '../harness/images.ts'
+import { openPages, over, working } from '../harness/three-d-secure-pages.ts'
 import { atBank, say, type Bank } from './bank.ts'
 import { openStand } from './stand.ts'
 
@@ -54,7 +57,7 @@ test('by ear: merchant, amount and what happens have names and roles', () =>
     await page.route(/\/method\//, () => undefined)
     await standStill(page)
     await page.goto(sold.page, soon)
-    const payment = ['- main:', '- heading "Payment to Sandbox Shop" [level=1]', '- paragraph: 10.50 USD']
+    const payment = ['- main:', '- heading "Payment to Sandbox Shop" [level=1]', '- paragraph: USD 10.50']
     await page.getByText('Contacting').waitFor()
     assert.deepEqual(await heard(page), [...payment, '- status: Contacting your bank…'])
     assert.equal(await page.title(), 'Payment to Sandbox Shop')
@@ -137,4 +140,58 @@ test('a payment passes on the screen of a small phone', () =>
     await shop.pay(page, sold)
     await say(page, 'hint')
     assert.equal((await shop.back(page, sold)).status, 'approved')
+  }))
+
+for (const [locale, missing, receipt, date, phone] of [
+  ['en-GB', 'There is no such payment', 'Payment approved', 'Date', false],
+  ['de-CH', 'Diese Zahlung gibt es nicht', 'Zahlung erfolgreich', 'Datum', true],
+  ['fr-CA', 'Ce paiement n’existe pas', 'Paiement accepté', 'Date', false],
+  ['es-419', 'Este pago no existe', 'Pago aceptado', 'Fecha', true],
+  ['ru-RU', 'Такого платежа нет', 'Платёж принят', 'Дата', true],
+  ['ja-JP', 'There is no such payment', 'Payment approved', 'Date', false],
+] as const)
+  test(`a browser of ${locale} is spoken to in its language, and its receipt prints in black on white`, () =>
+    browser.visit({ locale, phone, dark: true, expects: [/status of 404/] }, async (page) => {
+      await page.goto(`${world.baseUrl}/3ds/${'A'.repeat(22)}`)
+      await page.getByRole('heading', { name: missing }).waitFor()
+      const paid = await settled(world, await order(world, {}))
+      await page.goto(`${world.baseUrl}/view-receipt/${world.endpoints.plain}/${paid['receipt-id']}/`)
+      await page.getByRole('heading', { name: receipt, level: 1 }).waitFor()
+      await page.locator('dt', { hasText: date }).waitFor()
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
+      await page.emulateMedia({ media: 'print' })
+      const colours = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('h1, .amount, dt, dd')].map((one) => getComputedStyle(one).color)`,
+      )
+      assert.deepEqual([...new Set(colours)], ['rgb(0, 0, 0)'])
+    }))
+
+test("the shop's logo, name and colour are shown as they are, and run nothing; a print has no buttons", () =>
+  browser.visit({ dark: true }, async (page) => {
+    const logo = image('png', 200, 60)
+    const pages = await openPages(logo)
+    try {
+      const name = `<img src=x onerror=alert(1)>"'</h1><script>document.title = 'run'</script>`
+      const { type, width, height } = { type: 'png', width: 200, height: 60 } as const
+      const brand = { colour: '#ffcc00', logo: { type, width, height, bytes: logo.length, sha256: '' } }
+      const shown = { merchantName: name, merchant: { merchantId: 1n, page: brand } }
+      const { back: later } = over
+      await page.goto(pages.at(pages.put({ ...working, ...shown, later })))
+      assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), `Payment to ${name}`)
+      assert.equal(await page.evaluate(`document.querySelector('.logo').naturalWidth`), 200)
+      const { back: _, ...last } = over
+      await page.goto(pages.at(pages.put({ ...last, ...shown, status: 'declined', why: 'expired' })))
+      assert.deepEqual(await page.locator('h1').allInnerTexts(), ['Payment declined'])
+      assert.equal(await page.getByRole('status').count(), 0)
+      // An outcome with words of the bank stays for ten seconds, with its button.
+      await page.goto(pages.at(pages.put({ ...over, ...shown, cardholderInfo: 'Call us.' })))
+      const button = page.getByRole('button', { name: 'Return to the shop' })
+      const style = (what: string) => page.evaluate(`getComputedStyle(document.querySelector('button')).${what}`)
+      assert.deepEqual([await style('backgroundColor'), await style('color')], ['rgb(255, 204, 0)', 'rgb(0, 0, 0)'])
+      await page.emulateMedia({ media: 'print' })
+      assert.equal(await button.isVisible(), false)
+      assert.ok(await page.locator('.logo').isVisible())
+    } finally {
+      await pages.close()
+    }
   }))

@@ -26,6 +26,8 @@ export interface Visit {
   calm?: true
   /** Takes certificates that nobody vouches for. */
   trusting?: true
+  /** British English otherwise. */
+  locale?: string
   /** Complaints that the test expects, such as about an issuer that answers 500. Each must come. */
   expects?: readonly RegExp[]
 }
@@ -91,7 +93,7 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
     ignoreHTTPSErrors: how.trusting ?? false,
     colorScheme: how.dark ? 'dark' : 'light',
     reducedMotion: how.calm ? 'reduce' : 'no-preference',
-    locale: 'en-GB',
+    locale: how.locale ?? 'en-GB',
     timezoneId: 'Asia/Kathmandu',
   })
   const complaints: string[] = []

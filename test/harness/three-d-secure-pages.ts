@@ -14,9 +14,6 @@ export const now = 1_700_000_000_000
 export const transId = '8a880dc0-d2d2-4067-bcb1-b08d1690b26e'
 export const acsTransId = 'd7c1ee99-9478-44a6-b1f2-391e29c6b340'
 
-/** The bytes of every merchant's logo. */
-const logo = Buffer.from('logo')
-
 export const shown = { merchantName: 'Acme Toys', amountText: '10.42', currency: 'EUR' }
 export const working = { ...shown, is: 'working' } as const
 export const method = {
@@ -65,7 +62,8 @@ const collectingHosts = new Set(['shop.example.com', '127.0.0.1'])
 /** A result of some other payment. */
 export const foreign = 'Zm9yZWlnbg'
 
-export async function openPages() {
+/** `logo`: the bytes of every merchant's logo. */
+export async function openPages(logo: Buffer = Buffer.from('logo')) {
   const orders = new Map<string, PageOrder>()
   const asked: string[] = []
   const guesses: string[] = []
