@@ -4,6 +4,7 @@
  * each piece before it does it, and one turn accepts a limited amount of them, whichever requests
  * they belong to.
  */
+import { FairQueue } from './fair-queue.ts'
 
 /**
  * Requests that begin; bytes of a text that is decoded or scanned, pairs of a form, values and
@@ -41,12 +42,21 @@ export function atOnce<T>(work: InPieces<T>): T {
   }
 }
 
+/** Who waits for a place; asked only if there is none. */
+export interface Waiter {
+  /** Of whom each has as many places as any other. */
+  owner(): string
+  /** It will not begin, and takes no place. */
+  isGone(): boolean
+}
+
 export interface Turns {
   /**
    * Takes a place for a request to begin in this turn. If there is none left, the promise resolves
-   * in a later turn, in the order of the calls; `full` if `mostWaiting` wait already.
+   * in a later turn, in the order of the calls of its owner; `full` if `mostWaiting` wait already,
+   * and no fewer of this owner than of others.
    */
-  begin(mostWaiting?: number): Promise<void> | 'full' | undefined
+  begin(mostWaiting?: number, waiter?: Waiter): Promise<void> | 'full' | undefined
   /** If requests wait for a place: resolves in the next turn. */
   rush(): Promise<void> | undefined
   /**
@@ -63,7 +73,7 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
   const spent = none()
   const total = none()
   const most = none()
-  const waiting: (() => void)[] = []
+  const waiting = new FairQueue<{ begin: () => void; isGone: () => boolean }>()
   let came = 0
   let end: Promise<void> | undefined
 
@@ -73,10 +83,14 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
       afterTurn(() => {
         end = undefined
         Object.assign(spent, none())
-        const places = came > flood ? came >> 1 : turnBudget.requests
+        let places = came > flood ? came >> 1 : turnBudget.requests
         came = 0
-        for (const begin of waiting.splice(0, places)) {
-          spend(place)
+        while (places > 0 && waiting.size > 0) {
+          const { begin, isGone } = waiting.next()!
+          if (!isGone()) {
+            places--
+            spend(place)
+          }
           begin()
         }
         resolve()
@@ -103,20 +117,25 @@ export function openTurns(afterTurn: (fn: () => void) => void): Turns {
     return run(work)
   }
   return {
-    begin(mostWaiting = Infinity) {
+    begin(mostWaiting = Infinity, { owner, isGone } = anybody) {
       came++
-      if (waiting.length >= mostWaiting) return 'full'
-      if (waiting.length > 0 || !fits(place)) return new Promise((resolve) => void waiting.push(resolve))
-      spend(place)
-      return undefined
+      if (waiting.size === 0 && fits(place)) {
+        spend(place)
+        return undefined
+      }
+      const own = owner()
+      const isFair = waiting.size < 2 * mostWaiting && waiting.of(own) * waiting.owners < mostWaiting
+      if (waiting.size >= mostWaiting && !isFair) return 'full'
+      return new Promise((begin) => waiting.add(own, { begin, isGone }))
     },
-    rush: () => (waiting.length > 0 ? endOfTurn() : undefined),
+    rush: () => (waiting.size > 0 ? endOfTurn() : undefined),
     run,
     counts: () =>
       Object.fromEntries(units.map((unit) => [unit, { total: total[unit], most: most[unit] }])) as ReturnType<Turns['counts']>,
   }
 }
 
+const anybody: Waiter = { owner: () => '', isGone: () => false }
 const place: Piece = ['requests', 1]
 
 const none = (): Record<Unit, number> => ({ requests: 0, bytes: 0, pairs: 0, nodes: 0, signatures: 0 })

@@ -48,6 +48,7 @@ export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
     const limits = {
       bodyLimitBytes: signed === 'OAuth' ? signedLimitBytes : formLimitBytes,
       isShed: kind === 'payment' || kind === 'rebill',
+      refusesItself: true,
     }
     const route = (under: string, group: boolean): Route => ({
       method: 'POST',

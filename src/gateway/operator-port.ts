@@ -2,8 +2,8 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { openServer, type Server } from '../http/server.ts'
 
-/** Nobody but the operator's probes comes there. */
-const limits = { maxBodiesBytes: 0, maxConnections: 100 }
+/** Only the operator's probes come there, and a reading of the metrics takes milliseconds. */
+const limits = { maxBodiesBytes: 0, maxConnections: 400, maxPerAddress: 200, readsInTurn: 8 }
 
 /** Its requests wait for no turn: a probe must not take a busy process for a dead one. */
 export const openOperatorPort = (

@@ -55,10 +55,18 @@ export function clientAddress(connection: string, forwarded: string | string[] |
  * has. Undefined for a trusted proxy, which has many.
  */
 export function connectionOwner(connection: string, trusted: readonly Network[]): string | undefined {
-  const address = readAddress(connection)
-  if (!address) return connection
-  if (isIn(trusted, address)) return undefined
-  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.')
+  return isOneOf(trusted, connection) ? undefined : networkOf(connection)
+}
+
+/**
+ * All addresses that one sender has: an IPv4 address, or the first 64 bits of an IPv6 one, such as
+ * `2001:db8:1:2::/64`. A text that is no address stays as it is.
+ */
+export function networkOf(text: string): string {
+  const address = readAddress(text)
+  if (!address) return text
+  if (address.kind() === 'ipv4') return address.toString()
+  return `${new ipaddr.IPv6([...address.toByteArray().slice(0, 8), ...Array<number>(8).fill(0)]).toRFC5952String()}/64`
 }
 
 const isIn = (networks: readonly Network[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>

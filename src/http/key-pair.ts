@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { secret, type Secret } from '../base/secret.ts'
 
 /** A certificate with the chain to its authority, and its private key; both PEM. */
@@ -29,3 +29,15 @@ function read<T>(reading: () => T, complaint: string): T {
 
 /** Until when the certificate of the pair holds, in ms. */
 export const endOf = ({ cert }: KeyPair): number => Date.parse(new X509Certificate(cert).validTo)
+
+/**
+ * What every listener serves TLS with: forward secrecy only, and no renegotiation. `ciphers` names
+ * those of TLS 1.3 by their own names.
+ */
+export const servedWith = ({ cert, key }: KeyPair) => ({
+  cert,
+  key: key.reveal(),
+  minVersion: 'TLSv1.2' as const,
+  ciphers: 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20',
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+})

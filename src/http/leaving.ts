@@ -7,7 +7,6 @@ import type { RequestListener } from 'node:http'
 export class Leaving {
   /** The round in which a connection was opened, or it was last decided whether it ends. */
   readonly #decided = new WeakMap<object, number>()
-  readonly #ended = new WeakSet<object>()
   #round = 0
   #part = 0
   #owed = 0
@@ -24,17 +23,12 @@ export class Leaving {
   }
 
   /**
-   * Passes requests on. Not those that came behind one whose reply is the last of its connection:
+   * Passes requests on. Those behind one whose reply is the last of its connection are not read:
    * they must not be carried out, as nobody gets their replies.
    */
   before(listener: RequestListener): RequestListener {
     return (request, response) => {
-      const connection = request.socket
-      if (this.#ended.has(connection)) return
-      if (this.#isLast(connection)) {
-        this.#ended.add(connection)
-        response.shouldKeepAlive = false
-      }
+      if (this.#isLast(request.socket)) response.shouldKeepAlive = false
       listener(request, response)
     }
   }

@@ -6,12 +6,13 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
-import { Connections, type ConnectionCounts, type ConnectionLimits } from './connections.ts'
-import type { KeyPair } from './key-pair.ts'
-import { Leaving } from './leaving.ts'
+import { networkOf } from './client-address.ts'
+import type { ConnectionCounts } from './connections.ts'
+import { Intake, type IntakeLimits } from './intake.ts'
+import { servedWith, type KeyPair } from './key-pair.ts'
 import { openListeners, type Listeners } from './listeners.ts'
 import { Received } from './received.ts'
-import { alwaysOf, refuseUnread, valuesOf, type ReplyHeaders } from './replies.ts'
+import { alwaysOf, valuesOf, type ReplyHeaders } from './replies.ts'
 import type { Entrance, SharedSocket } from './shared-socket.ts'
 
 /**
@@ -49,11 +50,10 @@ export interface Route {
   path: string
   /** The longest body; 64 KiB by default. */
   bodyLimitBytes?: number
-  /**
-   * Its requests begin new work. While too many requests wait to begin, they are answered at once
-   * as overloaded, or everybody would wait longer and longer.
-   */
+  /** Its requests begin new work: they are refused before others while too many wait to begin. */
   isShed?: boolean
+  /** It replies itself where there is no room (`overloaded`); else the server does, by a 503. */
+  refusesItself?: boolean
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
@@ -63,7 +63,8 @@ export interface Route {
  */
 export class Unanswered extends Error {}
 
-export interface ServerSettings extends BodyLimits, ConnectionLimits {
+export interface ServerSettings extends BodyLimits, IntakeLimits {
+  maxConnections: number
   host: string
   port: number
   /** Gets its connections from this one instead, once it has routes: until then others serve. */
@@ -79,7 +80,7 @@ export interface ServerSettings extends BodyLimits, ConnectionLimits {
   headWithinMs?: number
   /** Where a request that was read whole waits for its turn. */
   turns: Pick<Turns, 'begin'>
-  /** So many may wait before requests are shed; no bound by default. */
+  /** So many may wait before requests are shed, and a third more of all routes. */
   maxWaiting?: number
   random: Random
   log: Log
@@ -136,30 +137,30 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const refused = { ...always, 'content-type': plainType, connection: 'close' }
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
-  const leaving = new Leaving()
-  const take = leaving.before((request, response) => {
-    if (hasOneHost(request)) return listener(request, response)
-    response.writeHead(400, refused).end('A request has one Host header\n')
-  })
   let app: FastifyInstance | undefined
-  const secure = tls && createSecureServer({ ...limitsOf(settings), ...secureOptions(tls), handshakeTimeout: handshakeMs }, take)
+  const secure = tls && createSecureServer({ ...limitsOf(settings), ...servedWith(tls), handshakeTimeout: handshakeMs })
   // Node.js would take a failed handshake for a request that cannot be read, and have it answered.
   secure?.removeAllListeners('tlsClientError').on('tlsClientError', (error, socket) => {
     log.debug({ reason: reasonOf(error) }, 'a handshake of TLS failed')
     socket.destroy()
   })
-  const server = secure ?? createServer(limitsOf(settings), take)
+  const server = secure ?? createServer(limitsOf(settings))
   server.setTimeout(60_000)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseUnread(error, socket, always))
-  server.on('checkExpectation', (_request, response) => response.writeHead(417, refused).end('Expectation failed\n'))
-  server.on(secure ? 'secureConnection' : 'connection', leaving.opened)
+  const intake = new Intake(server, settings, always, secure !== undefined)
+  const { open } = intake.connections
+  const refuseAs = (status: number, text: string): RequestListener =>
+    intake.before((_request, response) => {
+      response.shouldKeepAlive = false
+      response.writeHead(status, refused).end(text)
+    })
+  const take = intake.before((request, response) => listener(request, response))
+  const refuseHost = refuseAs(400, 'A request has one Host header\n')
+  server.on('request', (request, response) => (hasOneHost(request) ? take : refuseHost)(request, response))
+  server.on('checkExpectation', refuseAs(417, 'Expectation failed\n'))
   let listeners: Listeners | undefined
   let entrance: Entrance | undefined
-  const connections = new Connections<Socket>(settings)
-  const { open } = connections
-  server.prependListener('connection', (socket: Socket) => {
-    if (!connections.admit(socket)) socket.destroy()
-    else if (open.size > fewConnections && acceptsInTurn > 1) {
+  server.on('connection', () => {
+    if (open.size > fewConnections && acceptsInTurn > 1) {
       entrance?.widen(acceptsInTurn)
       if (server.listening) listeners ??= openListeners(server, acceptsInTurn - 1, log)
     }
@@ -168,8 +169,8 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const address = server.address()
   return {
     port: shared?.port ?? (typeof address === 'object' && address ? address.port : settings.port),
-    connections: () => connections.counts(),
-    renew: (pair) => secure?.setSecureContext(secureOptions(pair)),
+    connections: () => intake.connections.counts(),
+    renew: (pair) => secure?.setSecureContext(servedWith(pair)),
     async serve(routes) {
       app = fastifyFor(server, always, (taken) => (listener = taken))
       const read = bodyReader(settings)
@@ -182,7 +183,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
           read,
         )
       await app.ready()
-      entrance = shared?.enter(server, (part) => leaving.begin(part))
+      entrance = shared?.enter(server, (part) => intake.leaving.begin(part))
     },
     async close(withinMs) {
       const gone = Promise.all([
@@ -200,9 +201,8 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   }
 }
 
-const secureOptions = ({ cert, key }: KeyPair) => ({ cert, key: key.reveal(), minVersion: 'TLSv1.2' as const })
-
 const plainType = 'text/plain;charset=utf-8'
+const tooMany: Answer = { status: 503, type: plainType, headers: { 'retry-after': '1' }, body: 'Too many requests wait\n' }
 
 /** RFC 9112, 3.2. `headers` has only the first. HTTP/1.0 needs none. */
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
@@ -254,7 +254,8 @@ function register(
   read: ReadBody,
 ): void {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (request.raw.destroyed && !request.raw.complete) return log.debug({ path }, 'a client hung up')
+    if (request.raw.socket.destroyed || (request.raw.destroyed && !request.raw.complete))
+      return log.debug({ path }, 'a client hung up')
     // The request itself ended long ago, so its end would not end the connection.
     if (error instanceof Unanswered) return void request.raw.socket.destroy()
     const id = uuid(random)
@@ -263,21 +264,16 @@ function register(
   }
   for (const route of routes) {
     const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body, address: string): Promise<unknown> => {
-      // The rest of the body is then not awaited.
       if (!body.bytes) {
         await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
-        void reply.header('connection', 'close')
+        reply.raw.shouldKeepAlive = false
       }
       try {
-        const {
-          status,
-          type,
-          headers,
-          body: replyBody,
-        } = await route.handle(new Received(request, body, address, trustedProxies))
-        void reply.code(status).headers(always).type(type)
-        if (headers) void reply.headers(headers)
-        return reply.send(replyBody)
+        const isRefused = body.overloaded && body.bytes && !route.refusesItself
+        const said = isRefused ? tooMany : await route.handle(new Received(request, body, address, trustedProxies))
+        void reply.code(said.status).headers(always).type(said.type)
+        if (said.headers) void reply.headers(said.headers)
+        return reply.send(said.body)
       } finally {
         body.release()
       }
@@ -292,10 +288,14 @@ function register(
         const announcedBytes = Number(request.headers['content-length'] ?? 0)
         const limitBytes = route.bodyLimitBytes ?? smallBytes
         const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
-        const place = turns.begin(route.isShed ? maxWaiting : Infinity)
-        if (place === 'full') return answer(request, reply, { ...body, overloaded: true }, address)
-        if (place) await place
-        return answer(request, reply, body, address)
+        const isGone = () => request.raw.socket.destroyed
+        const owner = () => networkOf(new Received(request, body, address, trustedProxies).clientAddress)
+        const place = turns.begin(route.isShed ? maxWaiting : Math.ceil((4 * maxWaiting) / 3), { owner, isGone })
+        const isFull = place === 'full'
+        if (place && !isFull) await place
+        if (!isGone()) return answer(request, reply, isFull ? { ...body, overloaded: true } : body, address)
+        body.release()
+        return reply.hijack()
       },
       errorHandler: (error: { code?: string; message: string }, request, reply) => {
         if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)

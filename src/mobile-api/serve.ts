@@ -31,6 +31,7 @@ export const mobileRoutes = (base: string, api: MobileApi): Route[] =>
     path: base + mobileRow(answered.operation).path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimitBytes: bodyLimits.length,
     isShed: answered.does === 'perform',
+    refusesItself: true,
     handle: (request) => serve(api, answered, request),
   }))
 

@@ -5,14 +5,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
-import { Connections } from '../http/connections.ts'
-import { Leaving } from '../http/leaving.ts'
+import { Intake } from '../http/intake.ts'
+import { servedWith, type KeyPair } from '../http/key-pair.ts'
+import { alwaysOf } from '../http/replies.ts'
 import type { Entrance, SharedSocket } from '../http/shared-socket.ts'
 import { sameId, type Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
@@ -79,7 +79,7 @@ export interface InboundLimits {
 export interface Inbound {
   port: number
   /** New connections get this certificate. Throws, and keeps the old one, if it cannot be used. */
-  renew(pair: { cert: string; key: Secret<string> }): void
+  renew(pair: KeyPair): void
   /** Starts to accept results; until then every peer gets a 503 and tries again. */
   serve(results: Results): Promise<void>
   /** Refuses new connections, lets running requests finish, and after a moment closes the rest. */
@@ -114,38 +114,34 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     keepAliveTimeout: 65_000,
     maxHeaderSize: 8_192,
   })
-  const connections = new Connections<Socket>({ maxConnections })
-  server.prependListener('connection', (one: Socket) => void (connections.admit(one) || one.destroy()))
-  const leaving = new Leaving()
-  server.on('secureConnection', leaving.opened)
+  const intake = new Intake(server, { maxConnections, maxPerAddress: maxConnections / 2 }, alwaysOf(true), true)
   let results: Results | undefined
   let entrance: Entrance | undefined
-  const take = leaving.before((request, response) => {
+  const take = intake.before((request, response) => {
     if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
     serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
   })
   server.on('request', take)
   // Without this, Node would ask a refused client to send its body first.
   server.on('checkContinue', take)
-  server.on('tlsClientError', (error) => log.debug({ reason: reasonOf(error) }, 'a connection for results was refused'))
+  // Node.js would take a failed handshake for a request that cannot be read, and have it answered.
+  server.removeAllListeners('tlsClientError').on('tlsClientError', (error, one) => {
+    log.debug({ reason: reasonOf(error) }, 'a connection for results was refused')
+    one.destroy()
+  })
   const port = socket?.port ?? (await listen(server, parts))
   return {
     port,
     renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
     async serve(taker) {
       results = taker
-      entrance = socket?.enter(server, (part) => leaving.begin(part))
+      entrance = socket?.enter(server, (part) => intake.leaving.begin(part))
     },
     close: () => close(server, entrance),
   }
 }
 
-const contextOf = ({ cert, key }: { cert: string; key: Secret<string> }, { ca }: { ca: string }) => ({
-  cert,
-  key: key.reveal(),
-  ca,
-  minVersion: 'TLSv1.2' as const,
-})
+const contextOf = (pair: KeyPair, { ca }: { ca: string }) => ({ ...servedWith(pair), ca })
 
 const listen = (server: Server, { host, port }: InboundParts): Promise<number> =>
   new Promise((resolve, reject) => {

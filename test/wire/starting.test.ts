@@ -28,34 +28,31 @@ test('a server answers 503 until it is given its routes, and then by them on the
   await assert.rejects(ask())
 })
 
-test('a request whose sender hangs up while it waits for its turn keeps its address', { timeout: 20_000 }, async () => {
+test('a request whose connection has closed while it waited for its turn never begins', { timeout: 20_000 }, async () => {
   const log = openLog({ level: 'silent', destination: process.stdout })
   let socket: Socket | undefined
+  let waited = false
   const seen = (message: unknown) => ({ socket } = message as { socket: Socket })
   subscribe('http.server.request.start', seen)
-  const turns = { begin: async () => void socket!.destroy() }
-  const server = await openServer({
-    host: '127.0.0.1',
-    port: 0,
-    maxBodiesBytes: 1_000,
-    maxConnections: 10,
-    turns,
-    random: systemRandom,
-    log,
-  })
-  const address = await new Promise((resolve) => {
-    const handle = ({ clientAddress }: Incoming) => (resolve(clientAddress), { status: 200, type: 'text/plain', body: '' })
-    void server
-      .serve([{ method: 'POST', path: '/here', handle }])
-      .then(() => assert.rejects(fetch(`http://127.0.0.1:${server.port}/here`, { method: 'POST', body: 'a' })))
-  })
-  assert.equal(address, '127.0.0.1')
+  const turns = {
+    async begin() {
+      socket!.destroy()
+      waited = true
+    },
+  }
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 10 }
+  const server = await openServer({ host: '127.0.0.1', port: 0, ...limits, turns, random: systemRandom, log })
+  let begun = 0
+  const handle = () => (begun++, { status: 200, type: 'text/plain', body: '' })
+  await server.serve([{ method: 'POST', path: '/here', handle }])
+  await assert.rejects(fetch(`http://127.0.0.1:${server.port}/here`, { method: 'POST', body: 'a' }))
   unsubscribe('http.server.request.start', seen)
   await server.close(1_000)
+  assert.deepEqual([waited, begun], [true, 0])
 })
 
 test(
-  'while too many requests wait for their turn, one that begins new work is answered at once',
+  'while too many requests wait for their turn, those of every route are refused at once, new work first',
   { timeout: 20_000 },
   async () => {
     const log = openLog({ level: 'silent', destination: process.stdout })
@@ -72,7 +69,7 @@ test(
       body: `${body!.toString()} ${overloaded}`,
     })
     await server.serve([
-      { method: 'POST', path: '/pay', isShed: true, handle },
+      { method: 'POST', path: '/pay', isShed: true, refusesItself: true, handle },
       { method: 'POST', path: '/look', handle },
     ])
     const post = async (path: string, body: string) =>
@@ -82,6 +79,7 @@ test(
     assert.equal(await post('/pay', 'third'), 'third true')
     waiting.push(post('/look', 'fourth'))
     await holds(() => begins.length === 3, 'a request that begins no work waits like others')
+    assert.equal(await post('/look', 'fifth'), 'Too many requests wait\n')
     for (const begin of begins) begin()
     assert.deepEqual(await Promise.all(waiting), ['first false', 'second false', 'fourth false'])
     await server.close(1_000)

@@ -75,7 +75,15 @@ export async function openPeering(parts: PeeringParts, closing: Closing): Promis
     async serve({ routes, gatewayOf, cells }) {
       if (!at) return
       const port = at.port === 0 ? 0 : at.port + slotNo
-      const server = await openServer({ ...parts.limits, host: at.host, port, turns: parts.turns, random, log })
+      const server = await openServer({
+        ...parts.limits,
+        maxPerAddress: parts.limits.maxConnections / 2,
+        host: at.host,
+        port,
+        turns: parts.turns,
+        random,
+        log,
+      })
       closing.add(() => server.close(0))
       const longest = Math.max(...routes.map(({ bodyLimitBytes = 0 }) => bodyLimitBytes))
       await server.serve([peerRoute({ sealing, gatewayOf, clock, random, log, arrived: parts.arrived }, longest)])

@@ -1,0 +1,190 @@
+/**
+ * How much of its connections a server reads. Node.js reads all requests that stand in a connection
+ * without waiting for replies, a thousand in one piece, so that a few MiB of a stranger would keep
+ * a process busy for minutes. Here each piece is parsed request by request. What waits is unread.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Server, Socket } from 'node:net'
+import { nextTurn } from '../base/clock.ts'
+import { FairQueue } from '../base/fair-queue.ts'
+import { connectionOwner } from './client-address.ts'
+import { Connections, type ConnectionLimits } from './connections.ts'
+import { Leaving } from './leaving.ts'
+import { refuseUnread, type ReplyHeaders } from './replies.ts'
+
+export interface IntakeLimits extends ConnectionLimits {
+  /** Requests read in one turn of the event loop at most, of all connections; 256 by default. */
+  readsInTurn?: number
+}
+
+/** Requests of a connection that are open at most; the next is read when a reply has gone. */
+const mostOpen = 8
+
+/** The way of all connections, and of their requests, into a server of HTTP or HTTPS. */
+export class Intake {
+  readonly connections: Connections<Socket>
+  readonly leaving = new Leaving()
+  readonly #flows = new WeakMap<object, Flow>()
+  readonly #waiting = new FairQueue<Flow>()
+  readonly #limits: IntakeLimits
+  #read = 0
+
+  constructor(server: Server, limits: IntakeLimits, always: ReplyHeaders, isTls: boolean) {
+    this.#limits = limits
+    this.connections = new Connections<Socket>(limits)
+    server.prependListener('connection', (socket: Socket) => void (this.connections.admit(socket) || socket.destroy()))
+    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.leaving.opened(socket)
+      this.#flows.set(socket, new Flow(socket, this))
+    })
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      const refuse = () => refuseUnread(error, socket, always)
+      const flow = this.#flows.get(socket)
+      if (flow) flow.fail(refuse)
+      else refuse()
+    })
+  }
+
+  /** Counts requests, and passes on those whose connection is open. */
+  before(listener: RequestListener): RequestListener {
+    const last = this.leaving.before(listener)
+    return (request, response) => {
+      if (request.socket.destroyed) return
+      this.#flows.get(request.socket)?.begin(request, response)
+      last(request, response)
+    }
+  }
+
+  /** Whether a request may be read now. If not, `flow` goes on in a later turn. */
+  mayRead(flow: Flow): boolean {
+    if (this.#read === 0) nextTurn(this.#turn)
+    if (this.#read < this.#most && this.#waiting.size === 0) return ++this.#read > 0
+    const { remoteAddress = '', remotePort } = flow.socket
+    const owner = connectionOwner(remoteAddress, this.#limits.trustedProxies ?? [])
+    this.#waiting.add(owner ?? `${remoteAddress} ${remotePort}`, flow)
+    return false
+  }
+
+  get #most(): number {
+    return this.#limits.readsInTurn ?? 256
+  }
+
+  readonly #turn = (): void => {
+    this.#read = Math.min(this.#most, this.#waiting.size)
+    if (this.#read > 0) nextTurn(this.#turn)
+    for (let left = this.#read; left > 0; left--) this.#waiting.next()!.goOn('turn')
+  }
+}
+
+/**
+ * One connection. It *reads*, or *waits*: for its turn, or for a reply. It is *over* once nothing
+ * behind the request that was read last will be carried out: what comes then is dropped, since a
+ * connection that is closed with unread bytes is reset, and the last reply would be lost with it.
+ */
+class Flow {
+  readonly socket: Socket
+  readonly #intake: Intake
+  readonly #parse: (bytes: Buffer) => void
+  #waits: 'turn' | 'reply' | undefined
+  #hasTurn = false
+  #open = 0
+  #request: IncomingMessage | undefined
+  #response: ServerResponse | undefined
+  /** Of its body, where the length is known. */
+  #left = 0
+  #refuse: (() => void) | undefined
+
+  constructor(socket: Socket, intake: Intake) {
+    this.socket = socket
+    this.#intake = intake
+    this.#parse = socket.listeners('data')[0] as (bytes: Buffer) => void
+    // With another listener Node.js does not read the connection itself, past its events.
+    socket.off('data', this.#parse).on('data', (bytes: Buffer) => this.#take(bytes))
+    // Whoever reads a body resumes the connection.
+    socket.on('resume', () => this.#waits && socket.pause())
+  }
+
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#request = request
+    this.#response = response
+    this.#left = Number(request.headers['content-length'] ?? 0)
+    this.#open++
+    response.once('close', () => {
+      this.#open--
+      if (this.#refuse && this.socket.writable) this.#refuseLast(this.#refuse)
+      else this.goOn('reply')
+    })
+  }
+
+  /** What it waited for is there. */
+  goOn(waitedFor: 'turn' | 'reply'): void {
+    if (this.#waits !== waitedFor) return
+    this.#hasTurn = waitedFor === 'turn'
+    this.#waits = undefined
+    this.socket.resume()
+  }
+
+  /** Its bytes are no request: the replies to those before them go out first. */
+  fail(refuse: () => void): void {
+    if (this.#refuse) return
+    this.#refuse = refuse
+    this.#refuseLast(refuse)
+  }
+
+  #refuseLast(refuse: () => void): void {
+    if (this.#open <= Number(!this.#isBetween) || !this.socket.writable) refuse()
+  }
+
+  get #isBetween(): boolean {
+    return this.#request?.complete !== false
+  }
+
+  get #isOver(): boolean {
+    const isLast = this.#isBetween && this.#response?.shouldKeepAlive === false
+    return isLast || this.#refuse !== undefined || this.socket.destroyed
+  }
+
+  #take(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && !this.#isOver;) {
+      this.#waits ??= this.#whatFor()
+      // Node.js pauses it where a body, or a reply, is not taken as fast as it comes.
+      if (this.#waits || this.socket.isPaused()) {
+        this.socket.pause()
+        this.socket.unshift(bytes.subarray(at))
+        return
+      }
+      const rest = bytes.subarray(at)
+      const { request, end, bodyBytes } = { request: this.#request, ...this.#next(rest) }
+      this.#parse(end === rest.length ? rest : rest.subarray(0, end))
+      this.#left -= this.#request === request ? end : bodyBytes
+      at += end
+    }
+  }
+
+  #whatFor(): 'turn' | 'reply' | undefined {
+    if (this.#isBetween && this.#open >= mostOpen) return 'reply'
+    if (this.#hasTurn || (!this.#isBetween && this.#left > 0)) this.#hasTurn = false
+    else if (!this.#intake.mayRead(this)) return 'turn'
+    return undefined
+  }
+
+  /** Where the next part ends, in which one request begins at most. */
+  #next(rest: Buffer): { end: number; bodyBytes: number } {
+    if (!this.#isBetween && this.#left > 0) return { end: Math.min(rest.length, this.#left), bodyBytes: 0 }
+    const end = blankLineEnd(rest) ?? rest.length
+    const isAlone = this.#open === 0 && blankLineEnd(rest.subarray(end)) === undefined
+    return isAlone ? { end: rest.length, bodyBytes: rest.length - end } : { end, bodyBytes: 0 }
+  }
+}
+
+const [lineFeed, carriageReturn] = [10, 13]
+
+/** A head, and a body in chunks, end with an empty line, which two pieces may share. */
+function blankLineEnd(bytes: Buffer): number | undefined {
+  if (bytes[0] === lineFeed) return 1
+  if (bytes[0] === carriageReturn && bytes[1] === lineFeed) return 2
+  const long = bytes.indexOf('\n\r\n')
+  const short = (long < 0 ? bytes : bytes.subarray(0, long)).indexOf('\n\n')
+  if (short >= 0) return short + 2
+  return long < 0 ? undefined : long + 3
+}
