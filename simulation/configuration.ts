@@ -68,8 +68,9 @@ export const merchantServers = [
 
 /**
  * Four merchants; the fourth has no filters. Endpoint 14 has no gate. 15 and 16 run 3-D Secure, 15
- * without the method where the sale describes the browser, 16 with its own policy. Apps use 17 to 19, and 20 to 22 for transfers; at 20 the consumer chooses
- * the fee. 23 requires a random sum. Cards of 3-D Secure 1.0.2 pay at 24 and 25.
+ * without the method where the sale describes the browser, 16 with its own policy. Apps use 17 to
+ * 19, and 20 to 22 for transfers; at 20 the consumer chooses the fee. 23 requires a random sum.
+ * Cards of 3-D Secure 1.0.2 pay at 24 and 25.
  */
 const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
   staleAt: Infinity,

@@ -43,6 +43,7 @@ create table audit (
   details jsonb not null,
   no bigint,
   hash bytea,
+  session text,
   constraint audit_pkey PRIMARY KEY (audit_id),
   constraint audit_no_key UNIQUE (no),
   constraint audit_chained CHECK (((no IS NOT NULL) AND (hash IS NOT NULL))) NOT VALID
@@ -166,6 +167,14 @@ create table delivery_attempt (
   failure text,
   constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
 ) partition by RANGE (order_id);
+
+create table directory_oddity (
+  directory text not null,
+  what text not null,
+  count bigint not null,
+  last_at timestamp with time zone not null,
+  constraint directory_oddity_pkey PRIMARY KEY (directory, what)
+);
 
 create table directory_state (
   directory text not null,
@@ -330,6 +339,8 @@ create table merchant (
   signing_seed_sealed bytea,
   signing_seed_key bigint,
   cell_no integer not null default 0,
+  page jsonb not null default '{}'::jsonb,
+  logo bytea,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
   constraint merchant_login_key UNIQUE (login),
   constraint merchant_cell_no_fkey FOREIGN KEY (cell_no) REFERENCES cell(cell_no),
