@@ -146,8 +146,8 @@ async function openCellGateway(parts: OpenGatewayParts, own: GatewayParts, dutie
 function watched(performers: Performers, cellNo: number, duties: Duties): Performers {
   const each = Object.entries(performers).map(([step, perform]): [string, Performer] => [
     step,
-    (held, transaction) =>
-      duties.during(cellNo, `${step} of order ${held.order.orderId}/${transaction.no}`, () => perform(held, transaction)),
+    (held, transaction, later) =>
+      duties.during(cellNo, `${step} of order ${held.order.orderId}/${transaction.no}`, () => perform(held, transaction, later)),
   ])
   return Object.fromEntries(each) as Performers
 }

@@ -107,10 +107,11 @@ export type Outcome =
   | { is: 'unknown'; why: string; waitedMs?: number }
   | { is: 'not sent'; why: string }
 
+/** `isUnpackable`: no later try can send it either. */
 export type ReversalOutcome =
   | { is: 'acknowledged'; actionCode: string }
   | { is: 'unknown'; why: string }
-  | { is: 'not sent'; why: string }
+  | { is: 'not sent'; why: string; isUnpackable?: true }
 
 /**
  * A message of the acquirer that answers no request. `unexpected`: no open request has its names.
@@ -126,12 +127,18 @@ export interface Stray {
  * A line to one gate. `authorise` and `reverse` always resolve, at the latest at `deadline`
  * (monotonic milliseconds of the clock that was passed to the connector). They wait for the line to
  * come up, send at most once, and never send after `mayStillSend` turned false, which they call
- * right before the socket write.
+ * right before the socket write. After a reversal ended as `unknown`, `onLate` is called if it is
+ * acknowledged all the same before its next try.
  */
 export interface Connector {
   authorise(ask: Authorisation, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
   follow(ask: Follow, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
-  reverse(ask: Reversal, deadline: number, mayStillSend: () => boolean): Promise<ReversalOutcome>
+  reverse(
+    ask: Reversal,
+    deadline: number,
+    mayStillSend: () => boolean,
+    onLate?: (actionCode: string) => void,
+  ): Promise<ReversalOutcome>
   /** Open requests on the line, and whether it is signed on. */
   state(): { up: boolean; open: number }
   close(): Promise<void>

@@ -1,8 +1,9 @@
-import type { Authorisation, Connector, Follow, Outcome, Reversal } from '../acquirer/connector.ts'
+import type { Authorisation, Connector, Follow, Outcome, Reversal, ReversalOutcome } from '../acquirer/connector.ts'
 import { knownCurrency } from '../base/money.ts'
 import type { CellMarks } from '../base/cell-mark.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Endpoint, Gate } from '../merchant/merchant.ts'
+import { Hopeless } from '../storage/leased.ts'
 import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import type { Secret } from '../base/secret.ts'
 import { openProof, type Card } from '../card/vault.ts'
@@ -17,9 +18,9 @@ import { head, type Attempt, type Order, type Step, type Transaction } from './o
 
 /**
  * Runs one outside step and returns the resulting event. Nothing that happens outside makes it
- * reject.
+ * reject; a message that can never be sent does. `later` takes what comes after that event.
  */
-export type Performer = (held: Held, transaction: Transaction) => Promise<Event>
+export type Performer = (held: Held, transaction: Transaction, later?: (event: Event) => void) => Promise<Event>
 
 /** The steps that call another system. The others run inside the commit, or are time limits. */
 export type OutsideStep = Exclude<Step, 'record attempt' | 'await method' | 'await challenge' | 'await pares'>
@@ -51,7 +52,7 @@ export const performersOf = (parts: PerformerParts): Record<OutsideStep, Perform
   authenticate: parts.authenticate,
   enrol: parts.enrol,
   authorise: (held, transaction) => authorise(parts, held, transaction),
-  reverse: (held, transaction) => reverse(parts, held, transaction),
+  reverse: (held, transaction, later) => reverse(parts, held, transaction, later),
 })
 
 /** How long a message may wait for a line that is down; docs/choices.md, "States". */
@@ -243,13 +244,21 @@ const eventOf = (
 /** Pauses between tries of a reversal; the last one repeats until the acquirer answers. */
 const reversalPausesMs = [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000]
 
-async function reverse(parts: PerformerParts, { order }: Held, transaction: Transaction): Promise<Event> {
+async function reverse(
+  parts: PerformerParts,
+  { order }: Held,
+  transaction: Transaction,
+  later?: (event: Event) => void,
+): Promise<Event> {
   const attempt = openAttempt(order, transaction)
-  const outcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
-    connector.reverse(reversalRequestOf(order, transaction, attempt), deadline, mayStillSend),
-  )
   const about = { transactionNo: transaction.no, attemptNo: attempt.no }
-  if (outcome.is === 'acknowledged') return { is: 'reversal acknowledged', ...about, actionCode: outcome.actionCode }
+  const acknowledged = (actionCode: string): Event => ({ is: 'reversal acknowledged', ...about, actionCode })
+  const request = reversalRequestOf(order, transaction, attempt)
+  const outcome: ReversalOutcome = await ask(parts, attempt.gateId, (connector, deadline, mayStillSend) =>
+    connector.reverse(request, deadline, mayStillSend, (actionCode) => later?.(acknowledged(actionCode))),
+  )
+  if (outcome.is === 'acknowledged') return acknowledged(outcome.actionCode)
+  if (outcome.is === 'not sent' && outcome.isUnpackable) throw new Hopeless(outcome.why)
   const pause = reversalPausesMs[Math.min(transaction.tries, reversalPausesMs.length - 1)]!
   return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
 }

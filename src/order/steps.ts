@@ -5,6 +5,7 @@ import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
 import type { Door } from './advance.ts'
+import type { Event } from './event.ts'
 import type { Held } from './hand.ts'
 import { head, type Transaction } from './order.ts'
 import { isOutside, type OutsideStep, type Performer } from './perform.ts'
@@ -57,8 +58,10 @@ export function openSteps(s: StepsSettings): Steps {
     const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }
     try {
       if (!(await stillOurs(held, transaction, s, stopping.signal))) return
-      const event = await s.performers[step](held, transaction)
-      await untilStored(() => door.submit({ is: 'event', merchantId, orderId, event }), serial, s, stopping.signal)
+      const store = (event: Event) =>
+        untilStored(() => door.submit({ is: 'event', merchantId, orderId, event }), serial, s, stopping.signal)
+      const later = (event: Event) => work.add(store(event).catch(failedIn(s.log, 'a late answer')))
+      await store(await s.performers[step](held, transaction, later))
     } catch (error) {
       door.release(held.order, transaction)
       await putBack(due, step, error, serial)
@@ -94,7 +97,7 @@ export function openSteps(s: StepsSettings): Steps {
     start: (held, transaction, door) => work.add(perform(held, transaction, door)),
     expect: (dueAt) => sweeping?.expect(dueAt),
     sweep(door) {
-      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: failedIn(s.log) }, () =>
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: failedIn(s.log, 'the sweep') }, () =>
         takeUp(s, door, (due) => work.add(resume(due, door))),
       )
     },
@@ -123,7 +126,7 @@ async function takeUp(s: StepsSettings, door: StepDoor, resume: (due: Due) => vo
   })
 }
 
-const failedIn = (log: Log) => (error: unknown) => log.warn({ reason: reasonOf(error) }, 'the sweep failed')
+const failedIn = (log: Log, what: string) => (error: unknown) => log.warn({ reason: reasonOf(error) }, `${what} failed`)
 
 class WorkUnderWay {
   readonly #running = new Set<Promise<void>>()

@@ -31,6 +31,11 @@ export interface Row {
    * A sequence of elements, each with a tag (two characters), a length (three digits) and a value.
    */
   tags?: Record<string, TagRow>
+  /**
+   * It decides nothing, so it is never a reason to refuse a message that is read: it may be of
+   * ISO 8859-1, what cannot be shown is left out, and tags end where they cannot be read.
+   */
+  patient?: boolean
 }
 
 export interface TagRow {
@@ -94,16 +99,16 @@ export const isoFields = {
   30: { is: fixed('n', 12),   guard: 'open',   means: 'original amount, minor units' },
   32: { is: upTo('n', 11),    guard: 'open',   means: 'acquiring institution' },
   37: { is: fixed('an', 12),  guard: 'open',   means: 'retrieval reference number (RRN)' },
-  38: { is: fixed('an', 6),   guard: 'open',   means: 'approval code' },
+  38: { is: fixed('an', 6),   guard: 'open',   means: 'approval code', patient: true },
   39: { is: fixed('n', 3),    guard: 'open',   means: 'action code' },
   41: { is: fixed('ans', 8),  guard: 'open',   means: 'terminal' },
   42: { is: fixed('ans', 15), guard: 'open',   means: 'card acceptor: the merchant at the acquirer' },
-  43: { is: upTo('ans', 99),  guard: 'open',   means: 'card acceptor name and place' },
-  44: { is: upTo('ans', 99),  guard: 'open',   means: 'text for the cardholder or merchant' },
-  48: { is: upTo('ans', 999), guard: 'open',   means: 'additional data of a request', tags: requestTags },
+  43: { is: upTo('ans', 99),  guard: 'open',   means: 'card acceptor name and place', patient: true },
+  44: { is: upTo('ans', 99),  guard: 'open',   means: 'text for the cardholder or merchant', patient: true },
+  48: { is: upTo('ans', 999), guard: 'open',   means: 'additional data of a request', tags: requestTags, patient: true },
   49: { is: fixed('n', 3),    guard: 'open',   means: 'currency, ISO 4217 numeric' },
   56: { is: upTo('n', 35),    guard: 'open',   means: 'original data: type, STAN, local date and time, acquiring institution' },
-  62: { is: upTo('ans', 999), guard: 'open',   means: 'additional data of a reply', tags: replyTags },
+  62: { is: upTo('ans', 999), guard: 'open',   means: 'additional data of a reply', tags: replyTags, patient: true },
 } as const satisfies Record<number, Row>
 
 type Guarded<R extends { guard: Guard }> = R['guard'] extends 'open' ? string : Secret<string>

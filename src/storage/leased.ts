@@ -122,6 +122,9 @@ export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once:
 const parkAfterTries = 8
 const longestPauseMs = 60_000
 
+/** No later try can succeed: the work is parked at once. */
+export class Hopeless extends Error {}
+
 /** A piece of work that failed. */
 export interface Failure {
   /** How the log calls it, such as `a step`. */
@@ -146,7 +149,7 @@ export async function putBackLater(
   putBack: (dueAt: number, alarm: string | undefined) => Promise<void>,
 ): Promise<boolean> {
   const reason = reasonOf(error)
-  const parked = tries + 1 >= parkAfterTries && failureOf(error) === 'data'
+  const parked = error instanceof Hopeless || (tries + 1 >= parkAfterTries && failureOf(error) === 'data')
   const dueAt = clock.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** tries)
   log.error({ ...about, what, tries, parked, reason }, parked ? `${kind} is parked` : `${kind} failed; it is put back`)
   try {

@@ -122,6 +122,20 @@ describe('a reversal is repeated until it is answered', { concurrency: 8 }, () =
   ]
   for (const [what, effect, reversalTimes] of reversals)
     test(what, async () => takenBack(await sell({ sale: { no_answer: true }, reversal: effect, reversalTimes })))
+  test('an acknowledgement between two tries ends it, and no further try is sent', async () => {
+    const sold = await sell({ sale: { no_answer: true }, reversal: { hold: true } })
+    const tries = `select at from all_events where order_id = $1 and event = 'reversal unanswered'`
+    await until(
+      () => desk.rows(tries, [sold.orderid]),
+      ({ length }) => length === 3,
+      60_000,
+    )
+    await sold.heard()
+    await takenBack(sold)
+    const taken = await desk.rows(`select at from all_events where order_id = $1 and event = 'taken up'`, [sold.orderid])
+    const { length } = await desk.rows(tries, [sold.orderid])
+    assert.deepEqual([length, taken.length], [3, 2], 'the next try would come after five seconds')
+  })
   test('an acknowledgement under the STAN of another reversal ends neither of them', async () => {
     const pairs = Array.from({ length: 8 }, async (_, at) => {
       const silent = { no_answer: true } as const

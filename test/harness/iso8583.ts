@@ -9,6 +9,22 @@ export function laidOpen(message: Message): unknown {
   return bare(message)
 }
 
+/** A message that was read, as it could be sent: patient texts in ASCII, and of their length. */
+export function sendable({ type, fields }: Message): Message {
+  const { 38: approvalCode, ...others } = fields
+  const plain = Object.entries(others).map(([key, value]) => [key, plainOf(value)])
+  return { type, fields: { ...Object.fromEntries(plain), ...(approvalCode && { 38: codeOf(approvalCode) }) } }
+}
+
+const codeOf = (text: string): string => text.replace(/[^0-9A-Za-z]/g, '0').padEnd(6, '0')
+
+function plainOf(value: unknown): unknown {
+  if (value instanceof Secret) return secret(String(plainOf(value.reveal())))
+  if (typeof value === 'string') return value.replace(/[^\x20-\x7e]/g, '?')
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainOf(inner)]))
+}
+
 function bare(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (value === null || typeof value !== 'object') return value

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import type { Authorisation, Connector, GateSettings, Outcome, Reversal, Stray } from '../../src/acquirer/connector.ts'
+import { pack } from '../../src/acquirer/iso8583/codec.ts'
 import { openIso8583Connector } from '../../src/acquirer/iso8583/connector.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
@@ -50,6 +51,8 @@ const advice: Reversal = {
   original: { kind: 'sale', stan: ask.stan, rrn: ask.rrn, startedAt: ask.startedAt },
   repeat: false,
 }
+
+type Answered = Extract<Outcome, { is: 'approved' | 'declined' }>
 
 interface Opened {
   peer: AcquirerPeer
@@ -113,11 +116,34 @@ test('a reversal is acknowledged over the wire', async (t) => {
   assert.deepEqual(await outcome, { is: 'acknowledged', actionCode: '400' })
 })
 
+test('texts of ISO 8859-1 leave an approval an approval and a decline a decline, and the line stays', async (t) => {
+  const { peer, connector, lines } = await open(t)
+  const outcomes = ['000', '116'].map((_, i) =>
+    connector.authorise({ ...ask, stan: `00002${i}`, rrn: `00000000002${i}` }, deadline(), always),
+  )
+  await until('both have arrived', () => peer.payments.length === 2)
+  const texts: Fields = { 44: 'refus@ ^ ce jour~', 62: { IB: 'Cr@dit Agricole', NR: 'r@f', TX: 'T1' } }
+  const bytes: Record<string, string> = { '@': '\xe9', '^': '\xe0', '~': '\x07' }
+  for (const [i, code] of ['000', '116'].entries()) {
+    const plain = pack(replyTo(peer.payments[i]!, code, texts)).toString('latin1')
+    peer.socket!.write(
+      plain.replace(/[@^~]/g, (character) => bytes[character]!),
+      'latin1',
+    )
+  }
+  const [paid, refused] = (await Promise.all(outcomes)) as [Answered, Answered]
+  for (const { data } of [paid, refused])
+    assert.deepEqual([data.issuerName, data.processorTxId, data.networkReference], ['Crédit Agricole', 'T1', undefined])
+  assert.deepEqual([paid.is, refused.is, 'text' in refused && refused.text], ['approved', 'declined', 'refusé à ce jour'])
+  assert.ok(!lines.some((line) => line.includes('line is down')))
+})
+
 test('a request that may not be sent, or cannot be encoded, is not sent', async (t) => {
   const { peer, connector } = await open(t)
   assert.deepEqual(await connector.authorise(ask, deadline(), () => false), { is: 'not sent', why: 'it may no longer be sent' })
   const tooMuch = await connector.reverse({ ...advice, amountMinor: 10n ** 12n }, deadline(), always)
-  assert.deepEqual(tooMuch, { is: 'not sent', why: 'the message cannot be packed: field 4 is longer than 12' })
+  const why = 'the message cannot be packed: field 4 is longer than 12'
+  assert.deepEqual(tooMuch, { is: 'not sent', why, isUnpackable: true })
   assert.equal(peer.payments.length, 0)
 })
 
@@ -170,6 +196,47 @@ test('an answer under the STAN of the next request disturbs neither: the next ge
   assert.equal((await second).is, 'declined')
   clock.advance(30_000)
   assert.deepEqual(await first, { is: 'unknown', why: 'no answer in time', waitedMs: 30_000 })
+})
+
+test('an acknowledgement between two tries of a reversal counts, once and of that reversal alone', async (t) => {
+  const clock = new HandClock()
+  const { peer, connector, lines, strays } = await open(t, clock)
+  const late: string[] = []
+  const lost = connector.reverse(advice, 60_000, always, (actionCode) => late.push(actionCode))
+  await until('it has arrived', () => peer.payments.length === 1)
+  clock.advance(30_000)
+  assert.deepEqual(await lost, { is: 'unknown', why: 'no answer in time', waitedMs: 30_000 })
+  const [request] = peer.payments
+  const others: [code: string, of: Fields][] = [
+    ['400', { 37: '000000000019' }],
+    ['400', { 4: '000000000001' }],
+    ['909', {}],
+  ]
+  peer.send(...others.map(([code, of]) => replyTo(request!, code, of)), replyTo(request!, '400'), replyTo(request!, '400'))
+  await until('all are read', () => strays.length === 4)
+  assert.deepEqual(late, ['400'])
+  assert.deepEqual([...new Set(strays.map(({ kind }) => kind))], ['unexpected'])
+  assert.equal(lines.filter((line) => line.includes('came late, and counts')).length, 1)
+})
+
+test('the late answer to a payment counts for nothing', async (t) => {
+  const clock = new HandClock()
+  const { peer, connector, strays } = await open(t, clock)
+  const lost = connector.authorise(ask, 60_000, always)
+  await until('it has arrived', () => peer.payments.length === 1)
+  clock.advance(30_000)
+  assert.equal((await lost).is, 'unknown')
+  peer.send(replyTo(peer.payments[0]!, '000'))
+  await until('it is a stray', () => strays.length === 1)
+})
+
+test('a reversal of digits that lost their zeros names its original in twelve', async (t) => {
+  const { peer, connector } = await open(t)
+  const outcome = connector.reverse({ ...advice, original: { ...advice.original, rrn: '100062' } }, deadline(), always)
+  await until('it has arrived', () => peer.payments.length === 1)
+  assert.equal(peer.payments[0]!.fields[37], '000000100062')
+  peer.send(replyTo(peer.payments[0]!, '400'))
+  assert.equal((await outcome).is, 'acknowledged')
 })
 
 test('an acknowledgement of another reversal is a stray, and the one that follows is taken', async (t) => {

@@ -115,11 +115,50 @@ test('a frame that comes in two halves is one reply', async (t) => {
   assert.equal(stanOf(await answer), '000001')
 })
 
+test('frames of no length are no error: the answer behind them is taken, however they are cut', async (t) => {
+  const { peer, link, ask } = await openUp(t)
+  const answer = ask(1)
+  await until('it has arrived', () => peer.payments.length === 1)
+  peer.socket!.write(Buffer.alloc(6))
+  const frame = Buffer.concat([Buffer.alloc(2), pack(replyTo(sale(1), '000'))])
+  for (const part of [frame.subarray(0, 1), frame.subarray(1, 3), frame.subarray(3)]) peer.socket!.write(part)
+  assert.equal(stanOf(await answer), '000001')
+  assert.deepEqual([link.state().mode, peer.connections], ['up', 1])
+})
+
+test('a frame of no length is a sign of life, and none on a line with a MAC', async (t) => {
+  const wire = new MemoryWire()
+  const { clock } = await openUp(t, { connect: () => wire.open() })
+  clock.advance(20_000)
+  wire.push(Buffer.alloc(2))
+  await new Promise(setImmediate)
+  clock.advance(29_000)
+  assert.equal(wire.writes.flat().length, 1, 'there is the sign-on alone')
+  const secured = await openUp(t, { mac: lineMac })
+  secured.clock.advance(20_000)
+  secured.peer.socket!.write(Buffer.concat([Buffer.alloc(2), pack(replyTo(sale(9), '000'))]))
+  await until('it is read', () => secured.strays.length === 1)
+  secured.clock.advance(10_000)
+  await until('an echo was sent', () => secured.peer.networkMessages('831') === 1)
+})
+
+for (const type of ['1804', '1805'])
+  test(`an echo of the acquirer (${type}/831) is answered with 1814 under its names, with and without a MAC`, async (t) => {
+    for (const mac of [undefined, lineMac]) {
+      const { peer, link, strays } = await openUp(t, mac ? { mac } : {})
+      peer.send({ type, fields: { 7: '0102030405', 11: '777777', 12: '260102030405', 24: '831', 32: '123456' } })
+      await until('it is answered', () => peer.received.some((message) => message.type === '1814'))
+      const answer = peer.received.find((message) => message.type === '1814')
+      const fields = { 7: '0102030405', 11: '777777', 12: '260102030405', 24: '831', 32: '123456', 39: '800' }
+      assert.deepEqual(answer, { type: '1814', fields })
+      assert.deepEqual([link.state().mode, strays], ['up', []])
+    }
+  })
+
 const breaks: [title: string, why: RegExp, breakLine: (peer: AcquirerPeer) => void][] = [
   ['the acquirer ends the connection', /ended the connection/, (peer) => peer.socket!.end()],
   ['the connection is reset', /ECONNRESET|closed/, (peer) => peer.socket!.resetAndDestroy()],
   ['half a frame comes, then the end', /ended/, (peer) => peer.socket!.end(pack(replyTo(sale(1), '000')).subarray(0, 40))],
-  ['a frame has no bytes', /^a frame of 0 bytes$/, (peer) => peer.socket!.write(Buffer.of(0, 0))],
   ['a frame is too long', /^a frame of 18245 bytes$/, (peer) => peer.socket!.write('GET / HTTP/1.1\r\n\r\n')],
   ['a frame cannot be read', /^unreadable message: the type/, (peer) => peer.socket!.write(Buffer.of(0, 4, 1, 2, 3, 4))],
 ]
@@ -208,7 +247,8 @@ test('beyond the bound on open requests, and under a name that is open, nothing 
 test('a message that cannot be packed is not sent, and the line stays up', async (t) => {
   const { link } = await openUp(t)
   const answer = await link.ask({ type: '1200', fields: { ...sale(1).fields, 49: 'EURO' } }, 60_000, always, anyAnswer)
-  assert.deepEqual(answer, { is: 'not sent', why: 'the message cannot be packed: field 49 is longer than 3' })
+  const why = 'the message cannot be packed: field 49 is longer than 3'
+  assert.deepEqual(answer, { is: 'not sent', why, isUnpackable: true })
   assert.equal(link.state().mode, 'up')
 })
 

@@ -93,8 +93,8 @@ function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): 
 
 /**
  * Reads the body of a frame, without its length prefix. Refuses anything that is not exactly a
- * message of the table: after an unreadable field the rest cannot be read either. An element of
- * field 48 or 62 with an unknown tag is skipped, because its length is known.
+ * message of the table, except within fields that decide nothing: an unreadable length leaves no
+ * way to the fields behind it.
  */
 export function unpack(body: Buffer): Unpacked {
   try {
@@ -120,8 +120,8 @@ function read(body: Buffer): Message {
     if ((body[typeLength + ((number - 1) >> 3)]! & (0x80 >> ((number - 1) & 7))) === 0) continue
     const row = rows[number]
     if (!row) throw new Refusal(`field ${number} is not in the table`)
-    const value = readField(reader, number, row.is)
-    fields[number] = row.tags ? readTags(number, row.tags, value) : guard(row.guard, value)
+    const value = readField(reader, number, row)
+    fields[number] = row.tags ? readTags(row.tags, value) : guard(row.guard, row.patient ? shownOf(value) : value)
   }
   if (reader.at !== text.length) throw new Refusal(`${text.length - reader.at} bytes after the last field`)
   return { type, fields }
@@ -141,15 +141,17 @@ function take(reader: Reader, length: number, what: string, number: number | '' 
   return taken
 }
 
-function readField(reader: Reader, number: number, format: Format): string {
-  const { kind, length, prefix } = format
+function readField(reader: Reader, number: number, { is: { kind, length, prefix }, patient = false }: Row): string {
   const wanted = prefix === 0 ? length : readLength(reader, prefix, 'the length of field ', number)
   if (wanted > length) throw new Refusal(`field ${number} is longer than ${length}`)
   const value = take(reader, wanted, 'field ', number)
-  if (!isMadeOf(kind, value)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
+  if (!patient && !isMadeOf(kind, value)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
   if (value === '' && kind === 'n') throw new Refusal(`field ${number} is empty`)
-  return prefix === 0 && kind === 'ans' ? value.trimEnd() : value
+  return prefix === 0 && (kind === 'ans' || patient) ? value.trimEnd() : value
 }
+
+/** What can be shown in a text of ISO 8859-1. */
+const shownOf = (text: string): string => (isMadeOf('ans', text) ? text : text.replace(/[^\x20-\x7e\xa0-\xff]/g, ''))
 
 function readLength(reader: Reader, digits: number, what: string, number: number): number {
   const prefix = take(reader, digits, what, number)
@@ -157,17 +159,18 @@ function readLength(reader: Reader, digits: number, what: string, number: number
   return Number(prefix)
 }
 
-function readTags(number: number, known: NonNullable<Row['tags']>, text: string): Tags {
+/** Unknown tags are skipped, and of one that is there twice the first counts. */
+function readTags(known: NonNullable<Row['tags']>, text: string): Tags {
   const tags: Tags = {}
-  const reader = { text, at: 0 }
-  while (reader.at < text.length) {
-    const tag = take(reader, 2, 'a tag of field ', number)
-    const value = take(reader, readLength(reader, 3, 'the length of a tag of field ', number), 'a tag of field ', number)
-    if (!Object.hasOwn(known, tag)) continue
-    if (Object.hasOwn(tags, tag)) throw new Refusal(`field ${number} has tag ${tag} twice`)
-    tags[tag] = guard(known[tag]!.guard, value)
+  for (let at = 0; ;) {
+    const tag = text.slice(at, at + 2)
+    const length = text.slice(at + 2, at + 5)
+    const start = at + 5
+    at = start + Number(length)
+    if (length.length < 3 || !isMadeOf('n', length) || at > text.length) return tags
+    if (Object.hasOwn(known, tag) && !Object.hasOwn(tags, tag))
+      tags[tag] = guard(known[tag]!.guard, shownOf(text.slice(start, at)))
   }
-  return tags
 }
 
 const isText = (value: Text | Tags): value is Text => typeof value === 'string' || value instanceof Secret
@@ -208,8 +211,8 @@ export type FrameReader = (chunk: Buffer) => { bodies: Buffer[]; refused?: strin
 
 /**
  * Splits a stream of bytes into the bodies of frames. Each call takes the next bytes, however they
- * were divided on the way, and returns the bodies completed by them. An impossible length is
- * `refused`: the stream is lost, and nothing after it is read.
+ * were divided on the way, and returns the bodies completed by them. One of no length is a sign of
+ * life. An impossible length is `refused`: the stream is lost, and nothing after it is read.
  */
 export function frameReader(): FrameReader {
   let rest: Buffer = Buffer.alloc(0)
@@ -221,7 +224,7 @@ export function frameReader(): FrameReader {
     let at = 0
     while (bytes.length - at >= 2) {
       const length = bytes.readUInt16BE(at)
-      if (length === 0 || length > longestBody) {
+      if (length > longestBody) {
         refused = `a frame of ${length} bytes`
         rest = Buffer.alloc(0)
         return { bodies, refused }

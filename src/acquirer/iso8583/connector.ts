@@ -15,10 +15,11 @@ import type {
   Stray,
 } from '../connector.ts'
 import { describe, localTime, momentOf, momentOfLocal, pack } from './codec.ts'
-import { Link, type LinkOptions } from './link.ts'
+import { keyOf, Link, type Answer, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
 import { lineMac, openFraming } from './mac.ts'
 import { lineAddress } from './transport.ts'
+import { openUnanswered } from './unanswered.ts'
 
 /**
  * Point of service, one digit each. Terminal: card data typed without one (1), it cannot
@@ -57,6 +58,8 @@ const processorTags = {
   LB: 'loyaltyBalance',  LM: 'loyaltyMessage',   LO: 'loyaltyBonus',   LP: 'loyaltyProgram',
   MM: 'motivationalMessage',
 } as const satisfies Record<keyof NonNullable<Fields[62]>, keyof ProcessorData>
+/** The network reference is sent again, with later payments of its card. */
+const canBeSent = /^[\x20-\x7e]{1,99}$/
 const processorTagsInOrder = Object.keys(processorTags) as (keyof typeof processorTags)[]
 
 /**
@@ -172,7 +175,7 @@ export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
       24: '400',
       25: reasonCodes[ask.reason],
       32: gate.acquirerId,
-      37: ask.original.rrn,
+      37: /^[0-9]+$/.test(ask.original.rrn) ? digits(ask.original.rrn, 12) : ask.original.rrn,
       41: gate.terminalId.trimEnd(),
       42: gate.cardAcceptorId,
       48: { OI: ask.orderId.toString() },
@@ -210,17 +213,24 @@ export function reversalOutcomeOf(reply: Message): ReversalOutcome {
   return { is: 'acknowledged', actionCode }
 }
 
+function isAcknowledged(request: Message, reply: Message, onLate?: (actionCode: string) => void): boolean {
+  const outcome = mismatchOf(request, reply) === undefined && reversalOutcomeOf(reply)
+  if (!outcome || outcome.is !== 'acknowledged') return false
+  onLate?.(outcome.actionCode)
+  return true
+}
+
 function processorData(fields: Fields): ProcessorData {
   const data: ProcessorData = {}
   // Field 12 is that of the request, and gives the year.
   const processedAt = fields[7] && fields[12] && momentOf(fields[7], momentOfLocal(fields[12]))
   if (processedAt) data.processedAt = processedAt
   if (fields[37] !== undefined) data.rrn = fields[37]
-  if (fields[38] !== undefined) data.approvalCode = fields[38]
+  if (fields[38]) data.approvalCode = fields[38]
   if (fields[41] !== undefined) data.terminalId = fields[41]
   for (const tag of processorTagsInOrder) {
     const value = fields[62]?.[tag]
-    if (value !== undefined) data[processorTags[tag]] = value
+    if (value !== undefined && (tag !== 'NR' || canBeSent.test(value))) data[processorTags[tag]] = value
   }
   return data
 }
@@ -238,7 +248,11 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   const { gate, limits, onStray: report, ...world } = options
   const log = options.log.child({ gate: gate.gateId.toString() })
   pack(authorisationRequest(gate, probe))
+  const lineLimits = { ...usualLimits, answerMs: gate.answerTimeoutMs, ...limits }
+  const unanswered = openUnanswered(keyOf, lineLimits.maxOpen)
   const onStray = (message: Message, kind: Stray['kind'], why?: string): void => {
+    if (kind === 'unexpected' && unanswered.take(message))
+      return log.info({ message: describe(message) }, 'an acknowledgement came late, and counts')
     const { 11: stan = '', 41: terminalId = '' } = message.fields
     if (kind === 'unexpected') log.warn({ message: describe(message) }, 'a stray answer that nobody waits for')
     else if (kind === 'mismatched')
@@ -251,7 +265,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
     log,
     ...lineAddress(gate),
     framing: openFraming(lineMac(gate)),
-    limits: { ...usualLimits, answerMs: gate.answerTimeoutMs, ...limits },
+    limits: lineLimits,
     onStray,
   })
 
@@ -260,7 +274,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
     deadline: number,
     mayStillSend: () => boolean,
     understand: (reply: Message) => T,
-  ): Promise<T | { is: 'unknown'; why: string; waitedMs: number } | { is: 'not sent'; why: string }> {
+  ): Promise<T | { is: 'unknown'; why: string; waitedMs: number } | Extract<Answer, { is: 'not sent' }>> {
     const debugging = log.isLevelEnabled('debug')
     if (debugging) log.debug({ message: describe(request) }, 'to the acquirer')
     const answer = await link.ask(request, deadline, mayStillSend, (reply) => mismatchOf(request, reply))
@@ -273,7 +287,13 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   return {
     authorise: (ask, deadline, mayStillSend) => send(authorisationRequest(gate, ask), deadline, mayStillSend, outcomeOf),
     follow: (ask, deadline, mayStillSend) => send(followRequest(gate, ask), deadline, mayStillSend, outcomeOf),
-    reverse: (ask, deadline, mayStillSend) => send(reversalRequest(gate, ask), deadline, mayStillSend, reversalOutcomeOf),
+    async reverse(ask, deadline, mayStillSend, onLate) {
+      const request = reversalRequest(gate, ask)
+      const outcome = await send(request, deadline, mayStillSend, reversalOutcomeOf)
+      if (outcome.is === 'acknowledged') unanswered.forget(request)
+      else if (outcome.is === 'unknown') unanswered.add(request, (reply) => isAcknowledged(request, reply, onLate))
+      return outcome
+    },
     state: () => {
       const { mode, held, open } = link.state()
       return { up: mode === 'up', open: held + open }

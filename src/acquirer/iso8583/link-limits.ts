@@ -1,4 +1,5 @@
 /** The time limits of a line to an acquirer, and its capacity. */
+import type { Cancel, Clock } from '../../base/clock.ts'
 
 /** Times in milliseconds. */
 export interface LinkLimits {
@@ -28,6 +29,19 @@ export const usualLimits: LinkLimits = {
 }
 
 /** A timer that is later than this shows that the process was suspended. */
-export const stoodStillMs = 50
+const stoodStillMs = 50
 /** How long it then reads before it gives up on an answer. */
-export const readingMs = 200
+const readingMs = 200
+
+/**
+ * Runs `fn` when the time for an answer is over. After the process was suspended, timers fire
+ * before the messages that arrived meanwhile are read, so those are read first.
+ */
+export function afterReading(clock: Clock, waitMs: number, fn: () => void): Cancel {
+  const dueAt = clock.monotonic() + waitMs
+  let cancel = clock.after(waitMs, () => {
+    if (clock.monotonic() - dueAt <= stoodStillMs) fn()
+    else cancel = clock.after(readingMs, fn)
+  })
+  return () => cancel()
+}

@@ -5,7 +5,7 @@ import { reasonOf, type Log } from '../../base/log.ts'
 import { below, type Random } from '../../base/random.ts'
 import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
 import type { Stray } from '../connector.ts'
-import { readingMs, stoodStillMs, type LinkLimits } from './link-limits.ts'
+import { afterReading, type LinkLimits } from './link-limits.ts'
 import type { Framing } from './mac.ts'
 import { failureOf, openTransport, type LineAddress } from './transport.ts'
 import { describe, frameReader, localTime, transmissionTime } from './codec.ts'
@@ -30,7 +30,7 @@ export type Mode = 'connecting' | 'signing on' | 'up' | 'down' | 'closed'
 export type Answer =
   | { is: 'reply'; message: Message }
   | { is: 'lost'; why: string; waitedMs: number }
-  | { is: 'not sent'; why: string }
+  | { is: 'not sent'; why: string; isUnpackable?: true }
 
 export interface LinkOptions extends LineAddress {
   clock: Clock
@@ -64,7 +64,7 @@ interface Ask {
 }
 
 /** A reply belongs to the request with the same STAN, time and terminal. */
-const keyOf = ({ fields }: Message): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
+export const keyOf = ({ fields }: Message): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
 
 export class Link {
   readonly #options: LinkOptions
@@ -109,7 +109,7 @@ export class Link {
     try {
       frame = this.#options.framing.pack(message)
     } catch (thrown) {
-      return notSent(`the message cannot be packed: ${reasonOf(thrown)}`)
+      return Promise.resolve({ is: 'not sent', why: `the message cannot be packed: ${reasonOf(thrown)}`, isUnpackable: true })
     }
     return new Promise((settle) => {
       const ask: Ask = { key, frame, sendBy, deadline, sentAt: 0, mayStillSend, mismatchOf, settle, cancelTimer: () => {} }
@@ -208,7 +208,12 @@ export class Link {
   }
 
   #receive(body: Buffer): void {
-    const unpacked = this.#options.framing.unpack(body)
+    const { clock, framing } = this.#options
+    if (body.length === 0) {
+      if (!framing.demandsMac) this.#heardAt = clock.monotonic()
+      return
+    }
+    const unpacked = framing.unpack(body)
     if (unpacked.is === 'refused') return this.#drop(`unreadable message: ${unpacked.why}`)
     const { message, fault } = unpacked
     const key = keyOf(message)
@@ -220,7 +225,8 @@ export class Link {
       if (this.#mode === 'signing on') this.#drop(`an answer ${fault} to the sign-on`)
       return
     }
-    this.#heardAt = this.#options.clock.monotonic()
+    this.#heardAt = clock.monotonic()
+    if (message.type.startsWith('180') && message.fields[24] === '831') return this.#answerEcho(message)
     const network = this.#network
     if (network?.key === key && network.type === message.type) {
       this.#network = undefined
@@ -260,7 +266,7 @@ export class Link {
     ask.cancelTimer()
     ask.sentAt = now
     const waitMs = Math.min(ask.deadline - now, limits.answerMs)
-    ask.cancelTimer = this.#afterReading(waitMs, () => this.#lose(ask, noAnswer(ask)))
+    ask.cancelTimer = afterReading(clock, waitMs, () => this.#lose(ask, noAnswer(ask)))
     this.#held.delete(ask.key)
     this.#open.set(ask.key, ask)
     socket.write(ask.frame)
@@ -268,20 +274,6 @@ export class Link {
 
   #loseOpen(why: string): void {
     for (const ask of this.#open.values()) this.#lose(ask, why)
-  }
-
-  /**
-   * Runs `fn` when the time for an answer is over. After the process was suspended, timers fire
-   * before the messages that arrived meanwhile are read, so those are read first.
-   */
-  #afterReading(waitMs: number, fn: () => void): Cancel {
-    const { clock } = this.#options
-    const dueAt = clock.monotonic() + waitMs
-    let cancel = clock.after(waitMs, () => {
-      if (clock.monotonic() - dueAt <= stoodStillMs) fn()
-      else cancel = clock.after(readingMs, fn)
-    })
-    return () => cancel()
   }
 
   #lose(ask: Ask, why: string): void {
@@ -306,6 +298,14 @@ export class Link {
     this.#socket?.write(this.#options.framing.pack(message))
   }
 
+  /** The acquirer looks whether this side is alive. A peer that reads no answers gets none. */
+  #answerEcho({ type, fields }: Message): void {
+    if (this.#socket?.writableNeedDrain !== false) return
+    const { 7: sent, 11: stan, 12: at, 24: code, 32: acquirer, 41: terminal, 42: acceptor } = fields
+    const repeated = { 7: sent, 11: stan, 12: at, 24: code, 32: acquirer, 41: terminal, 42: acceptor }
+    this.#socket.write(this.#options.framing.pack({ type: replyTypeOf(type), fields: { ...repeated, 39: '800' } }))
+  }
+
   /** Checks again when the line may have been silent for `echoMs`; messages reset no timer. */
   #watchSilence(): void {
     const { clock, limits } = this.#options
@@ -317,7 +317,7 @@ export class Link {
     const sentAt = clock.monotonic()
     // Any message shows that the other side is alive: only silence after an echo ends the
     // connection.
-    this.#modeTimer = this.#afterReading(limits.answerNetworkMs, () => {
+    this.#modeTimer = afterReading(clock, limits.answerNetworkMs, () => {
       if (this.#heardAt < sentAt) this.#drop('no answer to an echo')
       else this.#watchSilence()
     })

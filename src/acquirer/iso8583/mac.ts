@@ -24,6 +24,8 @@ export type Received = Unpacked & { fault?: 'without a MAC' | 'with a wrong MAC'
 
 /** How a line writes frames and reads their bodies. */
 export interface Framing {
+  /** What has no MAC shows nothing, not even that the other side is alive. */
+  demandsMac: boolean
   pack: (message: Message) => Buffer
   unpack: (body: Buffer) => Received
 }
@@ -32,9 +34,10 @@ const algorithms: Record<MacAlgorithm, (key: Secret<Buffer>) => Mac> = { 'aes-cm
 
 /** With a key each message has a MAC, and each that is received needs one. */
 export function openFraming(mac: LineMac | undefined): Framing {
-  if (!mac) return { pack, unpack }
+  if (!mac) return { demandsMac: false, pack, unpack }
   const macOf = algorithms[mac.algorithm](mac.key)
   return {
+    demandsMac: true,
     pack: (message) => withMac(pack(message), macOf),
     unpack: (body) => received(body, macOf),
   }
