@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync'
 import countries from 'i18n-iso-countries/index.js'
+import { readCsv } from '../base/csv.ts'
 
 /**
  * The issuer of the numbers with these prefixes: prefixes of eleven digits, shorter ones padded.
@@ -41,35 +41,68 @@ export const issuerFacts = (issuer: Issuer | undefined): Issuer => ({
 
 const mostBankCharacters = 100
 
+/** A range as the file has it, and in which line. */
+interface Line extends BinRange {
+  line: number
+}
+
 /**
  * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` is optional),
  * `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are ignored. A text is
- * the error message, with its line. Overlapping ranges are refused, because it would be unclear
- * which one applies.
+ * the error message, with its line. Of ranges within ranges the narrowest counts, so the result may
+ * have more ranges than the file; it has no overlaps. Ranges that cross each other are refused, and
+ * so are equal ones that differ, because it would be unclear which one applies.
  */
 export function readBins(csv: string): BinRange[] | string {
-  let rows: { record: Record<string, string>; info: { lines: number } }[]
-  try {
-    // The types do not cover the records that `info` returns.
-    rows = parse(csv, { columns: heading, bom: true, trim: true, skip_empty_lines: true, info: true }) as unknown as typeof rows
-  } catch (error) {
-    return `it is not CSV: ${error instanceof Error ? error.message : String(error)}`
-  }
+  const rows = readCsv(csv, ['first'])
+  if (typeof rows === 'string') return rows
   if (rows.length === 0) return 'it has no ranges'
-  const ranges: BinRange[] = []
-  for (const { record, info } of rows) {
+  const lines: Line[] = []
+  for (const { record, line } of rows) {
     const range = rangeOf(record)
-    if (typeof range === 'string') return `line ${info.lines}: ${range}`
-    ranges.push(range)
+    if (typeof range === 'string') return `line ${line}: ${range}`
+    lines.push({ ...range, line })
   }
-  ranges.sort((a, b) => a.first - b.first)
-  const overlap = ranges.findIndex((range, i) => i > 0 && range.first <= ranges[i - 1]!.last)
-  return overlap < 0 ? ranges : `two ranges have ${ranges[overlap]!.first}: they overlap`
+  return flattened(lines.toSorted((a, b) => a.first - b.first || b.last - a.last || a.line - b.line))
 }
 
-const heading = (names: string[]): string[] => names.map((name) => name.toLowerCase())
+/** `lines` by their beginning, the wider one first. */
+function flattened(lines: readonly Line[]): BinRange[] | string {
+  const ranges: BinRange[] = []
+  /** The ranges around the present place, the narrowest last. */
+  const around: Line[] = []
+  let from = 0
+  const cover = ({ country, bank }: BinRange, last: number) => {
+    if (from <= last) ranges.push({ first: from, last, ...issuerFacts({ ...(country && { country }), ...(bank && { bank }) }) })
+    from = last + 1
+  }
+  const leaveUpTo = (next: number) => {
+    while (around.length > 0 && around.at(-1)!.last < next) {
+      const left = around.pop()!
+      cover(left, left.last)
+    }
+  }
+  for (const one of lines) {
+    leaveUpTo(one.first)
+    const outer = around.at(-1)
+    if (outer && one.last > outer.last) return crossing(outer, one, 'overlap, and neither is within the other')
+    if (outer?.first === one.first && outer.last === one.last) {
+      if (outer.country !== one.country || outer.bank !== one.bank)
+        return crossing(outer, one, 'are equal, and say different things')
+      continue
+    }
+    if (outer) cover(outer, one.first - 1)
+    from = one.first
+    around.push(one)
+  }
+  leaveUpTo(Infinity)
+  return ranges
+}
 
-function rangeOf({ first = '', last = first, country = '', bank = '' }: Record<string, string>): BinRange | string {
+const crossing = (one: Line, other: Line, how: string): string =>
+  `line ${Math.max(one.line, other.line)}: its range and that of line ${Math.min(one.line, other.line)} ${how}`
+
+function rangeOf({ first = '', last = first, country = '', bank = '' }: Partial<Record<string, string>>): BinRange | string {
   const end = last === '' ? first : last
   for (const prefix of [first, end])
     if (!/^[1-9][0-9]{3,10}$/.test(prefix)) return `${JSON.stringify(prefix)} is not the first 4 to 11 digits of a card number`

@@ -1,6 +1,6 @@
 /** What an acquirer did with the messages of its gates, as a file of its own making. */
-import { parse } from 'csv-parse/sync'
-import { momentOfLocal } from '../acquirer/iso8583/codec.ts'
+import { localTime, momentOfLocal } from '../acquirer/iso8583/codec.ts'
+import { readCsv } from '../base/csv.ts'
 import { currencyOf, currencyOfNumeric } from '../base/money.ts'
 
 const operationKinds = ['sale', 'preauth', 'account-verification', 'capture', 'return', 'debit', 'credit'] as const
@@ -32,22 +32,15 @@ const mandatory = ['terminal', 'stan', 'time', 'rrn', 'kind', 'outcome', 'amount
 const optional = ['order_id', 'client_orderid', 'card', 'action_code', 'approval_code'] as const
 type Line = Record<(typeof mandatory)[number] | (typeof optional)[number], string>
 
-/**
- * Reads CSV with a heading; other columns are ignored. A text is the error message, with its line.
- */
+/** A text is the error message, with its line. */
 export function readRecord(csv: string): Operation[] | string {
-  let lines: { record: Partial<Line>; info: { lines: number } }[]
-  try {
-    // The types do not cover the records that `info` returns.
-    lines = parse(csv, { columns: true, bom: true, trim: true, skip_empty_lines: true, info: true }) as unknown as typeof lines
-  } catch (error) {
-    return `it is not CSV: ${error instanceof Error ? error.message : String(error)}`
-  }
+  const rows = readCsv<keyof Line>(csv, mandatory)
+  if (typeof rows === 'string') return rows
   const operations: Operation[] = []
-  for (const { record, info } of lines) {
+  for (const { record, line } of rows) {
     const lacking = mandatory.find((name) => !record[name])
     const read = lacking === undefined ? operationOf(record) : `${lacking} is missing`
-    if (typeof read === 'string') return `line ${info.lines}: ${read}`
+    if (typeof read === 'string') return `line ${line}: ${read}`
     operations.push(read)
   }
   return operations
@@ -58,11 +51,11 @@ const shapes: readonly (readonly [name: keyof Line, shape: RegExp, must: string]
   ['terminal',     /^[\x21-\x7e]{1,8}$/,                          'a terminal id of at most 8 characters'],
   ['stan',         /^[0-9]{6}$/,                                  'six digits'],
   ['time',         /^[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])([01][0-9]|2[0-3])([0-5][0-9]){2}$/, 'the time of field 12, YYMMDDhhmmss'],
-  ['rrn',          /^[\x20-\x7e]{1,12}$/,                         'at most 12 characters'],
+  ['rrn',          /^([0-9]{1,12}|[0-9A-Za-z]{12})$/,             'up to 12 digits, or 12 letters and digits'],
   ['amount_minor', /^[0-9]{1,12}$/,                               'an amount in minor units'],
   ['order_id',     /^([1-9][0-9]{0,15})?$/,                       'the order id of the gateway'],
   ['client_orderid', /^.{0,128}$/,                                'at most 128 characters'],
-  ['card',         /^([0-9]{6}[^0-9]*[0-9]{4})?$/,                'six digits, anything that is no digit, four digits'],
+  ['card',         /^([0-9]{6}[^0-9]*[0-9]{4}|[0-9]{0,5}[^0-9]+[0-9]{4})?$/, 'at most six digits, anything that is no digit, four digits'],
   ['action_code',  /^([0-9]{3})?$/,                               'three digits'],
   ['approval_code', /^[\x21-\x7e]{0,6}$/,                         'at most 6 characters'],
 ]
@@ -71,24 +64,27 @@ function operationOf(line: Partial<Line>): Operation | string {
   const read = (name: keyof Line): string => line[name] ?? ''
   const unfit = shapes.find(([name, shape]) => !shape.test(read(name)))
   if (unfit) return `${unfit[0]} is ${JSON.stringify(read(unfit[0]))}, not ${unfit[2]}`
-  const kind = operationKinds.find((one) => one === line.kind)
+  const at = momentOfLocal(read('time'))
+  if (localTime(at) !== read('time')) return `time is ${JSON.stringify(line.time)}, which is no day of a calendar`
+  const kind = operationKinds.find((one) => one === read('kind').toLowerCase())
   if (!kind) return `kind is ${JSON.stringify(line.kind)}, not one of ${operationKinds.join(', ')}`
-  const outcome = outcomes.find((one) => one === line.outcome)
+  const outcome = outcomes.find((one) => one === read('outcome').toLowerCase())
   if (!outcome) return `outcome is ${JSON.stringify(line.outcome)}, not one of ${outcomes.join(', ')}`
-  const currency = currencyOf(read('currency')) ?? currencyOfNumeric(read('currency'))
+  const currency = currencyOf(read('currency').toUpperCase()) ?? currencyOfNumeric(read('currency').padStart(3, '0'))
   if (!currency) return `currency is ${JSON.stringify(line.currency)}, not one of ISO 4217`
   return {
     terminalId: read('terminal'),
     stan: read('stan'),
-    at: momentOfLocal(read('time')),
-    rrn: read('rrn'),
+    at,
+    // A spreadsheet loses the zeros in front.
+    rrn: read('rrn').padStart(12, '0'),
     kind,
     outcome,
     amountMinor: BigInt(read('amount_minor')),
     currency: currency.code,
     ...(read('order_id') !== '' && { orderId: BigInt(read('order_id')) }),
     ...(read('client_orderid') !== '' && { clientOrderid: read('client_orderid') }),
-    bin: read('card').slice(0, 6),
+    bin: /^[0-9]{6}/.exec(read('card'))?.[0] ?? '',
     lastFour: read('card').slice(-4),
     actionCode: read('action_code') || '000',
     ...(read('approval_code') !== '' && { approvalCode: read('approval_code') }),

@@ -127,6 +127,36 @@ test('a lost payment of an order that is here is reversed under an order of its 
   await nothingChanged(async () => assert.match((await reconcile(line, '--reverse')).out, /1 is open here, 0 differ/))
 })
 
+test('a record whose RRN lost its zeros is settled under all twelve digits, and the counters move beyond it', async () => {
+  const short = csv([...lines, lost({ stan: '700001', rrn: '7000001', order_id: '', currency: '840' })])
+  const { code, out, err } = await reconcile(short, '--reverse')
+  assert.equal(code, 0, out + err)
+  assert.deepEqual(await rows(`select rrn from all_attempts where stan = '700001'`), ['000007000001'])
+  assert.deepEqual(await rows(`select next_id from id_block where name = 'attempt'`), ['7100001'])
+  const right = short.replace(',7000001,', ',000007000001,')
+  await nothingChanged(async () => assert.match((await reconcile(right, '--reverse')).out, /1 is open here, 0 differ/))
+})
+
+// oxfmt-ignore
+const saved: readonly (readonly [how: string, save: (text: string) => string])[] = [
+  ['semicolons and CR LF', (text) => text.replaceAll(',', ';').replaceAll('\n', '\r\n')],
+  ['headings in capitals', (text) => text.replace(/^.*/, (heading) => heading.toUpperCase())],
+  ['a byte order mark',    (text) => `\uFEFF${text}`],
+  ['cards of 9 to 12 digits as the simulated acquirer masks them', (text) => text.replaceAll(/\d{6}\*+\d{4}/g, '41***1111')],
+]
+for (const [how, save] of saved)
+  test(`a record agrees as it was saved: ${how}`, async () => {
+    const { code, out, err } = await reconcile(save(csv(lines)))
+    assert.equal(code, 0, out + err)
+    assert.match(out, /3 agree/)
+  })
+
+test('a record without a column says which', async () => {
+  const { code, err } = await reconcile(record.replace('terminal', 'tid'))
+  assert.equal(code, 2)
+  assert.match(err, /line 1: the column terminal is missing; there are tid, stan, /)
+})
+
 test('only the owner of the tables settles', async () => {
   const asGateway = { ...env, DATABASE_URL: world.gatewayDatabaseUrl }
   const { code, err } = await run(asGateway, ['reconcile', '-', '--gate', '1', '--reverse'], csv([lost({ stan: '990003' })]))
@@ -145,6 +175,11 @@ const refused: readonly (readonly [Line, RegExp])[] = [
   [{ currency: 'XYZ' },           /line 2: currency is "XYZ", not one of ISO 4217/],
   [{ amount_minor: '10.50' },     /line 2: amount_minor is "10.50", not an amount in minor units/],
   [{ order_id: '0' },             /line 2: order_id is "0", not the order id of the gateway/],
+  [{ rrn: '1.00062E+05' },        /line 2: rrn is "1.00062E\+05", not up to 12 digits, or 12 letters and digits/],
+  [{ rrn: '-' },                  /line 2: rrn is "-"/],
+  [{ rrn: '00000000.901' },       /line 2: rrn is "00000000\.901"/],
+  [{ rrn: 'ABC901' },             /line 2: rrn is "ABC901"/],
+  [{ time: '260231120000' },      /line 2: time is "260231120000", which is no day of a calendar/],
   [{ terminal: 'OTHER' },         /no line of terminal \S+ in that time: of 1 lines/],
 ]
 for (const [changes, why] of refused)

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
+import { textOf } from '../../base/csv.ts'
 import { currentCurrencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
 import type { Unfit } from '../../operator/refused.ts'
@@ -88,14 +89,18 @@ export const oneOf =
 
 export const aLimit = aNumber(1, 1_000)
 
-/** The text of a file; `-` is standard input. An unreadable file is refused with its option. */
+/**
+ * The text of a file; `-` is standard input, without blanks around it. An unreadable file is
+ * refused with its option.
+ */
 export async function fileText(
   terminal: Terminal,
   file: string,
   option = '--file',
   mostBytes = 256 * 1024 * 1024,
 ): Promise<string> {
-  return file === '-' ? terminal.readInput() : (await fileBytes(terminal, file, option, mostBytes)).toString('utf8')
+  const text = textOf(await fileBytes(terminal, file, option, mostBytes))
+  return file === '-' ? text.trim() : text
 }
 
 /** The content of a file as it is; `-` is standard input. */

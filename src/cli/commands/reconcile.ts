@@ -39,11 +39,13 @@ export function addReconcileCommand(program: Command, terminal: Terminal): void 
       'after',
       `
 Columns of the file, with these names in its first line:
-  terminal, stan, time, rrn   fields 41, 11, 12 (YYMMDDhhmmss) and 37 of the message
+  terminal, stan, time, rrn   fields 41, 11, 12 (YYMMDDhhmmss) and 37 of the message; an rrn may lack zeros in front
   kind                        sale, preauth, account-verification, capture, return, debit or credit
   outcome                     approved, declined, or reversed when it was taken back or voided
-  amount_minor, currency      minor units; ISO 4217
-  order_id, client_orderid, card, action_code, approval_code   as far as they are known; card is 411111******1111
+  amount_minor, currency      minor units; ISO 4217, letters or digits
+  order_id, client_orderid, card, action_code, approval_code   as far as they are known; card is 411111******1111, or
+                              fewer digits and the last four
+Comma, semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it.
 
 Nothing is settled without --reverse or --import, and nothing that the gateway knows as approved is ever reversed. Both
 need the owner of the tables and can be run again: what is settled is known from then on. Both move the next ids beyond
