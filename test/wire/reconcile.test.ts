@@ -140,7 +140,7 @@ test('a record whose RRN lost its zeros is settled under all twelve digits, and 
 // oxfmt-ignore
 const saved: readonly (readonly [how: string, save: (text: string) => string])[] = [
   ['semicolons and CR LF', (text) => text.replaceAll(',', ';').replaceAll('\n', '\r\n')],
-  ['headings in capitals', (text) => text.replace(/^.*/, (heading) => heading.toUpperCase())],
+  ['headings in capitals', (text) => text.replace(/^.*/, (first) => first.toUpperCase())],
   ['a byte order mark',    (text) => `\uFEFF${text}`],
   ['cards of 9 to 12 digits as the simulated acquirer masks them', (text) => text.replaceAll(/\d{6}\*+\d{4}/g, '41***1111')],
 ]
