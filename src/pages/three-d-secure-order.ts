@@ -112,7 +112,7 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
   const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.page?.name ?? merchant.name,
-    merchant,
+    merchant: { merchantId: merchant.merchantId, ...(merchant.page && { page: merchant.page }) },
     amountText: transaction.amountText,
     currency: order.currency,
     ...(cardholderInfo === undefined || isOld ? {} : { cardholderInfo }),

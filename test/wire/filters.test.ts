@@ -265,7 +265,7 @@ test('amounts, countries by the imported BIN table, a time of day that is now, a
   const refusedNow = await pay({ amount: '500.01', country: 'FR' })
   assert.deepEqual([refusedNow['bank-name'], refusedNow['card-country-alpha-three-code']], ['Banque Imaginaire, Paris', 'FRA'])
   assert.match(await refuse(2, 'bin', 'import', join(folder, 'nothing.csv')), /cannot be read/)
-  writeFileSync(table, 'first,last,country\n4111,4111,FRA\n411111,411111,DE\n')
+  writeFileSync(table, 'first,last,country\n411100,411150,FRA\n411120,411190,DE\n')
   assert.match(await refuse(2, 'bin', 'import', table), /overlap.*Nothing was changed/)
   for (const no of numbers) await remove(no)
 })
