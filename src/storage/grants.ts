@@ -33,7 +33,7 @@ const personal = {
 }
 
 /** What the commands of retention show of a merchant: nothing that is sealed. */
-const ofMerchant = 'merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, created_at'
+const ofMerchant = 'merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at'
 /** All that finding a person by card needs of the keys, which are sealed. */
 const ofKeys = 'purpose, version, wrapped, kek, active_at'
 

@@ -229,7 +229,7 @@ export async function keyFinding(pool: Pool, installation: Installation, keys: b
       'keys',
       `the key-encryption key does not open ${names}, which no process uses yet`,
       `unless somebody rotates keys under another key-encryption key, a gateway was made to write it. Keep the row, then: ` +
-        `delete from key_version where purpose = '${first.purpose}' and version = ${first.version}`,
+        `delete from key_version where purpose = '${first.purpose.replaceAll("'", "''")}' and version = ${first.version}`,
     )
   if (byOlder === 0) return ok('keys', `the key-encryption key opens all ${keys}`)
   return warning(
