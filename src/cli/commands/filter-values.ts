@@ -32,7 +32,7 @@ export function noValues(given: Values, kind: string): Set<string> {
 }
 
 /**
- * Values in comparable form. Card numbers are only accepted from a file, because typed arguments
+ * Values in comparable form, or to remove. Card numbers are only accepted from a file, because typed arguments
  * appear in process lists and shell histories.
  */
 export async function valuesOf(
@@ -41,10 +41,11 @@ export async function valuesOf(
   login: string,
   of: Listed,
   { value = [], file, cardOf = [] }: Values,
+  read: typeof readEntries = readEntries,
 ): Promise<Set<string>> {
   const lines = file === undefined ? [] : linesOf(await fileText(terminal, file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
-  const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
+  const listed = read(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
   if (isMisfit(listed)) throw failureOf(listed)
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
   return listed
