@@ -27,6 +27,8 @@ interface Serving {
   turns: Turns
   /** The page for an unauthorised request, provided by another room. */
   denied: (request: Pick<Incoming, 'headers'>) => Answer
+  /** The page for a request of v4 whose body is above `limitBytes`. */
+  tooLong: (limitBytes: number) => Answer
   /** Counts an answered request: `ok`, or the name of the refusal. */
   answered: (operation: Operation, outcome: string) => void
 }
@@ -45,8 +47,12 @@ const signedLimitBytes = 65_536
 export function gatewayRoutes(base: string, api: GatewayApi): Route[] {
   return operationNames.flatMap((operation) => {
     const { path, signed, kind } = operations[operation]
+    const tooLong = () => {
+      api.answered(operation, 'too long')
+      return api.tooLong(signedLimitBytes)
+    }
     const limits = {
-      bodyLimitBytes: signed === 'OAuth' ? signedLimitBytes : formLimitBytes,
+      ...(signed === 'OAuth' ? { bodyLimitBytes: signedLimitBytes, tooLong } : { bodyLimitBytes: formLimitBytes }),
       isShed: kind === 'payment' || kind === 'rebill',
       refusesItself: true,
     }

@@ -11,7 +11,7 @@ import { openCards, type Cards } from '../order/cards.ts'
 import { openCopies } from '../order/copies.ts'
 import { openHand } from '../order/hand.ts'
 import { openReader, type Reader } from '../order/read.ts'
-import { deniedPage } from '../pages/denied.ts'
+import { deniedPage, tooLongPage } from '../pages/denied.ts'
 import { randomSumRoutes, sumPageUrl } from '../pages/random-sum.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
 import { hostedOrders } from '../pages/three-d-secure-order.ts'
@@ -166,6 +166,7 @@ function sharedPorts(
     useNonce: rooms.nonces.use,
     publicUrls: settings.publicUrls,
     denied: (request) => deniedPage(random, request),
+    tooLong: (limitBytes) => tooLongPage(random, limitBytes),
     keys: registry.keys,
     orderIds: registry.ids('order'),
     issuerOf: registry.issuerOf,

@@ -69,3 +69,13 @@ export class Connections<One extends Connection> {
     else this.#perAddress.delete(owner)
   }
 }
+
+/**
+ * Cuts the connections that are still open after `withinMs`; returns a function that cancels this.
+ */
+export function cutAfter(open: ReadonlySet<{ destroy(): void }>, withinMs: number): () => void {
+  const signal = AbortSignal.timeout(withinMs)
+  const cut = () => open.forEach((socket) => socket.destroy())
+  signal.addEventListener('abort', cut)
+  return () => signal.removeEventListener('abort', cut)
+}

@@ -1,13 +1,12 @@
 import { createServer, METHODS, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { bodyReader, discard, smallBytes, type Body, type BodyLimits, type ReadBody } from './body.ts'
 import { networkOf } from './client-address.ts'
-import type { ConnectionCounts } from './connections.ts'
+import { cutAfter, type ConnectionCounts } from './connections.ts'
 import { Intake, type IntakeLimits } from './intake.ts'
 import { servedWith, type KeyPair } from './key-pair.ts'
 import { openListeners, type Listeners } from './listeners.ts'
@@ -45,6 +44,7 @@ export interface Answer {
 }
 
 export interface Route {
+  /** HEAD is answered as GET, without the body (RFC 9110, 9.1). */
   method: 'GET' | 'POST'
   /** `:name` is a parameter. */
   path: string
@@ -54,6 +54,8 @@ export interface Route {
   isShed?: boolean
   /** It replies itself where there is no room (`overloaded`); else the server does, by a 503. */
   refusesItself?: boolean
+  /** The reply to a body above the limit, before `handle` sees any of it; else `handle` replies. */
+  tooLong?: () => Answer
   handle: (request: Incoming) => Promise<Answer> | Answer
 }
 
@@ -269,8 +271,8 @@ function register(
         reply.raw.shouldKeepAlive = false
       }
       try {
-        const isRefused = body.overloaded && body.bytes && !route.refusesItself
-        const said = isRefused ? tooMany : await route.handle(new Received(request, body, address, trustedProxies))
+        const refused = refusalOf(route, body)
+        const said = refused ?? (await route.handle(new Received(request, body, address, trustedProxies)))
         void reply.code(said.status).headers(always).type(said.type)
         if (said.headers) void reply.headers(said.headers)
         return reply.send(said.body)
@@ -279,7 +281,7 @@ function register(
       }
     }
     app.route({
-      method: route.method,
+      method: methodsOf(route),
       url: path,
       exposeHeadRoute: false,
       handler: async (request, reply) => {
@@ -303,7 +305,7 @@ function register(
       },
     })
   }
-  const known = routes.map((route) => route.method as string)
+  const known = routes.flatMap(methodsOf)
   const allow = known.join(', ')
   const refuse = (reply: FastifyReply) =>
     reply.code(405).headers(always).header('allow', allow).type(plainType).send('Method not allowed\n')
@@ -315,16 +317,13 @@ function register(
   })
 }
 
+/** The reply to a request that its route does not see. */
+function refusalOf({ refusesItself, tooLong }: Route, body: Body): Answer | undefined {
+  if (body.overloaded) return body.bytes && !refusesItself ? tooMany : undefined
+  return body.bytes || body === unreadable ? undefined : tooLong?.()
+}
+
+const methodsOf = ({ method }: Route): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
 const empty: Body = { bytes: Buffer.alloc(0), overloaded: false, release: () => {} }
 /** The body of a request whose Content-Type cannot be read. */
 const unreadable: Body = { ...empty, bytes: undefined }
-
-/**
- * Cuts the connections that are still open after `withinMs`; returns a function that cancels this.
- */
-function cutAfter(open: ReadonlySet<Socket>, withinMs: number): () => void {
-  const signal = AbortSignal.timeout(withinMs)
-  const cut = () => open.forEach((socket) => socket.destroy())
-  signal.addEventListener('abort', cut)
-  return () => signal.removeEventListener('abort', cut)
-}

@@ -13,3 +13,11 @@ export function deniedPage(random: Random, { headers }: Pick<Incoming, 'headers'
   const title = texts.problem.denied
   return pageAnswer(random, { status: 403, title, content: html`<h1>${title}</h1>` }, { texts })
 }
+
+/** Read by who writes a client, so in English. Nothing of the request was looked at. */
+export function tooLongPage(random: Random, limitBytes: number): Answer {
+  const title = 'Content too large'
+  const content = html`<h1>${title}</h1>
+    <p>The body of this request is above ${limitBytes / 1_024} KiB, so nothing of it was read.</p>`
+  return pageAnswer(random, { status: 413, title, content })
+}

@@ -8,7 +8,10 @@ import { nowhere, refOf, registered } from './card.ts'
 import { encodePairs, readReply, send, type Answer, type Changes, type Fields, type Path } from './client.ts'
 import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation, type Pairs, type Signing } from './oauth.ts'
 
-/** Version 4: whatever the reason, HTTP 403 with the same page, which says only access denied. */
+/**
+ * Version 4: whatever the reason, HTTP 403 with the same page, which says only access denied. Of a
+ * body above 64 KiB nothing is read, and a page says so.
+ */
 
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
@@ -37,6 +40,13 @@ function pageOf({ httpStatus, contentType, body: html }: Answer): string {
   return said
 }
 
+/** A page that says so, and no more of the request than its length. */
+const tooLong = ({ httpStatus, contentType, body: html }: Answer): void => {
+  assert.equal(httpStatus, 413, html)
+  assert.match(contentType, /^text\/html;\s*charset=utf-8$/i)
+  assert.match(html, /<h1>Content too large<\/h1>[^]*above 64 KiB/)
+  assert.ok(html.length < 10_000)
+}
 const denied = (answer: Answer): void => assert.equal(pageOf(answer), page)
 const letIn = (answer: Answer): void => assert.match(readReply(answer).type ?? '', /^(create-card-ref|status)-response$/)
 
@@ -149,7 +159,7 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
       denied(await send('POST', v4Url(world, operation), 'not=%zz', {}))
       denied(await send('POST', v4Url(world, operation), '{}', { 'content-type': 'application/json' }))
     })
-    it(`${operation}: a body above 64 KiB, duly signed; one of 64 KiB is read`, async () => {
+    it(`${operation}: a body above 64 KiB is 413, whoever signed it and wherever it goes; one of 64 KiB is read`, async () => {
       const filled = (length: number): Pairs => [...body, ['x', '!'.repeat(length - encodePairs(body).length - '&x='.length)]]
       const url = v4Url(world, operation, lenient)
       for (const text of ['base string', 'parameters'] as const) {
@@ -159,7 +169,14 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
           send('POST', url, sent(pairs), { authorization: header(parametersOf(world, url, pairs, { text })) })
         assert.equal(sent(most).length, 65_536)
         letIn(await call(most))
-        denied(await call(more))
+        tooLong(await call(more))
+        denied(await send('POST', url, sent(most), {}))
+        for (const path of [nowhere, `group/${nowhere}`, world.other.endpoint]) {
+          tooLong(await send('POST', v4Url(world, operation, path), sent(more), {}))
+          tooLong(await send('POST', v4Url(world, operation, path), sent(more), { 'content-type': 'application/json' }))
+        }
+        // A type that cannot be read says nothing of the length.
+        denied(await send('POST', url, sent(most), { 'content-type': '/' }))
       }
     })
     it(`${operation}: login and control of v2 open nothing`, async () => {

@@ -54,6 +54,29 @@ const post = (sold: Sold, path: string, fields: Fields, headers: Fields = {}) =>
 const areqs = ({ id }: Sold): Promise<Fields[]> => issuerMessages(world, id, 'AReq')
 const isAtMethod = async ({ made }: Sold) => (await whatNow(world, made))['tds-status'] === 'MethodUrlFrame'
 
+test('HEAD of a hosted page has the status and headers of GET, no body, and moves nothing', async () => {
+  const sold = await sell('frictionless')
+  for (const [path, status] of [
+    ['', 200],
+    ['/state', 200],
+    ['/challenge', 303],
+    ['x', 404],
+  ] as const) {
+    const [got, headed] = await Promise.all(
+      ['GET', 'HEAD'].map((method) => fetch(sold.page + path, { method, redirect: 'manual' })),
+    )
+    assert.deepEqual([got!.status, headed!.status], [status, status], path)
+    assert.equal(await headed!.text(), '')
+    const headers = ({ headers: all }: Response) =>
+      [...all]
+        .filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name))
+        .map(([name, value]) => [name, value.replaceAll(/nonce-[^']*/g, 'nonce')])
+    assert.deepEqual(headers(headed!), headers(got!), path)
+  }
+  assert.ok(await isAtMethod(sold))
+  assert.deepEqual(await areqs(sold), [])
+})
+
 test("the issuer gets the cardholder's address from a trusted proxy, or else that of the sale", async () => {
   // oxfmt-ignore
   const rows = [

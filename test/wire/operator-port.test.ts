@@ -14,6 +14,8 @@ test("the operator's paths are not on the port of the API, nor the API's on the 
   for (const path of ['/health', '/ready', '/metrics']) {
     assert.equal((await fetch(new URL(path, world.baseUrl))).status, 404, path)
     assert.equal((await fetch(world.operatorUrl + path)).status, 200, path)
+    const headed = await fetch(world.operatorUrl + path, { method: 'HEAD' })
+    assert.deepEqual([headed.status, await headed.text()], [200, ''], path)
   }
   const { pathname } = new URL(`${world.baseUrl}/api/v2/status/${world.endpoints.plain}`)
   assert.equal((await fetch(world.operatorUrl + pathname, { method: 'POST' })).status, 404)

@@ -90,6 +90,24 @@ for (const [what, bytes, status] of replies)
     assert.doesNotMatch(reply, /secret|strict-transport/i)
   })
 
+const undated = (head: string | undefined) => head?.replace(/^date: .*\r\n/im, '')
+for (const path of ['/here', '/kept', '/broken', '/there', '/signed'])
+  test(`HEAD of ${path} is answered as another method without a body: the same status and headers`, async () => {
+    const [read, headed] = await Promise.all([
+      talk(request(path === '/signed' ? 'PUT /signed' : `GET ${path}`, host)),
+      talk(request(`HEAD ${path}`, host)),
+    ])
+    const [head, body] = headed.split('\r\n\r\n')
+    assert.match(head!, /^content-length: [1-9]/im)
+    assert.equal(body, '')
+    assert.equal(undated(head), undated(read.split('\r\n\r\n')[0]))
+  })
+
+test('the methods of a path are named, HEAD among them where there is GET', async () => {
+  assert.match(await talk(request('PUT /here', host)), /^allow: GET, HEAD\r$/im)
+  assert.match(await talk(request('PUT /signed', host)), /^allow: POST\r$/im)
+})
+
 test('HTTP/1.0 needs no host', async () => {
   assert.match(await talk('GET /here HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 /)
 })
