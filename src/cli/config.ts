@@ -122,13 +122,14 @@ export function sandboxConfig(env: Environment): SandboxConfig {
   const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
   const port = readPort('PORT', env.PORT, complaints) ?? 8080
   const operatorPort = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints) ?? 0
+  const names = readNames(env, complaints)
   const connections = readConnections(env, complaints)
   const limits = readLimits(env.ACCESS_LIMITS, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
     host: env.HOST ?? '127.0.0.1',
     port,
-    operator: { host: env.OPERATOR_HOST || '127.0.0.1', port: operatorPort },
+    operator: { host: env.OPERATOR_HOST || '127.0.0.1', port: operatorPort, names },
     ...(trustedProxies && { trustedProxies }),
     ...connections,
     limits,
@@ -232,5 +233,14 @@ function readOperator(env: Environment, port: number, complaints: string[]): Gat
   const usual = port === 0 ? 0 : port + 1_000
   if (given === undefined && usual > 65_535)
     complaints.push(`OPERATOR_PORT is missing: it is PORT + 1000 by default, and there is no port ${usual}`)
-  return { host, port: given ?? usual }
+  return { host, port: given ?? usual, names: readNames(env, complaints) }
+}
+
+/** Host names without a port, separated by commas or blanks. */
+function readNames({ OPERATOR_NAMES: text = '' }: Environment, complaints: string[]): string[] {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '')
+  for (const name of names)
+    if (!/^[\w-]+(?:\.[\w-]+)*$/.test(name))
+      complaints.push(`OPERATOR_NAMES is ${JSON.stringify(name)}, not the name of a host, such as gateway.internal`)
+  return names.map((name) => name.toLowerCase())
 }

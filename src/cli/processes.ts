@@ -3,8 +3,8 @@ import { every, sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { rateOf } from '../base/rate.ts'
-import { openOperatorPort } from '../gateway/operator-port.ts'
-import { saysLoadEveryMs, type Load, type Place, type Ports, type ToParent, type ToSlot } from '../gateway/slot.ts'
+import { openOperatorPort, type OperatorPlace } from '../gateway/operator-port.ts'
+import { saysLoadEveryMs, type Load, type Ports, type ToParent, type ToSlot } from '../gateway/slot.ts'
 import type { Answer, Server } from '../http/server.ts'
 import type { Handle } from '../http/shared-socket.ts'
 import { healthy, metricsOf, readyOf, type Said } from './process-watch.ts'
@@ -242,7 +242,7 @@ export class Processes {
     )
   }
 
-  async #openOperator(at: Place): Promise<Server> {
+  async #openOperator(at: OperatorPlace): Promise<Server> {
     const server = await openOperatorPort(at, this.#parts)
     const filled = () =>
       this.#rows.map(({ slot, state, starts }) => ({

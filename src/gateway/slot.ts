@@ -5,6 +5,7 @@
 import { every, type Clock } from '../base/clock.ts'
 import { rateOf } from '../base/rate.ts'
 import type { Answer, Incoming, Route, Server } from '../http/server.ts'
+import type { OperatorPlace } from './operator-port.ts'
 import { bindSocket, Entrance, type Handle, type SharedSocket } from '../http/shared-socket.ts'
 
 export interface Slot {
@@ -13,7 +14,7 @@ export interface Slot {
   /** The socket of this name, which the first process to ask binds. */
   socket(name: string, at: Place): Promise<SharedSocket>
   /** The port of the operator: the parent listens there, and asks all its processes. */
-  operator(at: Place): Promise<Pick<Server, 'port' | 'serve' | 'close'>>
+  operator(at: OperatorPlace): Promise<Pick<Server, 'port' | 'serve' | 'close'>>
   /**
    * From now on it accepts connections when the parent says so. `connectionsUsed` is what
    * it has of the connections that it may have, from 0 to 1.
@@ -46,7 +47,7 @@ export interface Ports {
 export type ToParent =
   | { says: 'wants socket' | 'takes socket'; id: number; name: string }
   | { says: 'bound socket'; id: number; name: string; port: number }
-  | { says: 'wants operator'; id: number; at: Place }
+  | { says: 'wants operator'; id: number; at: OperatorPlace }
   | { says: 'serves'; ports: Ports }
   | ({ says: 'load' } & Load)
   | { says: 'stops' }

@@ -21,7 +21,7 @@ import { countingWork, openCounting, type Counting } from './counting.ts'
 import type { KeptFor } from './forgetting.ts'
 import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
 import { openNodes } from './nodes.ts'
-import { openOperatorPort } from './operator-port.ts'
+import { openOperatorPort, type OperatorPlace } from './operator-port.ts'
 import type { GatewaySettings, Ground, ThreeDSecureFacts } from './parts.ts'
 import { openPeering, type PeerAddress, type PeeringParts } from './peers/peering.ts'
 import { startPeriodic } from './periodic.ts'
@@ -37,7 +37,7 @@ export interface GatewayOptions extends InstallationOptions {
   /** 0 picks a free port. */
   port: number
   /** Where it tells the operator how it is. A port of its own, or a flood would shut that out. */
-  operator: { host: string; port: number }
+  operator: OperatorPlace
   /** If it shares its ports with other processes of this machine. */
   slot?: Slot | undefined
   /** Serves the API by TLS, with what it reads; else in plain HTTP. */

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { metricsOf } from '../harness/metrics.ts'
 import { openWorld } from '../harness/opening.ts'
 import { startServe } from '../harness/serve.ts'
+import { askAs } from '../harness/stranger.ts'
 import { holds } from '../harness/until.ts'
 
 /** Health, readiness and metrics have a port of their own. */
@@ -19,6 +21,36 @@ test("the operator's paths are not on the port of the API, nor the API's on the 
   }
   const { pathname } = new URL(`${world.baseUrl}/api/v2/status/${world.endpoints.plain}`)
   assert.equal((await fetch(world.operatorUrl + pathname, { method: 'POST' })).status, 404)
+})
+
+test('health, readiness and metrics answer any address, localhost and names that the operator gives, and no other', async () => {
+  const { world: named, stop } = await startServe(world, undefined, { OPERATOR_NAMES: 'Gateway.internal, gw-1' })
+  try {
+    for (const path of ['/health', '/ready', '/metrics']) {
+      const status = async (host: string) => (await askAs(named.operatorUrl + path, { host })).status
+      const { port } = new URL(named.operatorUrl)
+      for (const name of [
+        'localhost',
+        'LOCALHOST',
+        '127.0.0.1',
+        '[::1]',
+        '10.0.0.5',
+        '[2001:db8::5]',
+        'gateway.internal',
+        'gw-1',
+      ])
+        for (const host of [name, `${name}:${port}`]) assert.equal(await status(host), 200, host)
+      for (const host of ['elsewhere.example', `elsewhere.example:${port}`, '127.0.0.1.elsewhere.example', '0x7f.1', 'internal'])
+        assert.equal(await status(host), 421, host)
+    }
+    const { hostname, port } = new URL(named.operatorUrl)
+    const old = connect({ host: hostname, port: Number(port) })
+    old.write('GET /health HTTP/1.0\r\n\r\n')
+    assert.match(await text(old), /^HTTP\/1.1 200 /)
+  } finally {
+    await stop()
+  }
+  assert.equal((await askAs(`${world.operatorUrl}/metrics`, { host: 'gateway.internal' })).status, 421)
 })
 
 test('while strangers hold all connections of the API, health, readiness and metrics answer', { timeout: 120_000 }, async () => {

@@ -36,6 +36,7 @@ Environment
                  machines on one database, which then share them by the key service
   HOST, PORT     where to listen (127.0.0.1, 8080)
   OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
+  OPERATOR_NAMES names, by comma, under which they are asked for besides localhost and any address
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
   PROCESSES      so many processes share these ports (1); one that ends is started again
   SPREAD         full: a process accepts connections only when those before it are full (the default); even: all do
