@@ -4,6 +4,7 @@ import { FaultScripts } from '../simulators/acquirer/faults.ts'
 import { Ledger, type Names } from '../simulators/acquirer/ledger.ts'
 import { decode, FrameReader, Unreadable, type Message } from '../simulators/acquirer/wire.ts'
 import type { Log } from '../src/base/log.ts'
+import { acknowledgedInstead, readable, withOddities } from './acquirer-oddities.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 
@@ -141,11 +142,7 @@ class Wire extends Duplex {
         return isOpen()
       },
       signedOn: false,
-      send: (frame) =>
-        this.#back(() => {
-          this.#listen(frame)
-          this.push(frame)
-        }),
+      send: (frame) => this.#answer(frame),
       hangUp: (last) => {
         if (last) this.#back(() => this.push(last))
         this.#isOpen = false
@@ -169,7 +166,10 @@ class Wire extends Duplex {
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     const { chance, weather } = this.#parts
-    for (const body of this.#tap.push(chunk)) this.#taps.sent(decode(body))
+    const messages = this.#tap.push(chunk).map((body) => decode(body))
+    // Answers to the echoes of the acquirer, which only had to come.
+    if (messages[0]?.type === '1814') return done()
+    for (const message of messages) this.#taps.sent(message)
     if (chance.happens(weather.cutOdds)) {
       this.#there(chunk.subarray(0, Math.floor(chance.between(0, chunk.length))))
       this.#swallows = true
@@ -194,13 +194,16 @@ class Wire extends Duplex {
     done(_error)
   }
 
-  /** Reports a message to the listeners, unless a script made it unreadable. */
-  #listen(frame: Buffer): void {
-    try {
-      this.#taps.reached(decode(frame.subarray(2)))
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error
+  /** An answer goes back. The listeners get it without its oddities, unless it is unreadable. */
+  #answer(frame: Buffer): void {
+    const { bytes, lateMs } = withOddities(frame)
+    const comes = () => {
+      const message = readable(frame)
+      if (message) this.#taps.reached(message)
+      this.push(bytes)
     }
+    if (lateMs === 0) this.#back(comes)
+    else this.#parts.events.after(lateMs, this.#actor, () => this.destroyed || comes())
   }
 
   #way(): number {
@@ -231,6 +234,8 @@ class Wire extends Duplex {
     const { events, chance, weather } = this.#parts
     const receive = () => this.#desk.receive(this.#line, message)
     if (message.type === '1804') return receive()
+    const another = acknowledgedInstead(message)
+    if (another) return this.#back(() => this.push(another))
     if (chance.happens(weather.lostOdds)) return
     if (chance.happens(weather.doubledOdds)) events.after(chance.between(0, 20_000), undefined, receive)
     if (chance.happens(weather.lateOdds)) events.after(chance.between(100, 20_000), undefined, receive)

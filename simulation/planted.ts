@@ -196,6 +196,30 @@ const takeStraysFor = (outcome: Outcome): Wraps => ({
   }),
 })
 
+/** Takes a stray with the STAN of a reversal for its acknowledgement. */
+const takeAnyAcknowledgement: Wraps = {
+  connector: (c, _parts, strays) => ({
+    ...c,
+    reverse: (ask, ...rest) =>
+      Promise.race([
+        c.reverse(ask, ...rest),
+        strays.under(ask.stan).then(() => ({ is: 'acknowledged', actionCode: '400' }) as const),
+      ]),
+  }),
+}
+
+/** Looks for an approval in what an acquirer writes, if that is not plain. */
+const readTheText: Wraps = {
+  connector: (c) => ({
+    ...c,
+    async authorise(...ask) {
+      const outcome = await c.authorise(...ask)
+      if (outcome.is !== 'declined' || !/[^ -~]/.test(outcome.text ?? '')) return outcome
+      return { is: 'approved', actionCode: '000', data: outcome.data }
+    },
+  }),
+}
+
 // oxfmt-ignore
 export const planted: readonly Planted[] = [
   { name: 'forget the fence', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once', 'no more is returned than was settled'], wrap: forgetTheFence },
@@ -265,6 +289,8 @@ export const planted: readonly Planted[] = [
   { name: 'give the STANs of a failed commit out again', breaks: ['names are used once', 'an attempt is sent once'], wrap: reuseNumbers },
   { name: 'take the answer to another payment for its own', breaks: ['the books are equal'], wrap: takeStraysFor({ is: 'approved', actionCode: '000', data: {} }) },
   { name: 'let a stray end the waiting', breaks: ['an answer is waited for'], wrap: takeStraysFor({ is: 'unknown', why: 'a stray came', waitedMs: 0 }) },
+  { name: 'take the acknowledgement of another reversal for its own', breaks: ['the books are equal', 'what is released is not charged'], wrap: takeAnyAcknowledgement },
+  { name: 'take a decline with an odd text for an approval', breaks: ['the books are equal', 'a list of amounts is charged once'], wrap: readTheText },
   { name: 'take a reversal for done after three tries', breaks: ['the books are equal', 'what is released is not charged'], wrap: {
     performers: (p) => ({ ...p, reverse: async (held, transaction) => {
       const event = await p.reverse(held, transaction)
