@@ -1,12 +1,12 @@
 /** The settings of endpoints, and their valid values. */
+import { isDeepStrictEqual } from 'node:util'
 import { judgeTarget, type TargetPolicy } from '../http/address.ts'
-import type { AuthenticationPolicy, EndpointSettings, ShownCommission } from '../merchant/merchant.ts'
+import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import { rebillRequest } from '../spec/gateway/rebill.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import { transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
-import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
 import { departures } from './authentication-settings.ts'
 import { unfit, type Misfit, type Unfit } from './refused.ts'
 
@@ -18,103 +18,57 @@ export const usualEndpoint: EndpointSettings = {
   plainHttpCallbacks: false,
 }
 
-/**
- * Changes of an endpoint's settings; absent fields keep their value, null removes a URL, the
- * challenge indicator or a commission.
- */
-export interface EndpointWish {
-  threeDSecure?: boolean
-  challengeIndicator?: ChallengeIndicator | null
+type Merged = 'authenticationPolicy' | 'disabledOperations'
+
+/** Changes of an endpoint's settings; absent fields keep their value, null is as never set. */
+export type EndpointWish = { [K in Exclude<keyof EndpointSettings, Merged>]?: EndpointSettings[K] | null } & {
   authenticationPolicy?: Partial<AuthenticationPolicy>
-  callbackUrl?: string | null
-  merchantServerUrl?: string | null
-  sellerCommission?: ShownCommission | null
-  acquirerCommission?: ShownCommission | null
-  authenticationInCallback?: boolean
-  withoutMethod?: boolean
-  consumerDefinedRate?: boolean
-  randomSum?: boolean
-  mandatoryFields?: string[]
-  optionalFields?: string[]
-  descriptor?: string | null
   operations?: ReadonlyMap<Operation, boolean>
-  controlMinorUnits?: EndpointSettings['controlMinorUnits']
-  plainHttpCallbacks?: boolean
-  amountsAboveSigned?: boolean
-  parameterSignatures?: boolean
-  cardNumbersInText?: boolean
-  repeatWindowMs?: number
+}
+
+/**
+ * What each setting is unless it is set: such a value is not stored. Undefined: whatever it is set
+ * to is stored. Complete by its type, so that nothing else can become a setting.
+ */
+const usualSettings: { readonly [K in Exclude<keyof EndpointSettings, Merged>]-?: EndpointSettings[K] | undefined } = {
+  threeDSecure: undefined,
+  challengeIndicator: undefined,
+  callbackUrl: undefined,
+  merchantServerUrl: undefined,
+  sellerCommission: undefined,
+  acquirerCommission: undefined,
+  authenticationInCallback: false,
+  withoutMethod: false,
+  consumerDefinedRate: false,
+  randomSum: false,
+  mandatoryFields: undefined,
+  optionalFields: [],
+  descriptor: undefined,
+  controlMinorUnits: undefined,
+  plainHttpCallbacks: undefined,
+  amountsAboveSigned: false,
+  parameterSignatures: true,
+  cardNumbersInText: false,
+  repeatWindowMs: usualRepeatWindowMs,
 }
 
 export function settingsAfter(before: EndpointSettings, wish: EndpointWish): EndpointSettings {
-  const {
-    callbackUrl: oldCallback,
-    merchantServerUrl: oldServer,
-    challengeIndicator: oldIndicator,
-    authenticationPolicy: oldPolicy,
-    sellerCommission: oldSeller,
-    acquirerCommission: oldAcquirer,
-    authenticationInCallback: oldInCallback,
-    withoutMethod: oldWithout,
-    consumerDefinedRate: oldRate,
-    randomSum: oldSum,
-    amountsAboveSigned: oldAbove,
-    parameterSignatures: oldParameters,
-    cardNumbersInText: oldNumbers,
-    optionalFields: oldOptional,
-    descriptor: oldDescriptor,
-    repeatWindowMs: oldWindow,
-    ...rest
-  } = before
-  const sellerCommission = changed(oldSeller, wish.sellerCommission)
-  const acquirerCommission = changed(oldAcquirer, wish.acquirerCommission)
-  const authenticationInCallback = wish.authenticationInCallback ?? oldInCallback
-  const withoutMethod = wish.withoutMethod ?? oldWithout
-  const consumerDefinedRate = wish.consumerDefinedRate ?? oldRate
-  const randomSum = wish.randomSum ?? oldSum
-  const amountsAboveSigned = wish.amountsAboveSigned ?? oldAbove
-  const parameterSignatures = wish.parameterSignatures ?? oldParameters ?? true
-  const cardNumbersInText = wish.cardNumbersInText ?? oldNumbers
-  const optionalFields = wish.optionalFields ?? oldOptional ?? []
-  const descriptor = changed(oldDescriptor, wish.descriptor)
-  const repeatWindowMs = wish.repeatWindowMs ?? oldWindow ?? usualRepeatWindowMs
-  const callbackUrl = changed(oldCallback, wish.callbackUrl)
-  const merchantServerUrl = changed(oldServer, wish.merchantServerUrl)
-  const challengeIndicator = changed(oldIndicator, wish.challengeIndicator)
-  const policy = departures({ ...oldPolicy, ...wish.authenticationPolicy })
   const disabled = new Set(before.disabledOperations.map(switchedAs))
   for (const [operation, on] of wish.operations ?? []) {
     if (on) disabled.delete(operation)
     else disabled.add(operation)
   }
-  return {
-    ...rest,
-    threeDSecure: wish.threeDSecure ?? before.threeDSecure,
-    ...(Object.keys(policy).length === 0 ? {} : { authenticationPolicy: policy }),
-    ...(challengeIndicator === undefined ? {} : { challengeIndicator }),
-    ...(callbackUrl === undefined ? {} : { callbackUrl }),
-    ...(merchantServerUrl === undefined ? {} : { merchantServerUrl }),
-    mandatoryFields: wish.mandatoryFields ?? before.mandatoryFields,
-    disabledOperations: [...disabled].sort(),
-    controlMinorUnits: wish.controlMinorUnits ?? before.controlMinorUnits,
-    plainHttpCallbacks: wish.plainHttpCallbacks ?? before.plainHttpCallbacks,
-    ...(sellerCommission === undefined ? {} : { sellerCommission }),
-    ...(acquirerCommission === undefined ? {} : { acquirerCommission }),
-    ...(authenticationInCallback ? { authenticationInCallback } : {}),
-    ...(withoutMethod ? { withoutMethod } : {}),
-    ...(consumerDefinedRate ? { consumerDefinedRate } : {}),
-    ...(randomSum ? { randomSum } : {}),
-    ...(amountsAboveSigned ? { amountsAboveSigned } : {}),
-    ...(parameterSignatures ? {} : { parameterSignatures }),
-    ...(cardNumbersInText ? { cardNumbersInText } : {}),
-    ...(optionalFields.length === 0 ? {} : { optionalFields }),
-    ...(descriptor === undefined ? {} : { descriptor }),
-    ...(repeatWindowMs === usualRepeatWindowMs ? {} : { repeatWindowMs }),
+  const { authenticationPolicy, ...rest } = before
+  const policy = departures({ ...authenticationPolicy, ...wish.authenticationPolicy })
+  const after: Record<string, unknown> = { ...rest, disabledOperations: [...disabled].sort() }
+  if (Object.keys(policy).length > 0) after['authenticationPolicy'] = policy
+  for (const [name, usual] of Object.entries(usualSettings)) {
+    const wished = wish[name as keyof typeof usualSettings]
+    if (wished !== undefined) after[name] = wished
+    if (after[name] === null || isDeepStrictEqual(after[name], usual)) delete after[name]
   }
+  return after as unknown as EndpointSettings
 }
-
-const changed = <T>(before: T | undefined, wish: T | null | undefined): T | undefined =>
-  wish === undefined ? before : (wish ?? undefined)
 
 /**
  * The URLs of an endpoint are checked together with the targets that it allows; the addresses they

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander'
+import { defined } from '../../base/defined.ts'
 import { loadRegistry } from '../../merchant/store.ts'
-import type { AuthenticationPolicy, EndpointSettings, ShownCommission } from '../../merchant/merchant.ts'
-import type { Operation } from '../../spec/gateway/operations.ts'
 import { indicatorCodes, indicatorList } from '../../operator/authentication-settings.ts'
 import { readShownCommission } from '../../operator/commission.ts'
 import { endpointFacts, endpointJson } from '../../operator/endpoint.ts'
@@ -24,34 +23,20 @@ import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
 import { facts } from './present.ts'
 
-interface Settable {
+type Settable = Omit<EndpointWish, 'challengeIndicator' | Removed> & { [K in Removed]?: string | false } & {
   name?: string
   gate?: string[]
-  threeDSecure?: boolean
   challengeIndicator?: ChallengeIndicator | 'none'
-  authenticationPolicy?: Partial<AuthenticationPolicy>
-  callbackUrl?: string | false
-  merchantServerUrl?: string | false
-  sellerCommission?: ShownCommission | null
-  acquirerCommission?: ShownCommission | null
-  authenticationInCallback?: boolean
-  withoutMethod?: boolean
-  consumerDefinedRate?: boolean
-  randomSum?: boolean
   mandatory?: string[]
   /** The older spelling. */
   mandatoryFields?: string[]
   optional?: string[]
-  descriptor?: string | false
-  operations?: Map<Operation, boolean>
-  controlMinorUnits?: EndpointSettings['controlMinorUnits']
-  plainHttpCallbacks?: boolean
-  amountsAboveSigned?: boolean
-  parameterSignatures?: boolean
-  cardNumbersInText?: boolean
   repeatWindow?: number
   json?: true
 }
+
+/** What an option with `--no-` takes away. */
+type Removed = 'callbackUrl' | 'merchantServerUrl' | 'descriptor'
 
 /** What status and callbacks show only where an operator wants it. */
 const shown = (command: Command): Command =>
@@ -221,31 +206,19 @@ function addSwitches(endpoint: Command, terminal: Terminal): void {
       )
 }
 
-const wishOf = (o: Settable): EndpointWish => ({
-  ...(o.threeDSecure === undefined ? {} : { threeDSecure: o.threeDSecure }),
-  ...(o.challengeIndicator === undefined
-    ? {}
-    : { challengeIndicator: o.challengeIndicator === 'none' ? null : o.challengeIndicator }),
-  ...(o.authenticationPolicy === undefined ? {} : { authenticationPolicy: o.authenticationPolicy }),
-  ...(o.callbackUrl === undefined ? {} : { callbackUrl: o.callbackUrl === false ? null : o.callbackUrl }),
-  ...(o.merchantServerUrl === undefined ? {} : { merchantServerUrl: o.merchantServerUrl === false ? null : o.merchantServerUrl }),
-  ...(o.sellerCommission === undefined ? {} : { sellerCommission: o.sellerCommission }),
-  ...(o.acquirerCommission === undefined ? {} : { acquirerCommission: o.acquirerCommission }),
-  ...(o.authenticationInCallback === undefined ? {} : { authenticationInCallback: o.authenticationInCallback }),
-  ...(o.withoutMethod === undefined ? {} : { withoutMethod: o.withoutMethod }),
-  ...(o.consumerDefinedRate === undefined ? {} : { consumerDefinedRate: o.consumerDefinedRate }),
-  ...(o.randomSum === undefined ? {} : { randomSum: o.randomSum }),
-  ...((o.mandatory ?? o.mandatoryFields) ? { mandatoryFields: (o.mandatory ?? o.mandatoryFields)! } : {}),
-  ...(o.optional === undefined ? {} : { optionalFields: o.optional }),
-  ...(o.descriptor === undefined ? {} : { descriptor: o.descriptor === false ? null : o.descriptor }),
-  ...(o.operations === undefined ? {} : { operations: o.operations }),
-  ...(o.controlMinorUnits === undefined ? {} : { controlMinorUnits: o.controlMinorUnits }),
-  ...(o.plainHttpCallbacks === undefined ? {} : { plainHttpCallbacks: o.plainHttpCallbacks }),
-  ...(o.amountsAboveSigned === undefined ? {} : { amountsAboveSigned: o.amountsAboveSigned }),
-  ...(o.parameterSignatures === undefined ? {} : { parameterSignatures: o.parameterSignatures }),
-  ...(o.cardNumbersInText === undefined ? {} : { cardNumbersInText: o.cardNumbersInText }),
-  ...(o.repeatWindow === undefined ? {} : { repeatWindowMs: o.repeatWindow }),
-})
+function wishOf({ name: _name, gate: _gate, json: _json, mandatory, optional, repeatWindow, ...same }: Settable): EndpointWish {
+  const { challengeIndicator, callbackUrl, merchantServerUrl, descriptor } = same
+  return defined({
+    ...same,
+    challengeIndicator: challengeIndicator === 'none' ? null : challengeIndicator,
+    callbackUrl: callbackUrl === false ? null : callbackUrl,
+    merchantServerUrl: merchantServerUrl === false ? null : merchantServerUrl,
+    descriptor: descriptor === false ? null : descriptor,
+    mandatoryFields: mandatory ?? same.mandatoryFields,
+    optionalFields: optional,
+    repeatWindowMs: repeatWindow,
+  })
+}
 
 const rulesOf = (office: Office): EndpointRules => ({
   policy: office.installation.callbackPolicy,
@@ -269,11 +242,7 @@ async function set(terminal: Terminal, endpointId: bigint, options: Settable): P
   if (Object.keys(wish).length === 0 && options.name === undefined && options.gate === undefined)
     throw new WrongUsage('Nothing to set. See: npx tollgate endpoint set --help')
   await atOffice(terminal, async (office) => {
-    const asked = {
-      wish,
-      ...(options.name === undefined ? {} : { name: options.name }),
-      ...(options.gate === undefined ? {} : { gates: options.gate }),
-    }
+    const asked = defined({ wish, name: options.name, gates: options.gate })
     const after = await setEndpoint(office, endpointId, asked, rulesOf(office))
     if (options.json) return terminal.printJson(endpointJson(after))
     terminal.print(`Endpoint ${endpointId} is changed.\n\n${facts(endpointFacts(after))}`)

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { defined } from '../../base/defined.ts'
 import { secret } from '../../base/secret.ts'
 import {
   macAlgorithms,
@@ -173,53 +174,31 @@ Examples
 const mostPemBytes = 1_000_000
 const mostKeyBytes = 1_000
 
-/** Takes the options of the line out, with the content of the files. */
-async function lineOf(terminal: Terminal, { tls, tlsName, mac, ...options }: LineOptions): Promise<LineWish> {
-  const read = (file: string | undefined, option: string, mostBytes = mostPemBytes) =>
+/** What is wished of the gate, and of its line with the content of the files. */
+async function wishesOf(terminal: Terminal, options: Settings): Promise<{ wish: Partial<GateRow>; line: LineWish }> {
+  const { tls, tlsCa, tlsCert, tlsKey, tlsName, mac, macKeyFile, answerTimeout, country, commissionFixed, ...same } = options
+  const read = async (file: string | undefined, option: string, mostBytes = mostPemBytes) =>
     file === undefined ? undefined : fileText(terminal, file, option, mostBytes)
-  const tlsCa = await read(options.tlsCa, '--tls-ca')
-  const tlsCert = await read(options.tlsCert, '--tls-cert')
-  const tlsKey = await read(options.tlsKey, '--tls-key')
-  const macKey = await read(options.macKeyFile, '--mac-key-file', mostKeyBytes)
+  const files = { tlsCa: await read(tlsCa, '--tls-ca'), tlsCert: await read(tlsCert, '--tls-cert') }
+  const key = await read(tlsKey, '--tls-key')
+  const macKey = await read(macKeyFile, '--mac-key-file', mostKeyBytes)
+  const keys = { tlsKey: key === undefined ? key : secret(key), macKeyFile: macKey === undefined ? macKey : secret(macKey) }
   return {
-    ...(tls !== undefined && { tls }),
-    ...(tlsName !== undefined && { tlsName }),
-    ...(tlsCa !== undefined && { tlsCa }),
-    ...(tlsCert !== undefined && { tlsCert }),
-    ...(tlsKey !== undefined && { tlsKey: secret(tlsKey) }),
-    ...(mac !== undefined && { mac }),
-    ...(macKey !== undefined && { macKeyFile: secret(macKey) }),
+    wish: defined({ ...same, countryNumeric: country, answerTimeoutMs: answerTimeout, commissionFixedMinor: commissionFixed }),
+    line: defined({ tls, tlsName, mac, ...files, ...keys }),
   }
 }
-
-const wishOf = ({
-  answerTimeout,
-  country,
-  commissionFixed,
-  tls: _tls,
-  tlsCa: _ca,
-  tlsCert: _cert,
-  tlsKey: _key,
-  tlsName: _name,
-  mac: _mac,
-  macKeyFile: _file,
-  ...rest
-}: Settings): Partial<GateRow> => ({
-  ...rest,
-  ...(country === undefined ? {} : { countryNumeric: country }),
-  ...(answerTimeout === undefined ? {} : { answerTimeoutMs: answerTimeout }),
-  ...(commissionFixed === undefined ? {} : { commissionFixedMinor: commissionFixed }),
-})
 
 const needed = ['host', 'port', 'terminalId', 'cardAcceptorId', 'cardAcceptorName', 'acquirerId', 'mcc', 'descriptor'] as const
 
 async function add(terminal: Terminal, { name, json, ...options }: Settings & { name: string; json?: true }): Promise<void> {
-  const asked = { ...usualGate, ...wishOf(options) }
+  const { wish, line } = await wishesOf(terminal, options)
+  const asked = { ...usualGate, ...wish }
   const missing = needed.filter((option) => asked[option] === undefined)
   if (missing.length > 0)
     throw new WrongUsage(`A gate needs ${missing.map(optionOf).join(', ')} as well. See: npx tollgate gate add --help`)
   await atOffice(terminal, async (office) => {
-    const gateId = await addGate(office, name, asked as GateRow, await lineOf(terminal, options))
+    const gateId = await addGate(office, name, asked as GateRow, line)
     if (json) return terminal.printJson(gateJson(await gateNamed(office.pool, String(gateId))))
     terminal.print(`Gate ${gateId} (${name}) is added. Whether it can be reached says: npx tollgate doctor`)
     terminal.print(`\nEndpoints use it by: npx tollgate endpoint add --gate ${gateId} …`)
@@ -227,8 +206,7 @@ async function add(terminal: Terminal, { name, json, ...options }: Settings & { 
 }
 
 async function set(terminal: Terminal, name: string, { json, ...options }: Settings & { json?: true }): Promise<void> {
-  const wish = wishOf(options)
-  const line = await lineOf(terminal, options)
+  const { wish, line } = await wishesOf(terminal, options)
   if (Object.keys(wish).length === 0 && !isLineWish(line))
     throw new WrongUsage('Nothing to set. See: npx tollgate gate set --help')
   await atOffice(terminal, async (office) => {
