@@ -68,7 +68,8 @@ function fieldsOf(head: string): { fields: string; isChunked: boolean } {
   // The first line is what follows the status.
   for (const line of lines.slice(1)) {
     const [, name, value] = field.exec(line) ?? []
-    if (name === undefined) continue
+    // `identity` is no coding, and a parser refuses it beside a length.
+    if (name === undefined || (/^transfer-encoding$/i.test(name) && /^identity$/i.test(value!.trim()))) continue
     if (/^content-length$/i.test(name)) lengths += `,${value}`
     else fields += `${name}: ${value}\r\n`
     if (/^transfer-encoding$/i.test(name)) coding = value!

@@ -81,9 +81,10 @@ export function comparable(of: Listed, text: string): string | undefined {
  * below it too. Others with a `*`, and what stands around an address, are in no payment.
  */
 function emailEntry(value: string): string | undefined {
-  const [, below] = /^@?\*\.([^\s@*:<>]+)$/u.exec(value) ?? []
-  if (below !== undefined && value.length <= 128) return `@*.${domainForm(below)}`
-  return /^(?=.{1,128}$)[^\s@*:<>]*@[^\s@*:<>]+$/u.test(value) ? emailForm(value) : undefined
+  const [, local, below, domain] = /^(?=.{1,128}$)([^\s@*:<>]*)(@?\*\.|@)([^\s@*:<>]+)$/u.exec(value) ?? []
+  if (domain === undefined || /(?:^|\.)(?:-|\.|$)|-(?:\.|$)/.test(domain)) return undefined
+  if (below === '@') return emailForm(value)
+  return local === '' ? `@*.${domainForm(domain)}` : undefined
 }
 
 /** One form for all spellings: small letters, composed, and the domain in ASCII. */
@@ -109,7 +110,7 @@ function networkText(value: string): string | undefined {
   if (typeof ipAddress.read(address, () => undefined) !== 'string' || more.length > 0) return undefined
   const parsed = ipaddr.process(address)
   const most = parsed.kind() === 'ipv4' ? 32 : 128
-  const length = bits === undefined ? most : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : -1
+  const length = bits === undefined ? most : /^(?:0|[1-9][0-9]{0,2})$/.test(bits) ? Number(bits) : -1
   return length < 0 || length > most ? undefined : maskedTo(parsed, length)
 }
 
@@ -126,10 +127,13 @@ function networksOf(text: string): string[] {
   return Array.from({ length: most + 1 }, (_, i) => maskedTo(address, most - i))
 }
 
+/** Of E.164. */
+const mostPhoneDigits = 15
+
 /** Only the digits, so that spaces, brackets and a plus do not make a different number. */
 function phoneDigits(value: string): string | undefined {
   const digits = value.replace(/[^0-9]/g, '').replace(/^00/, '')
-  return digits.length >= 5 ? digits : undefined
+  return digits.length >= 5 && digits.length <= mostPhoneDigits ? digits : undefined
 }
 
 /** The digits of E.164, where the number or `home` says its country and it is valid there. */

@@ -64,6 +64,7 @@ describe('lists', () => {
     ['card', '4111111111111111'], ['bin', '123'], ['bin', '123456789012'], ['email', 'nobody'], ['email', `${'a'.repeat(127)}@b`], ['ip', '300.1.1.1'], ['ip', '10.0.0.0/33'], ['ip', '10.0.0.0/'], ['ip', '1.2.3.4/8/8'],
     ['phone', '12'], ['country', 'DEU'], ['country', 'UK'], ['country', 'ZZ'], ['card-country', 'XX'],
     ['ip', '198.18.7'], ['ip', '198.18.7/24'], ['ip', '10.1/16'], ['ip', '198'], ['ip', '001.002.010.020'], ['ip', '0x7f.0.0.1'], ['ip', '2130706433'], ['ip', 'fe80::1%eth0'],
+    ['email', 'eve@b..example'], ['email', '@-a.example'], ['email', 'eve@example.'], ['phone', '1'.repeat(16)], ['ip', '1.2.3.4/08'],
     ['email', '*@example.com'], ['email', '@*.*.example'], ['email', 'eve@*.example'], ['email', '*.'], ['email', 'mailto:eve@example.com'], ['email', '<eve@example.com>'], ['card-country', ''], ['purpose', ' '], ['purpose', 'x'.repeat(129)], ['purpose', 'a\nb'],
   ] as const
   for (const [of, value] of nonsense)

@@ -58,6 +58,7 @@ const replies: [says: string, what: string, counts: boolean][] = [
   [`${ok200}content-length: 2\r\n${two}`,                                                'one length twice',                    true],
   [`${ok200}content-length: 2, 2\r\n\r\nOK`,                                             'one length in a list',                true],
   [`${ok200}content-length:\r\n\r\nOK.`,                                                 'an empty length',                     true],
+  [`${ok200}transfer-encoding: identity\r\ncontent-length: 2\r\n\r\nOK`,               'no coding beside a length',           true],
   [`${ok200}content-length: 9\r\n${chunks}2\r\nOK\r\n0\r\n\r\n`,                         'a length beside chunks',              true],
   [`${ok200}${chunks}1 \r\nO\r\n001;a="b"\r\nK\r\n0\r\nx: y\r\n\r\n`,                     'blanks behind a size, a trailer',     true],
   [`${ok200}${chunks}2\r\nOK0\r\n\r\n`,                                                  'no line end behind a chunk',          true],

@@ -134,7 +134,7 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
   ],
   'parameter signatures': ({ endpointIds }) => [
     'v4',
-    `signatures over the parameters alone, without the address, are taken at endpoint ${someOf(endpointIds)}`,
+    `signatures over the parameters alone, without the address, are taken at endpoint ${endpointIds.join(', ')}`,
   ],
   'transactions in time': ({ awaiting }) => [
     'transactions',
