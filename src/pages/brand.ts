@@ -40,33 +40,17 @@ export const papers = { light: '#ffffff', dark: '#1b1f25' } as const
 /** What WCAG 2.2 asks of text (1.4.3). */
 export const leastContrast = 4.5
 
-/**
- * The colour as it is for areas, with the one of black and white that is better read on it; and for
- * lines and links as much of it as can be seen on the page.
- */
+/** The colour for areas, with text on it in black or white; for links where it can be read. */
 export function brandStyle(colour: string | undefined): string {
   if (colour === undefined) return ''
-  const on = contrast(colour, '#ffffff') >= leastContrast ? '#ffffff' : '#000000'
   const accent = (paper: string) => `:root{--accent:${readable(colour, paper)}}`
-  return `:root{--brand:${colour};--on-brand:${on}}${accent(papers.light)}
+  return `:root{--brand:${colour};--on-brand:${readable('#ffffff', colour)}}${accent(papers.light)}
 @media screen and (prefers-color-scheme:dark){${accent(papers.dark)}}`
 }
 
-/** The colour, mixed with as little black or white as makes it legible on this paper. */
-export function readable(colour: string, paper: string): string {
-  const end = luminance(paper) > 0.18 ? 0 : 255
-  for (let part = 0; part < 1; part += 0.02) {
-    const mixed = `#${channels(colour)
-      .map((c) =>
-        Math.round(c + (end - c) * part)
-          .toString(16)
-          .padStart(2, '0'),
-      )
-      .join('')}`
-    if (contrast(mixed, paper) >= leastContrast) return mixed
-  }
-  return end === 0 ? '#000000' : '#ffffff'
-}
+/** The colour, or if it cannot be read on this paper, the one of black and white that can. */
+export const readable = (colour: string, paper: string): string =>
+  [colour, '#ffffff'].find((one) => contrast(one, paper) >= leastContrast) ?? '#000000'
 
 /** The ratio of WCAG, from 1 to 21. */
 export function contrast(one: string, other: string): number {
@@ -74,11 +58,9 @@ export function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05)
 }
 
-const channels = (colour: string): number[] => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
-
 function luminance(colour: string): number {
-  const [r = 0, g = 0, b = 0] = channels(colour)
-    .map((c) => c / 255)
+  const [r = 0, g = 0, b = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
     .map((c) => (c <= 0.040_45 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }

@@ -36,24 +36,22 @@ function firstOf(list: string): Texts | undefined {
 
 type Decimal = Intl.StringNumericLiteral
 
-/** An amount with the code of its currency, which no two currencies share as they do signs. */
-function moneyParts({ lang }: Texts, decimal: string, currency: string): Intl.NumberFormatPart[] | undefined {
+/**
+ * An amount with the code of its currency, which no two currencies share as they do signs. A text
+ * that is no amount stays as it is.
+ */
+export function moneyText({ lang }: Texts, decimal: string, currency: string): string {
   const digits = currencyOf(currency)?.exponent
-  if (digits === undefined || !/^\d+(\.\d+)?$/.test(decimal)) return undefined
+  if (digits === undefined || !/^\d+(\.\d+)?$/.test(decimal)) return `${decimal} ${currency}`
   const shape = { style: 'currency', currency, currencyDisplay: 'code', minimumFractionDigits: digits } as const
-  return new Intl.NumberFormat(lang, shape).formatToParts(decimal as Decimal)
+  return new Intl.NumberFormat(lang, shape).format(decimal as Decimal)
 }
 
-export const moneyText = (texts: Texts, decimal: string, currency: string): string =>
-  moneyParts(texts, decimal, currency)
-    ?.map(({ value }) => value)
-    .join('') ?? `${decimal} ${currency}`
-
-/** The same with a small code. A text that is no amount stays as it is. */
-export const moneyMarkup = (texts: Texts, decimal: string, currency: string): Markup | Markup[] =>
-  moneyParts(texts, decimal, currency)?.map(({ type, value }) =>
-    type === 'currency' ? html`<small>${value}</small>` : html`${value}`,
-  ) ?? html`${decimal} <small>${currency}</small>`
+/** The same with a small code. */
+export function moneyMarkup(texts: Texts, decimal: string, currency: string): Markup {
+  const [before, after] = moneyText(texts, decimal, currency).split(currency)
+  return html`${before}<small>${currency}</small>${after}`
+}
 
 export const numberText = ({ lang }: Texts, decimal: string): string => {
   const digits = decimal.split('.')[1]?.length ?? 0

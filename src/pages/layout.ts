@@ -68,11 +68,22 @@ const refreshing = ({ seconds, to }: NonNullable<Page['refresh']>): Markup =>
   html`<noscript><meta http-equiv="refresh" content="${seconds};url=${to}" /></noscript>`
 
 /** An address that contains a token must not be sent to other sites or cached. */
-export const quietHeaders = {
+const quietHeaders = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cache-control': 'private, no-store',
 } as const
+
+/** A word for a script of ours. */
+export const quietText = (status: number, body: string): Answer => ({
+  status,
+  type: 'text/plain;charset=utf-8',
+  headers: quietHeaders,
+  body,
+})
+
+/** After a post, so that a reload repeats nothing. */
+export const seeOther = (location: string): Answer => ({ ...quietText(303, ''), headers: { location, ...quietHeaders } })
 
 function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed }: Page, nonce: string, logo?: string): string {
   const directives = [

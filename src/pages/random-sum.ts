@@ -7,7 +7,7 @@ import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumParts, type S
 import { formReader } from '../spec/form.ts'
 import { lookOf, type LookParts } from './brand.ts'
 import { minutesText, moneyText, numberText, textsFor, type Texts } from './languages.ts'
-import { pageAnswer, quietHeaders, type Page } from './layout.ts'
+import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
 import { amount, doing, sign, style } from './three-d-secure-look.ts'
 import { missingPage, problemPage } from './three-d-secure-pages.ts'
 import { workingScript } from './three-d-secure-script.ts'
@@ -49,15 +49,9 @@ async function show(base: string, parts: SumPage, request: Incoming): Promise<An
 /** For the script of an open page: one word for what the page would show now. */
 async function showState(parts: SumPage, request: Incoming): Promise<Answer> {
   const { view } = await locate(parts, request)
-  return {
-    status: view ? 200 : 404,
-    type: 'text/plain;charset=utf-8',
-    headers: quietHeaders,
-    body: view?.is ?? 'missing',
-  }
+  return quietText(view ? 200 : 404, view?.is ?? 'missing')
 }
 
-/** After a post the browser is redirected, so that a reload repeats nothing. */
 async function take(base: string, parts: SumPage, request: Incoming): Promise<Answer> {
   const { token, view } = await locate(parts, request)
   const texts = textsFor(request.headers['accept-language'])
@@ -66,14 +60,8 @@ async function take(base: string, parts: SumPage, request: Incoming): Promise<An
   const pairs = request.body && (await parts.turns.run(formReader(request.body)))
   if (!pairs) return pageAnswer(parts.random, problemPage(request.overloaded ? 503 : 400, path, texts), { texts })
   const field = (name: string) => pairs.find(([other]) => other === name)?.[1] ?? ''
-  const answer = { answerNo: Number(field('answer')), typed: field('sum'), client: request }
-  const taken = await takeSum(parts, token, answer)
-  return {
-    status: 303,
-    type: 'text/plain;charset=utf-8',
-    headers: { location: taken === 'taken' ? path : `${path}?${unreadable}`, ...quietHeaders },
-    body: '',
-  }
+  const taken = await takeSum(parts, token, { answerNo: Number(field('answer')), typed: field('sum'), client: request })
+  return seeOther(taken === 'taken' ? path : `${path}?${unreadable}`)
 }
 
 /** In the address of a page whose last post was not a sum. */

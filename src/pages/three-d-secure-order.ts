@@ -2,6 +2,7 @@
  * What the pages of 3-D Secure show of an order, and their effect on it: the same as a merchant's
  * uploads.
  */
+import { defined } from '../base/defined.ts'
 import { returnPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
@@ -112,20 +113,18 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
   const { methodUrl, methodUntil, threeDSServerTransId, acsTransId, acsUrl, cardholderInfo } = authentication
   const shown = {
     merchantName: merchant.page?.name ?? merchant.name,
-    merchant: { merchantId: merchant.merchantId, ...(merchant.page && { page: merchant.page }) },
+    merchant: defined({ merchantId: merchant.merchantId, page: merchant.page }),
     amountText: transaction.amountText,
     currency: order.currency,
-    ...(cardholderInfo === undefined || isOld ? {} : { cardholderInfo }),
-    ...(order.request.browser?.language !== undefined && { languages: order.request.browser.language }),
+    ...defined({ cardholderInfo: isOld ? undefined : cardholderInfo, languages: order.request.browser?.language }),
   }
   if (state === 'awaiting method')
     return {
       ...shown,
       is: 'method',
       threeDSServerTransId,
-      ...(methodUrl === undefined ? {} : { methodUrl }),
-      ...(methodUntil === undefined ? {} : { methodUntil }),
-      ...(saleDescribes(order, authentication) ? { saleDescribes: true } : {}),
+      ...defined({ methodUrl, methodUntil }),
+      ...(saleDescribes(order, authentication) && { saleDescribes: true }),
     }
   if (state === 'awaiting challenge' && authentication.cresAt === undefined)
     return {

@@ -182,15 +182,14 @@ function endingOf({ status, why, held, ...order }: OverOrder): { title: string; 
   const { sale, ended, money, why: reasons } = textsOf(order)
   const isOpen = status === 'processing' || status === 'unknown'
   const isBack = status === 'given back'
-  const title = isOpen
-    ? ended.processing
-    : isBack
-      ? ended.givenBack
-      : status === 'error'
-        ? ended.error
-        : status === 'approved'
-          ? sale.approved
-          : sale.declined
+  const titles: Partial<Record<OverOrder['status'], string>> = {
+    approved: sale.approved,
+    'given back': ended.givenBack,
+    error: ended.error,
+    processing: ended.processing,
+    unknown: ended.processing,
+  }
+  const title = titles[status] ?? sale.declined
   const isApproved = status === 'approved'
   const about = isOpen ? money.open : isApproved ? held && money.held : isBack ? undefined : money.none
   const content = html`${sign(isApproved ? 'done' : isOpen || isBack ? 'waiting' : 'failed')}

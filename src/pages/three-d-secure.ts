@@ -9,7 +9,7 @@ import { hostedUrls, methodMs, methodRan, usableUrl } from '../three-d-secure/fo
 import { decodeParam, encodeParam } from '../three-d-secure/param.ts'
 import { lookOf, type LookParts } from './brand.ts'
 import { textsFor, type Texts } from './languages.ts'
-import { pageAnswer, quietHeaders, type Page } from './layout.ts'
+import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
 import { acceptOf, browserOfHeaders, readBrowser } from './three-d-secure-browser.ts'
 import { challengePage, challengeReturnedPage } from './three-d-secure-challenge.ts'
 import {
@@ -103,7 +103,7 @@ async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer
 async function showState(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { order } = await locate(parts, request)
   const is = order?.is === 'working' && isLong(order, sinceOf(parts, request), parts) ? 'over' : (order?.is ?? 'missing')
-  return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: is }
+  return quietText(order ? 200 : 404, is)
 }
 
 function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrder, MethodOrder>, since: number): Page {
@@ -171,7 +171,7 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
   const field = await fieldsOf(parts, request)
   const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
   if (browser && order?.is === 'method' && order.methodUntil === undefined) await parts.methodBegun(token, browser)
-  return { status: order ? 200 : 404, type: 'text/plain;charset=utf-8', headers: quietHeaders, body: '' }
+  return quietText(order ? 200 : 404, '')
 }
 
 /**
@@ -179,9 +179,8 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
  * changes nothing.
  */
 async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say } = await locate(parts, request)
+  const { token, order, say, pagePath } = await locate(parts, request)
   if (!order) return say(missingPage)
-  const pagePath = `${parts.base}/3ds/${token}`
   if (request.overloaded) return say((texts) => problemPage(503, pagePath, texts))
   if (order.is !== 'method') return seeOther(pagePath)
   const field = await fieldsOf(parts, request)
@@ -213,9 +212,8 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
  * itself.
  */
 async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say } = await locate(parts, request)
+  const { token, order, say, pagePath } = await locate(parts, request)
   if (!order) return say(missingPage)
-  const pagePath = `${parts.base}/3ds/${token}`
   const field = await fieldsOf(parts, request)
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
@@ -237,8 +235,7 @@ const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(hea
  * at once, so there is something to read first.
  */
 async function leadBack(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say } = await locate(parts, request)
-  const pagePath = `${parts.base}/3ds/${token}`
+  const { token, order, say, pagePath } = await locate(parts, request)
   if (order && isFramed(request)) return say(framedEnd(parts, token, false))
   if (order?.is === 'challenge' || order?.is === 'payer') return say((texts) => problemPage(400, pagePath, texts))
   return order ? seeOther(pagePath) : say(missingPage)
@@ -248,9 +245,8 @@ async function leadBack(parts: ThreeDSecureParts, request: Incoming): Promise<An
  * The browser is back from an issuer of 1.0.2, with its signed answer, which the order room checks.
  */
 async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say } = await locate(parts, request)
+  const { token, order, say, pagePath } = await locate(parts, request)
   if (!order) return say(missingPage)
-  const pagePath = `${parts.base}/3ds/${token}`
   const field = await fieldsOf(parts, request)
   const [paRes, md] = [field?.('PaRes'), field?.('MD')]
   if (paRes === undefined || md === undefined || paRes.length > longestPares)
@@ -279,6 +275,7 @@ const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 interface Located {
   token: string
+  pagePath: string
   order: PageOrder | undefined
   /** A page about the request itself, in the cardholder's language. */
   say: (page: (texts: Texts) => Page) => Answer
@@ -289,7 +286,8 @@ async function locate(parts: ThreeDSecureParts, request: Incoming): Promise<Loca
   const order = /^[\w-]{22}$/.test(token) ? await parts.find(token) : undefined
   if (!order) parts.guessed(request, { operation: 'payment-page', reason: 'unknown page' })
   const texts = textsFor(order?.languages, request.headers['accept-language'])
-  return { token, order, say: (page) => pageAnswer(parts.random, page(texts), { texts }) }
+  const pagePath = `${parts.base}/3ds/${token}`
+  return { token, pagePath, order, say: (page) => pageAnswer(parts.random, page(texts), { texts }) }
 }
 
 /**
@@ -318,11 +316,3 @@ async function readMethodData(parts: ThreeDSecureParts, request: Incoming): Prom
   const held = Object.entries(read.fields).filter(([, value]) => typeof value === 'string')
   return Object.fromEntries(held) as MethodData
 }
-
-/** After a post, so that a reload repeats nothing. */
-const seeOther = (location: string): Answer => ({
-  status: 303,
-  type: 'text/plain;charset=utf-8',
-  headers: { location, ...quietHeaders },
-  body: '',
-})

@@ -24,8 +24,8 @@ export const addMerchantSetCommand = (merchant: Command, terminal: Terminal): Co
     .addHelpText(
       'after',
       `
-The colour is shown as it is; text on it is black or white, and links have as much of it as can be read, in the light and in
-the dark.
+The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in the
+dark, and else are black or white.
 
 Examples
   npx tollgate merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55
