@@ -73,51 +73,32 @@ export interface Meters {
   turned: (seconds: number) => void
 }
 
+/** Name and help, then the labels in the order of their values. */
+// oxfmt-ignore
+const counters = {
+  answered: ['tollgate_requests_total',
+    'Answered requests of the gateway API by outcome: ok, or the name of the refusal', 'operation', 'outcome'],
+  stray: ['tollgate_acquirer_strays_total',
+    'Answers of the acquirer that belong to no request; mismatched ones have the names of an open request', 'gate', 'kind'],
+  repeated: ['tollgate_repeats_total',
+    'Requests that were answered with what an earlier one had made, and moved nothing', 'operation'],
+  accessRefused: ['tollgate_access_refused_total',
+    "Requests with a wrong checksum, signature or token, by the merchant's login, or unknown", 'merchant'],
+  odd: ['tollgate_directory_oddities_total',
+    'What came through a directory server and was taken although it does not fit, as it decides nothing', 'directory', 'what'],
+  passed: ['tollgate_passed_on_total',
+    'Requests of cells not served here: answered by another process, taken by nobody, or without an answer', 'result'],
+  arrived: ['tollgate_passed_here_total',
+    'Messages of other processes: answered, about a cell that is not open here, or refused as not authentic', 'result'],
+} as const
+
 export function openMeters(): Meters {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const requests = new Counter({
-    name: 'tollgate_requests_total',
-    help: 'Answered requests of the gateway API by outcome: ok, or the name of the refusal',
-    labelNames: ['operation', 'outcome'],
-    registers: [registry],
-  })
-  const strays = new Counter({
-    name: 'tollgate_acquirer_strays_total',
-    help: 'Answers of the acquirer that belong to no request; mismatched ones have the names of an open request',
-    labelNames: ['gate', 'kind'],
-    registers: [registry],
-  })
-  const repeats = new Counter({
-    name: 'tollgate_repeats_total',
-    help: 'Requests that were answered with what an earlier one had made, and moved nothing',
-    labelNames: ['operation'],
-    registers: [registry],
-  })
-  const refusedAccess = new Counter({
-    name: 'tollgate_access_refused_total',
-    help: "Requests with a wrong checksum, signature or token, by the merchant's login, or unknown",
-    labelNames: ['merchant'],
-    registers: [registry],
-  })
-  const odd = new Counter({
-    name: 'tollgate_directory_oddities_total',
-    help: 'What came through a directory server and was taken although it does not fit, as it decides nothing',
-    labelNames: ['directory', 'what'],
-    registers: [registry],
-  })
-  const passed = new Counter({
-    name: 'tollgate_passed_on_total',
-    help: 'Requests of cells not served here: answered by another process, taken by nobody, or without an answer',
-    labelNames: ['result'],
-    registers: [registry],
-  })
-  const arrived = new Counter({
-    name: 'tollgate_passed_here_total',
-    help: 'Messages of other processes: answered, about a cell that is not open here, or refused as not authentic',
-    labelNames: ['result'],
-    registers: [registry],
-  })
+  const counter = ([name, help, ...labelNames]: (typeof counters)[keyof typeof counters]) => {
+    const made = new Counter({ name, help, labelNames, registers: [registry] })
+    return (...labels: string[]) => made.inc(Object.fromEntries(labelNames.map((label, i) => [label, labels[i]!])))
+  }
   const turns = new Histogram({
     name: 'tollgate_loop_turn_seconds',
     help: 'Turns of the event loop that began requests or read of them, from the first of them to the end',
@@ -126,13 +107,13 @@ export function openMeters(): Meters {
   })
   return {
     registry,
-    answered: (operation, outcome) => requests.inc({ operation, outcome }),
-    stray: (gate, kind) => strays.inc({ gate, kind }),
-    repeated: (operation) => repeats.inc({ operation }),
-    accessRefused: (merchant) => refusedAccess.inc({ merchant }),
-    odd: (directory, what) => odd.inc({ directory, what }),
-    passed: (result) => passed.inc({ result }),
-    arrived: (result) => arrived.inc({ result }),
+    answered: counter(counters.answered),
+    stray: counter(counters.stray),
+    repeated: counter(counters.repeated),
+    accessRefused: counter(counters.accessRefused),
+    odd: counter(counters.odd),
+    passed: counter(counters.passed),
+    arrived: counter(counters.arrived),
     turned: (seconds) => turns.observe(seconds),
   }
 }
