@@ -1,10 +1,10 @@
 /** The display of an endpoint and of a group of endpoints. */
-import type { AuthenticationPolicy } from '../merchant/merchant.ts'
 import { usualRepeatWindowMs } from '../order/amounts.ts'
 import { indicatorText, policyOf, policyText } from './authentication-settings.ts'
 import { commissionJson, commissionText } from './commission.ts'
-import { onOff, type Fact } from './facts.ts'
+import { jsonOf, onOff, type Fact } from './facts.ts'
 import { isoTime, spanText } from './moments.ts'
+import { usualSettings } from './settings.ts'
 import type { EndpointEntry, GroupEntry } from './store-config.ts'
 
 /** The 3-D Secure settings are shown if it runs, or if somebody set them. */
@@ -52,35 +52,14 @@ export const endpointJson = (e: EndpointEntry) => ({
   enabled: e.enabled,
   currency: e.currency,
   gate_ids: e.gateIds,
-  three_d_secure: e.settings.threeDSecure,
-  challenge_indicator: e.settings.challengeIndicator ?? null,
-  authentication_policy: policyJson(policyOf(e.settings)),
-  callback_url: e.settings.callbackUrl ?? null,
-  merchant_server_url: e.settings.merchantServerUrl ?? null,
-  seller_commission: commissionJson(e.settings.sellerCommission),
-  acquirer_commission: commissionJson(e.settings.acquirerCommission),
-  authentication_in_callback: e.settings.authenticationInCallback ?? false,
-  without_method: e.settings.withoutMethod ?? false,
-  consumer_defined_rate: e.settings.consumerDefinedRate ?? false,
-  random_sum: e.settings.randomSum ?? false,
-  mandatory_fields: e.settings.mandatoryFields,
-  optional_fields: e.settings.optionalFields ?? [],
-  descriptor: e.settings.descriptor ?? null,
-  disabled_operations: e.settings.disabledOperations,
-  control_minor_units: e.settings.controlMinorUnits,
-  plain_http_callbacks: e.settings.plainHttpCallbacks,
-  amounts_above_signed: e.settings.amountsAboveSigned ?? false,
-  parameter_signatures: e.settings.parameterSignatures ?? true,
-  card_numbers_in_text: e.settings.cardNumbersInText ?? false,
-  repeat_window_ms: repeatWindowOf(e),
+  ...jsonOf({
+    ...usualSettings,
+    ...e.settings,
+    authenticationPolicy: jsonOf(policyOf(e.settings)),
+    sellerCommission: commissionJson(e.settings.sellerCommission),
+    acquirerCommission: commissionJson(e.settings.acquirerCommission),
+  }),
   created_at: isoTime(e.createdAt),
-})
-
-const policyJson = (policy: AuthenticationPolicy) => ({
-  attempted: policy.attempted,
-  unavailable: policy.unavailable,
-  not_enrolled: policy.notEnrolled,
-  failed: policy.failed,
 })
 
 export const groupJson = (g: GroupEntry) => ({

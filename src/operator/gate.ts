@@ -3,7 +3,7 @@ import countries from 'i18n-iso-countries/index.js'
 import type { GateRow, MacAlgorithm } from '../merchant/merchant.ts'
 import { transferCommission } from '../acquirer/commission.ts'
 import { commissionJson, commissionText } from './commission.ts'
-import { onOff, type Fact } from './facts.ts'
+import { jsonOf, onOff, type Fact } from './facts.ts'
 import { certificateFacts, dayOf, lineMisfit } from './gate-tls.ts'
 import { isoTime, spanText } from './moments.ts'
 import { unfit, type Misfit } from './refused.ts'
@@ -117,32 +117,27 @@ const tlsJson = ({ host, tls }: GateRow) =>
         certificates: certificatesJson(tls.certificate ?? ''),
       }
 
+/** What a setting counts as where a gate has none. */
+const unset = {
+  plainLine: false,
+  mac: undefined,
+  countryNumeric: undefined,
+  commissionFixedMinor: 0,
+  commissionBasisPoints: 0,
+  recurrentInitiator: 'MERCHANT',
+  recurrentScenario: 'REGULAR',
+}
+
 export const gateJson = (g: Omit<GateEntry, 'createdAt'> & { createdAt?: number }) => ({
   gate_id: g.gateId,
   name: g.name,
   enabled: g.enabled,
-  host: g.settings.host,
-  port: g.settings.port,
-  tls: tlsJson(g.settings),
-  plain_line: g.settings.plainLine ?? false,
-  mac: g.settings.mac ?? null,
-  terminal_id: g.settings.terminalId,
-  card_acceptor_id: g.settings.cardAcceptorId,
-  card_acceptor_name: g.settings.cardAcceptorName,
-  acquirer_id: g.settings.acquirerId,
-  mcc: g.settings.mcc,
-  country_numeric: g.settings.countryNumeric ?? null,
-  descriptor: g.settings.descriptor,
-  answer_timeout_ms: g.settings.answerTimeoutMs,
-  partial_capture: g.settings.partialCapture,
-  partial_reversal: g.settings.partialReversal,
-  recognises_repeats: g.settings.recognisesRepeats,
-  max_open: g.settings.maxOpen,
-  commission_fixed_minor: g.settings.commissionFixedMinor ?? 0,
-  commission_basis_points: g.settings.commissionBasisPoints ?? 0,
-  seller_commission: commissionJson(g.settings.sellerCommission),
-  acquirer_commission: commissionJson(g.settings.acquirerCommission),
-  recurrent_initiator: g.settings.recurrentInitiator ?? 'MERCHANT',
-  recurrent_scenario: g.settings.recurrentScenario ?? 'REGULAR',
+  ...jsonOf({
+    ...unset,
+    ...g.settings,
+    tls: tlsJson(g.settings),
+    sellerCommission: commissionJson(g.settings.sellerCommission),
+    acquirerCommission: commissionJson(g.settings.acquirerCommission),
+  }),
   created_at: isoTime(g.createdAt),
 })

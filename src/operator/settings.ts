@@ -30,7 +30,7 @@ export type EndpointWish = { [K in Exclude<keyof EndpointSettings, Merged>]?: En
  * What each setting is unless it is set: such a value is not stored. Undefined: whatever it is set
  * to is stored. Complete by its type, so that nothing else can become a setting.
  */
-const usualSettings: { readonly [K in Exclude<keyof EndpointSettings, Merged>]-?: EndpointSettings[K] | undefined } = {
+export const usualSettings: { readonly [K in Exclude<keyof EndpointSettings, Merged>]-?: EndpointSettings[K] | undefined } = {
   threeDSecure: undefined,
   challengeIndicator: undefined,
   callbackUrl: undefined,
