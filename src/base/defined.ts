@@ -1,10 +1,15 @@
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+type Without<T, Out> = { [K in keyof T as Out extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as Out extends T[K] ? K : never]?: Exclude<T[K], Out>
 }
 
 /** Leaves out undefined values, so that absent stays absent when stored. */
-export function defined<T extends object>(facts: T): Defined<T> {
+export const defined = <T extends object>(facts: T): Without<T, undefined> => without(facts, undefined)
+
+/** Leaves out nulls, by which a row of the database says that a value is absent. */
+export const notNull = <T extends object>(facts: T): Without<T, null> => without(facts, null)
+
+function without<T extends object, Out>(facts: T, out: Out): Without<T, Out> {
   const left: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(facts)) if (value !== undefined) left[name] = value
-  return left as Defined<T>
+  for (const [name, value] of Object.entries(facts)) if (value !== out) left[name] = value
+  return left as Without<T, Out>
 }

@@ -1,4 +1,5 @@
 import countries from 'i18n-iso-countries/index.js'
+import { defined } from '../base/defined.ts'
 import { readCsv } from '../base/csv.ts'
 
 /**
@@ -34,10 +35,7 @@ export function binTableOf(ranges: readonly BinRange[]): (pan: string) => Issuer
 }
 
 /** The facts that the table adds to a card's shown facts. */
-export const issuerFacts = (issuer: Issuer | undefined): Issuer => ({
-  ...(issuer?.country === undefined ? {} : { country: issuer.country }),
-  ...(issuer?.bank === undefined ? {} : { bank: issuer.bank }),
-})
+export const issuerFacts = (issuer: Issuer | undefined): Issuer => defined({ country: issuer?.country, bank: issuer?.bank })
 
 const mostBankCharacters = 100
 

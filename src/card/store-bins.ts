@@ -1,3 +1,4 @@
+import { notNull } from '../base/defined.ts'
 import { asJson, statement, type Pool, type Runner } from '../storage/pool.ts'
 import { binTableOf, type BinRange, type Issuer } from './bins.ts'
 import { networkOf } from './number.ts'
@@ -34,8 +35,7 @@ export async function loadBins(runner: Runner): Promise<BinRange[]> {
   return (await runner.run(all)).map((r) => ({
     first: Number(r.first_prefix),
     last: Number(r.last_prefix),
-    ...(r.country === null ? {} : { country: r.country }),
-    ...(r.bank === null ? {} : { bank: r.bank }),
+    ...notNull({ country: r.country, bank: r.bank }),
   }))
 }
 

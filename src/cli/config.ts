@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
@@ -85,16 +86,11 @@ export function serveConfig(env: Environment): ServeConfig {
     host: env.HOST ?? '127.0.0.1',
     port,
     operator,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls, publicUrls, trustedProxies, threeDSecure, cells, peer }),
     logLevel: env.LOG_LEVEL ?? 'info',
     limits,
     ...(cardsKeptFor && { cardsKeptFor }),
-    ...(publicUrls === undefined ? {} : { publicUrls }),
-    ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...connections,
-    ...(threeDSecure === undefined ? {} : { threeDSecure }),
-    ...(cells && { cells }),
-    ...(peer && { peer }),
   }
 }
 

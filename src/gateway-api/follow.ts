@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts'
 import { spellMinor } from '../base/money.ts'
 import { isSwitchedOff } from '../merchant/merchant.ts'
 import type { FollowAsk } from '../order/amounts.ts'
@@ -26,9 +27,7 @@ export async function performFollow(request: Request, parts: Noting & Digesting)
   const ask: FollowAsk = {
     operation,
     serialNumber,
-    ...(amount === undefined ? {} : { amount }),
-    ...(comment === undefined ? {} : { comment }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...defined({ amount, comment, idempotencyKey }),
   }
   const { merchantId, orderId } = order
   const keyed = idempotencyKey === undefined ? {} : { digest: requestDigest(parts, followRequest, request.values, operation) }

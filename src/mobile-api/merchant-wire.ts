@@ -76,8 +76,7 @@ function judgeValues(
     nonce,
     endpointId: String(endpointId),
     invoiceId,
-    ...(source === undefined ? {} : { serverCardId: source }),
-    ...(destination === undefined ? {} : { destinationServerCardId: destination }),
+    ...defined({ serverCardId: source, destinationServerCardId: destination }),
   })
   if (!signatureHolds(values.given('session.checkSignature'), parts, controlKeys))
     return declined('unbelievable', 'checkSignature does not hold')

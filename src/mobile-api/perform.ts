@@ -100,8 +100,7 @@ function cardOf(card: string, values: JsonValues): MobileRequest['card'] {
     expiryMonth,
     expiryYear,
     printedName: values.text(`${card}.holder.printedName`) ?? `${firstName} ${lastName}`,
-    ...(firstName === undefined ? {} : { firstName }),
-    ...(lastName === undefined ? {} : { lastName }),
+    ...defined({ firstName, lastName }),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Rows of invoices, and the secrets in them. */
-import { defined } from '../base/defined.ts'
+import { defined, notNull } from '../base/defined.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret } from '../base/secret.ts'
@@ -155,14 +155,9 @@ function invoiceOf(row: InvoiceRow): Invoice {
     wrongAnswers: row.wrong_answers,
     tries: row.tries,
     createdAt: row.created_at,
-    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
-    ...(row.fees === null ? {} : { fees: row.fees }),
-    ...(row.fee === null ? {} : { fee: row.fee }),
-    ...(row.rests_until === null ? {} : { restsUntil: row.rests_until }),
+    ...notNull({ confirmed: row.confirmed, fees: row.fees, fee: row.fee, restsUntil: row.rests_until }),
     ...(hold === undefined ? {} : { hold }),
-    ...(row.sum_status === null ? {} : { sumStatus: row.sum_status }),
-    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
-    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
+    ...notNull({ sumStatus: row.sum_status, errorCode: row.error_code, errorMessage: row.error_message }),
   }
 }
 

@@ -2,6 +2,7 @@
  * 3-D Secure of an order in words. The proof for the acquirer, the addresses of its pages and the
  * cardholder's browser are never shown.
  */
+import { defined } from '../base/defined.ts'
 import type { Transaction } from '../order/order.ts'
 import type { Authentication, TransStatus } from '../three-d-secure/authentication.ts'
 
@@ -95,12 +96,8 @@ export function authenticationText({ authentication: a, result }: Transaction): 
   )
 }
 
-const namedAsFacts = ({ status, statusReason, challengeCancel, eci }: Authentication) => ({
-  ...(status === undefined ? {} : { status }),
-  ...(statusReason === undefined ? {} : { reason: statusReason }),
-  ...(challengeCancel === undefined ? {} : { cancel: challengeCancel }),
-  ...(eci === undefined ? {} : { eci }),
-})
+const namedAsFacts = ({ status, statusReason, challengeCancel, eci }: Authentication) =>
+  defined({ status, reason: statusReason, cancel: challengeCancel, eci })
 
 interface Sentence {
   says: string
@@ -155,12 +152,7 @@ const sentences: Readonly<Record<string, (fact: Fact, transaction: Transaction) 
 
 function learned(fact: Fact) {
   const [status, reason, cancel, eci] = [fact('status'), fact('reason'), fact('cancel'), fact('eci')]
-  return {
-    ...(status === undefined ? {} : { status }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(cancel === undefined ? {} : { cancel }),
-    ...(eci === undefined ? {} : { eci }),
-  }
+  return defined({ status, reason, cancel, eci })
 }
 
 /** The code that the merchant receives, with its text if it is still the transaction's. */

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { binTableOf, issuerFacts } from '../card/bins.ts'
 import { loadBins } from '../card/store-bins.ts'
@@ -46,9 +47,7 @@ export async function tryFilters(
     email: trial.email,
     ip: trial.ip,
     phones: trial.phone === undefined ? [] : [trial.phone],
-    ...(trial.country === undefined ? {} : { country: trial.country }),
-    ...(cardCountry === undefined ? {} : { cardCountry }),
-    ...(trial.purpose === undefined ? {} : { purpose: trial.purpose }),
+    ...defined({ country: trial.country, cardCountry, purpose: trial.purpose }),
     amountMinor: trial.amountMinor,
     currency,
     at: trial.at,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { notNull } from '../base/defined.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { openControlKey } from '../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
@@ -215,10 +216,8 @@ export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
       name: r.directory,
       ranges: r.ranges,
       loaded: r.version > 0n,
-      ...(r.refreshed_at === null ? {} : { refreshedAt: r.refreshed_at }),
-      ...(r.due_at === null ? {} : { dueAt: r.due_at }),
+      ...notNull({ refreshedAt: r.refreshed_at, dueAt: r.due_at, error: r.error }),
       tries: r.tries ?? 0,
-      ...(r.error === null ? {} : { error: r.error }),
       leftOut: { count: r.left_out_count, entries: r.left_out },
     })),
     secureEndpoints: idsOf(endpoints),

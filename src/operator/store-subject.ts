@@ -2,6 +2,7 @@
  * The orders that hold data of a person. There is no index by address or telephone number, which
  * every sale would pay for: orders are read partition by partition, in pages by their key.
  */
+import { notNull } from '../base/defined.ts'
 import { sleep, type Clock } from '../base/clock.ts'
 import type { ShownCard } from '../card/number.ts'
 import type { Place } from '../order/change.ts'
@@ -85,9 +86,7 @@ const traceOf = (r: TraceRow): OrderTrace => ({
   status: r.status,
   card: r.card,
   createdAt: r.created_at,
-  ...(r.ended_at === null ? {} : { endedAt: r.ended_at }),
-  ...(r.erased_at === null ? {} : { erasedAt: r.erased_at }),
-  ...(r.reason === null ? {} : { left: r.reason }),
+  ...notNull({ endedAt: r.ended_at, erasedAt: r.erased_at, left: r.reason }),
 })
 
 export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]

@@ -108,15 +108,13 @@ export function firstPaymentOf(order: Order): FirstPayment {
   const networkReference = result.processor?.networkReference
   const appEmail = order.request.mobile?.email
   return {
-    ...(networkReference === undefined ? {} : { networkReference }),
-    ...(appEmail === undefined ? {} : { appEmail }),
+    ...defined({ networkReference, appEmail }),
     ...(authentication && result.verified !== undefined
       ? {
           authentication: {
             verified: result.verified,
             version: authentication.version,
-            ...(result.eci === undefined ? {} : { eci: result.eci }),
-            ...(authentication.dsTransId === undefined ? {} : { dsTransId: authentication.dsTransId }),
+            ...defined({ eci: result.eci, dsTransId: authentication.dsTransId }),
           },
         }
       : {}),

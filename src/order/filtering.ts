@@ -2,6 +2,7 @@
  * How the filters of an endpoint judge an order: the facts they receive, the limits that the order
  * uses up, and when it gives its share back.
  */
+import { defined } from '../base/defined.ts'
 import type { Card } from '../card/vault.ts'
 import type { PaymentFacts } from '../merchant/filter.ts'
 import type { Registry } from '../merchant/merchant.ts'
@@ -29,9 +30,7 @@ function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
     email: request.email,
     ip: request.ipAddress,
     phones,
-    ...(request.country === undefined ? {} : { country: request.country }),
-    ...(shown.country === undefined ? {} : { cardCountry: shown.country }),
-    ...(request.purpose === undefined ? {} : { purpose: request.purpose }),
+    ...defined({ country: request.country, cardCountry: shown.country, purpose: request.purpose }),
     amountMinor: mostMinor(order),
     currency: order.currency,
     at: order.createdAt,

@@ -20,11 +20,9 @@ export function gateOf(order: Order, transaction: Transaction, registry: Registr
 }
 
 /** What is kept of the gate with its answer. */
-export const gateFactsOf = ({ settings }: Pick<Gate, 'settings'>): GateFacts => ({
-  descriptor: settings.descriptor,
-  partialReversal: settings.partialReversal,
-  partialCapture: settings.partialCapture,
-})
+export const gateFactsOf = ({ settings: { descriptor, partialReversal, partialCapture } }: Pick<Gate, 'settings'>): GateFacts => {
+  return { descriptor, partialReversal, partialCapture }
+}
 
 /** The commissions that an endpoint shows once money was taken; a return has none. */
 export function commissionsOf(

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts'
 import type { Authorisation, Connector, Follow, Outcome, Reversal, ReversalOutcome } from '../acquirer/connector.ts'
 import { knownCurrency } from '../base/money.ts'
 import type { CellMarks } from '../base/cell-mark.ts'
@@ -193,9 +194,7 @@ function authorisationOf(
     kind: order.kind,
     pan: card.pan,
     expiry: `${String(expiryYear % 100).padStart(2, '0')}${String(expiryMonth).padStart(2, '0')}`,
-    ...(card.cvv2 ? { cvv2: card.cvv2 } : {}),
-    ...(authentication ? { authentication } : {}),
-    ...(order.request.recurrent ? { recurrent: order.request.recurrent } : {}),
+    ...defined({ cvv2: card.cvv2, authentication, recurrent: order.request.recurrent }),
     ...common,
   }
 }

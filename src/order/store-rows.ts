@@ -2,6 +2,7 @@
  * The columns of the order tables, and orders made of their rows. The row of an order has its first
  * transaction and that one's first attempt; further ones have rows of their own.
  */
+import { notNull } from '../base/defined.ts'
 import type { SealedCard } from '../card/vault.ts'
 import { columnsOf, rowsOf, type RecordOf } from '../storage/columns.ts'
 import { capturedMinor, returnedMinor } from './amounts.ts'
@@ -239,10 +240,7 @@ const headOf = (r: OrderRecord): Transaction => ({
 
 const jobOf = (r: RecordOf<typeof stepColumns>): Pick<Transaction, 'tries' | 'step' | 'dueAt' | 'lease' | 'alarm'> => ({
   tries: r.tries,
-  ...(r.step === null ? {} : { step: r.step }),
-  ...(r.due_at === null ? {} : { dueAt: r.due_at }),
-  ...(r.lease === null ? {} : { lease: r.lease }),
-  ...(r.alarm === null ? {} : { alarm: r.alarm }),
+  ...notNull({ step: r.step, dueAt: r.due_at, lease: r.lease, alarm: r.alarm }),
 })
 
 const firstAttemptOf = (r: OrderRecord): Attempt[] => {
@@ -256,14 +254,12 @@ export const transactionOf = (r: TransactionRecord): Transaction => ({
   no: r.transaction_no,
   kind: r.kind,
   origin: r.origin,
-  ...(r.serial_number === null ? {} : { serialNumber: r.serial_number }),
-  ...(r.parent_no === null ? {} : { parentNo: r.parent_no }),
+  ...notNull({ serialNumber: r.serial_number, parentNo: r.parent_no }),
   state: r.state,
   amountMinor: r.amount_minor,
   amountText: r.amount_text,
   result: r.result,
-  ...(r.authentication === null ? {} : { authentication: r.authentication }),
-  ...(r.asked === null ? {} : { asked: r.asked }),
+  ...notNull({ authentication: r.authentication, asked: r.asked }),
   ...jobOf(r),
   createdAt: r.created_at,
   ...(r.final_at === null ? {} : { finalAt: r.final_at }),
@@ -282,10 +278,7 @@ export const attemptOf = (r: AttemptRecord): Attempt => ({
 })
 
 const endOf = (r: RecordOf<typeof endColumns>): Pick<Attempt, 'outcome' | 'actionCode' | 'why' | 'endedAt'> => ({
-  ...(r.outcome === null ? {} : { outcome: r.outcome }),
-  ...(r.action_code === null ? {} : { actionCode: r.action_code }),
-  ...(r.why === null ? {} : { why: r.why }),
-  ...(r.ended_at === null ? {} : { endedAt: r.ended_at }),
+  ...notNull({ outcome: r.outcome, actionCode: r.action_code, why: r.why, endedAt: r.ended_at }),
 })
 
 export const cardOf = (r: SealedCardRecord): SealedCard => ({

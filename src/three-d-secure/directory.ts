@@ -3,6 +3,7 @@
  * trusted only as far as they can be checked.
  */
 import { isUtf8 } from 'node:buffer'
+import { defined } from '../base/defined.ts'
 import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
@@ -258,18 +259,10 @@ function erroHeard({ errorCode, errorComponent, errorDescription, errorDetail }:
  * The other side's text is shortened, and card numbers in it are masked, because it is stored and
  * shown.
  */
-const failure = (how: RangesFailure['how'], why: string, errorCode?: string): RangesFailure => ({
-  is: 'failed',
-  how,
-  why: maskCardNumbers(why).slice(0, 300),
-  ...(errorCode === undefined ? {} : { errorCode }),
-})
+const failure = (how: RangesFailure['how'], why: string, errorCode?: string): RangesFailure =>
+  defined({ is: 'failed' as const, how, why: maskCardNumbers(why).slice(0, 300), errorCode })
 
-const withoutHow = ({ is, why, errorCode }: RangesFailure): AReqAnswer => ({
-  is,
-  why,
-  ...(errorCode === undefined ? {} : { errorCode }),
-})
+const withoutHow = ({ is, why, errorCode }: RangesFailure): AReqAnswer => defined({ is, why, errorCode })
 
 function askedBy(areq: Message): NonNullable<Wanted['asked']> {
   const { threeDSRequestorChallengeInd: indicator, messageCategory: category } = areq
@@ -292,8 +285,7 @@ const preqOf = (
   messageVersion,
   threeDSServerTransID,
   threeDSServerRefNumber: server.threeDSServerRefNumber,
-  ...(server.threeDSServerOperatorID === undefined ? {} : { threeDSServerOperatorID: server.threeDSServerOperatorID }),
-  ...(serialNum === undefined ? {} : { serialNum }),
+  ...defined({ threeDSServerOperatorID: server.threeDSServerOperatorID, serialNum }),
 })
 
 /**

@@ -1,3 +1,4 @@
+import { defined, notNull } from '../base/defined.ts'
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
@@ -208,8 +209,7 @@ export async function rangesOf(runner: Runner, directory: string): Promise<CardR
     endRange: row.end_range,
     acsStartProtocolVersion: row.acs_start_version,
     acsEndProtocolVersion: row.acs_end_version,
-    ...(row.ds_start_version === null ? {} : { dsStartProtocolVersion: row.ds_start_version }),
-    ...(row.ds_end_version === null ? {} : { dsEndProtocolVersion: row.ds_end_version }),
+    ...notNull({ dsStartProtocolVersion: row.ds_start_version, dsEndProtocolVersion: row.ds_end_version }),
     acsInfoInd: row.acs_info_ind,
     ...(row.method_url === null ? {} : { threeDSMethodURL: row.method_url }),
   }))
@@ -291,7 +291,6 @@ const liveOf = (known: ReadonlyMap<string, { version: bigint; ranges: CardRange[
  */
 const filledIn = (ranges: readonly CardRange[], { start, end }: Interval): CardRange[] =>
   ranges.map((range) => ({
-    ...(start === undefined ? {} : { dsStartProtocolVersion: start }),
-    ...(end === undefined ? {} : { dsEndProtocolVersion: end }),
+    ...defined({ dsStartProtocolVersion: start, dsEndProtocolVersion: end }),
     ...range,
   }))

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { defined } from '../../base/defined.ts'
 import { onOff } from '../../operator/facts.ts'
 import type { Terminal } from '../terminal.ts'
 import { askAcquirer } from './acquirer-admin.ts'
@@ -139,28 +140,17 @@ function readShare(text: string): number | string {
 
 async function add(terminal: Terminal, o: AddOptions): Promise<void> {
   const effects = {
-    ...(o.decline === undefined ? {} : { decline: o.decline }),
-    ...(o.delay === undefined ? {} : { delay_ms: o.delay }),
-    ...(o.answer === false ? { no_answer: true } : {}),
-    ...(o.duplicate ? { duplicate: true } : {}),
-    ...(o.answerAfterReversal ? { answer_after_reversal: true } : {}),
-    ...(o.wrongStan ? { wrong_stan: true } : {}),
-    ...(o.wrongMac ? { wrong_mac: true } : {}),
-    ...(o.mac === false ? { no_mac: true } : {}),
-    ...(o.garbage ? { garbage: true } : {}),
-    ...(o.halfFrame ? { half_frame: true } : {}),
-    ...(o.close ? { close: true } : {}),
+    ...defined({ decline: o.decline, delay_ms: o.delay, duplicate: o.duplicate, garbage: o.garbage, close: o.close }),
+    ...defined({ answer_after_reversal: o.answerAfterReversal, half_frame: o.halfFrame }),
+    ...defined({ wrong_stan: o.wrongStan, wrong_mac: o.wrongMac }),
+    ...(o.answer === false && { no_answer: true }),
+    ...(o.mac === false && { no_mac: true }),
   }
   if (Object.keys(effects).length !== 1)
     throw new WrongUsage('Say exactly one effect, such as --no-answer. See: npx tollgate acquirer fault add --help')
   const match = {
-    ...(o.card === undefined ? {} : { card: o.card }),
-    ...(o.amountMinor === undefined ? {} : { amount_minor: o.amountMinor }),
-    ...(o.order === undefined ? {} : { order_id: o.order }),
-    ...(o.message === undefined ? {} : { message: o.message }),
-    ...(o.probability === undefined ? {} : { probability: o.probability }),
-    ...(o.seed === undefined ? {} : { seed: o.seed }),
-    ...(o.times === undefined ? {} : { times: o.times }),
+    ...defined({ card: o.card, amount_minor: o.amountMinor, order_id: o.order, message: o.message }),
+    ...defined({ probability: o.probability, seed: o.seed, times: o.times }),
   }
   const fault = (await askAcquirer(terminal, 'POST', '/faults', { match, do: effects })) as Fault
   if (o.json) return terminal.printJson(fault)
@@ -217,8 +207,7 @@ async function clear(terminal: Terminal, id: number | undefined, options: { json
 async function line(terminal: Terminal, o: LineOptions): Promise<void> {
   const wish = {
     ...(o.refuse === undefined ? {} : { refuse: o.refuse === 'on' }),
-    ...(o.latency === undefined ? {} : { latency_ms: o.latency }),
-    ...(o.slowReversal === undefined ? {} : { slow_reversal_ms: o.slowReversal }),
+    ...defined({ latency_ms: o.latency, slow_reversal_ms: o.slowReversal }),
     ...(o.close ? { close_now: true } : {}),
   }
   const asked =

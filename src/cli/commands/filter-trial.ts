@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { defined } from '../../base/defined.ts'
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { secret, type Secret } from '../../base/secret.ts'
@@ -80,9 +81,7 @@ async function test(terminal: Terminal, options: TrialOptions): Promise<void> {
       ip,
       amountMinor,
       at,
-      ...(phone === undefined ? {} : { phone }),
-      ...(country === undefined ? {} : { country }),
-      ...(purpose === undefined ? {} : { purpose }),
+      ...defined({ phone, country, purpose }),
     })
     if (options.json)
       return terminal.printJson({

@@ -2,6 +2,7 @@
  * What returns from the cardholder's browser, through a merchant's upload or the gateway's own
  * pages: facts about the browser, and the end of a challenge.
  */
+import { defined } from '../../base/defined.ts'
 import { atOnce, type InPieces } from '../../base/turn.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
 import { sameId, type Authentication, type BrowserData, type CompInd } from '../../three-d-secure/authentication.ts'
@@ -137,15 +138,9 @@ export function browserOfSale(sale: BrowserFacts | undefined): Partial<BrowserDa
   if (!sale) return {}
   const { accept, userAgent, language, javascriptEnabled, javaEnabled, colorDepth, screenHeight, screenWidth, timeZone } = sale
   return {
-    ...(accept === undefined ? {} : { acceptHeader: accept }),
-    ...(userAgent === undefined ? {} : { userAgent }),
+    ...defined({ acceptHeader: accept, userAgent }),
     ...(language === undefined ? {} : { language: firstLanguage(language) }),
-    ...(javascriptEnabled === undefined ? {} : { javascriptEnabled }),
-    ...(javaEnabled === undefined ? {} : { javaEnabled }),
-    ...(colorDepth === undefined ? {} : { colorDepth }),
-    ...(screenHeight === undefined ? {} : { screenHeight }),
-    ...(screenWidth === undefined ? {} : { screenWidth }),
-    ...(timeZone === undefined ? {} : { timeZone }),
+    ...defined({ javascriptEnabled, javaEnabled, colorDepth, screenHeight, screenWidth, timeZone }),
   }
 }
 

@@ -2,6 +2,7 @@
  * 3-D Secure of a payment, purely: when it runs, what its results mean for the order, and the
  * request to the directory server.
  */
+import { defined } from '../../base/defined.ts'
 import type { CellMarks } from '../../base/cell-mark.ts'
 import type { Card } from '../../card/vault.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
@@ -63,8 +64,7 @@ export function authenticationEvent(
     directory: found.directory,
     version: found.version,
     ...newNames(planner.marks),
-    ...(found.methodUrl === undefined ? {} : { methodUrl: found.methodUrl }),
-    ...(indicator === undefined ? {} : { challengeIndicator: indicator }),
+    ...defined({ methodUrl: found.methodUrl, challengeIndicator: indicator }),
   }
   return { is: 'authentication begun', transactionNo, authentication, dueAt: now + waits.methodMs }
 }
@@ -163,9 +163,7 @@ export function demandedAuthentication(first: Authentication, marks: CellMarks):
     ...newNames(marks),
     challengeIndicator: '04',
     compInd: withoutMethod(first),
-    ...(methodUrl === undefined ? {} : { methodUrl }),
-    ...(browser === undefined ? {} : { browser }),
-    ...(notificationUrl === undefined ? {} : { notificationUrl }),
+    ...defined({ methodUrl, browser, notificationUrl }),
   }
 }
 
