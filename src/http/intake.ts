@@ -90,8 +90,10 @@ class Flow {
   #open = 0
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
-  /** Of its body, where the length is known. */
+  /** Bytes of its body that are to come, where the length is known. */
   #left = 0
+  /** Where the head ends, if one does, in the bytes that are parsed. */
+  #headEnd = 0
   #refuse: (() => void) | undefined
 
   constructor(socket: Socket, intake: Intake) {
@@ -107,10 +109,12 @@ class Flow {
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#request = request
     this.#response = response
-    this.#left = Number(request.headers['content-length'] ?? 0)
+    this.#left = this.#headEnd + Number(request.headers['content-length'] ?? 0)
     this.#open++
     response.once('close', () => {
       this.#open--
+      // While it is idle it keeps nothing.
+      if (this.#response === response && request.complete) this.#request = this.#response = undefined
       if (this.#refuse && this.socket.writable) this.#refuseLast(this.#refuse)
       else this.goOn('reply')
     })
@@ -141,22 +145,20 @@ class Flow {
 
   get #isOver(): boolean {
     const isLast = this.#isBetween && this.#response?.shouldKeepAlive === false
-    return isLast || this.#refuse !== undefined || this.socket.destroyed
+    return isLast || this.#refuse !== undefined || !this.socket.writable
   }
 
   #take(bytes: Buffer): void {
     for (let at = 0; at < bytes.length && !this.#isOver;) {
-      this.#waits ??= this.#whatFor()
-      // Node.js pauses it where a body, or a reply, is not taken as fast as it comes.
-      if (this.#waits || this.socket.isPaused()) {
-        this.socket.pause()
-        this.socket.unshift(bytes.subarray(at))
-        return
-      }
-      const rest = bytes.subarray(at)
-      const { request, end, bodyBytes } = { request: this.#request, ...this.#next(rest) }
+      // Node.js pauses it where a body, or a reply, is not taken as fast as it comes. Until it goes
+      // on it must parse nothing, and not be resumed, so the connection waits for nothing else.
+      if (!this.socket.isPaused()) this.#waits ??= this.#whatFor()
+      if (this.#waits) this.socket.pause()
+      const rest = at === 0 ? bytes : bytes.subarray(at)
+      if (this.socket.isPaused()) return this.socket.unshift(rest)
+      const end = this.#partEnd(rest)
       this.#parse(end === rest.length ? rest : rest.subarray(0, end))
-      this.#left -= this.#request === request ? end : bodyBytes
+      this.#left -= end
       at += end
     }
   }
@@ -169,11 +171,11 @@ class Flow {
   }
 
   /** Where the next part ends, in which one request begins at most. */
-  #next(rest: Buffer): { end: number; bodyBytes: number } {
-    if (!this.#isBetween && this.#left > 0) return { end: Math.min(rest.length, this.#left), bodyBytes: 0 }
-    const end = blankLineEnd(rest) ?? rest.length
-    const isAlone = this.#open === 0 && blankLineEnd(rest.subarray(end)) === undefined
-    return isAlone ? { end: rest.length, bodyBytes: rest.length - end } : { end, bodyBytes: 0 }
+  #partEnd(rest: Buffer): number {
+    if (!this.#isBetween && this.#left > 0) return Math.min(rest.length, this.#left)
+    this.#headEnd = blankLineEnd(rest) ?? rest.length
+    const isAlone = this.#open === 0 && blankLineEnd(rest.subarray(this.#headEnd)) === undefined
+    return isAlone ? rest.length : this.#headEnd
   }
 }
 

@@ -149,7 +149,6 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   const server = secure ?? createServer(limitsOf(settings))
   server.setTimeout(60_000)
   const intake = new Intake(server, settings, always, secure !== undefined)
-  const { open } = intake.connections
   const refuseAs = (status: number, text: string): RequestListener =>
     intake.before((_request, response) => {
       response.shouldKeepAlive = false
@@ -162,7 +161,7 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   let listeners: Listeners | undefined
   let entrance: Entrance | undefined
   server.on('connection', () => {
-    if (open.size > fewConnections && acceptsInTurn > 1) {
+    if (intake.connections.open.size > fewConnections && acceptsInTurn > 1) {
       entrance?.widen(acceptsInTurn)
       if (server.listening) listeners ??= openListeners(server, acceptsInTurn - 1, log)
     }
@@ -193,10 +192,11 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
         listeners?.close(),
         entrance?.close(),
       ])
-      // From here on a reply ends its connection.
+      // From here on a reply ends its connection, and nothing behind its request begins.
+      intake.leaving.begin(1)
       await app?.close()
       server.closeIdleConnections()
-      const cut = cutAfter(open, withinMs)
+      const cut = cutAfter(intake.connections.open, withinMs)
       await gone
       cut()
     },
