@@ -76,3 +76,47 @@ test('while strangers hold all connections of the API, health, readiness and met
     await stop()
   }
 })
+
+test(
+  'while strangers send a hundred thousand requests ahead to both ports, others are served, and it stops in time',
+  { timeout: 120_000 },
+  async () => {
+    const { world: full, child, stop } = await startServe(world)
+    const [api, operator] = [full.baseUrl, full.operatorUrl].map((url) => Number(new URL(url).port))
+    const figures = async () => {
+      const metric = await metricsOf(full)
+      return { begun: metric('tollgate_read_total{unit="requests"}')!, bytes: metric('process_resident_memory_bytes')! }
+    }
+    const before = await figures()
+    const path = `${new URL(full.baseUrl).pathname}/api/v2/status/${world.endpoints.plain}`
+    const form = 'content-type: application/x-www-form-urlencoded\r\ncontent-length: 7'
+    const asked = `POST ${path} HTTP/1.1\r\nhost: a\r\n${form}\r\n\r\nlogin=a`
+    const strangers = Array.from({ length: 200 }, (_, at) => {
+      const isApi = at % 2 === 0
+      const client = connect({ host: '127.0.0.1', port: isApi ? api! : operator!, localAddress: '127.1.0.9' })
+      client.on('error', () => {}).resume()
+      client.write((isApi ? asked : 'GET /ready HTTP/1.1\r\nhost: a\r\n\r\n').repeat(1_000))
+      return client
+    })
+    try {
+      await holds(async () => (await figures()).begun > before.begun + 1_000, 'they are being served')
+      const earlier = await figures()
+      for (let at = 0; at < 5; at++) {
+        assert.equal((await fetch(`${full.baseUrl}/api/v2/status/${world.endpoints.plain}`, { method: 'POST' })).status, 200)
+        assert.equal((await fetch(`${full.operatorUrl}/ready`)).status, 200)
+      }
+      const later = await figures()
+      assert.ok(later.begun - earlier.begun < 20_000, `${later.begun - earlier.begun} requests of strangers began meanwhile`)
+      assert.ok(later.bytes - before.bytes < 400 * 1_048_576, `${(later.bytes - before.bytes) / 1_048_576} MiB more`)
+      assert.ok(later.begun < before.begun + 90_000, 'most of theirs stand there still')
+      const asks = performance.now()
+      child.kill('SIGTERM')
+      await holds(() => child.exitCode !== null || child.signalCode !== null, 'it has ended')
+      assert.equal(child.exitCode, 0)
+      assert.ok(performance.now() - asks < 15_000, `it took ${performance.now() - asks} ms`)
+    } finally {
+      for (const client of strangers) client.destroy()
+      await stop()
+    }
+  },
+)
