@@ -2,7 +2,7 @@
 import { sleep } from '../base/clock.ts'
 import { placeKey } from '../order/change.ts'
 import { bytea, statement, type Statement } from '../storage/pool.ts'
-import { digitsOf, inSql, ordersAt, ordersOf, pageRows, restMs, type Search } from './store-subject.ts'
+import { phonesOf, inSql, ordersAt, ordersOf, pageRows, restMs, type Search } from './store-subject.ts'
 import type { Left, OrderTrace, OtherTrace, Person } from './subject.ts'
 
 interface Row {
@@ -47,11 +47,15 @@ const references = (condition: string) =>
 const payer = `r.first_payment->'payer'`
 const invoicesBy = {
   email: invoices([`lower(i.request->>'email')`, `lower(i.confirmed->>'email')`]),
-  phone: invoices([digitsOf(`i.request->'billing'->>'phone'`), digitsOf(`i.confirmed->'billing'->>'phone'`)]),
+  phone: invoices(
+    ['request', 'confirmed']
+      .map((part) => `i.${part}->'billing'->>`)
+      .flatMap((of) => phonesOf(`(${of}'country')`, `${of}'phone'`)),
+  ),
 }
 const referencesBy = {
   email: references(anyOf([`lower(${payer}->>'email')`, `lower(r.first_payment->>'appEmail')`], '$4::text[]')),
-  phone: references(anyOf([digitsOf(`${payer}->>'phone'`), digitsOf(`${payer}->>'cellPhone'`)], '$4::text[]')),
+  phone: references(anyOf(phonesOf(`(${payer}->>'country')`, `${payer}->>'phone'`, `${payer}->>'cellPhone'`), '$4::text[]')),
   card: references(`r.number_id = any ($4::bytea[])`),
 }
 

@@ -42,8 +42,11 @@ const ends = `cross join lateral (
     from transaction t where t.merchant_id = o.merchant_id and t.order_id = o.order_id) e`
 const facts = `join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id`
 
-/** SQL for comparablePhone. */
-export const digitsOf = (value: string) => `ltrim(regexp_replace(${value}, '[^0-9]', '', 'g'), '0')`
+const digitsOf = (value: string) => `ltrim(regexp_replace(${value}, '[^0-9]', '', 'g'), '0')`
+
+/** SQL for phoneSpellings: these numbers by their digits, and by the country of the address. */
+export const phonesOf = (country: string, ...numbers: string[]): string[] =>
+  numbers.map(digitsOf).flatMap((digits) => [digits, `${country} || ':' || ${digits}`])
 
 export const pageRows = 5_000
 /** Payments come first. */
@@ -68,7 +71,7 @@ const scan = (texts: readonly string[]) =>
   order by found.merchant_id, found.order_id`)
 const scans = {
   email: scan([`lower(f.request->>'email')`, `lower(f.request->'mobile'->>'email')`]),
-  phone: scan([digitsOf(`f.request->>'phone'`), digitsOf(`f.request->>'cellPhone'`)]),
+  phone: scan(phonesOf(`(f.request->>'country')`, `f.request->>'phone'`, `f.request->>'cellPhone'`)),
 }
 const byCard = statement<TraceRow>(`
   select ${columns} from orders o ${facts} ${ends}

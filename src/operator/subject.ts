@@ -1,4 +1,5 @@
 /** A person whose data is looked for: how they are named, and what was found. */
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import type { ShownCard } from '../card/number.ts'
 import type { Place } from '../order/change.ts'
@@ -61,4 +62,16 @@ export function emailSpellings(text: string): string[] {
 }
 
 /** Telephone numbers are compared by their digits, without the zeros or the plus before them. */
-export const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').replace(/^0+/, '')
+const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').replace(/^0+/, '')
+
+/**
+ * The same number in all its spellings. One that names its country is also found as it is dialled
+ * within that country: `GB:2079460000`.
+ */
+export function phoneSpellings(text: string): string[] {
+  const spellings = [comparablePhone(text)]
+  const number = parsePhoneNumberFromString(text.replace(/^\s*00/, '+'))
+  if (number?.country === undefined || !number.isValid()) return spellings
+  const { countryCallingCode: code, nationalNumber: national, country } = number
+  return [...new Set([...spellings, `${code}${national}`, `${code}0${national}`, `${country}:${comparablePhone(national)}`])]
+}

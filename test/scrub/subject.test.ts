@@ -9,7 +9,7 @@ import { rebillRequest } from '../../src/spec/gateway/rebill.ts'
 import { saleRequest } from '../../src/spec/gateway/sale.ts'
 import { checkReply, transferRequest } from '../../src/spec/mobile/requests.ts'
 import { call as ask, refOf, register, signedRebill } from '../conformance/card.ts'
-import { accepted, settled, statusOf } from '../conformance/client.ts'
+import { accepted, order as payOrder, settled, statusOf } from '../conformance/client.ts'
 import { changed, ok } from '../conformance/mobile-merchant.ts'
 import { begin, openMobile, rested, statusOf as mobileStatus } from '../conformance/mobile.ts'
 import { cardOf, carryThrough, secureOrder } from '../conformance/shopper.ts'
@@ -166,6 +166,12 @@ test('find lists the orders that hold data of a person, by e-mail, phone, card a
   const phones = join(folder, 'phones')
   writeFileSync(phones, '0049 (30) 7390-0002\n')
   assert.deepEqual(idsOf(await find('--phone', phones)), [first.orderid, rebilled.orderid].sort())
+  const unlike = { email: 'other@example.com', country: 'DE', city: 'Berlin', zip_code: '10115', address1: 'x' }
+  const near = await payOrder(world, { ...unlike, phone: '030 73900009' })
+  await payOrder(world, { ...unlike, country: 'AT', phone: '030 73900009' })
+  const written = await payOrder(world, { ...unlike, country: 'FR', phone: '4930 73900009' })
+  writeFileSync(phones, '+49 (0)30 73900009\n')
+  assert.deepEqual(idsOf(await find('--phone', phones)), [near.orderid, written.orderid].sort(), 'within its country, or in full')
   const card = join(folder, 'card')
   writeFileSync(card, number.replace(/(.{4})/g, '$1 '))
   const ofCard = idsOf(await find('--card', card, '--merchant', world.merchant.login, '--limit', '1000'))

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { comparable, type FilterRule, type PaymentFacts, type RuleFacts } from '../../src/merchant/filter.ts'
 import { readRemovals } from '../../src/operator/filter-settings.ts'
 import { isMisfit } from '../../src/operator/refused.ts'
-import { emailSpellings } from '../../src/operator/subject.ts'
+import { emailSpellings, phoneSpellings } from '../../src/operator/subject.ts'
 import { screenPayment } from '../../src/risk/screening.ts'
 import { limitsOn } from '../../src/risk/limits.ts'
 import { counted, countedValue, usedOf, type Bucket, type LimitRule } from '../../src/risk/velocity.ts'
@@ -120,6 +120,17 @@ describe('lists', () => {
       assert.ok(spelled.includes(one), one)
     assert.ok(emailSpellings('jose\u0301@xn--bcher-kva.example').includes('jos\u00e9@b\u00fccher.example'))
     assert.deepEqual(emailSpellings('Eve@Example.com'), ['eve@example.com'])
+  })
+  // oxfmt-ignore
+  const phones: readonly (readonly [said: string, spellings: readonly string[]])[] = [
+    ['+44 20 7946 0000',    ['442079460000', '4402079460000', 'GB:2079460000']],
+    ['+44 (0)20 7946 0000', ['4402079460000', '442079460000', 'GB:2079460000']],
+    ['0044 2079460000',     ['442079460000', '4402079460000', 'GB:2079460000']],
+    ['020 7946 0000',       ['2079460000']],
+    ['+999 123456',         ['999123456']],
+  ]
+  test('a person is looked for by every spelling of a telephone number that names its country', () => {
+    for (const [said, spellings] of phones) assert.deepEqual(phoneSpellings(said), spellings, said)
   })
   test('an e-mail address may be as long as the mobile API takes', () => {
     const email = `${'a'.repeat(126)}@b`

@@ -14,7 +14,7 @@ import { readStored } from '../../operator/store-subject-export.ts'
 import { ledBy, tracesOf, type Traces } from '../../operator/store-subject-others.ts'
 import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
-import { comparablePhone, emailSpellings, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
+import { emailSpellings, phoneSpellings, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
 import type { Terminal } from '../terminal.ts'
 import { atLeast } from './cards.ts'
 import { WrongUsage } from './failure.ts'
@@ -70,7 +70,7 @@ const examples = (...all: string[]) => `\nExamples\n${all.map((one) => `  npx to
 const named = (command: Command): Command =>
   command
     .option('--email <file>', 'file with the e-mail address')
-    .option('--phone <file>', 'file with the telephone number; its digits count')
+    .option('--phone <file>', 'file with the telephone number, best with its country: +44 …')
     .option('--card <file>', 'file with the card number')
     .option('--order <ids>', 'orders by their ids, by comma', someIds)
     .option('--merchant <login>', 'only at this merchant')
@@ -103,9 +103,9 @@ async function personOf(terminal: Terminal, office: Office, options: Named, merc
     return { by, values: values.flatMap(emailSpellings) }
   }
   if (by === 'phone') {
-    const numbers = values.map(comparablePhone)
-    if (numbers.some((digits) => digits.length < 3)) throw refuse('a telephone number')
-    return { by, values: numbers }
+    const numbers = values.map(phoneSpellings)
+    if (numbers.some(([digits]) => digits!.length < 3)) throw refuse('a telephone number')
+    return { by, values: numbers.flat() }
   }
   const cards = values.map((value) => value.replace(/[ -]/g, ''))
   if (cards.some((digits) => !/^[0-9]{9,19}$/.test(digits))) throw refuse('the number of a card')
