@@ -1,6 +1,6 @@
-import { isIP } from 'node:net'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { reachOf } from '../http/client-address.ts'
 import { openServer, type Answer, type Route, type Server } from '../http/server.ts'
 
 export interface OperatorPlace {
@@ -34,7 +34,7 @@ export async function openOperatorPort(at: OperatorPlace, { random, log }: { ran
  */
 function isOwn(hostHeader: string | string[] | undefined, own: ReadonlySet<string>): boolean {
   const name = String(hostHeader ?? 'localhost').replace(/:[0-9]*$/, '')
-  return own.has(name.toLowerCase()) || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+  return own.has(name.toLowerCase()) || reachOf(name.replace(/^\[(.*)\]$/, '$1')) !== undefined
 }
 
 const foreign: Answer = {
