@@ -5,6 +5,7 @@ import { Unanswered, type Answer, type Incoming, type Route } from '../http/serv
 import { idIn, type Registry } from '../merchant/merchant.ts'
 import { awayPage } from '../pages/away.ts'
 import { OpenElsewhere } from './neighbours.ts'
+import { isPage } from './peers/message.ts'
 import type { Passing } from './peers/passing.ts'
 
 /**
@@ -68,8 +69,6 @@ async function handleAway(
   if (isPage(route, request)) return awayPage(random, request)
   throw new Unanswered('the process that it was passed to did not answer')
 }
-
-const isPage = (route: Route, request: Incoming): boolean => route.method === 'GET' || request.params.token !== undefined
 
 /**
  * As if there were no room: each operation checks that before it looks at anything of its cell.

@@ -28,6 +28,7 @@ export const store = peerStore(pool)
 export const clock = openHandClock(1_770_000_000_000)
 
 const path = '/gateway/api/v2/sale/:id'
+const pagePath = '/gateway/3ds/:token'
 export const ok: Answer = { status: 200, type: 'text/plain', body: 'done' }
 export const usual: Incoming = {
   method: 'POST',
@@ -47,6 +48,15 @@ export const sale = (request: Partial<Incoming> = {}, cellNo = 1): Ask => ({
   route: path,
   request: { ...usual, ...request },
 })
+
+/** A page, addressed by a token. */
+export const page: Ask = {
+  is: 'request',
+  cellNo: 1,
+  method: 'GET',
+  route: pagePath,
+  request: { ...usual, method: 'GET', path: '/gateway/3ds/x', params: { token: 'x' } },
+}
 
 interface PeerSettings {
   instance?: string
@@ -69,8 +79,12 @@ async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>,
   })
   const handled: Incoming[] = []
   const none = async () => Promise.reject(new Error('nothing asks for it'))
+  const take = (request: Incoming) => (handled.push(request), handle(request))
   const gateway = {
-    routes: [{ method: 'POST' as const, path, handle: (request: Incoming) => (handled.push(request), handle(request)) }],
+    routes: [
+      { method: 'POST' as const, path, handle: take },
+      { method: 'GET' as const, path: pagePath, handle: take },
+    ],
     results: { wanted: none, result: none },
     collects: none,
   }

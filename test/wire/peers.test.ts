@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Passed } from '../../src/gateway/peers/known.ts'
@@ -9,7 +9,7 @@ import { packAsk } from '../../src/gateway/peers/message.ts'
 import { openPeerSealing } from '../../src/gateway/peers/seal.ts'
 import type { Answer } from '../../src/http/server.ts'
 import { openFixedKeys } from '../harness/fixed-keys.ts'
-import { clock, keys, lookFor, ok, openSlow, random, sale, scene, silence, store, usual } from '../harness/peers.ts'
+import { clock, keys, lookFor, ok, openSlow, page, random, sale, scene, silence, store, usual } from '../harness/peers.ts'
 import { closing } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
 
@@ -72,11 +72,12 @@ test('a message that no process of the installation sealed for this one now is r
       'in clear': message(),
       nothing: Buffer.alloc(0),
     }))
-      assert.equal(await post(bytes), 'lost', what)
+      // What came before may have been done.
+      assert.equal(await post(bytes), what === 'sent again' ? 'lost' : 'unsent', what)
     // Its time is over and it is forgotten; what is too old stays refused.
     clock.pass(20_001)
     assert.equal(await post(mine.request(place.publicKey, message()).bytes), 'answered')
-    assert.equal(await post(good.bytes), 'lost')
+    assert.equal(await post(good.bytes), 'unsent')
     assert.equal(handled.length, 2)
     assert.deepEqual(counted.filter((one) => one === 'refused').length, 12)
     await link.close()
@@ -92,6 +93,32 @@ test('an answer that the process did not seal is no answer', () =>
     await store.renew({ instance: 'forged', url: `http://127.0.0.1:${port}`, publicKey }, [1])
     const passer = await sender()
     assert.equal((await passer.pass(sale())).is, 'lost')
+  }))
+
+test('a process that refuses a message before it does anything is passed over; any other status is a lost answer', () =>
+  scene(async ({ peer, sender }) => {
+    for (const [status, is] of [
+      ['403 Forbidden', 'done'],
+      ['503 Service Unavailable', 'done'],
+      ['500 Internal Server Error', 'lost'],
+      ['409 Conflict', 'lost'],
+    ] as const) {
+      const refuses = (socket: Socket) =>
+        socket.once('data', () => socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 3\r\n\r\nno\n`))
+      const refusing = closing(createServer(refuses))
+      await once(refusing.listen(0, '127.0.0.1'), 'listening')
+      const { port } = refusing.address() as { port: number }
+      const place = { instance: 'refusing', url: `http://127.0.0.1:${port}`, publicKey: openPeerSealing(keys, random).publicKey }
+      await store.renew(place, [1, 2])
+      const passer = await sender()
+      assert.equal((await passer.pass(sale({}, 2))).is, is === 'lost' ? 'lost' : 'nobody', status)
+      const other = await peer(() => ok)
+      await passer.look()
+      const all = [await passer.pass(sale()), await passer.pass(sale())].map(textOf)
+      assert.ok(all.includes(is), status)
+      await store.leave(other.place)
+      await store.leave(place)
+    }
   }))
 
 test('where a process cannot be reached another one takes the request, or nobody does, at once', () =>
@@ -212,4 +239,29 @@ test('so many requests are under way to one process at most, and further ones ar
     assert.equal((await passer.pass(sale())).is, 'nobody')
     for (const end of ends) end()
     assert.deepEqual(new Set((await Promise.all(passing)).map(textOf)), new Set(['done']))
+  }))
+
+test('half of the places to a process are for requests with a merchant, whatever pages strangers ask for', () =>
+  scene(async ({ peer, sender }) => {
+    const ends: (() => void)[] = []
+    let arrived = () => {}
+    await peer(() => new Promise<Answer>((resolve) => void (ends.push(() => resolve(ok)), arrived())))
+    const have = (count: number) => new Promise<void>((resolve) => (arrived = () => void (ends.length === count && resolve())))
+    const passer = await sender()
+    const pages = have(128)
+    const passing = Array.from({ length: 128 }, () => passer.pass(page))
+    await pages
+    assert.equal((await passer.pass(page)).is, 'nobody')
+    assert.equal((await passer.pass({ is: 'collects', cellNo: 1, id: 'x', url: 'https://a.example/' })).is, 'nobody')
+    const all = have(256)
+    passing.push(...Array.from({ length: 128 }, () => passer.pass(sale())))
+    await all
+    assert.equal((await passer.pass(sale())).is, 'nobody')
+    for (const end of ends) end()
+    assert.deepEqual(new Set((await Promise.all(passing)).map(textOf)), new Set(['done']))
+    const again = have(257)
+    const last = passer.pass(page)
+    await again
+    ends.at(-1)!()
+    assert.equal(textOf(await last), 'done')
   }))

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts'
 import { deadAfterMs } from '../../storage/store-heartbeat.ts'
 import type { PeerRow } from '../../storage/store-peers.ts'
 import type { PeerLink } from './link.ts'
-import { packAsk, unpackReply, type Ask, type Reply } from './message.ts'
+import { isPage, packAsk, unpackReply, type Ask, type Reply } from './message.ts'
 import type { PeerSealing } from './seal.ts'
 
 export type Passed =
@@ -39,6 +39,8 @@ export interface PeersParts {
 const usualWithinMs = 50_000
 /** So many asks are under way to one process; it is as good as away for further ones. */
 const mostOfPeer = 256
+/** And of pages, which strangers ask for too; the rest is for requests with a merchant. */
+const mostPagesOfPeer = mostOfPeer / 2
 /** Who could not be reached is asked last for so long. */
 const avoidMs = 1_000
 /** A look that comes later than this says nothing of who was silent meanwhile. */
@@ -48,8 +50,11 @@ interface Peer {
   row: PeerRow
   link: PeerLink
   underWay: number
+  pagesUnderWay: number
   unreachedAt: number
 }
+
+const isOfPage = (ask: Ask): boolean => ask.is === 'collects' || (ask.is === 'request' && isPage(ask, ask.request))
 
 type TableParts = Pick<PeersParts, 'rows' | 'sealing' | 'open' | 'clock' | 'log'>
 
@@ -90,12 +95,16 @@ function openTable({ rows, sealing, open, clock, log }: TableParts) {
         }
       }
       for (const [name, row] of listed)
-        if (row.isAlive && !peers.has(name)) peers.set(name, { row, link: open(row.url), underWay: 0, unreachedAt: -Infinity })
+        if (row.isAlive && !peers.has(name))
+          peers.set(name, { row, link: open(row.url), underWay: 0, pagesUnderWay: 0, unreachedAt: -Infinity })
     },
     /** The least busy first; in turn where that says nothing. */
-    serving({ cellNo, also = cellNo }: Ask): Peer[] {
+    serving(ask: Ask): Peer[] {
+      const { cellNo, also = cellNo } = ask
       const avoided = ({ unreachedAt }: Peer) => Number(clock.monotonic() - unreachedAt < avoidMs)
-      const serves = ({ row, underWay }: Peer) => [cellNo, also].every((one) => row.cells.includes(one)) && underWay < mostOfPeer
+      const hasRoom = ({ underWay, pagesUnderWay }: Peer) =>
+        underWay < mostOfPeer && (!isOfPage(ask) || pagesUnderWay < mostPagesOfPeer)
+      const serves = (peer: Peer) => hasRoom(peer) && [cellNo, also].every((one) => peer.row.cells.includes(one))
       const all = [...peers.values()].filter(serves)
       turn++
       return all.map((_, i) => all[(i + turn) % all.length]!).sort((a, b) => avoided(a) - avoided(b) || a.underWay - b.underWay)
@@ -114,8 +123,12 @@ export function openPeers(parts: PeersParts): Peers {
 
   async function askOne(peer: Peer, ask: Ask, leftMs: number): Promise<Reply | 'unsent' | 'lost'> {
     const { bytes, answer } = sealing.request(peer.row.publicKey, packAsk(ask, clock.now()))
-    peer.underWay++
-    const sent = await peer.link.post(bytes, leftMs).finally(() => peer.underWay--)
+    const count = (by: number) => {
+      peer.underWay += by
+      if (isOfPage(ask)) peer.pagesUnderWay += by
+    }
+    count(1)
+    const sent = await peer.link.post(bytes, leftMs).finally(() => count(-1))
     if (sent.is === 'answered') {
       const opened = answer(sent.body)
       if (opened) return unpackReply(opened)

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 
 export type Sent =
   | { is: 'answered'; body: Buffer }
-  /** No byte of it was written. */
+  /** No byte of it was written, or it was refused before anything was done. */
   | { is: 'unsent'; why: string }
   /** It was written, and nobody here knows what became of it. */
   | { is: 'lost'; why: string }
@@ -22,6 +22,8 @@ export const peerPath = '/peer'
 /** To another machine of the same network. */
 const connectMs = 1_000
 const mostReplyBytes = 8 * 1_024 * 1_024
+/** It is not sealed for that process, or of another time; or there is no room, or no route yet. */
+const refusals: readonly number[] = [403, 503]
 
 export function openPeerLink(url: string, clock: Clock): PeerLink {
   const pool = new Pool(url, {
@@ -76,8 +78,11 @@ function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Pr
           size += chunk.length
           if (size > mostReplyBytes) end(new Error('the answer is too long'))
         },
-        onResponseEnd: () =>
-          status === 200 ? settle({ is: 'answered', body: Buffer.concat(chunks) }) : fail(`status ${status}`),
+        onResponseEnd() {
+          if (status === 200) settle({ is: 'answered', body: Buffer.concat(chunks) })
+          else if (refusals.includes(status)) settle({ is: 'unsent', why: `status ${status}` })
+          else fail(`status ${status}`)
+        },
         onResponseError: (_, error) => fail(error.message || error.name),
       },
     )

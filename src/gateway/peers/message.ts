@@ -14,6 +14,10 @@ export type Ask = { cellNo: number; also?: number | undefined } & (
   | { is: 'collects'; id: string; url: string }
 )
 
+/** Pages are addressed by a token, or read; all else names an endpoint, and so a merchant. */
+export const isPage = ({ method }: Pick<Route, 'method'>, { params }: Pick<Incoming, 'params'>): boolean =>
+  method === 'GET' || params.token !== undefined
+
 /** An ask as it arrives. */
 export interface Received {
   ask: Ask

@@ -40,14 +40,14 @@ export function peerRoute(parts: PeerRouteParts, longestBodyBytes: number): Rout
   const { sealing, clock, log, arrived } = parts
   const isNew = openNames()
   let loggedAt = -Infinity
-  const refuse = (why: string): Answer => {
+  const refuse = (why: string, status = 403): Answer => {
     arrived('refused')
     // Not each: strangers could fill a disk.
     if (Math.abs(clock.now() - loggedAt) >= logEveryMs) {
       loggedAt = clock.now()
       log.warn({ why }, 'a message that no process of this installation sent was refused')
     }
-    return { status: 403, type: 'text/plain;charset=utf-8', body: 'Refused\n' }
+    return { status, type: 'text/plain;charset=utf-8', body: 'Refused\n' }
   }
   return {
     method: 'POST',
@@ -60,7 +60,8 @@ export function peerRoute(parts: PeerRouteParts, longestBodyBytes: number): Rout
       const { ask, at } = unpackAsk(opened.plain, overloaded)
       const now = clock.now()
       if (Math.abs(now - at) > freshMs) return refuse(`it is from another time, by ${now - at} ms`)
-      if (!isNew(opened.name, now)) return refuse('it came before')
+      // What came first may have been done, so this must not read as if nothing was.
+      if (!isNew(opened.name, now)) return refuse('it came before', 409)
       const reply = await replyTo(ask, parts)
       arrived(reply.is === 'not here' ? 'not here' : 'answered')
       return { status: 200, type: 'application/octet-stream', body: opened.answer(packReply(reply)) }
