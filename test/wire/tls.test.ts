@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { nextTurn } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { secret } from '../../src/base/secret.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { tlsFiles } from '../../src/cli/tls-config.ts'
 import { startPeriodic } from '../../src/gateway/periodic.ts'
@@ -80,6 +81,39 @@ test('TLS 1.1 is refused', async () => {
   const { port } = await open()
   const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   await assert.rejects(secured(port, old), /alert protocol version/)
+})
+
+/** RSA, as its ciphers need it: the directory's certificates are of elliptic curves. */
+function rsaPair() {
+  const [certFile, keyFile] = [join(folder, 'rsa.pem'), join(folder, 'rsa.key')]
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, '-keyout', keyFile, '-out', certFile], {
+    stdio: 'ignore',
+  })
+  return { cert: readFileSync(certFile, 'utf8'), key: secret(readFileSync(keyFile, 'utf8')) }
+}
+
+test('the API and the port for results take ciphers with forward secrecy alone', async () => {
+  const pair = rsaPair()
+  const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
+  const place = { host: '127.0.0.1', port: 0 }
+  const tls = { ...pair, ca: pair.cert }
+  const inbound = await openInbound({ ...place, tls, peers: new Map(), oddities: { noted: () => {} }, ...ground })
+  closing(inbound)
+  const api = await openServer({ ...place, tls: pair, maxBodiesBytes: 1_000, maxConnections: 20, ...ground })
+  closing({ close: () => api.close(1_000) })
+  for (const { port } of [api, inbound]) {
+    const own = { ca: pair.cert, cert: pair.cert, key: pair.key.reveal(), maxVersion: 'TLSv1.2' } as const
+    const at = (ciphers: string) => secured(port, { ...own, ciphers: `${ciphers}:@SECLEVEL=0` })
+    for (const cipher of ['AES128-GCM-SHA256', 'AES128-SHA', 'AES256-SHA256', 'ECDHE-RSA-AES128-SHA', 'ECDHE-RSA-AES128-SHA256'])
+      await assert.rejects(at(cipher), /handshake failure/, cipher)
+    for (const cipher of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305']) {
+      const socket = await at(cipher)
+      assert.equal(socket.getCipher().name, cipher)
+      assert.match(await ask(socket), /^HTTP\/1.1 503 /)
+      socket.destroy()
+    }
+  }
 })
 
 test('plain HTTP on the port of TLS ends at once without a reply, and others go on', { timeout: 20_000 }, async () => {
