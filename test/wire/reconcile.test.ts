@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { order, settled } from '../conformance/client.ts'
 import { approved, followed } from '../conformance/operations.ts'
 import { query } from '../harness/embedded.ts'
+import { holds } from '../harness/until.ts'
 import { openWorld } from '../harness/opening.ts'
 import { run } from './cli-run.ts'
 
@@ -188,3 +189,30 @@ for (const [changes, why] of refused)
     assert.equal(code, 2)
     assert.match(err, why)
   })
+
+test('what was settled under short RRNs gets out; what fits no message is parked at once, and doctor says so', async () => {
+  const unfit = await reconcile(csv([...lines, lost({ stan: '700003', rrn: '7000003', order_id: '1000951' })]), '--reverse')
+  assert.equal(unfit.code, 0, unfit.out + unfit.err)
+  const preauth = csv([...lines, lost({ kind: 'preauth', stan: '700002', rrn: '7000002', order_id: '1000950' })])
+  const imported = await reconcile(preauth, '--import')
+  assert.equal(imported.code, 0, imported.out + imported.err)
+  // As an older version took them over.
+  await query(world.databaseUrl, `update orders set rrn = '901' where stan = '990001'`)
+  await query(world.databaseUrl, `update orders set rrn = '1.00062E+05' where stan = '700003'`)
+  await world.start()
+  await followed(world, 'void', { ...sold, orderid: '1000950', client_orderid: 'restored-1000950' })
+
+  const open = `select order_id from all_transactions where step is not null and alarm is null`
+  await holds(async () => (await rows(open)).length === 0, 'all that can be sent is acknowledged')
+  const { messages } = (await (await fetch(`${world.acquirerAdminUrl}/messages?limit=1000`)).json()) as {
+    messages: { type: string; fields: Record<string, string> }[]
+  }
+  const seen = messages.map(({ type, fields }) => `${type} ${fields['37']} ${fields['39'] ?? ''}`)
+  for (const rrn of ['000000000901', '000007000001', '000007000002']) assert.ok(seen.includes(`1430 ${rrn} 400`), seen.join('\n'))
+  const [parked, ...others] = await rows(`select order_id, tries, alarm from all_transactions where alarm is not null`)
+  assert.match(parked!, /^\d+ 1 reverse: the message cannot be packed: field 37/)
+  assert.deepEqual(others, [])
+  const { code, out } = await run(env, ['doctor'])
+  assert.equal(code, 1)
+  assert.match(out, new RegExp(`problem +transactions +parked for an operator: ${parked!.split(' ')[0]}`))
+})
