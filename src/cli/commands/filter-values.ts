@@ -32,7 +32,7 @@ export function noValues(given: Values, kind: string): Set<string> {
 }
 
 /**
- * Values in comparable form, or to remove. Card numbers are only accepted from a file, because typed arguments
+ * Values in comparable form. Card numbers are only accepted from a file, because typed arguments
  * appear in process lists and shell histories.
  */
 export async function valuesOf(
