@@ -9,7 +9,7 @@ export interface Currency {
 
 /** Newer than the library's list of 2024-06-25. XCG took the number of ANG. */
 const added = Object.entries({ XAD: '396', XCG: '532' }).map(([code, numeric]) => ({ code, numeric, exponent: 2 }))
-/** What it no longer has: stored orders in them are shown and returned, new ones refused. */
+/** Withdrawn currencies: stored orders in them are shown and returned, new ones refused. */
 const ended: ReadonlySet<string> = new Set(['ANG', 'BGN', 'CUC'])
 const known = currencyCodes.data.map((c): Currency => ({ code: c.code, numeric: c.number, exponent: c.digits }))
 const byCode = new Map([...known, ...added].map((c) => [c.code, c] as const))
@@ -18,7 +18,7 @@ const byNumeric = new Map<string, Currency>([...byCode.values()].map((c) => [c.n
 /** The currency with this upper-case three-letter code, if ISO 4217 has it or had it lately. */
 export const currencyOf = (code: string): Currency | undefined => byCode.get(code)
 
-/** The same for new payments: what ISO 4217 no longer has is none. */
+/** The same for new payments, without withdrawn currencies. */
 export const currentCurrencyOf = (code: string): Currency | undefined => (ended.has(code) ? undefined : byCode.get(code))
 
 /** The currency of an accepted payment, which must be in ISO 4217; throws otherwise. */

@@ -47,7 +47,7 @@ interface Line extends BinRange {
 /**
  * Reads a table from CSV with a heading: `first` and `last` (4 to 11 digits; `last` is optional),
  * `country` (two or three letters of ISO 3166-1) and `bank`. Other columns are ignored. A text is
- * the error message, with its line. Of ranges within ranges the narrowest counts, so the result may
+ * the error message, with its line. Within nested ranges the narrowest counts, so the result may
  * have more ranges than the file; it has no overlaps. Ranges that cross each other are refused, and
  * so are equal ones that differ, because it would be unclear which one applies.
  */

@@ -9,7 +9,7 @@ const setLogo = statement<object>(`update merchant set logo = $2 where merchant_
 export const readLogo = async (runner: Runner, merchantId: bigint): Promise<Buffer | undefined> =>
   (await runner.run(logo, [merchantId]))[0]?.logo ?? undefined
 
-/** `bytes`: of another logo, null for none any more; absent if it stays. */
+/** `bytes`: a new logo, or null to remove it; absent if it stays. */
 export async function updatePage(runner: Runner, merchantId: bigint, page: MerchantPage, bytes?: Buffer | null): Promise<void> {
   await runner.run(setPage, [merchantId, JSON.stringify(page)])
   if (bytes !== undefined) await runner.run(setLogo, [merchantId, bytea(bytes ?? undefined)])

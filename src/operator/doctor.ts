@@ -245,7 +245,7 @@ export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
   return [...ranges, ...odd.map((sum): Finding => ({ is: 'ok', finds: 'odd messages', ...sum }))]
 }
 
-/** What did not come for a week is mended or gone. */
+/** An oddity that did not come for a week is mended or gone. */
 const oddForMs = 7 * 86_400_000
 
 const healthOf: Readonly<Record<RangesState, Health>> = {

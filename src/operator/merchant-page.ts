@@ -20,8 +20,8 @@ export const colourMisfit = (text: string): Unfit | undefined =>
   /^#?[0-9a-f]{6}$/i.test(text) ? undefined : unfit('colour', 'red, green and blue in hexadecimal digits, such as 0a7d55')
 
 /**
- * What an image says of itself. Of each type the frame has to be right from its first byte to its
- * last, so that nothing is hidden behind the image; whether a browser can show it is not tried.
+ * Type and size, as the image itself states them. The container must be right at its first and last
+ * bytes; whether a browser can show the image is not tried.
  */
 export function judgeLogo(bytes: Buffer): NonNullable<MerchantPage['logo']> | Unfit {
   const found = bytes.length <= mostLogoBytes ? (pngSize(bytes) ?? jpegSize(bytes) ?? webpSize(bytes)) : undefined

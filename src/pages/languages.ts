@@ -19,7 +19,7 @@ export const languages: readonly Texts[] = [en, de, fr, es, ru]
 export const textsFor = (...lists: (string | string[] | undefined)[]): Texts =>
   lists.map((list) => firstOf(String(list ?? ''))).find((texts) => texts !== undefined) ?? english
 
-/** Regions are not told apart. `*` is any language of ours that the list does not name. */
+/** Regions do not count. `*` is any language of ours that the list does not name. */
 function firstOf(list: string): Texts | undefined {
   const ranges = list
     .slice(0, 1_000)

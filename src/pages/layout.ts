@@ -17,8 +17,8 @@ export interface Page {
   /** Its script calls the gateway, and nobody else. */
   asks?: true
   /**
-   * Where its forms may post, and where that may redirect; nowhere by default. Nobody knows the
-   * schemes of all apps: only a policy without this directive lets a redirect open one.
+   * Where its forms may post, and where that may redirect; nowhere by default. The schemes of apps
+   * are not known beforehand: only a policy without this directive lets a redirect open an app.
    */
   formAction?: readonly string[] | 'anywhere'
   /** What its frames may show, or open; nothing by default. */

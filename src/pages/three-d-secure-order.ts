@@ -101,8 +101,8 @@ function mayCollect(
 }
 
 /**
- * After the outcome, or the request if there is none, a page has personal data so long: whoever
- * learns its address later, from a history or a log, sees none.
+ * How long a page shows personal data after the outcome, or after the request if there is none. An
+ * address that is found later, in a history or a log, shows none.
  */
 const personalMs = 3_600_000
 
@@ -153,8 +153,8 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
 }
 
 /**
- * docs/choices.md, "Return of the cardholder". An unknown or missing outcome, and one that holds no
- * more, is reported as `processing` to the shop, which then asks for it.
+ * docs/choices.md, "Return of the cardholder". An unknown, missing or outdated outcome is reported
+ * as `processing` to the shop, which then asks for it.
  */
 function returnOf(order: Order, transaction: Transaction, merchant: Merchant, status: Status, now: number): Return | undefined {
   const url = returnUrlOf(order, status)

@@ -44,8 +44,8 @@ export const actionCodes: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Why a payment was not approved, as far as whoever holds the card may know: a bank that takes a
- * card for lost, stolen or abused simply declined.
+ * Why a payment was not approved, as far as the holder of the card may know: if the bank suspects
+ * that a card is lost, stolen or abused, the page only says that the bank declined.
  */
 export type DeclineReason = 'issuer' | 'refused' | keyof typeof reasons
 

@@ -25,7 +25,7 @@ export interface Kind<T> {
   /** Longest text in Unicode code points. */
   max: number
   min?: number
-  /** What is longer is cut, not refused. */
+  /** A longer text is cut, not refused. */
   cuts?: true
 }
 

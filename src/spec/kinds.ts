@@ -88,7 +88,7 @@ const notACurrency = unfit('it is not a currency code of ISO 4217')
 export const readCurrency = (t: string): Currency | Unfit => currentCurrencyOf(t) ?? notACurrency
 
 export const currency: Kind<Currency> = { name: 'currency', min: 3, max: 3, read: readCurrency }
-/** Of an order that exists, whose currency may have ended since. */
+/** The currency of a stored order, which may have been withdrawn since. */
 export const orderCurrency: Kind<Currency> = { ...currency, read: (t) => currencyOf(t) ?? notACurrency }
 
 /** Codes that ISO 3166 no longer has, or not yet: accepted because integrators send them. */
@@ -114,7 +114,7 @@ const states: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 export const countryHasStates = (code: string | undefined): boolean => code !== undefined && Object.hasOwn(states, code)
 
-/** Elsewhere shops send a part of a code, the code, or a name. */
+/** For other countries, shops send a part of a code, the code, or a name. */
 export const state: Kind<string> = {
   name: 'state',
   max: 32,

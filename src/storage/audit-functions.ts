@@ -1,6 +1,6 @@
 /**
- * The only way to write to the audit trail without owning it. Who may read it may call
- * `audit_append`, and cannot choose number, hash, time or database user of the row.
+ * The only way to write to the audit trail without owning it. Roles that may read the trail may
+ * call `audit_append`, but cannot choose number, hash, time or database user of the row.
  * *Rejected:* a grant to insert, by which readers write rows of any time. A migration that makes
  * the functions: `upgrade` copies tables alone, and each `migrate` makes these anew.
  */

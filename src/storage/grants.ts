@@ -94,7 +94,7 @@ const ofInstallation: Grants = {
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
   key_version:      row('r a',                                        'r a w d',                                   'r',             `r(${ofKeys})`),
   migration:        row('r',                                          'r',                                         'r',             'r'),
-  // Whoever may read the trail appends to it by `audit_append` (audit-functions.ts) alone.
+  // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.
   audit:            row('',                                           'r',                                         'r',             'r'),
   audit_head:       row('',                                           'r',                                         'r',             'r'),
 }

@@ -115,8 +115,8 @@ async function opened(encryption: KeyEncryption, row: KeyRow, mayLeaveOut: boole
 
 /**
  * Opens the ring with the key-encryption key. Throws a `WrongKek` if it does not open a version
- * that is in use. One that is not yet is left out, as is one that is added later: a member of
- * `tollgate_serve` can add rows of garbage, which must not keep others from rotations. Only
+ * that is in use. A version of the future is left out, and so is one that is added later: a member
+ * of `tollgate_serve` can add rows of garbage, which must not keep others from rotations. Only
  * processes that serve have the keys of CVV2: without `hours`, none is found, and sealing a CVV2
  * throws.
  */

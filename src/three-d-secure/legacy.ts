@@ -88,8 +88,8 @@ const unusable = (errorCode: LegacyUnusable['errorCode'], why: string): LegacyUn
 
 /**
  * The values of a message by path. An element that may appear once is an error if it appears twice.
- * One that decides nothing is left out if it does not fit, and goes into `odd`; without `odd`
- * that is an error too.
+ * An element that decides nothing is left out if it does not fit, and goes into `odd`; without
+ * `odd` that is an error too.
  */
 export function readValues(
   message: Element,

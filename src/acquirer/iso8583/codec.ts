@@ -159,7 +159,7 @@ function readLength(reader: Reader, digits: number, what: string, number: number
   return Number(prefix)
 }
 
-/** Unknown tags are skipped, and of one that is there twice the first counts. */
+/** Unknown tags are skipped. If a tag is repeated, the first counts. */
 function readTags(known: NonNullable<Row['tags']>, text: string): Tags {
   const tags: Tags = {}
   for (let at = 0; ;) {
@@ -211,7 +211,7 @@ export type FrameReader = (chunk: Buffer) => { bodies: Buffer[]; refused?: strin
 
 /**
  * Splits a stream of bytes into the bodies of frames. Each call takes the next bytes, however they
- * were divided on the way, and returns the bodies completed by them. One of no length is a sign of
+ * were divided on the way, and returns the bodies completed by them. An empty body is a sign of
  * life. An impossible length is `refused`: the stream is lost, and nothing after it is read.
  */
 export function frameReader(): FrameReader {

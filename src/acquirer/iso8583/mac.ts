@@ -24,7 +24,7 @@ export type Received = Unpacked & { fault?: 'without a MAC' | 'with a wrong MAC'
 
 /** How a line writes frames and reads their bodies. */
 export interface Framing {
-  /** What has no MAC shows nothing, not even that the other side is alive. */
+  /** A frame without a MAC shows nothing, not even that the other side is alive. */
   demandsMac: boolean
   pack: (message: Message) => Buffer
   unpack: (body: Buffer) => Received

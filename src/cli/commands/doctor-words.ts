@@ -123,7 +123,7 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
   merchants: ({ count }) => ['merchants', `${count} registered`],
   'no BIN table': () => [
     'cards',
-    'no BIN table: ranges of networks tell them in texts',
+    'no BIN table: in texts, card numbers are recognised by the ranges of the networks',
     'import one: npx tollgate bin import <file>',
   ],
   'no merchant': () => ['merchants', 'none is registered', 'add one: npx tollgate merchant add --help'],

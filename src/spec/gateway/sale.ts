@@ -86,8 +86,8 @@ export type SaleRequest = Values<typeof saleRequest>
 const { amount: _amount, recurrent_expiry: _expiry, recurrent_frequency: _frequency, ...withoutAmount } = saleRequest
 
 /**
- * Request of `account-verification`: like a sale, without an amount, and no
- * beginning of a series. The currency is the endpoint's; in a group it selects the member.
+ * Request of `account-verification`: like a sale, without an amount, and never the first of a
+ * series. The currency is the endpoint's; in a group it selects the member.
  */
 export const verificationRequest = table({ ...withoutAmount, currency: { ...saleRequest.currency, need: 'optional' } })
 

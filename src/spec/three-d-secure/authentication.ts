@@ -146,7 +146,7 @@ export const areq: Layout = {
 
 /** The reason of a status: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
 const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
-/** One that only later versions have is kept for whoever reads the story of the payment. */
+/** A reason of a later version is kept for readers of the payment's story. */
 export const statusReason: Kind = {
   ...codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`),
   mend: (t) => (/^[0-9]{2}$/.test(t) ? t : undefined),

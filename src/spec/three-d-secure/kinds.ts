@@ -43,8 +43,8 @@ export interface Row {
   is: Kind
   need: Presence | Readonly<Record<Version, Presence>>
   /**
-   * In messages that are read: whether the outcome depends on the field; yes if absent. One that
-   * decides nothing makes no message unusable: it is mended or left out, and counted.
+   * In messages that are read: whether the outcome depends on the field; yes if absent. A field
+   * that decides nothing makes no message unusable: it is mended or left out, and counted.
    */
   decides?: boolean | Condition
   guard: Guard
