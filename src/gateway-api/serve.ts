@@ -19,7 +19,7 @@ import { endpointText, type Received, type WithMessage } from './stages.ts'
 export type GatewayApi = Ports & Verifying & Serving
 
 interface Serving {
-  accessLimits: Pick<AccessLimits, 'failed' | 'mayLog'>
+  accessLimits: Pick<AccessLimits, 'failed' | 'lineOf'>
   registry: () => Registry
   clock: Clock
   random: Random
@@ -128,7 +128,8 @@ function told({ log, access, accessLimits }: GatewayApi, received: Received, ref
   const { access: by, expected } = refusal
   if (!by) {
     // Those of strangers are not all logged: they could fill a disk.
-    if ('merchant' in received || accessLimits.mayLog(client)) log.info({ serial, operation, ...refusal }, 'refused')
+    const line = 'merchant' in received ? {} : accessLimits.lineOf(client, refusal.refused)
+    if (line) log.info({ serial, operation, ...refusal, ...line }, 'refused')
     return refusal
   }
   const more = expected === undefined ? {} : { more: { expected } }

@@ -57,8 +57,7 @@ export async function signerOf(
   const holds = await turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return denied('the endpoint is of another merchant')
   if (!merchant || !holds) return denied(merchant ? 'the signature does not hold' : 'unknown login')
+  if (!(await useNonce(merchant.merchantId, params.nonce, params.timestampSeconds))) return denied('the nonce was used before')
   accessLimits.succeeded(login, request)
-  return (await useNonce(merchant.merchantId, params.nonce, params.timestampSeconds))
-    ? merchant
-    : denied('the nonce was used before')
+  return merchant
 }

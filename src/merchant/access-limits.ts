@@ -1,5 +1,9 @@
 /** Limits the requests of merchants, and the failures of whoever guesses at their keys. */
 import type { Clock } from '../base/clock.ts'
+import { hmacSha256 } from '../base/digest.ts'
+import { systemRandom } from '../base/random.ts'
+import { secret } from '../base/secret.ts'
+import { networkOf } from '../http/client-address.ts'
 
 /** 0 lifts a limit. They hold for the installation: each process enforces its share. */
 export interface LimitSettings {
@@ -7,7 +11,7 @@ export interface LimitSettings {
   merchant: number
   /** Failures a minute in the name of a login, from wherever. */
   login: number
-  /** Failures a minute from an address, whoever is named. */
+  /** Failures a minute from an address, or an IPv6 network of 64 bits, whoever is named. */
   address: number
   /** Failures a minute in the name of a login from one address. */
   pair: number
@@ -29,16 +33,22 @@ export interface AccessLimits {
   takes(merchantId: bigint): boolean
   /** Whether the pair of login and address failed too often to be looked at now. */
   blocks(login: string, client: Client): boolean
-  /** A checksum or signature held. */
-  succeeded(login: string, client: Client): void
+  /**
+   * A checksum or signature held. It forgives what failed before, unless the same `control` held
+   * before: whoever saw it can send it again. Without one, the caller knows that it is new.
+   */
+  succeeded(login: string, client: Client, control?: string): void
   /** One did not; true if login or address fail too often to be told so. */
   failed(login: string, client: Client): boolean
   /** As `failed`, of an app: many consumers share the address of their network. */
   failedAt(client: Client): boolean
   /** Counts as a failure of the address, and refuses nothing. */
   guessed(client: Client): void
-  /** Whether one more line of the log may tell of a refusal that nobody signed for. */
-  mayLog(client: Client): boolean
+  /**
+   * What a line of the log adds about a refusal that nobody signed for: how many of the same
+   * network and reason had none since the last. Undefined if this one has none either.
+   */
+  lineOf(client: Client, reason: string): { address?: string; again?: number } | undefined
   /** How many processes share the limits, if all had such a share as this one. */
   shareWith(processes: number): void
   counts(): Readonly<Record<LimitName, LimitCounts>>
@@ -64,7 +74,9 @@ const lockAfterMinutes = 5
 const lockMs = 900_000
 /** The keys of a limit in memory; the one that was not used for the longest time is dropped. */
 const mostKeys = 10_000
-const longestLogin = 64
+/** The lines of the log a minute about strangers: of a network and reason, and of all. */
+const linesOf: Rate = { perMs: 10 / minuteMs, burst: 10 }
+const linesInAll: Rate = { perMs: 300 / minuteMs, burst: 300 }
 
 export interface LimitParts {
   settings: LimitSettings
@@ -79,22 +91,26 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
   const merchants = openBuckets(clock)
   const logins = openBuckets(clock)
   const addresses = openBuckets(clock)
-  const lines = openBuckets(clock)
+  // Those that forgave are fewer, so they are kept longer.
+  const [held, forgave] = [new Map<string, true>(), new Map<string, true>()]
+  const key = secret(systemRandom.bytes(32))
 
   const share = (limit: LimitName) => settings[limit] / processes
   const rate = (limit: LimitName): Rate => ({ perMs: share(limit) / minuteMs, burst: Math.max(1, share(limit)) })
   /** Two seconds at once, so that a merchant need not send evenly. */
   const requests = (): Rate => ({ perMs: share('merchant') / 1_000, burst: Math.max(1, 2 * share('merchant')) })
   const pairs = openPairs(clock, () => rate('pair'))
-  const nameOf = (login: string) => login.slice(0, longestLogin)
-  const pairOf = (login: string, address: string) => `${address} ${nameOf(login)}`
+  /** A login of no merchant may be a key or a card number in the wrong field. */
+  const nameOf = (login: string) => hmacSha256(key, login).toString('base64')
+  const pairOf = (login: string, address: string) => `${networkOf(address)} ${nameOf(login)}`
 
   function refuses(limit: LimitName, isBeyond: boolean): boolean {
     if (isBeyond) refused[limit]++
     return isBeyond
   }
 
-  const takesFrom = (address: string) => settings.address === 0 || isShared(address) || addresses.take(address, rate('address'))
+  const takesFrom = (address: string) =>
+    settings.address === 0 || isShared(address) || addresses.take(networkOf(address), rate('address'))
   const failedFrom = (address: string) => refuses('address', !takesFrom(address))
 
   return {
@@ -103,15 +119,18 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
       // No request has to pay for looking its address up while nobody fails.
       return pairs.any() && refuses('pair', pairs.isBeyond(pairOf(login, client.clientAddress)))
     },
-    succeeded(login, client) {
-      if (pairs.any()) pairs.succeeded(pairOf(login, client.clientAddress))
+    succeeded(login, client, control) {
+      const isReplay = control !== undefined && (held.has(control) || forgave.has(control))
+      if (control !== undefined) keep(held, control, true)
+      if (isReplay || !pairs.any()) return
+      if (pairs.forgives(pairOf(login, client.clientAddress)) && control !== undefined) keep(forgave, control, true)
     },
     failed(login, { clientAddress }) {
       if (settings.pair > 0 && !isShared(clientAddress)) pairs.failed(pairOf(login, clientAddress))
       const isBeyondName = settings.login > 0 && refuses('login', !logins.take(nameOf(login), rate('login')))
       return failedFrom(clientAddress) || isBeyondName
     },
-    mayLog: ({ clientAddress }) => settings.address === 0 || lines.take(clientAddress, rate('address')),
+    lineOf: openLines(clock, isShared),
     failedAt: ({ clientAddress }) => failedFrom(clientAddress),
     guessed: ({ clientAddress }) => void takesFrom(clientAddress),
     shareWith(count) {
@@ -126,6 +145,23 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
         pair: of('pair', pairs.beyond()),
       }
     },
+  }
+}
+
+/** An address that may stand for many is bounded by the lines of all strangers alone. */
+function openLines(clock: Clock, isShared: LimitParts['isShared']): AccessLimits['lineOf'] {
+  const lines = openBuckets(clock)
+  const without = new Map<string, number>()
+  return ({ clientAddress }, reason) => {
+    const address = networkOf(clientAddress)
+    const kind = `${address} ${reason}`
+    const again = without.get(kind) ?? 0
+    if ((isShared(clientAddress) || lines.take(kind, linesOf)) && lines.take('', linesInAll)) {
+      without.delete(kind)
+      return again > 0 ? { address, again } : {}
+    }
+    keep(without, kind, again + 1)
+    return undefined
   }
 }
 
@@ -149,9 +185,10 @@ function openPairs(clock: Clock, rate: () => Rate) {
       keep(locks, pair, clock.monotonic() + lockMs)
       fatal.forget(pair)
     },
-    succeeded(pair: string): void {
-      slow.forget(pair)
+    /** False if there was nothing to forgive. */
+    forgives(pair: string): boolean {
       fatal.forget(pair)
+      return slow.forget(pair)
     },
     beyond: () => new Set([...locks.keys(), ...slow.keys()].filter(isBeyond)).size,
   }
@@ -172,7 +209,7 @@ function openBuckets(clock: Clock) {
       keep(buckets, key, { left: before < 1 ? before : before - 1, at: clock.monotonic() })
       return before >= 1
     },
-    forget: (key: string) => void buckets.delete(key),
+    forget: (key: string) => buckets.delete(key),
     size: () => buckets.size,
     keys: () => buckets.keys(),
     empty: (rate: Rate): number => [...buckets.keys()].filter((key) => left(key, rate) < 1).length,

@@ -1,6 +1,7 @@
 /** Keeps account of requests with a wrong checksum, signature, token or random sum. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { networkOf } from '../http/client-address.ts'
 import type { Registry } from './merchant.ts'
 
 export interface RefusedRequest {
@@ -18,7 +19,7 @@ export interface RefusedRequest {
   more?: object
 }
 
-/** Identical refusals of an hour. */
+/** Identical refusals of an hour. Addresses of an IPv6 network of 64 bits count as the same one. */
 export interface RefusedSum extends Omit<RefusedRequest, 'serial' | 'more'> {
   /** The beginning of the hour. */
   hour: number
@@ -46,6 +47,10 @@ export interface RefusedAccessParts {
 const hourMs = 3_600_000
 /** Distinct refusals of an hour; the others are summed up for each merchant. */
 const mostKinds = 1_000
+/** So many each merchant has even where others filled the thousand. */
+const kindsOfMerchant = 20
+/** Failures in so many names from one address in an hour look like a proxy. */
+const manyLogins = 5
 /** The least time between two log lines of a kind; it doubles with each, so that they get fewer. */
 const linePauseMs = 60_000
 
@@ -68,6 +73,20 @@ const sumOf = (kind: Kind): RefusedSum => ({
   lastAt: kind.lastAt,
 })
 
+const others = { operation: '', endpoint: '', address: '', reason: 'others' }
+
+/** Behind a public proxy that is not named, a stranger can lock merchants out. */
+function proxyWarning(clock: Clock, log: Log) {
+  let next = -Infinity
+  return (address: string, kinds: Iterable<Kind>): void => {
+    if (clock.monotonic() < next) return
+    const logins = new Set([...kinds].filter((kind) => kind.address === address && kind.login !== '').map(({ login }) => login))
+    if (logins.size < manyLogins) return
+    next = clock.monotonic() + hourMs
+    log.warn({ address, logins: logins.size }, 'many logins fail from one address: a proxy that TRUSTED_PROXIES lacks?')
+  }
+}
+
 /** After a line of this kind. */
 function postpone(kind: Kind, now: number): void {
   kind.nextLineAt = now + kind.pauseMs
@@ -80,23 +99,26 @@ function postpone(kind: Kind, now: number): void {
  */
 export function openRefusedAccess({ clock, log, registry, store, counted }: RefusedAccessParts): RefusedAccess {
   const kinds = new Map<string, Kind>()
-  let hour = 0
-  let kindsOfHour = 0
+  let kindsOfHour = new Map<string, number>()
+  let [hour, kindsInAll] = [0, 0]
+  const warn = proxyWarning(clock, log)
 
-  function kindOf(login: string, { operation, endpoint, address, reason }: RefusedRequest, at: number): Kind {
+  function kindOf(login: string, { operation, endpoint, reason, ...request }: RefusedRequest, at: number): Kind {
+    const address = networkOf(request.address)
     const own = JSON.stringify([hour, login, endpoint, operation, address, reason])
     const isNew = !kinds.has(own)
-    const isOther = isNew && kindsOfHour >= mostKinds
+    const ofLogin = kindsOfHour.get(login) ?? 0
+    const isOther = isNew && kindsInAll >= mostKinds && (login === '' || ofLogin >= kindsOfMerchant)
     const key = isOther ? JSON.stringify([hour, login]) : own
     const known = kinds.get(key)
     if (known) return known
-    const place = isOther
-      ? { operation: '', endpoint: '', address: '', reason: 'others' }
-      : { operation, endpoint, address, reason }
+    const place = isOther ? others : { operation, endpoint, address, reason }
     const times = { firstAt: at, lastAt: at, nextLineAt: -Infinity, pauseMs: linePauseMs }
     const kind = { hour, login, ...place, count: 0, unsaved: 0, unlogged: 0, ...times }
     kinds.set(key, kind)
-    kindsOfHour++
+    kindsInAll++
+    kindsOfHour.set(login, ofLogin + 1)
+    if (address !== '' && login !== '') warn(address, kinds.values())
     return kind
   }
 
@@ -117,7 +139,7 @@ export function openRefusedAccess({ clock, log, registry, store, counted }: Refu
     refused(request) {
       const at = clock.now()
       const now = Math.floor(at / hourMs) * hourMs
-      if (now > hour) [hour, kindsOfHour] = [now, 0]
+      if (now > hour) [hour, kindsOfHour, kindsInAll] = [now, new Map(), 0]
       const login = registry().merchantByLogin(request.login) ? request.login : ''
       counted(login === '' ? 'unknown' : login)
       const kind = kindOf(login, request, at)

@@ -21,7 +21,7 @@ interface Serving {
   random: Random
   log: Log
   access: Pick<RefusedAccess, 'refused'>
-  accessLimits: Pick<AccessLimits, 'failedAt' | 'mayLog'>
+  accessLimits: Pick<AccessLimits, 'failedAt' | 'lineOf'>
 }
 
 /** The routes that merchants' apps call. */
@@ -70,8 +70,8 @@ function told({ log, access, accessLimits }: MobileApi, received: Received, code
   const { endpoint } = received as Partial<WithEndpoint>
   const login = endpoint && registry.merchant(endpoint.merchantId)?.login
   if (reason === undefined || login === undefined) {
-    if ('digest' in received || accessLimits.mayLog(received))
-      log.info({ code, operation, cause: answerTo(operation, refused).cause, message }, 'an app is refused')
+    const line = 'digest' in received ? {} : accessLimits.lineOf(received, refused)
+    if (line) log.info({ code, operation, cause: answerTo(operation, refused).cause, message, ...line }, 'an app is refused')
     return refusal
   }
   access.refused({ serial: code, operation, endpoint: endpointId, login, address: clientAddress, reason })

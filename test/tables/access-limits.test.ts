@@ -71,6 +71,59 @@ test('a request that holds forgives what failed before', () => {
   }
 })
 
+test('a control that held before forgives nothing, however often it is sent again', () => {
+  const { limits, clock } = opened({ pair: 30 })
+  limits.succeeded('shop', client, 'seen')
+  let judged = 0
+  for (let i = 0; i < 300; i++) {
+    if (limits.blocks('shop', client)) break
+    limits.failed('shop', client)
+    if (++judged % 20 === 0) limits.succeeded('shop', client, 'seen')
+  }
+  assert.equal(judged, 30)
+  clock.pass(2_000)
+  limits.succeeded('shop', client, 'new')
+  times(29, () => limits.failed('shop', client))
+  assert.ok(!limits.blocks('shop', client), 'a new one forgave')
+  for (let i = 0; i < 20_000; i++) limits.succeeded('lab', other, `busy ${i}`)
+  limits.succeeded('shop', client, 'new')
+  limits.failed('shop', client)
+  assert.ok(limits.blocks('shop', client), 'one that forgave is known long after')
+})
+
+test('all addresses of an IPv6 network of 64 bits count as one, for the pair and for the address', () => {
+  const { limits } = opened({ pair: 30, address: 300 })
+  let n = 0
+  const next = () => ({ clientAddress: `2001:db8:1:2:${(n++).toString(16)}::1` })
+  times(30, () => limits.failed('shop', next()))
+  assert.ok(limits.blocks('shop', next()))
+  assert.ok(!limits.blocks('shop', { clientAddress: '2001:db8:1:3::1' }))
+  const tooMany = times(3_000, () => limits.failed(`login-${n}`, next())).filter(Boolean)
+  assert.equal(tooMany.length, 2_730)
+})
+
+test('refusals of strangers are ten lines a minute of a network and reason, then one with their number', () => {
+  const { limits, clock } = opened({})
+  let n = 0
+  const line = (reason: string) => limits.lineOf({ clientAddress: `2001:db8:1:2:${(n++).toString(16)}::1` }, reason)
+  const lines = times(1_000, () => line('field is missing')).filter(Boolean)
+  assert.deepEqual(
+    lines,
+    Array.from({ length: 10 }, () => ({})),
+  )
+  assert.deepEqual(line('body is invalid'), {})
+  clock.pass(6_000)
+  assert.deepEqual(line('field is missing'), { address: '2001:db8:1:2::/64', again: 990 })
+  assert.equal(line('field is missing'), undefined)
+})
+
+test('refusals of strangers from ever new networks are three hundred lines a minute in all', () => {
+  const { limits } = opened({})
+  let n = 0
+  const lines = times(5_000, () => limits.lineOf({ clientAddress: `2001:db8:${(n++).toString(16)}::1` }, 'field is missing'))
+  assert.equal(lines.filter(Boolean).length, 300)
+})
+
 test('a login or an address that fails too often is not told why, whoever fails', () => {
   const byLogin = opened({ login: 5 }).limits
   const ofLogin = Array.from({ length: 6 }, (_, i) => byLogin.failed('shop', { clientAddress: `203.0.113.${i}` }))
@@ -101,8 +154,8 @@ test('processes share a limit', () => {
 test('a stranger who comes from ever new addresses takes no more memory than ten thousand of them', () => {
   const { limits } = opened({ address: 1, pair: 1 })
   for (let i = 0; i < 30_000; i++) {
-    limits.failed('shop', { clientAddress: `2001:db8::${i}` })
-    limits.failed('shop', { clientAddress: `2001:db8::${i}` })
+    limits.failed('shop', { clientAddress: `2001:db8:${i.toString(16)}::1` })
+    limits.failed('shop', { clientAddress: `2001:db8:${i.toString(16)}::1` })
   }
   assert.equal(limits.counts().address.beyond, 10_000)
 })

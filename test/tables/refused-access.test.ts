@@ -32,7 +32,7 @@ function opened() {
   const access = openRefusedAccess({
     clock,
     log: openLog({ level: 'info', destination: { write: (line) => void lines.push(JSON.parse(line) as Line) } }),
-    registry: () => ({ merchantByLogin: (login) => (login === 'shop' ? ({ login } as Merchant) : undefined) }),
+    registry: () => ({ merchantByLogin: (login) => (login.startsWith('shop') ? ({ login } as Merchant) : undefined) }),
     store: (added) => (isDown ? Promise.reject(new Error('down')) : (sums.push(...added), Promise.resolve())),
     counted: (login) => void (counts[login] = (counts[login] ?? 0) + 1),
   })
@@ -75,8 +75,8 @@ test('a sum has its first and its last moment, and each hour its own', async () 
 
 test('beyond a thousand kinds an hour, the others of a merchant are one', async () => {
   const { lines, sums, access, clock } = opened()
-  for (let i = 0; i < 3_000; i++) access.refused({ ...request, address: `2001:db8::${i}` })
-  for (let i = 0; i < 500; i++) access.refused({ ...request, address: `2001:db8::${i}`, login: 'nobody' })
+  for (let i = 0; i < 3_000; i++) access.refused({ ...request, address: `2001:db8:${i.toString(16)}::1` })
+  for (let i = 0; i < 500; i++) access.refused({ ...request, address: `2001:db8:${i.toString(16)}::1`, login: 'nobody' })
   await access.flush()
   assert.equal(sums.length, 1_002)
   assert.deepEqual(
@@ -87,10 +87,46 @@ test('beyond a thousand kinds an hour, the others of a merchant are one', async 
     ],
   )
   assert.equal(lines.length, 1_002)
+  for (let i = 0; i < 30; i++) access.refused({ ...request, address: `203.0.113.${i}`, login: 'shop-2' })
+  await access.flush()
+  const ofAnother = sums.filter(({ login }) => login === 'shop-2')
+  assert.deepEqual(
+    ofAnother.map(({ reason, count }) => [reason, count]),
+    [...Array.from({ length: 20 }, () => [request.reason, 1]), ['others', 10]],
+    'each merchant has room',
+  )
   clock.pass(hour)
   access.refused(request)
   await access.flush()
   assert.equal(sums.at(-1)!.address, request.address, 'the next hour has room again')
+})
+
+test('all addresses of an IPv6 network of 64 bits are one kind', async () => {
+  const { lines, sums, access } = opened()
+  for (let i = 0; i < 3_000; i++) access.refused({ ...request, address: `2001:db8:1:2:${i.toString(16)}::1` })
+  await access.flush()
+  assert.deepEqual(
+    sums.map(({ address, count }) => [address, count]),
+    [['2001:db8:1:2::/64', 3_000]],
+  )
+  assert.equal(lines.length, 1)
+})
+
+test('the log warns once an hour where failures in five names come from one address', () => {
+  const { lines, access, clock } = opened()
+  const failAll = (address: string, names: number) => {
+    for (let i = 0; i < names; i++) access.refused({ ...request, address, login: `shop-${i}` })
+  }
+  const warnings = () => lines.filter(({ msg }) => msg.startsWith('many logins')).map(({ address }) => address)
+  failAll('203.0.113.8', 4)
+  for (let i = 0; i < 9; i++) access.refused({ ...request, address: '203.0.113.8', login: `nobody-${i}` })
+  assert.deepEqual(warnings(), [])
+  failAll('203.0.113.9', 9)
+  failAll('203.0.113.10', 9)
+  assert.deepEqual(warnings(), ['203.0.113.9'])
+  clock.pass(hour)
+  failAll('203.0.113.10', 9)
+  assert.deepEqual(warnings(), ['203.0.113.9', '203.0.113.10'])
 })
 
 test('a login of no merchant is neither logged nor stored', async () => {
