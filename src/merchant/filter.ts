@@ -93,7 +93,8 @@ export function emailForm(text: string): string {
   return text === '' ? '' : `${text.slice(0, at).normalize('NFC').toLowerCase()}@${domainForm(text.slice(at + 1))}`
 }
 
-const domainForm = (text: string): string => domainToASCII(text) || text.normalize('NFC').toLowerCase()
+/** Mail servers ignore a dot at the end. */
+const domainForm = (text: string): string => (domainToASCII(text) || text.normalize('NFC').toLowerCase()).replace(/\.$/, '')
 
 /** What lists may have of it: also as entries of earlier versions spell it. */
 function emailsToLookUp(text: string): string[] {

@@ -86,6 +86,7 @@ describe('lists', () => {
     ['email',    '*.example.com',                     { email: 'eve@Mail.EXAMPLE.com' },                         true],
     ['email',    '@*.example.com',                    { email: 'eve@a.b.example.com' },                          true],
     ['email',    '*.example.com',                     { email: 'eve@example.com' },                              true],
+    ['email',    'eve@example.com',                   { email: 'eve@example.com.' },                             true],
     ['email',    '*.example.com',                     { email: 'eve@notexample.com' },                           false],
     ['email',    '@example.com',                      { email: 'eve@mail.example.com' },                         false],
     ['email',    '@bücher.example',                   { email: 'eve@xn--bcher-kva.example' },                    true],
@@ -123,7 +124,7 @@ describe('lists', () => {
     assert.deepEqual(emailSpellings('Eve@Example.com'), ['eve@example.com'])
   })
   // oxfmt-ignore
-  const phones: readonly (readonly [said: string, spellings: readonly string[]])[] = [
+  const phones: readonly (readonly [said: string, all: readonly string[]])[] = [
     ['+44 20 7946 0000',    ['442079460000', '4402079460000', 'GB:2079460000']],
     ['+44 (0)20 7946 0000', ['4402079460000', '442079460000', 'GB:2079460000']],
     ['0044 2079460000',     ['442079460000', '4402079460000', 'GB:2079460000']],
@@ -131,7 +132,7 @@ describe('lists', () => {
     ['+999 123456',         ['999123456']],
   ]
   test('a person is looked for by every spelling of a telephone number that names its country', () => {
-    for (const [said, spellings] of phones) assert.deepEqual(phoneSpellings(said), spellings, said)
+    for (const [said, all] of phones) assert.deepEqual(phoneSpellings(said), all, said)
   })
   test('an e-mail address may be as long as the mobile API takes', () => {
     const email = `${'a'.repeat(126)}@b`

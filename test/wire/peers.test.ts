@@ -245,8 +245,19 @@ test('half of the places to a process are for requests with a merchant, whatever
   scene(async ({ peer, sender }) => {
     const ends: (() => void)[] = []
     let arrived = () => {}
-    await peer(() => new Promise<Answer>((resolve) => void (ends.push(() => resolve(ok)), arrived())))
-    const have = (count: number) => new Promise<void>((resolve) => (arrived = () => void (ends.length === count && resolve())))
+    await peer(
+      () =>
+        new Promise<Answer>((resolve) => {
+          ends.push(() => resolve(ok))
+          arrived()
+        }),
+    )
+    const have = (count: number) =>
+      new Promise<void>((resolve) => {
+        arrived = () => {
+          if (ends.length === count) resolve()
+        }
+      })
     const passer = await sender()
     const pages = have(128)
     const passing = Array.from({ length: 128 }, () => passer.pass(page))

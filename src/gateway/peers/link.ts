@@ -23,7 +23,7 @@ export const peerPath = '/peer'
 const connectMs = 1_000
 const mostReplyBytes = 8 * 1_024 * 1_024
 /** It is not sealed for that process, or of another time; or there is no room, or no route yet. */
-const refusals: readonly number[] = [403, 503]
+const refusals: ReadonlySet<number> = new Set([403, 503])
 
 export function openPeerLink(url: string, clock: Clock): PeerLink {
   const pool = new Pool(url, {
@@ -80,7 +80,7 @@ function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Pr
         },
         onResponseEnd() {
           if (status === 200) settle({ is: 'answered', body: Buffer.concat(chunks) })
-          else if (refusals.includes(status)) settle({ is: 'unsent', why: `status ${status}` })
+          else if (refusals.has(status)) settle({ is: 'unsent', why: `status ${status}` })
           else fail(`status ${status}`)
         },
         onResponseError: (_, error) => fail(error.message || error.name),
