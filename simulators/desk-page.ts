@@ -87,7 +87,8 @@ export function showToPeople(app: FastifyInstance, { overview, places, happened 
     const type = String(reply.getHeader('content-type'))
     const isStranger = reply.statusCode === 421 || reply.statusCode === 403
     if (isStranger || !isForPeople(request) || !type.startsWith('application/json') || typeof payload !== 'string') return payload
-    const url = decodeURI(request.url)
+    // As it was sent: what is encoded may be no text.
+    const { url } = request
     return page(reply, url, answerContent(overview, url, JSON.stringify(JSON.parse(payload), null, 2)))
   })
   return (request: FastifyRequest, reply: FastifyReply) =>

@@ -30,6 +30,7 @@ describe('what cannot be a table is refused with its line', () => {
     ['first,bank\n4000,A\n40,B\n4000,B',       /^line 3: "40"/],
     ['first,bank\n4000,A\n5000,B\n4000,B',     /^line 4: its range and that of line 2 are equal, and say different things$/],
     ['iin_start,country\n400000,US',            /^line 1: the column first is missing; there are iin_start, country$/],
+    ['first,First\n400000,400001',               /^line 1: the column first is there twice$/],
     ['last;bank\n400000;A',                     /^line 1: the column first is missing; there are last, bank$/],
     ['first,country\n\n400000,US\n400001,XX',  /^line 4: "XX"/],
   ]
