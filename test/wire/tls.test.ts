@@ -1,8 +1,10 @@
+import 'reflect-metadata'
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
+import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
+import { spawn } from 'node:child_process'
+import { KeyObject, webcrypto, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -84,17 +86,22 @@ test('TLS 1.1 is refused', async () => {
 })
 
 /** RSA, as its ciphers need it: the directory's certificates are of elliptic curves. */
-function rsaPair() {
-  const [certFile, keyFile] = [join(folder, 'rsa.pem'), join(folder, 'rsa.key')]
-  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, '-keyout', keyFile, '-out', certFile], {
-    stdio: 'ignore',
+async function rsaPair() {
+  const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: Uint8Array.of(1, 0, 1) }
+  const keys = await webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify'])
+  const extensions = [new SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }])]
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=127.0.0.1',
+    keys,
+    signingAlgorithm: rsa,
+    extensions,
   })
-  return { cert: readFileSync(certFile, 'utf8'), key: secret(readFileSync(keyFile, 'utf8')) }
+  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' })
+  return { cert: certificate.toString('pem'), key: secret(String(key)) }
 }
 
 test('the API and the port for results take ciphers with forward secrecy alone', async () => {
-  const pair = rsaPair()
+  const pair = await rsaPair()
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
   const place = { host: '127.0.0.1', port: 0 }
   const tls = { ...pair, ca: pair.cert }
