@@ -2,6 +2,7 @@ import { describe } from 'node:test'
 import { openWorld } from '../harness/opening.ts'
 import { saleCases } from './cases.ts'
 import { reversalsAfter } from './client.ts'
+import { saleBrowser } from './shopper.ts'
 
 /** URLs of a sale and data of the browser: choices.md 3 and 6, formats of EMV 3-D Secure. */
 
@@ -46,25 +47,20 @@ describe(
   'customer_browser_info=true means that the fields of the browser are complete, and they are checked',
   { concurrency: 4 },
   () => {
-    const browser = {
-      customer_browser_info: 'true',
-      customer_browser_screen_width: '1920',
-      customer_browser_screen_height: '1080',
-      customer_browser_color_depth: '24',
-      customer_browser_time_zone: '-60',
-      customer_browser_javascript_enabled: 'true',
-      customer_browser_java_enabled: 'false',
-      customer_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
-      customer_accept: 'text/html,application/xhtml+xml;q=0.9',
-      customer_accept_language: 'en-GB',
-    }
-    takes('all of them', browser)
-    for (const name of Object.keys(browser).slice(1)) misses(`all but ${name}`, name, { ...browser, [name]: undefined })
-    for (const name of Object.keys(browser).slice(1)) {
-      takes(`without customer_browser_info, all but ${name}`, { ...browser, customer_browser_info: undefined, [name]: undefined })
+    takes('all of them', saleBrowser)
+    for (const name of Object.keys(saleBrowser).slice(1)) misses(`all but ${name}`, name, { ...saleBrowser, [name]: undefined })
+    for (const name of Object.keys(saleBrowser).slice(1)) {
+      takes(`without customer_browser_info, all but ${name}`, {
+        ...saleBrowser,
+        customer_browser_info: undefined,
+        [name]: undefined,
+      })
     }
     takes('customer_browser_info=false and none of them', { customer_browser_info: 'false' })
-    refuses('customer_browser_info that is no boolean', 'customer_browser_info', { ...browser, customer_browser_info: 'maybe' })
+    refuses('customer_browser_info that is no boolean', 'customer_browser_info', {
+      ...saleBrowser,
+      customer_browser_info: 'maybe',
+    })
     // oxfmt-ignore
     const table: [string, string[], string[]][] = [
     // field                                accepted                                          refused
@@ -79,12 +75,12 @@ describe(
     ['customer_accept_language',            ['en', 'de-1996x', 'x'.repeat(725)],              []],
   ]
     for (const [name, good, bad] of table) {
-      for (const value of good) takes(`${name} ${value.slice(0, 12)} of ${value.length}`, { ...browser, [name]: value })
-      for (const value of bad) refuses(`${name} ${value}`, name, { ...browser, [name]: value })
+      for (const value of good) takes(`${name} ${value.slice(0, 12)} of ${value.length}`, { ...saleBrowser, [name]: value })
+      for (const value of bad) refuses(`${name} ${value}`, name, { ...saleBrowser, [name]: value })
     }
     const scripted = ['screen_width', 'screen_height', 'color_depth', 'time_zone', 'java_enabled']
     takes('a browser that runs no script, and cannot tell what takes one', {
-      ...browser,
+      ...saleBrowser,
       customer_browser_javascript_enabled: 'false',
       ...Object.fromEntries(scripted.map((name) => [`customer_browser_${name}`, undefined])),
     })
