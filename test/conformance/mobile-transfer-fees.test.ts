@@ -279,7 +279,7 @@ describe('changes by the operator meanwhile', () => {
     }
     const spelled = (centis: number): string => (centis / 100).toFixed(2)
     const shows = ({ body }: Page, { total }: Chosen): void =>
-      assert.match(body.replaceAll(/<[^>]*>/g, ''), new RegExp(String.raw`\b${spelled(total)}\s+USD`))
+      assert.match(body.replaceAll(/<[^>]*>/g, ''), new RegExp(String.raw`\bUSD\s+${spelled(total)}\b`))
 
     before(async () => {
       const { tell } = cliOf(() => world)
