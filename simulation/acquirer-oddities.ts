@@ -8,7 +8,7 @@ import { Chance } from './chance.ts'
 const chanceOf = ({ type, fields }: Message): Chance => new Chance(Number(fields[11] ?? '0') + Number(type) * 1_000_003)
 
 const odds = 0.3
-/** Of a reversal, which is seldom. */
+/** For reversals, which are rare. */
 const reversalOdds = 0.15
 /** After the answer to the first try is given up, before the second. */
 const betweenTriesMs = 15_500

@@ -14,7 +14,7 @@ export const server = {
 /** Which addresses the client may call. */
 export const policy = { plainHttp: true, loopbackAnyPort: false }
 
-/** The account of odd messages changes nothing, so nobody keeps it here. */
+/** Odd messages are only counted, which changes no payment. */
 export const oddities = { noted: () => {} }
 
 /** The real client of the directory servers, over the simulated network. */

@@ -12,7 +12,7 @@ import { LineServer, type Protection } from './server.ts'
 /** With TLS there is a second port; clients need a certificate of its authority. */
 export interface AcquirerOptions extends Protection {
   log: Log
-  /** Of the sandbox around, filled once it serves. */
+  /** The sandbox's other pages, known once all of them serve. */
   places?: Places
   /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number

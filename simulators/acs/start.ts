@@ -21,7 +21,7 @@ import { readIssuers } from './pares.ts'
 
 export interface AcsOptions {
   log: Log
-  /** Of the sandbox around, filled once it serves. */
+  /** The sandbox's other pages, known once all of them serve. */
   places?: Places
   /**
    * Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa

@@ -20,7 +20,7 @@ import { answerVereq } from './vereq.ts'
 
 export interface DirectoryServerOptions {
   log: Log
-  /** Of the sandbox around, filled once it serves. */
+  /** The sandbox's other pages, known once all of them serve. */
   places?: Places
   /** Directory with ds-ca.pem, directory-server.pem, directory-server.key and cavv.key. */
   certificates: string
