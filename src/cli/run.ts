@@ -30,7 +30,6 @@ import { addSignCommand } from './commands/sign.ts'
 import { addSignRequestCommand } from './commands/sign-request.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { addSubjectCommands } from './commands/subject.ts'
-import { addUpgradeCommand } from './commands/upgrade.ts'
 import { ConfigError } from './config.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
@@ -38,7 +37,6 @@ const commands = [
   addSandboxCommand,
   addServeCommand,
   addMigrateCommand,
-  addUpgradeCommand,
   addCellCommands,
   addMerchantCommands,
   addEndpointCommands,

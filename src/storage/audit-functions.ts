@@ -1,8 +1,7 @@
 /**
  * The only way to write to the audit trail without owning it. Roles that may read the trail may
  * call `audit_append`, but cannot choose number, hash, time or database user of the row.
- * *Rejected:* a grant to insert, by which readers write rows of any time. A migration that makes
- * the functions: `upgrade` copies tables alone, and each `migrate` makes these anew.
+ * *Rejected:* a grant to insert, by which readers write rows of any time.
  */
 import { roles } from './grants.ts'
 

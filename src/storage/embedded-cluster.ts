@@ -8,7 +8,6 @@ import { type Secret, secret } from '../base/secret.ts'
 import type { Binaries } from './embedded-binaries.ts'
 import { leaveNote, type Place, syncDirectory, writeDurably } from './embedded-place.ts'
 import { run, type Traces } from './embedded-process.ts'
-import { mayUpgradeFrom } from './embedded-programs.ts'
 
 /** The one role and the one database of the gateway. */
 export const roleName = 'tollgate'
@@ -26,7 +25,7 @@ export const tracesOf = (data: string): Traces => ({
  * The major version of PostgreSQL that made the database; undefined if the directory is missing or
  * empty. Throws if it holds something that is not a complete database.
  */
-export function majorOf(data: string): number | undefined {
+function majorOf(data: string): number | undefined {
   if (!existsSync(data) || readdirSync(data).length === 0) return undefined
   if (!existsSync(join(data, 'PG_VERSION')) || !existsSync(join(data, 'global', 'pg_control'))) {
     throw new Error(
@@ -42,15 +41,10 @@ export function majorOf(data: string): number | undefined {
 export function holdsDatabase(data: string, { major, version }: Binaries): boolean {
   const found = majorOf(data)
   if (found === undefined || found === major) return found !== undefined
-  const remedy =
-    found < major && mayUpgradeFrom(found)
-      ? `Run "npx tollgate upgrade" once: it copies the database to PostgreSQL ${major} and keeps the old one.`
-      : `Either name a directory with the programs of PostgreSQL ${found}; ` +
-        `or, with them, take a dump (pg_dump), move ${data} away, start Tollgate once so that it makes ` +
-        'an empty database, and load the dump.'
   throw new Error(
     `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${version}, ` +
-      `which cannot read it. ${remedy}`,
+      `which cannot read it. With the programs of PostgreSQL ${found}, take a dump (pg_dumpall); move ${data} away; ` +
+      'start Tollgate once, so that it makes an empty database; and load the dump (psql).',
   )
 }
 

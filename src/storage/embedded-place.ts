@@ -31,7 +31,7 @@ export interface Place {
   moved?: string
 }
 
-export const noteName = 'postgres-is-elsewhere.txt'
+const noteName = 'postgres-is-elsewhere.txt'
 const isRoot = (): boolean => process.geteuid?.() === 0
 
 /**

@@ -21,7 +21,6 @@ import {
   urlOfRunning,
 } from './embedded-server.ts'
 import { settingsFile } from './embedded-settings.ts'
-import { settleSwitch } from './embedded-switch.ts'
 
 export interface Surroundings {
   /** Holds data, password, log and lock of the server; it is created if necessary. */
@@ -82,7 +81,6 @@ export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer>
 
 async function startLocked(directory: string, lock: Lock, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { log, clock, random, durable = true, proc = systemProc } = options
-  await settleSwitch(directory)
   const place = findPlace(directory, random, log)
   const binaries = await binariesFor(place, options)
   await sweepUnfinished(place.data)
@@ -107,7 +105,7 @@ async function startLocked(directory: string, lock: Lock, options: EmbeddedOptio
 }
 
 /** The lock of a directory; throws, with a remedy, if a live process has it. */
-export async function lockOf(directory: string, { random, proc = systemProc }: Surroundings): Promise<Lock> {
+async function lockOf(directory: string, { random, proc = systemProc }: Surroundings): Promise<Lock> {
   const path = join(directory, lockName)
   const lock = await takeLock(path, random, proc)
   if ('release' in lock) return lock
@@ -117,7 +115,7 @@ export async function lockOf(directory: string, { random, proc = systemProc }: S
   )
 }
 
-export function binariesFor(
+function binariesFor(
   place: Place,
   { binaries, random, log }: Pick<EmbeddedOptions, 'binaries' | 'random' | 'log'>,
 ): Promise<Binaries> {
@@ -126,7 +124,7 @@ export function binariesFor(
 }
 
 /** Writes postgresql.conf. True if it did not change: a running server has these settings. */
-export async function applySettings(
+async function applySettings(
   site: Site,
   binaries: Binaries,
   { settings = {}, durable = true }: Pick<EmbeddedOptions, 'settings' | 'durable'>,

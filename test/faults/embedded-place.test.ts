@@ -34,7 +34,7 @@ test('Data of another major version is refused, with what to do, and stays as it
   await writeFile(join(directory, 'postgres', 'PG_VERSION'), '17\n')
   await assert.rejects(
     startEmbedded(optionsFor(directory)),
-    /made by PostgreSQL 17 .* PostgreSQL 18\.\d+, which cannot read it\. Run "npx tollgate upgrade" once/,
+    /made by PostgreSQL 17 .* PostgreSQL 18\.\d+, which cannot read it\. With .* PostgreSQL 17, take a dump \(pg_dumpall\)/,
   )
   assert.equal(existsSync(join(directory, 'lock')), false)
   await writeFile(join(directory, 'postgres', 'PG_VERSION'), '18\n')
