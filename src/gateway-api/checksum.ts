@@ -43,7 +43,7 @@ export function controlHolds(request: Request, parts: Signing): Refusal | ByMerc
   const isOneOf = (accepted: Parts[]) => holds(values.control, accepted, keys, parts.decoyKey)
   const ways = waysOf[request.operation]['amount' in values ? 'withAmount' : 'withoutAmount']
   const accepted = () => {
-    parts.accessLimits.succeeded(login, client, values.control.toLowerCase())
+    parts.accessLimits.succeeded(login, client, values.control)
     return { merchant }
   }
   if (isOneOf(acceptedSpellings(request, ways.ofTheRequest, [sumSent(request)]))) return accepted()

@@ -74,6 +74,13 @@ const lockAfterMinutes = 5
 const lockMs = 900_000
 /** The keys of a limit in memory; the one that was not used for the longest time is dropped. */
 const mostKeys = 10_000
+/** Checksums that held, of which at least so many last ones are remembered. */
+const fewestHeld = 10_000
+/**
+ * Hexadecimal digits that are remembered of each, as a number: a text would keep all of its request
+ * in memory. One in 10,000 new ones has those of another, and forgives nothing.
+ */
+const markDigits = 7
 /** The lines of the log a minute about strangers: of a network and reason, and of all. */
 const linesOf: Rate = { perMs: 10 / minuteMs, burst: 10 }
 const linesInAll: Rate = { perMs: 300 / minuteMs, burst: 300 }
@@ -92,7 +99,7 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
   const logins = openBuckets(clock)
   const addresses = openBuckets(clock)
   // Those that forgave are fewer, so they are kept longer.
-  const [held, forgave] = [new Map<string, true>(), new Map<string, true>()]
+  const [held, forgave] = [lastOnes(fewestHeld), lastOnes(fewestHeld)]
   const key = secret(systemRandom.bytes(32))
 
   const share = (limit: LimitName) => settings[limit] / processes
@@ -120,10 +127,11 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
       return pairs.any() && refuses('pair', pairs.isBeyond(pairOf(login, client.clientAddress)))
     },
     succeeded(login, client, control) {
-      const isReplay = control !== undefined && (held.has(control) || forgave.has(control))
-      if (control !== undefined) keep(held, control, true)
+      const mark = control === undefined ? undefined : Number.parseInt(control.slice(0, markDigits), 16)
+      const isReplay = mark !== undefined && pairs.any() && (held.has(mark) || forgave.has(mark))
+      if (mark !== undefined) held.add(mark)
       if (isReplay || !pairs.any()) return
-      if (pairs.forgives(pairOf(login, client.clientAddress)) && control !== undefined) keep(forgave, control, true)
+      if (pairs.forgives(pairOf(login, client.clientAddress)) && mark !== undefined) forgave.add(mark)
     },
     failed(login, { clientAddress }) {
       if (settings.pair > 0 && !isShared(clientAddress)) pairs.failed(pairOf(login, clientAddress))
@@ -213,6 +221,18 @@ function openBuckets(clock: Clock) {
     size: () => buckets.size,
     keys: () => buckets.keys(),
     empty: (rate: Rate): number => [...buckets.keys()].filter((key) => left(key, rate) < 1).length,
+  }
+}
+
+/** Remembers the last numbers, from `fewest` to twice as many of them. */
+function lastOnes(fewest: number) {
+  let [young, old] = [new Set<number>(), new Set<number>()]
+  return {
+    has: (one: number) => young.has(one) || old.has(one),
+    add(one: number): void {
+      young.add(one)
+      if (young.size >= fewest) [young, old] = [new Set(), young]
+    },
   }
 }
 
