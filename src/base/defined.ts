@@ -9,7 +9,7 @@ export const defined = <T extends object>(facts: T): Without<T, undefined> => wi
 export const notNull = <T extends object>(facts: T): Without<T, null> => without(facts, null)
 
 function without<T extends object, Out>(facts: T, out: Out): Without<T, Out> {
-  const left: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(facts)) if (value !== out) left[name] = value
-  return left as Without<T, Out>
+  const left: Partial<T> = {}
+  for (const name in facts) if (facts[name] !== out) left[name] = facts[name]
+  return left as unknown as Without<T, Out>
 }

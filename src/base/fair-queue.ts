@@ -27,8 +27,9 @@ export class FairQueue<One> {
   next(): One | undefined {
     for (const [owner, own] of this.#owners) {
       const one = own.shift()
-      this.#owners.delete(owner)
-      if (own.length > 0) this.#owners.set(owner, own)
+      const isLast = own.length === 0
+      if (isLast || this.#owners.size > 1) this.#owners.delete(owner)
+      if (!isLast) this.#owners.set(owner, own)
       this.#size--
       return one
     }

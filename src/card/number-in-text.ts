@@ -7,6 +7,7 @@ import { lengthIsIssued } from './number.ts'
  * neither letters nor digits. Most texts have no such run, and are not looked at any further.
  */
 const manyDigits = /[0-9](?:[^\p{L}\p{N}]{0,8}[0-9]){8}/u
+const manyPlainDigits = /[0-9](?:[^A-Za-z0-9]{0,8}[0-9]){8}/
 const separators = /[^\p{L}\p{N}]+/gu
 /** Most texts: nothing in them stands for another character. */
 const plain = /^[ -$&-~]*$/
@@ -17,7 +18,8 @@ const encoded = /(?:%[0-9a-f]{2})+/gi
  * it has few.
  */
 export function textWithDigits(text: string): string | undefined {
-  const read = plain.test(text) ? text : text.replaceAll(encoded, decoded).normalize('NFKC')
+  if (plain.test(text)) return manyPlainDigits.test(text) ? text : undefined
+  const read = text.replaceAll(encoded, decoded).normalize('NFKC')
   return manyDigits.test(read) ? read : undefined
 }
 

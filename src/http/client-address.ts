@@ -1,5 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
+/** Most addresses: what is read is written the same way. */
+const plainIPv4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/
+
 /** An address, or all addresses with the same first bits. */
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
@@ -39,6 +42,7 @@ function readNetwork(text: string): Network | string {
  * search.
  */
 export function clientAddress(connection: string, forwarded: string | string[] | undefined, trusted: readonly Network[]): string {
+  if (trusted.length === 0 && plainIPv4.test(connection)) return connection
   let address = readAddress(connection)
   if (!address) return connection
   const hops = [forwarded ?? []].flat().flatMap((header) => header.split(','))
@@ -63,6 +67,7 @@ export function connectionOwner(connection: string, trusted: readonly Network[])
  * `2001:db8:1:2::/64`. A text that is no address stays as it is.
  */
 export function networkOf(text: string): string {
+  if (plainIPv4.test(text)) return text
   const address = readAddress(text)
   if (!address) return text
   if (address.kind() === 'ipv4') return address.toString()

@@ -57,8 +57,8 @@ export class Intake {
 
   /** Whether a request may be read now. If not, `flow` goes on in a later turn. */
   mayRead(flow: Flow): boolean {
-    if (this.#read === 0) nextTurn(this.#turn)
     if (this.#read < this.#most && this.#waiting.size === 0) return ++this.#read > 0
+    if (this.#waiting.size === 0) nextTurn(this.#turn)
     const { remoteAddress = '', remotePort } = flow.socket
     const owner = connectionOwner(remoteAddress, this.#limits.trustedProxies ?? [])
     this.#waiting.add(owner ?? `${remoteAddress} ${remotePort}`, flow)
@@ -71,8 +71,8 @@ export class Intake {
 
   readonly #turn = (): void => {
     this.#read = Math.min(this.#most, this.#waiting.size)
-    if (this.#read > 0) nextTurn(this.#turn)
     for (let left = this.#read; left > 0; left--) this.#waiting.next()!.goOn('turn')
+    if (this.#waiting.size > 0) nextTurn(this.#turn)
   }
 }
 
@@ -111,7 +111,7 @@ class Flow {
     this.#response = response
     this.#left = this.#headEnd + Number(request.headers['content-length'] ?? 0)
     this.#open++
-    response.once('close', () => {
+    response.on('close', () => {
       this.#open--
       // While it is idle it keeps nothing.
       if (this.#response === response && request.complete) this.#request = this.#response = undefined
@@ -174,7 +174,7 @@ class Flow {
   #partEnd(rest: Buffer): number {
     if (!this.#isBetween && this.#left > 0) return Math.min(rest.length, this.#left)
     this.#headEnd = blankLineEnd(rest) ?? rest.length
-    const isAlone = this.#open === 0 && blankLineEnd(rest.subarray(this.#headEnd)) === undefined
+    const isAlone = this.#open === 0 && !rest.includes(lineFeed, this.#headEnd)
     return isAlone ? rest.length : this.#headEnd
   }
 }

@@ -6,6 +6,12 @@ export const mostHead = 65_536
 /** Browsers skip up to four bytes before it, such as a byte order mark. */
 const statusLine = /^[^]{0,4}?HTTP\/([0-9.]+)[ \t]+([0-9]{3})(?![0-9])/i
 const longestStart = 24
+const otherField = String.raw`(?:(?!content-length|transfer-encoding)[a-z-]+: [ -~]*\r\n)*`
+/** What most receivers send, and every reader takes the same way: it is passed on as it is. */
+const plainHead = new RegExp(
+  String.raw`^HTTP/1\.1 [2-5][0-9]{2} [ -~]*\r\n${otherField}content-length: [0-9]+\r\n${otherField}\r\n`,
+  'i',
+)
 const emptyLine = /\n\r{0,2}\n/
 const field = /^([!#$%&'*+.^`|~\w-]+)[ \t]*:[ \t]*(.*)$/
 const chunkSize = /^\r{0,2}\n?[ \t]*([0-9a-f]{1,12})[^\n]*\n/i
@@ -28,8 +34,10 @@ export function readLoosely<S extends Duplex>(socket: S): S {
   socket.read = (size) => {
     const bytes = read.call(socket, size)
     if (bytes === null || !reply) return bytes
-    const { value, done } = reply.next(bytes.toString('latin1'))
+    const text = bytes.toString('latin1')
+    const { value, done } = reply.next(text)
     if (done) reply = undefined
+    if (value === text) return bytes
     return value === '' ? null : Buffer.from(value, 'latin1')
   }
   return socket
@@ -39,6 +47,7 @@ export function readLoosely<S extends Duplex>(socket: S): S {
 function* rewritten(): Generator<string, string, string> {
   let held = ''
   for (;;) {
+    if (plainHead.test(held)) return held
     held = held.replace(/^[\r\n]+/, '')
     const line = statusLine.exec(held)
     if (!line && (held.length >= longestStart || held.includes('\n'))) return held
@@ -68,11 +77,12 @@ function fieldsOf(head: string): { fields: string; isChunked: boolean } {
   // The first line is what follows the status.
   for (const line of lines.slice(1)) {
     const [, name, value] = field.exec(line) ?? []
+    const isCoding = name?.toLowerCase() === 'transfer-encoding'
     // `identity` is no coding, and a parser refuses it beside a length.
-    if (name === undefined || (/^transfer-encoding$/i.test(name) && /^identity$/i.test(value!.trim()))) continue
-    if (/^content-length$/i.test(name)) lengths += `,${value}`
+    if (name === undefined || (isCoding && /^identity$/i.test(value!.trim()))) continue
+    if (name.toLowerCase() === 'content-length') lengths += `,${value}`
     else fields += `${name}: ${value}\r\n`
-    if (/^transfer-encoding$/i.test(name)) coding = value!
+    if (isCoding) coding = value!
   }
   const isChunked = /\bchunked[ \t]*$/i.test(coding)
   for (const length of new Set(isChunked ? [] : lengths.match(/[^\s,]+/g))) fields += `content-length: ${length}\r\n`
