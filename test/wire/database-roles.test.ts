@@ -273,6 +273,10 @@ test('a row of keys that a gateway was made to write disturbs no command, and do
     assert.match(out, /control keys +none can be guessed/)
     const done = await command('operator', 'merchant', 'disable', 'shop')
     assert.equal(done.code, 0, done.err)
+    await sql(as.get('operator')!, `update key_version set active_at = now() - interval '1 second' where kek = 'abc'`)
+    const late = (await command('read', 'doctor')).out
+    assert.match(late, /problem +keys +the key-encryption key does not open a' or 'a' = 'a 2, so no gateway can start/)
+    assert.match(late, /delete from key_version where purpose = 'a'' or/)
   } finally {
     await sql(as.get('operator')!, `delete from key_version where kek = 'abc'`)
   }

@@ -221,16 +221,18 @@ export async function keyFinding(pool: Pool, installation: Installation, keys: b
     return problem('keys', found.message, 'gateways that run go on with the keys they have, but none can start')
   const { unopened, byOlder } = found
   const names = unopened.map(({ purpose, version }) => `${purpose} ${version}`).join(', ')
-  if (unopened.some(({ active }) => active))
+  if (BigInt(unopened.length) === keys)
     return problem('keys', `the key-encryption key does not open the keys of this database: ${names}`, advice)
   const [first] = unopened
-  if (first)
-    return warning(
+  if (first) {
+    const isUsed = unopened.some(({ active }) => active)
+    return (isUsed ? problem : warning)(
       'keys',
-      `the key-encryption key does not open ${names}, which no process uses yet`,
+      `the key-encryption key does not open ${names}, ${isUsed ? 'so no gateway can start' : 'which no process uses yet'}`,
       `unless somebody rotates keys under another key-encryption key, a gateway was made to write it. Keep the row, then: ` +
         `delete from key_version where purpose = '${first.purpose.replaceAll("'", "''")}' and version = ${first.version}`,
     )
+  }
   if (byOlder === 0) return ok('keys', `the key-encryption key opens all ${keys}`)
   return warning(
     'keys',
