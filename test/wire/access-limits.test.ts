@@ -109,6 +109,30 @@ test('a signature of v4 that fails too often is refused with 20 before it is ver
   assert.equal(readReply(await ask())['error-code'], '20')
 })
 
+test('a request of v4 that is sent again forgives no failure, and a new one does', async () => {
+  const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const url = v4Url(world, 'status')
+  const body: [string, string][] = [['client_orderid', 'nobody']]
+  const good = () => header(parametersOf(world, url, body))
+  const sent = (address: string, signed: string) => post(url, body, signed, from(address))
+  const fails = async (address: string, times: number) => {
+    const found: string[] = []
+    for (let i = 0; i < times; i++) {
+      const answer = await sent(address, header(parametersOf(world, url, body, { key })))
+      found.push(answer.httpStatus === 403 ? 'denied' : readReply(answer)['error-code']!)
+    }
+    return found
+  }
+  const [address, other, seen] = [newAddress(), newAddress(), good()]
+  assert.equal(readReply(await sent(address, seen))['error-code'], '6')
+  assert.deepEqual(await fails(address, 5), Array(5).fill('denied'))
+  assert.equal((await sent(address, seen)).httpStatus, 403)
+  assert.deepEqual(await fails(address, 1), ['20'])
+  assert.deepEqual(await fails(other, 5), Array(5).fill('denied'))
+  assert.equal(readReply(await sent(other, good()))['error-code'], '6')
+  assert.deepEqual(await fails(other, 5), Array(5).fill('denied'))
+})
+
 test('apps share addresses: one that fails locks out no other', async () => {
   const address = newAddress()
   const perform = async (changes = {}) => {
