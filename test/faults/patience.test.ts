@@ -43,12 +43,12 @@ const events = async (made: Order, transactionNo?: number) => (await happened(ma
 const over = (made: Order) => untilStatus(world, made, ({ status }) => status !== 'processing' && status !== 'unknown')
 
 test('a process is stopped, judged dead, and goes on before the deadline: answered payments are approved', async () => {
-  await desk.gate({ answerTimeoutMs: 60_000 })
+  await desk.gate({ answerTimeoutMs: 120_000 })
   silent = await startServe(world)
   const released = await order(silent.world)
   assert.equal((await over(released)).status, 'approved')
   await desk.script({ order_id: released.orderid, message: 'reversal', times: 1 }, { no_answer: true })
-  await desk.script({ message: 'authorisation' }, { delay_ms: 2_000 })
+  const answer = await desk.script({ message: 'authorisation' }, { hold: true })
   const { serial } = accepted(await follow(silent.world, 'void', released))
   const sold = await times(10, () => order(silent.world))
   await until(desk.entries, (all) => all.length === 11 && all[0]!.state === 'reversed')
@@ -60,6 +60,7 @@ test('a process is stopped, judged dead, and goes on before the deadline: answer
   )
   assert.ok((await events(released, 2)).includes('taken up'), 'it was judged dead')
   assert.equal((await ended(world, released, serial)).status, 'approved')
+  await answer()
   assert.equal(await until(desk.answers, (count) => count === 11), 11)
   for (const one of sold) assert.equal((await statusOf(world, one)).status, 'processing')
   silent.child.kill('SIGCONT')

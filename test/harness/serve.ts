@@ -32,13 +32,14 @@ function asGateway({ databaseUrl, gatewayDatabaseUrl }: Pick<World, 'databaseUrl
 
 /**
  * `program` is a test's own, which serves as well; `more` is added to its environment. `keyFile` is
- * passed as a descriptor, TOLLGATE_KEY_FD.
+ * passed as a descriptor, TOLLGATE_KEY_FD. `said` gets each line of its log as it comes.
  */
 export async function startServe(
   world: World,
   program?: string,
   more: Record<string, string> = {},
   keyFile?: string,
+  said: (line: string) => void = () => {},
 ): Promise<GatewayProcess> {
   const key = readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8').trim()
   const own = { DATABASE_URL: asGateway(world), TOLLGATE_KEY: key, PORT: '0', OPERATOR_PORT: '0', LOG_LEVEL: 'info' }
@@ -62,10 +63,11 @@ export async function startServe(
     })
     lines.on('line', (line) => {
       output += `${line}\n`
-      const said: Partial<Serving> & { msg?: string } = line.startsWith('{') ? JSON.parse(line) : {}
-      if (said.msg !== 'the gateway serves') return
+      said(line)
+      const entry: Partial<Serving> & { msg?: string } = line.startsWith('{') ? JSON.parse(line) : {}
+      if (entry.msg !== 'the gateway serves') return
       clearTimeout(late)
-      resolve(said as Serving)
+      resolve(entry as Serving)
     })
   })
   return {
