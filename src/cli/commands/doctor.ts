@@ -229,7 +229,7 @@ export async function keyFinding(pool: Pool, installation: Installation, keys: b
     return (isUsed ? problem : warning)(
       'keys',
       `the key-encryption key does not open ${names}, ${isUsed ? 'so no gateway can start' : 'which no process uses yet'}`,
-      `unless somebody rotates keys under another key-encryption key, a gateway was made to write it. Keep the row, then: ` +
+      'if another key-encryption key of yours wraps it, give that one too; else a gateway was made to write it. Keep a copy; ' +
         `delete from key_version where purpose = '${first.purpose.replaceAll("'", "''")}' and version = ${first.version}`,
     )
   }
