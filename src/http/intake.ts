@@ -55,7 +55,10 @@ export class Intake {
     }
   }
 
-  /** Whether a request may be read now. If not, `flow` goes on in a later turn. */
+  /**
+   * Whether a request may be read now. If not, `flow` goes on in a later turn. Until one has to
+   * wait the count goes on from turn to turn: to end it with each would cost a timer a turn.
+   */
   mayRead(flow: Flow): boolean {
     if (this.#read < this.#most && this.#waiting.size === 0) return ++this.#read > 0
     if (this.#waiting.size === 0) nextTurn(this.#turn)

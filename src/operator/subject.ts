@@ -65,8 +65,8 @@ export function emailSpellings(text: string): string[] {
 const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').replace(/^0+/, '')
 
 /**
- * The same number in all its spellings. One that names its country is also found as it is dialled
- * within that country: `GB:2079460000`.
+ * The same number in all its spellings. A number that names its country is also found as it is
+ * dialled within that country: `GB:2079460000`.
  */
 export function phoneSpellings(text: string): string[] {
   const spellings = [comparablePhone(text)]
