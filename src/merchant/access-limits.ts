@@ -77,8 +77,8 @@ const mostKeys = 10_000
 /** Checksums that held, of which at least so many last ones are remembered. */
 const fewestHeld = 10_000
 /**
- * Hexadecimal digits that are remembered of each, as a number: a text would keep all of its request
- * in memory. One in 10,000 new ones has those of another, and forgives nothing.
+ * Hexadecimal digits that are remembered of each, as a number, which is found sooner than a text.
+ * One in 10,000 new checksums has those of another, and forgives nothing.
  */
 const markDigits = 7
 /** The lines of the log a minute about strangers: of a network and reason, and of all. */
