@@ -46,8 +46,8 @@ export const auditTrail: ByName = {
 
 const atOnce = 5_000
 const add = statement<object>(`
-  insert into audit (audit_id, at, who, action, subject, details, no, hash)
-  select audit_id, $3, 'ann', 'order show', 'order ' || no, jsonb_build_object('order', no, 'fields', 'card, phone'), no,
+  insert into audit (audit_id, at, who, session, action, subject, details, no, hash)
+  select audit_id, $3, 'ann', 'bench', 'order show', 'order ' || no, jsonb_build_object('order', no, 'fields', 'card, phone'), no,
     decode(hash, 'hex')
   from unnest($1::uuid[], $2::text[]) with ordinality as n (audit_id, hash, nth), lateral (select $4 + nth as no) p`)
 const move = statement<object>(`update audit_head set no = $1, hash = decode($2, 'hex')`)
@@ -64,9 +64,9 @@ async function writeRows(sandbox: Sandbox, rows: number, interrupted: AbortSigna
       const links = Array.from({ length: count }, () => {
         no++
         const auditId = randomUUID()
-        const details = { order: Number(no), fields: 'card, phone' }
+        const details = `{"order": ${no}, "fields": "card, phone"}`
         const who = { who: 'ann', action: 'order show', subject: `order ${no}` }
-        hash = linkHash(hash, { no, auditId, atMicros: `${at}000`, session: null, ...who, details })
+        hash = linkHash(hash, { no, auditId, atMicros: `${at}000`, session: 'bench', ...who, details })
         return { auditId, hash }
       })
       await pool.run(add, [links.map((l) => l.auditId), links.map((l) => l.hash), timestamp(at), before])
@@ -87,7 +87,7 @@ const alter = (sandbox: Sandbox, last: number): Promise<void> =>
       `delete from audit where no = ${at(0.4)}`,
       `update audit set no = -no where no in (${at(0.6)}, ${at(0.6) + 1})`,
       `update audit set no = no + ${2 * at(0.6) + 1} where no < 0`,
-      `insert into audit select gen_random_uuid(), at, who, action, subject, details, -1, hash
+      `insert into audit select gen_random_uuid(), at, who, session, action, subject, details, -1, hash
        from audit where no = ${at(0.8)}`,
     ])
       await pool.run(statement(sql))

@@ -17,6 +17,7 @@ const gateRow = (terminalId: string, recognisesRepeats: boolean, commission: Com
   cardAcceptorName: 'Simulated shops',
   acquirerId: '123456',
   mcc: '5999',
+  countryNumeric: '840',
   descriptor: 'SIMULATED',
   answerTimeoutMs,
   partialCapture: true,

@@ -32,7 +32,7 @@ const forgetToGiveBack = inTables((tables) => {
 const countUnderTheNewestKey = inTables((tables) => ({
   async lockCounts(places) {
     const rows = await tables.lockCounts(places)
-    const versionOf = ({ key }: { key: string }) => digestVersion(Buffer.from(key, 'base64url'), 16)
+    const versionOf = ({ key }: { key: string }) => digestVersion(Buffer.from(key, 'base64url'))
     const newest = rows.map(versionOf).reduce((a, b) => (b > a ? b : a), 1n)
     return rows.map((row) => (versionOf(row) === newest ? row : { ...row, buckets: [] }))
   },

@@ -13,7 +13,7 @@ export function check({ rows, after }: Change): void {
     if (!legal.has(move)) throw databaseError('23514', `order_event_moves_check does not know ${move}`)
   }
   for (const t of after.transactions) {
-    if ((t.step === undefined) !== (t.dueAt === undefined)) throw databaseError('23514', 'transaction_check1')
-    if ((t.serialNumber === undefined) !== (t.origin === 'gateway')) throw databaseError('23514', 'transaction_check')
+    if ((t.step === undefined) !== (t.dueAt === undefined)) throw databaseError('23514', 'transaction_step_check')
+    if ((t.serialNumber === undefined) !== (t.origin === 'gateway')) throw databaseError('23514', 'transaction_serial_check')
   }
 }

@@ -26,8 +26,8 @@ export function cellMarks(random: Random, cellNo: number): CellMarks {
 }
 
 /**
- * The number that an id leads to; undefined if the text is none. That of an id from before there
- * were cells is arbitrary, up to 65,535.
+ * The number that an id leads to; undefined if the text is none. The number of an id that somebody
+ * made up is arbitrary, up to 65,535.
  */
 export const cellOfUuid = (id: string): number | undefined =>
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? markOf(Buffer.from(id.replaceAll('-', ''), 'hex')) : undefined

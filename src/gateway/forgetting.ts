@@ -3,7 +3,6 @@
  * One process at a time does each of them, step by step; where it stops, another goes on.
  */
 import { reasonOf } from '../base/log.ts'
-import { forgetNumbers, type InvoiceKey } from '../mobile-api/store-ended.ts'
 import { forgetStep, walkFromStart, type Walk } from '../operator/store-cards.ts'
 import { startSweep } from '../storage/leased.ts'
 import { claimDuty, enterDuty, noteDuty } from '../storage/store-duty.ts'
@@ -32,17 +31,20 @@ const everyMs = 3_600_000
 const firstLookMs = 5_000
 /** How long it may take to notice that another process left a duty. */
 const longestLookMs = 60_000
-/** Orders, or invoices, that a step looks at. */
+/** Orders that a step looks at. */
 const inStep = 200
 /** A pause of this many times what the step took, so that a slow database is left alone. */
 const restFactor = 3
 const leastRestMs = 20
 
-/** Without `keptFor` the cards of payments stay. Those of invoices of the mobile API never do. */
+/**
+ * Without `keptFor` the cards of payments stay. An invoice of the mobile API loses its card numbers
+ * when it ends.
+ */
 export function startForgetting(parts: DutyParts, keptFor: KeptFor | undefined): ForgettingDuty {
   let cards = 0
   const erased = (count: number) => void (cards += count)
-  const tasks = [invoices(parts), ...(keptFor ? walks(parts, keptFor) : [])]
+  const tasks = keptFor ? walks(parts, keptFor) : []
   const stops = tasks.map((task) => keepDoing(parts, task, erased))
   return { cards: () => cards, stop: async () => void (await Promise.all(stops.map((stop) => stop()))) }
 }
@@ -63,15 +65,6 @@ function walks({ pool, clock }: DutyParts, { approved, unapproved }: KeptFor): T
   })
   return [walk('cards of unapproved payments', unapproved, true), walk('cards of approved payments', approved, false)]
 }
-
-/** Few have any: an invoice loses its card numbers when it ends. */
-const invoices = (parts: DutyParts): Task => ({
-  name: 'cards of ended invoices',
-  async step(place) {
-    const { forgotten, last } = await forgetNumbers(parts, (place as { after?: InvoiceKey } | null)?.after, inStep)
-    return { forgotten, place: last ? { after: last } : {}, isOver: !last }
-  },
-})
 
 /** Does a step of the task whenever it is due and free; returns a function that stops. */
 function keepDoing(parts: DutyParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {

@@ -19,7 +19,7 @@ export function cellOf({ params }: Pick<Incoming, 'params'>, registry: Registry)
   return (registry.entry(id, false) ?? registry.entry(id, true))?.merchant.cellNo
 }
 
-/** An id from before there were cells leads to any number, or to none. */
+/** An id that somebody made up leads to any number, or to none. */
 export const knownCell = (cellNo: number | undefined, { cells }: Registry): number =>
   cellNo !== undefined && cells.some((cell) => cell.cellNo === cellNo) ? cellNo : 0
 

@@ -98,8 +98,8 @@ export interface GateRow {
   cardAcceptorName: string
   acquirerId: string
   mcc: string
-  /** Country of the merchant at this acquirer, ISO 3166-1 numeric; US if not set. */
-  countryNumeric?: string
+  /** Country of the merchant at this acquirer, ISO 3166-1 numeric. */
+  countryNumeric: string
   descriptor: string
   /** How long to wait for an answer after a message was sent. */
   answerTimeoutMs: number

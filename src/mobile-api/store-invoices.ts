@@ -120,7 +120,6 @@ const move = onRows<Moving, InvoiceRow>(
     fees = coalesce(n.fees::jsonb, i.fees), fee = coalesce(n.fee::jsonb, i.fee),
     ended_at = case when n.state in ('ordered', 'declined') then n.at end,
     secrets_sealed = coalesce(n.secrets_sealed, i.secrets_sealed), secrets_key = coalesce(n.secrets_key, i.secrets_key),
-    has_numbers = i.has_numbers and n.secrets_sealed is null,
     cvv2_sealed = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_sealed end,
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
   from ${movedRows.list}

@@ -162,10 +162,6 @@ export function readEntries(of: Listed, texts: readonly string[]): Set<string> |
   return read
 }
 
-/** What to take off a list: also a value as the list shows it, which earlier versions took. */
-export const readRemovals: typeof readEntries = (of, texts) =>
-  of === 'card' ? readEntries(of, texts) : new Set(texts.flatMap((text) => [text.trim(), comparable(of, text) ?? []].flat()))
-
 const mustBe: Readonly<Record<Listed, string>> = {
   card: 'a card-hash-id of 32 hexadecimal digits',
   bin: 'the first 4 to 11 digits of card numbers',

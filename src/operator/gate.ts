@@ -16,16 +16,14 @@ export const usualGate = {
   partialReversal: true,
   recognisesRepeats: false,
   maxOpen: 2_000,
+  countryNumeric: '840',
 }
 
 /** The numeric code of a country of ISO 3166-1 from its two letters; undefined is a refusal. */
 export const readCountry = (text: string): string | undefined => countries.alpha2ToNumeric(text.toUpperCase())
 
-/** Gates created before the setting existed have no country. */
-function countryText({ countryNumeric }: GateRow): string {
-  if (countryNumeric === undefined) return 'US (840), since none was said'
-  return `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
-}
+const countryText = ({ countryNumeric }: GateRow): string =>
+  `${countries.numericToAlpha2(countryNumeric) ?? 'unknown'} (${countryNumeric})`
 
 /** The patterns of texts; the lengths are those of docs/iso8583.md. */
 // oxfmt-ignore
@@ -121,7 +119,6 @@ const tlsJson = ({ host, tls }: GateRow) =>
 const unset = {
   plainLine: false,
   mac: undefined,
-  countryNumeric: undefined,
   commissionFixedMinor: 0,
   commissionBasisPoints: 0,
   recurrentInitiator: 'MERCHANT',

@@ -19,15 +19,15 @@ export interface AuditEntry extends Required<Note> {
   auditId: string
   at: number
   who: string
-  /** The user of the database; null in rows of before it was recorded. */
-  session: string | null
+  /** The user of the database. */
+  session: string
 }
 
 /**
  * Sorted by the key, which is in the order of time; `$1` and `$2` are the bounds of the page,
  * newest first.
  */
-const page = statement<{ audit_id: string; at: number; who: string; session: string | null } & Required<Note>>(`
+const page = statement<{ audit_id: string; at: number; who: string; session: string } & Required<Note>>(`
   select audit_id, at, who, session, action, subject, details from audit
   where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
   order by audit_id desc limit $4`)

@@ -5,7 +5,7 @@ import { openControlKey } from '../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
 import { statement, type Pool } from '../storage/pool.ts'
-import { contextOf, wrappedKey, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
+import { contextOf, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
 import type { OdditySum } from '../three-d-secure/oddities.ts'
 import { cellWork, type CellWork } from './store-doctor-work.ts'
@@ -109,7 +109,7 @@ interface WrappedVersion {
   purpose: StoredPurpose
   version: bigint
   wrapped: Buffer
-  kek: string | null
+  kek: string
   active: boolean
 }
 const wrapped = statement<WrappedVersion>(
@@ -126,12 +126,12 @@ export async function keysOpen(pool: Pool, encryption: KeyEncryption): Promise<{
   const id = await encryption.id()
   const unopened: WrappedVersion[] = []
   for (const key of keys) if (!(await openedKey(key, encryption))) unopened.push(key)
-  const byOlder = keys.filter((key) => key.kek !== null && key.kek !== id && !unopened.includes(key)).length
+  const byOlder = keys.filter((key) => key.kek !== id && !unopened.includes(key)).length
   return { unopened, byOlder }
 }
 
 const openedKey = (key: WrappedVersion, encryption: KeyEncryption): Promise<Buffer | undefined> =>
-  encryption.unwrap(wrappedKey(key), contextOf(key.purpose, key.version)).catch((error: unknown) => {
+  encryption.unwrap(key, contextOf(key.purpose, key.version)).catch((error: unknown) => {
     if (error instanceof WrongKek) return undefined
     throw error
   })

@@ -1,7 +1,7 @@
 import type { KeyEncryption } from '../storage/key-encryption.ts'
 import { bytea, statement, type Runner } from '../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId } from '../storage/reseal.ts'
-import { activationMs, addKey, contextOf, newKey, wrappedKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
+import { activationMs, addKey, contextOf, newKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
 import { listResealing, orderResealing, type Resealing } from '../storage/store-resealing.ts'
 import type { CellDesk, Databases, Desk, OrderDesk } from './desk.ts'
 import { inEach, inTurn } from './in-cells.ts'
@@ -16,8 +16,8 @@ export type Rotatable = (typeof rotatable)[number]
 export interface KeyVersion {
   purpose: StoredPurpose
   version: bigint
-  /** The key-encryption key that wraps it; undefined if that was not recorded. */
-  kek?: string
+  /** The key-encryption key that wraps it. */
+  kek: string
   createdAt: number
   activeAt: number
   /** `coming`: added, and not used yet. `older`: only opens what it sealed. */
@@ -28,7 +28,7 @@ interface KeyRow {
   purpose: StoredPurpose
   version: bigint
   wrapped: Buffer
-  kek: string | null
+  kek: string
   created_at: number
   active_at: number
 }
@@ -51,7 +51,7 @@ export async function listKeys({ pool, clock }: Desk): Promise<KeyVersion[]> {
   return rows.map((row) => ({
     purpose: row.purpose,
     version: row.version,
-    ...(row.kek === null ? {} : { kek: row.kek }),
+    kek: row.kek,
     createdAt: row.created_at,
     activeAt: row.active_at,
     state: stateOf(row, rows, now),
@@ -151,7 +151,7 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
   const again = await Promise.all(
     others.map(async (row) => {
       const context = contextOf(row.purpose, row.version)
-      return { row, to: await encryption.wrap(await encryption.unwrap(wrappedKey(row), context), context) }
+      return { row, to: await encryption.wrap(await encryption.unwrap(row, context), context) }
     }),
   )
   return change(desk, 'orders', async (runner) => {
@@ -160,7 +160,7 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
       const values = [row.purpose, row.version, bytea(row.wrapped), bytea(to.wrapped), to.kek]
       keys += (await runner.run(wrapAgain, values)).length
     }
-    const from = [...new Set(others.map(({ kek }) => kek ?? 'not recorded'))]
+    const from = [...new Set(others.map(({ kek }) => kek))]
     return { note: { action: 'keys rewrap', subject: 'key-encryption key', details: { keys, from, to: id } }, result: keys }
   })
 }

@@ -1,7 +1,6 @@
 /**
  * Receipt ids that lead to their order without a row of their own: a UUID of version 8 whose bits
- * are the place of the transaction, encrypted. Older receipts have random ids, which `locator`
- * knows.
+ * are the place of the transaction, encrypted.
  */
 import { createCipheriv, type Cipher } from 'node:crypto'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -9,7 +8,7 @@ import type { Place } from './change.ts'
 
 export interface ReceiptIds {
   idOf(place: Place, transactionNo: number): string
-  /** Undefined if it is no id of this installation, or one of the older ones. */
+  /** Undefined if it is no id of this installation. */
   placeOf(receiptId: string): Place | undefined
 }
 
@@ -20,9 +19,6 @@ const transactionBits = 18n
 const halfBits = 57n
 const half = (1n << halfBits) - 1n
 const rounds = 8
-
-/** Whether the id leads to its order by itself. */
-export const leadsToOrder = (receiptId: string): boolean => receiptId[14] === '8'
 
 export function openReceiptIds(keys: KeyRing): ReceiptIds {
   const ciphers = new Map<bigint, Cipher>()
@@ -47,7 +43,7 @@ export function openReceiptIds(keys: KeyRing): ReceiptIds {
       return uuidOf(version, encrypt(cipherOf(version)!, block))
     },
     placeOf(receiptId) {
-      if (!leadsToOrder(receiptId)) return undefined
+      if (receiptId[14] !== '8') return undefined
       const { version, block } = partsOf(receiptId)
       const cipher = cipherOf(version)
       if (!cipher) return undefined

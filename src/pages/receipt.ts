@@ -5,7 +5,6 @@ import { html, type Markup } from '../http/page.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Guessed } from '../merchant/guessed.ts'
 import type { Order, Transaction } from '../order/order.ts'
-import { receiptKey } from '../order/locator-keys.ts'
 import type { Place } from '../order/change.ts'
 import type { ReceiptIds } from '../order/receipt.ts'
 import { statusView } from '../order/view.ts'
@@ -18,7 +17,6 @@ import { amount, sign, style as shared } from './three-d-secure-look.ts'
 export interface ReceiptParts extends LookParts {
   random: Random
   receipts: Pick<ReceiptIds, 'placeOf'>
-  locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   merchant: (merchantId: bigint) => Merchant | undefined
   guessed: Guessed
@@ -32,9 +30,7 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   const handle = async (request: Incoming) => {
     const { params } = request
     const id = params.receipt?.toLowerCase() ?? ''
-    const place = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
-      ? (parts.receipts.placeOf(id) ?? (await parts.locate(receiptKey(id))))
-      : undefined
+    const place = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? parts.receipts.placeOf(id) : undefined
     const order = place && (await parts.order(place))
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
     if (!order || !transaction || params.endpoint !== String(order.endpointId)) {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Random } from '../base/random.ts'
 
 /**
- * Makes sure that a directory has the certificates of the sandbox; a complete set is kept. An
- * incomplete one was made by an older version and is replaced: nobody else trusts it.
+ * Makes sure that a directory has the certificates of the sandbox; a complete set is kept. A set
+ * that a killed start left incomplete is replaced: only this sandbox trusts it.
  */
 export async function makeCertificates(directory: string, random: Random, now: number): Promise<void> {
   if (['pares-mastercard.key', 'gateway-line.key', 'line-mac.key'].every((name) => existsSync(join(directory, name)))) return

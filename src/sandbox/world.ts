@@ -1,10 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { systemClock } from '../base/clock.ts'
-import { privateKeyOf } from '../base/ed25519.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { EndpointSettings, GateRow, Registry } from '../merchant/merchant.ts'
+import type { EndpointSettings, GateRow } from '../merchant/merchant.ts'
 import {
   insertEndpoint,
   insertGroup,
@@ -26,7 +25,7 @@ import {
 import { fingerprintOf, pemOf } from '../operator/public-key.ts'
 import { endpointOf } from '../operator/store-config.ts'
 import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
-import type { Pool } from '../storage/pool.ts'
+import type { Pool, Runner } from '../storage/pool.ts'
 import type { SecureLine } from './simulators.ts'
 import { openIds } from '../storage/store-ids.ts'
 import type { KeyEncryption } from '../storage/key-encryption.ts'
@@ -82,6 +81,7 @@ export async function settleWorld(
     cardAcceptorName: 'Tollgate Sandbox Shop',
     acquirerId: '400001',
     mcc: '5999',
+    countryNumeric: '840',
     descriptor: 'TOLLGATE*SANDBOX',
     answerTimeoutMs: 5_000,
     partialCapture: true,
@@ -89,19 +89,16 @@ export async function settleWorld(
     recognisesRepeats: false,
     maxOpen: 1_000,
   }
-  const before = await loadRegistry(pool, keys, now)
-  if (!before.merchantByLogin(login)) {
-    await makeMerchant(pool, keys, settings, now)
+  if (!(await loadRegistry(pool, keys, now)).merchantByLogin(login)) {
+    await makeWorld(pool, keys, settings, now)
     log.info({ login }, 'the sandbox merchant was registered')
   }
-  await makeFeeGates(pool, await loadRegistry(pool, keys, now), settings, now)
-  await makeEndpoints(pool, await loadRegistry(pool, keys, now), now)
   const registry = await loadRegistry(pool, keys, now)
   const merchant = registry.merchantByLogin(login)!
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
   await registerKey(pool, merchant.merchantId, oauthKey, now)
-  const signers = await settleSigners(pool, keys, merchant.merchantId)
+  const signers = await transaction(pool, (runner) => signersOf(runner, merchant.merchantId, keys))
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
     for (const one of own)
@@ -133,44 +130,55 @@ export async function settleWorld(
   }
 }
 
-async function makeMerchant(pool: Pool, keys: KeyRing, settings: GateRow, now: number): Promise<void> {
+/** All of it in one transaction, so that a start that was killed leaves nothing half made. */
+async function makeWorld(pool: Pool, keys: KeyRing, settings: GateRow, now: number): Promise<void> {
   const merchantId = await openIds(pool, 'merchant', 1).take()
-  const gateId = await openIds(pool, 'gate', 1).take()
   const controlKey = secret(uuid(systemRandom).toUpperCase())
+  const [gateIds, endpointIds] = [openIds(pool, 'gate', 1), openIds(pool, 'endpoint', 1)]
+  const gates = await Promise.all(
+    [{ name: gateName, settings: {} }, ...feeGates].map(async (gate) => ({ ...gate, gateId: await gateIds.take() })),
+  )
+  const idsOf = (called: readonly string[]) => gates.filter(({ name }) => called.includes(name)).map(({ gateId }) => gateId)
+  const made = new Map<string, bigint>()
+  for (const { name } of [...endpoints, ...groups]) made.set(name, await endpointIds.take())
   await transaction(pool, async (runner) => {
     await insertMerchant(runner, { merchantId, login, name: 'Sandbox Shop', controlKey }, keys, systemRandom, now)
-    await insertGate(runner, { gateId, name: gateName, enabled: true, settings }, now)
+    await replaceSigningSecret(runner, { merchantId, signingSecret: newSigningSecret(systemRandom) }, keys, systemRandom)
+    await replaceSigningKey(runner, merchantId, secret(systemRandom.bytes(32)), keys, systemRandom)
+    for (const { gateId, name, settings: own } of gates)
+      await insertGate(runner, { gateId, name, enabled: true, settings: { ...settings, ...own } }, now)
+    for (const { name, currency, settings: own } of endpoints)
+      await insertEndpoint(
+        runner,
+        {
+          endpointId: made.get(name)!,
+          merchantId,
+          name,
+          enabled: true,
+          currency,
+          settings: own,
+          gateIds: idsOf(name === 'mobile_fee' ? feeGates.map((gate) => gate.name) : [gateName]),
+        },
+        now,
+      )
+    for (const { name, members } of groups)
+      await insertGroup(
+        runner,
+        { groupId: made.get(name)!, merchantId, name, enabled: true, endpointIds: members.map((member) => made.get(member)!) },
+        now,
+      )
     await touchConfig(runner)
   })
 }
 
-/** The merchant of a sandbox of an older version has none yet. */
-const settleSigners = (
-  pool: Pool,
-  keys: KeyRing,
+async function signersOf(
+  runner: Runner,
   merchantId: bigint,
-): Promise<Pick<SandboxWorld, 'signingSecret' | 'signingPublicKey'>> =>
-  transaction(pool, async (runner) => {
-    const present = await holdSigners(runner, merchantId, keys)
-    const signingSecret = present.signingSecret ?? newSigningSecret(systemRandom)
-    if (!present.signingSecret) await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, systemRandom)
-    const seed = secret(systemRandom.bytes(32))
-    const signingKey = present.signingKey ?? privateKeyOf(seed)
-    if (!present.signingKey) await replaceSigningKey(runner, merchantId, seed, keys, systemRandom)
-    return { signingSecret: secret(signingSecretText(signingSecret)), signingPublicKey: signingKeyText(signingKey) }
-  })
-
-/** Creates the missing ones. */
-async function makeFeeGates(pool: Pool, registry: Registry, usualGate: GateRow, now: number): Promise<void> {
-  const there = new Set([...registry.gates()].map((gate) => gate.name))
-  const ids = openIds(pool, 'gate', 1)
-  const missing = feeGates.filter(({ name }) => !there.has(name))
-  const fresh = await Promise.all(missing.map(async (gate) => ({ ...gate, gateId: await ids.take() })))
-  await transaction(pool, async (runner) => {
-    for (const { gateId, name, settings } of fresh)
-      await insertGate(runner, { gateId, name, enabled: true, settings: { ...usualGate, ...settings } }, now)
-    await touchConfig(runner)
-  })
+  keys: KeyRing,
+): Promise<Pick<SandboxWorld, 'signingSecret' | 'signingPublicKey'>> {
+  const { signingSecret, signingKey } = await holdSigners(runner, merchantId, keys)
+  if (!signingSecret || !signingKey) throw new Error(`the merchant "${login}" does not sign; see npx tollgate merchant --help`)
+  return { signingSecret: secret(signingSecretText(signingSecret)), signingPublicKey: signingKeyText(signingKey) }
 }
 
 /** A retired key stays retired. */
@@ -194,8 +202,6 @@ const endpoints = [
   { name: 'plain', currency: 'USD', settings: usual },
   { name: 'euro', currency: 'EUR', settings: usual },
   { name: 'secure', currency: 'USD', settings: { ...usual, threeDSecure: true } },
-] as const
-const mobile = [
   { name: 'mobile', currency: 'USD', settings: { ...usual, threeDSecure: true } },
   { name: 'mobile_fee', currency: 'USD', settings: { ...usual, consumerDefinedRate: true } },
   { name: 'mobile_random_sum', currency: 'USD', settings: { ...usual, randomSum: true } },
@@ -204,31 +210,6 @@ const groups = [
   { name: 'multi', members: ['plain', 'euro'] },
   { name: 'multi_secure', members: ['secure', 'euro'] },
 ] as const
-
-/** Creates the missing ones, so that a sandbox of an older version gains those of the newer one. */
-async function makeEndpoints(pool: Pool, registry: Registry, now: number): Promise<void> {
-  const { merchantId } = registry.merchantByLogin(login)!
-  const idsOf = (called: readonly string[]) => [...registry.gates()].filter((g) => called.includes(g.name)).map((g) => g.gateId)
-  const ids = openIds(pool, 'endpoint', 1)
-  const there = await namesOf(pool, merchantId)
-  await transaction(pool, async (runner) => {
-    const make = async ({ name, currency, settings }: (typeof endpoints)[number] | (typeof mobile)[number]) => {
-      if (there.has(name)) return
-      const endpointId = await ids.take()
-      there.set(name, endpointId)
-      const gateIds = idsOf(name === 'mobile_fee' ? feeGates.map((gate) => gate.name) : [gateName])
-      await insertEndpoint(runner, { endpointId, merchantId, name, enabled: true, currency, gateIds, settings }, now)
-    }
-    for (const endpoint of endpoints) await make(endpoint)
-    for (const { name, members } of groups) {
-      if (there.has(name)) continue
-      const endpointIds = members.map((member) => there.get(member)!)
-      await insertGroup(runner, { groupId: await ids.take(), merchantId, name, enabled: true, endpointIds }, now)
-    }
-    for (const endpoint of mobile) await make(endpoint)
-    await touchConfig(runner)
-  })
-}
 
 /** The merchant's server listens at another address at each start. */
 export async function pointMobile(pool: Pool, endpointIds: readonly number[], merchantServerUrl: string): Promise<void> {

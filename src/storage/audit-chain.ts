@@ -3,30 +3,25 @@
  * trail look changed. Anybody can compute it; docs/operating.md describes it.
  */
 import { hash } from 'node:crypto'
-import { sessionTitle } from './audit-functions.ts'
+import { auditTitle } from './audit-functions.ts'
 
-/**
- * The contents of a row. `details` is the text of the column, or, without a session, what
- * JSON.parse makes of it.
- */
+/** The contents of a row. */
 export interface AuditContents {
   no: bigint
   auditId: string
   /** Microseconds since 1970, the precision of the column, in decimals. */
   atMicros: string
-  /** The user of the database; null in rows of before it was recorded. */
-  session: string | null
+  /** The user of the database. */
+  session: string
   who: string
   action: string
   subject: string
-  details: unknown
+  /** The text of the column. */
+  details: string
 }
 
 /** The place before the first row. */
 export const chainStart = { no: 0n, hash: '00'.repeat(32) }
-
-/** Names the encoding of rows without a session. */
-const title = 'tollgate audit 1'
 
 /** Grows, and stays: a trail of a million rows is hashed without a buffer for each. */
 let bytes = Buffer.allocUnsafe(4_096)
@@ -37,11 +32,7 @@ let bytes = Buffer.allocUnsafe(4_096)
  */
 export function linkHash(before: string, row: AuditContents): string {
   const { no, auditId, atMicros, session, who, action, subject, details } = row
-  const ids = [String(no), auditId, atMicros]
-  const fields =
-    session === null
-      ? [title, ...ids, who, action, subject, canonicalJson(details)]
-      : [sessionTitle, ...ids, session, who, action, subject, String(details)]
+  const fields = [auditTitle, String(no), auditId, atMicros, session, who, action, subject, details]
   const most = before.length / 2 + mostBytes(fields)
   if (most > bytes.length) bytes = Buffer.allocUnsafe(2 * most)
   const end = writeFields(bytes, bytes.write(before, 'hex'), fields)
@@ -71,17 +62,4 @@ function writeFields(into: Buffer, start: number, fields: readonly string[]): nu
     at = into.writeUInt32BE(length, at) + length
   }
   return at
-}
-
-/**
- * JSON with the names of each object in order, by UTF-16 code units as in RFC 8785. PostgreSQL
- * stores them in an order of its own.
- */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const read = value as Record<string, unknown>
-  let text = ''
-  for (const name of Object.keys(read).sort()) text += `${text && ','}${JSON.stringify(name)}:${canonicalJson(read[name])}`
-  return `{${text}}`
 }

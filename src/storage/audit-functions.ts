@@ -6,7 +6,7 @@
 import { roles } from './grants.ts'
 
 /** Names the encoding of the rows that `audit_append` writes; audit-chain.ts computes it too. */
-export const sessionTitle = 'tollgate audit 2'
+export const auditTitle = 'tollgate audit 1'
 
 const writers = [roles.operator, roles.read, roles.retention].join(', ')
 /** Nothing that a caller made may stand in for what a function names. */
@@ -31,7 +31,7 @@ export const auditFunctions = (schema: string): string[] => [
     insert into ${schema}.audit (audit_id, at, who, action, subject, details, no, session, hash)
     select id, at, $1, $2, $3, $4, no, session_user, sha256(hash || (
       select string_agg(int4send(octet_length(bytes)) || bytes, '\\x'::bytea order by nth)
-      from unnest(array['${sessionTitle}', no::text, id::text, micros, session_user::text, $1, $2, $3, $4::text])
+      from unnest(array['${auditTitle}', no::text, id::text, micros, session_user::text, $1, $2, $3, $4::text])
         with ordinality as field (written, nth), lateral (select convert_to(written, 'UTF8') as bytes) as encoded))
     from made;
     update ${schema}.audit_head h set no = a.no, hash = a.hash

@@ -15,6 +15,13 @@ export const databaseName = 'tollgate'
 
 const passwordFile = (directory: string): string => join(directory, 'postgres-password')
 
+/**
+ * Names the format of the directory. Directories that were made before 0.1.0 have no such file, and
+ * tables that this version cannot read.
+ */
+const formatFile = (directory: string): string => join(directory, 'format')
+const format = '1\n'
+
 /** How to recognise the processes of the server on this data directory. */
 export const tracesOf = (data: string): Traces => ({
   data,
@@ -37,10 +44,17 @@ function majorOf(data: string): number | undefined {
   return Number(readFileSync(join(data, 'PG_VERSION'), 'utf8'))
 }
 
-/** Whether there is a database that these programs can read; throws if there is another one. */
-export function holdsDatabase(data: string, { major, version }: Binaries): boolean {
+/** Whether there is a database that we can read; throws if there is another one. */
+export function holdsDatabase({ directory, data }: Place, { major, version }: Binaries): boolean {
   const found = majorOf(data)
-  if (found === undefined || found === major) return found !== undefined
+  if (found === undefined) return false
+  const path = formatFile(directory)
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== format)
+    throw new Error(
+      `${directory} was made by another version of Tollgate, whose database this one cannot read. It was left unchanged. ` +
+        'Name a new directory in TOLLGATE_DIR, or remove this one to start anew.',
+    )
+  if (found === major) return true
   throw new Error(
     `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${version}, ` +
       `which cannot read it. With the programs of PostgreSQL ${found}, take a dump (pg_dumpall); move ${data} away; ` +
@@ -63,6 +77,7 @@ export interface ClusterParts {
 export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
   const { data, user } = place
   const password = await ensurePassword(place.directory, random)
+  await writeDurably(formatFile(place.directory), format, 0o644)
   const growing = `${data}.new-${random.bytes(8).toString('hex')}`
   await mkdir(growing, { mode: 0o700 })
   try {

@@ -6,8 +6,8 @@ import { secret, type Secret } from '../base/secret.ts'
 /** A data key as it is stored. */
 export interface WrappedKey {
   wrapped: Buffer
-  /** Which key-encryption key wraps it; undefined in rows from before it was recorded. */
-  kek?: string
+  /** Which key-encryption key wraps it. */
+  kek: string
 }
 
 /**
@@ -17,7 +17,7 @@ export interface WrappedKey {
 export interface KeyEncryption {
   /** The id of the key that wraps from now on. */
   id(): Promise<string>
-  wrap(key: Buffer, context: string): Promise<Required<WrappedKey>>
+  wrap(key: Buffer, context: string): Promise<WrappedKey>
   /** Throws a `WrongKek` if it does not have the key that wraps it. */
   unwrap(key: WrappedKey, context: string): Promise<Buffer>
 }
@@ -44,15 +44,13 @@ export const localKeks = (read: () => readonly Secret<Buffer>[], random: Random)
     return Promise.resolve({ wrapped: seal(kek!, key, context, random), kek: kekId(kek!) })
   },
   async unwrap({ wrapped, kek: id }, context) {
-    for (const kek of read()) {
-      if (id !== undefined && kekId(kek) !== id) continue
-      try {
-        return unseal(kek, wrapped, context)
-      } catch {
-        // Without an id, any of them may be the right one.
-      }
+    const kek = read().find((one) => kekId(one) === id)
+    if (!kek) throw new WrongKek()
+    try {
+      return unseal(kek, wrapped, context)
+    } catch {
+      throw new WrongKek()
     }
-    throw new WrongKek()
   },
 })
 

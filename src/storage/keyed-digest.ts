@@ -12,7 +12,6 @@ export interface KeyedDigest {
   under(row: Buffer): Buffer | undefined
 }
 
-const digestBytes = 32
 const versionBytes = 4
 
 export function keyedDigest(keys: Pick<KeyRing, 'current' | 'version'>, text: string): KeyedDigest {
@@ -34,12 +33,7 @@ export const storedDigest = (stored: Buffer): KeyedDigest => ({ stored, under: (
 
 export const isSameRequest = (asked: KeyedDigest, row: Buffer): boolean => asked.under(row)?.equals(row) ?? false
 
-/**
- * Version 1 has no prefix: its rows are older than the versions, and stay as they are. All others
- * begin with four bytes.
- */
 function withVersion(version: bigint, digest: Buffer): Buffer {
-  if (version === 1n) return digest
   const prefix = Buffer.alloc(versionBytes)
   prefix.writeUInt32BE(Number(version))
   return Buffer.concat([prefix, digest])
@@ -59,6 +53,5 @@ export function keyedHashes(keys: Pick<KeyRing, 'versions'>, purpose: 'digest' |
   return [current!, ...older]
 }
 
-/** `bytes`: the length of the digest itself. */
-export const digestVersion = (row: Buffer, bytes = digestBytes): bigint =>
-  row.length === bytes ? 1n : BigInt(row.readUInt32BE())
+/** The version of the key, in the first four bytes. */
+export const digestVersion = (row: Buffer): bigint => BigInt(row.readUInt32BE())

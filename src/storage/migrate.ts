@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
 import { statement, type Pool, type Runner } from './pool.ts'
-import { chainEarlierRows } from './store-audit-chain.ts'
 import { ensurePartitions } from './store-partitions.ts'
 import { ensureRoles, grantRoles } from './store-roles.ts'
 import { transaction } from './transaction.ts'
@@ -32,9 +31,6 @@ function packageRoot(): string {
   while (!readdirSync(folder).includes('package.json')) folder = dirname(folder)
   return folder
 }
-
-/** What SQL alone cannot do, in the transaction of the file that it belongs to. */
-const code: Readonly<Record<string, (runner: Runner) => Promise<void>>> = { '0026-audit-chain.sql': chainEarlierRows }
 
 const createLedger = `
   create table if not exists migration (name text primary key, sha256 text not null, applied_at timestamptz not null)`
@@ -77,7 +73,6 @@ async function applyAll(pool: Pool, now: number, known: readonly Migration[]): P
       const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
       if (!mine) return false
       await runAll(runner, sql)
-      await code[name]?.(runner)
       return true
     })
     if (ran) done.push(name)
@@ -147,9 +142,18 @@ export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' 
   return known.map((m) => m.name).filter((name) => !done.has(name))
 }
 
+/** The first migration of databases that were made before there was one baseline. */
+const beforeBaseline = '0001-foundation.sql'
+
 async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
   const byName = new Map(known.map((m) => [m.name, sha256(m.sql)]))
-  for (const row of await pool.run(applied)) {
+  const ran = await pool.run(applied)
+  if (ran.some(({ name }) => name === beforeBaseline))
+    throw new Error(
+      'the database was made by a Tollgate before 0.1.0, whose tables this version cannot read. It was left unchanged. ' +
+        'Name a new, empty database in DATABASE_URL',
+    )
+  for (const row of ran) {
     // What the cell was made of, by whatever version.
     if (row.name === cellFile) continue
     const mine = byName.get(row.name)

@@ -38,15 +38,14 @@ create table audit (
   audit_id uuid not null,
   at timestamp with time zone not null,
   who text not null,
+  session text not null,
   action text not null,
   subject text not null,
   details jsonb not null,
-  no bigint,
-  hash bytea,
-  session text,
+  no bigint not null,
+  hash bytea not null,
   constraint audit_pkey PRIMARY KEY (audit_id),
-  constraint audit_no_key UNIQUE (no),
-  constraint audit_chained CHECK (((no IS NOT NULL) AND (hash IS NOT NULL))) NOT VALID
+  constraint audit_no_key UNIQUE (no)
 );
 
 create table audit_head (
@@ -97,13 +96,13 @@ create table card_reference (
   dst_card_ref_id bigint not null,
   dst_recurring_payment_id bigint not null,
   order_id bigint not null,
+  of_destination boolean not null default false,
   pan_sealed bytea not null,
   pan_key bigint not null,
   number_id bytea not null,
   card jsonb not null,
   first_payment jsonb not null,
   created_at timestamp with time zone not null,
-  of_destination boolean not null default false,
   constraint card_reference_pkey PRIMARY KEY (merchant_id, card_ref_id),
   constraint card_reference_dst_card_ref_id_merchant_id_key UNIQUE (dst_card_ref_id, merchant_id),
   constraint card_reference_dst_recurring_payment_id_merchant_id_key UNIQUE (dst_recurring_payment_id, merchant_id),
@@ -262,11 +261,11 @@ create table gate (
   name text not null,
   enabled boolean not null,
   settings jsonb not null,
-  created_at timestamp with time zone not null,
   secrets_sealed bytea,
   secrets_key bigint,
   mac_key_sealed bytea,
   mac_key_version bigint,
+  created_at timestamp with time zone not null,
   constraint gate_pkey PRIMARY KEY (gate_id),
   constraint gate_name_key UNIQUE (name),
   constraint gate_mac_key_whole CHECK (((mac_key_sealed IS NULL) = (mac_key_version IS NULL))),
@@ -308,8 +307,8 @@ create table key_version (
   purpose text not null,
   version bigint not null,
   wrapped bytea not null,
+  kek text not null,
   created_at timestamp with time zone not null,
-  kek text,
   active_at timestamp with time zone not null,
   constraint key_version_pkey PRIMARY KEY (purpose, version),
   constraint key_version_lasts CHECK ((purpose <> 'cvv2'::text))
@@ -327,20 +326,20 @@ create table merchant (
   login text not null,
   name text not null,
   enabled boolean not null,
+  cell_no integer not null default 0,
   control_key_sealed bytea not null,
-  previous_key_sealed bytea,
-  previous_key_until timestamp with time zone,
-  created_at timestamp with time zone not null,
   control_key_version bigint not null,
+  previous_key_sealed bytea,
   previous_key_version bigint,
+  previous_key_until timestamp with time zone,
   signing_secret_sealed bytea,
   signing_secret_key bigint,
-  signed_requests text,
   signing_seed_sealed bytea,
   signing_seed_key bigint,
-  cell_no integer not null default 0,
+  signed_requests text,
   page jsonb not null default '{}'::jsonb,
   logo bytea,
+  created_at timestamp with time zone not null,
   constraint merchant_pkey PRIMARY KEY (merchant_id),
   constraint merchant_login_key UNIQUE (login),
   constraint merchant_cell_no_fkey FOREIGN KEY (cell_no) REFERENCES cell(cell_no),
@@ -406,6 +405,7 @@ create table mobile_invoice (
   due_at timestamp with time zone,
   lease bigint,
   tries integer not null,
+  alarm text,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
   confirmed jsonb,
@@ -417,8 +417,6 @@ create table mobile_invoice (
   page_token text,
   wrong_answers smallint not null default 0,
   sum_status text,
-  alarm text,
-  has_numbers boolean not null default true,
   constraint mobile_invoice_pkey PRIMARY KEY (merchant_id, invoice_id),
   constraint mobile_invoice_nonce_merchant_id_key UNIQUE (nonce, merchant_id),
   constraint mobile_invoice_cvv2_check CHECK (((state <> ALL (ARRAY['releasing'::text, 'ordered'::text, 'declined'::text])) OR (cvv2_sealed IS NULL))),
@@ -431,9 +429,8 @@ create table mobile_invoice (
   constraint mobile_invoice_sum_status_check CHECK ((sum_status = ANY (ARRAY['AUTHENTICATED'::text, 'NOT_AUTHENTICATED'::text]))),
   constraint mobile_invoice_wrong_answers_check CHECK (((wrong_answers >= 0) AND (wrong_answers <= 3)))
 );
-CREATE INDEX mobile_invoice_due_at_idx ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX mobile_invoice_ended_with_numbers ON mobile_invoice USING btree (merchant_id, invoice_id) WHERE (has_numbers AND (ended_at IS NOT NULL) AND (secrets_sealed IS NOT NULL));
-CREATE UNIQUE INDEX mobile_invoice_page_token_merchant_id_idx ON mobile_invoice USING btree (page_token, merchant_id) WHERE (page_token IS NOT NULL);
+CREATE INDEX mobile_invoice_due ON mobile_invoice USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE UNIQUE INDEX mobile_invoice_page_token ON mobile_invoice USING btree (page_token, merchant_id) WHERE (page_token IS NOT NULL);
 CREATE INDEX mobile_invoice_parked ON mobile_invoice USING btree (invoice_id) WHERE (alarm IS NOT NULL);
 
 create table nonce (
@@ -448,10 +445,10 @@ create table order_event (
   merchant_id bigint not null,
   order_id bigint not null,
   event_no integer not null,
-  facts json,
-  at timestamp with time zone not null,
   moves text[] not null,
   transaction_nos integer[] not null,
+  facts json,
+  at timestamp with time zone not null,
   constraint order_event_pkey PRIMARY KEY (merchant_id, order_id, event_no),
   constraint order_event_check CHECK ((cardinality(moves) = cardinality(transaction_nos))),
   constraint order_event_moves_check CHECK ((moves <@ ARRAY['new>accepted>filtering'::text, 'filtering>screened clean>ready'::text, 'filtering>filtered>filtered'::text, 'filtering>card expired>declined'::text, 'filtering>refused>declined'::text, 'filtering>authentication begun>awaiting method'::text, 'filtering>authentication waived>ready'::text, 'filtering>not authenticated>declined'::text, 'awaiting method>method begun>awaiting method'::text, 'awaiting method>method uploaded>authenticating'::text, 'awaiting method>not authenticated>declined'::text, 'authenticating>authenticated>ready'::text, 'authenticating>not authenticated>declined'::text, 'authenticating>challenge required>awaiting challenge'::text, 'awaiting challenge>challenge returned>awaiting challenge'::text, 'awaiting challenge>authenticated>ready'::text, 'awaiting challenge>not authenticated>declined'::text, 'awaiting challenge>result missing>error'::text, 'authorising>authentication demanded>authenticating'::text, 'filtering>enrolment unknown>enrolling'::text, 'enrolling>payer authentication required>awaiting pares'::text, 'enrolling>authenticated>ready'::text, 'enrolling>not authenticated>declined'::text, 'awaiting pares>authenticated>ready'::text, 'awaiting pares>not authenticated>declined'::text, 'ready>attempt recorded>authorising'::text, 'ready>no gate>error'::text, 'authorising>approved>approved'::text, 'authorising>declined>declined'::text, 'authorising>amount declined>ready'::text, 'authorising>not sent>error'::text, 'authorising>answer lost>unknown'::text, 'authorising>answer awaited>authorising'::text, 'authorising>lease lost>unknown'::text, 'unknown>reversed>error'::text, 'authorising>debited>crediting'::text, 'crediting>credited>approved'::text, 'crediting>credit refused>returning'::text, 'returning>debit returned>declined'::text, 'returning>reversed>error'::text, 'new>requested>ready'::text, 'new>owed>owed'::text, 'owed>attempt recorded>reversing'::text, 'reversing>taken up>reversing'::text, 'reversing>reversal unanswered>reversing'::text, 'reversing>reversal acknowledged>approved'::text]))
@@ -462,8 +459,8 @@ create table order_facts (
   order_id bigint not null,
   request json not null,
   card json not null,
-  screening json,
   card_hash text not null,
+  screening json,
   pan_sealed bytea,
   pan_key bigint,
   cvv2_sealed bytea,
@@ -497,17 +494,15 @@ create table orders (
   currency text not null,
   amount_minor bigint not null,
   amount_text text not null,
-  status text not null,
-  events integer not null,
-  deliveries integer not null,
-  created_at timestamp with time zone not null,
-  final_at timestamp with time zone,
+  authorised_minor bigint not null,
+  authorised_text text not null,
   captured_minor bigint not null default 0,
   returned_minor bigint not null default 0,
-  authorised_minor bigint not null,
+  status text not null,
+  created_at timestamp with time zone not null,
+  final_at timestamp with time zone,
   serial_number uuid,
   state text not null,
-  authorised_text text not null,
   result json not null,
   authentication json,
   step text,
@@ -517,6 +512,8 @@ create table orders (
   alarm text,
   transactions integer not null,
   attempts integer not null,
+  events integer not null,
+  deliveries integer not null,
   gate_id bigint,
   terminal_id text,
   stan text,
@@ -535,8 +532,8 @@ END) stored,
   constraint orders_pkey PRIMARY KEY (merchant_id, order_id),
   constraint orders_amount_minor_check CHECK ((amount_minor >= 0)),
   constraint orders_attempt_check CHECK ((num_nulls(gate_id, terminal_id, stan, rrn, started_at, deadline_at) = ANY (ARRAY[0, 6]))),
-  constraint orders_check CHECK (((captured_minor >= 0) AND (captured_minor <= COALESCE(authorised_minor, amount_minor)))),
-  constraint orders_check1 CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor))),
+  constraint orders_captured_check CHECK (((captured_minor >= 0) AND (captured_minor <= authorised_minor))),
+  constraint orders_returned_check CHECK (((returned_minor >= 0) AND (returned_minor <= captured_minor))),
   constraint orders_step_check CHECK (((step IS NULL) = (due_at IS NULL)))
 ) partition by RANGE (order_id);
 CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
@@ -587,6 +584,8 @@ create table transaction (
   amount_minor bigint not null,
   amount_text text not null,
   result json not null,
+  authentication json,
+  asked json,
   step text,
   due_at timestamp with time zone,
   lease bigint,
@@ -594,14 +593,12 @@ create table transaction (
   alarm text,
   created_at timestamp with time zone not null,
   final_at timestamp with time zone,
-  authentication json,
-  asked json,
   constraint transaction_pkey PRIMARY KEY (merchant_id, order_id, transaction_no),
   constraint transaction_amount_minor_check CHECK ((amount_minor >= 0)),
-  constraint transaction_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),
-  constraint transaction_check1 CHECK (((step IS NULL) = (due_at IS NULL))),
   constraint transaction_number_check CHECK ((transaction_no > 1)),
-  constraint transaction_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'gateway'::text])))
+  constraint transaction_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'gateway'::text]))),
+  constraint transaction_serial_check CHECK (((serial_number IS NULL) = (origin = 'gateway'::text))),
+  constraint transaction_step_check CHECK (((step IS NULL) = (due_at IS NULL)))
 ) partition by RANGE (order_id);
 CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);
@@ -612,7 +609,7 @@ create table wrong_sum (
   last_at timestamp with time zone not null,
   constraint wrong_sum_pkey PRIMARY KEY (card_hash)
 );
-CREATE INDEX wrong_sum_last_at_idx ON wrong_sum USING btree (last_at);
+CREATE INDEX wrong_sum_by_time ON wrong_sum USING btree (last_at);
 
 create view all_attempts as
  SELECT orders.merchant_id, orders.order_id, 1 AS attempt_no, 1 AS transaction_no, orders.gate_id, orders.terminal_id,

@@ -1,4 +1,4 @@
-/** The rows of the audit trail as a chain: appending, numbering earlier rows, reading it whole. */
+/** The rows of the audit trail as a chain: appending, and reading it whole. */
 import { chainStart, linkHash, type AuditContents } from './audit-chain.ts'
 import { statement, type Runner } from './pool.ts'
 
@@ -23,7 +23,6 @@ const limitWait = statement<object>(`select set_config('lock_timeout', $1, true)
 const selectHead = `select no, encode(hash, 'hex') as hash from audit_head where only_row`
 const readHead = statement<ChainHead>(selectHead)
 const holdHead = statement<{ no: bigint | null }>(`select audit_hold() as no`)
-const moveHead = statement<{ no: bigint }>(`update audit_head set no = $1, hash = decode($2, 'hex') where only_row returning no`)
 const add = statement<object>(`select audit_append($1, $2, $3, $4)`)
 
 export class TrailHeld extends Error {}
@@ -53,55 +52,30 @@ interface ChainRow {
   hash: string
   audit_id: string
   at_micros: string
-  session?: string | null
+  session: string
   who: string
   action: string
   subject: string
-  details: unknown
+  details: string
 }
 
 /** Numbers as text where they are hashed as text. */
 const columns = `no, encode(hash, 'hex') as hash, audit_id, (extract(epoch from at) * 1000000)::bigint::text as at_micros,
-  who, action, subject`
-/** In rows with a session the text of the details is hashed. As JSON it is one type for both. */
-const details = `case when session is null then details else to_jsonb(details::text) end as details`
+  session, who, action, subject, details::text as details`
 const pageRows = 2_000
-const page = statement<ChainRow>(`select ${columns}, session, ${details} from audit where no > $1 order by no limit ${pageRows}`)
-const unnumbered = statement<ChainRow>(
-  `select ${columns}, details from audit where no is null order by audit_id limit ${pageRows}`,
-)
-const earlierHead = statement<ChainHead>(`${selectHead} for update`)
-const number = statement<object>(`
-  update audit a set no = n.no, hash = decode(n.hash, 'hex')
-  from unnest($1::uuid[], $2::bigint[], $3::text[]) as n (audit_id, no, hash) where a.audit_id = n.audit_id`)
-const countUnnumbered = statement<{ n: bigint }>(`select count(*) as n from audit where no is null or no < 1`)
+const page = statement<ChainRow>(`select ${columns} from audit where no > $1 order by no limit ${pageRows}`)
+const countUnnumbered = statement<{ n: bigint }>(`select count(*) as n from audit where no < 1`)
 
-const contentsOf = (row: ChainRow, no = row.no): AuditContents => ({
-  no,
+const contentsOf = (row: ChainRow): AuditContents => ({
+  no: row.no,
   auditId: row.audit_id,
   atMicros: row.at_micros,
-  session: row.session ?? null,
+  session: row.session,
   who: row.who,
   action: row.action,
   subject: row.subject,
   details: row.details,
 })
-
-/** Numbers the rows that were written before there was a chain, in the order of their ids. */
-export async function chainEarlierRows(runner: Runner): Promise<void> {
-  let { no, hash } = (await runner.run(earlierHead))[0]!
-  for (;;) {
-    const rows = await runner.run(unnumbered)
-    if (rows.length === 0) break
-    const links = rows.map((row) => {
-      no += 1n
-      hash = linkHash(hash, contentsOf(row, no))
-      return { no, hash }
-    })
-    await runner.run(number, [rows.map((row) => row.audit_id), links.map((l) => l.no), links.map((l) => l.hash)])
-  }
-  await runner.run(moveHead, [no, hash])
-}
 
 export const chainHead = async (runner: Runner): Promise<ChainHead | undefined> => (await runner.run(readHead))[0]
 
@@ -111,7 +85,7 @@ export type ChainFault =
   | { what: 'changed'; no: bigint; auditId: string }
   /** Rows between two others are not there. */
   | { what: 'missing'; from: bigint; to: bigint }
-  /** Rows without a number, or with one before the first. */
+  /** Rows with a number before the first. */
   | { what: 'not in the chain'; rows: bigint }
   | { what: 'no head' }
   /** The last row is not the one that the head names. */

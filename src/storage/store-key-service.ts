@@ -51,7 +51,7 @@ export function keyServiceKek(service: KeyService, older: Pick<KeyEncryption, 'u
       return { wrapped: Buffer.from(ciphertext), kek: idOf(service.key, version) }
     },
     async unwrap(wrapped, context) {
-      const key = idPattern.exec(wrapped.kek ?? '')?.groups?.['key']
+      const key = idPattern.exec(wrapped.kek)?.groups?.['key']
       if (key === undefined) return older.unwrap(wrapped, context)
       const asked = { ciphertext: wrapped.wrapped.toString(), associated_data: base64(context) }
       return Buffer.from(textAt(await ask('POST', `decrypt/${key}`, asked), 'plaintext'), 'base64')

@@ -53,17 +53,10 @@ interface KeyRow {
   purpose: StoredPurpose
   version: bigint
   wrapped: Buffer
-  kek: string | null
+  kek: string
   active_at: number
 }
 const all = statement<KeyRow>(`select purpose, version, wrapped, kek, active_at from key_version`)
-
-/**
- * Installations that are older than this key made their ids with the first fingerprint key, and go
- * on with it. A new installation has none yet, because `card-id` is made first.
- */
-const cardIdKey = (encryption: KeyEncryption, random: Random, before: NumberedKey | undefined): Promise<NewKey> =>
-  wrappedAs(encryption, before?.key.reveal() ?? random.bytes(32), 'card-id', 1n)
 
 interface HeldKey extends NumberedKey {
   activeAt: number
@@ -71,23 +64,18 @@ interface HeldKey extends NumberedKey {
 
 export const contextOf = (purpose: StoredPurpose, version: bigint): string => `key:${purpose}:${version}`
 
-export const wrappedKey = ({ wrapped, kek }: { wrapped: Buffer; kek: string | null }): WrappedKey =>
-  kek === null ? { wrapped } : { wrapped, kek }
-
-interface NewKey extends Required<WrappedKey> {
+interface NewKey extends WrappedKey {
   purpose: StoredPurpose
   version: bigint
 }
 
 /** A random key, wrapped. Not called in a transaction: a key service may wrap it. */
-export const newKey = (encryption: KeyEncryption, random: Random, purpose: StoredPurpose, version: bigint): Promise<NewKey> =>
-  wrappedAs(encryption, random.bytes(32), purpose, version)
-
-const wrappedAs = async (encryption: KeyEncryption, key: Buffer, purpose: StoredPurpose, version: bigint): Promise<NewKey> => ({
-  purpose,
-  version,
-  ...(await encryption.wrap(key, contextOf(purpose, version))),
-})
+export const newKey = async (
+  encryption: KeyEncryption,
+  random: Random,
+  purpose: StoredPurpose,
+  version: bigint,
+): Promise<NewKey> => ({ purpose, version, ...(await encryption.wrap(random.bytes(32), contextOf(purpose, version))) })
 
 /** False if there is one of that version. */
 export async function addKey(runner: Runner, key: NewKey, { at, activeAt }: { at: number; activeAt: number }): Promise<boolean> {
@@ -106,7 +94,7 @@ function byPurpose(read: ReadKey[]): Map<StoredPurpose, readonly HeldKey[]> {
 /** Undefined for a version that cannot be opened and may be left out. */
 async function opened(encryption: KeyEncryption, row: KeyRow, mayLeaveOut: boolean): Promise<Secret<Buffer> | undefined> {
   try {
-    return secret(await encryption.unwrap(wrappedKey(row), contextOf(row.purpose, row.version)))
+    return secret(await encryption.unwrap(row, contextOf(row.purpose, row.version)))
   } catch (error) {
     if (error instanceof WrongKek && mayLeaveOut) return undefined
     throw error
@@ -134,11 +122,7 @@ export async function openKeyRing(
 
   async function ensure(purpose: StoredPurpose, version: bigint, activeAt = clock.now()) {
     if (held(purpose, version)) return
-    const key =
-      purpose === 'card-id'
-        ? await cardIdKey(encryption, random, held('fingerprint', 1n))
-        : await newKey(encryption, random, purpose, version)
-    await addKey(pool, key, { at: clock.now(), activeAt })
+    await addKey(pool, await newKey(encryption, random, purpose, version), { at: clock.now(), activeAt })
   }
 
   async function refresh() {

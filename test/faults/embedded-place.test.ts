@@ -55,7 +55,7 @@ test('A start that is killed while it makes the database is done again from the 
   await withServer(optionsFor(directory), async (server) => {
     assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }])
   })
-  assert.deepEqual((await readdir(directory)).sort(), ['postgres', 'postgres-password', 'postgres.log'])
+  assert.deepEqual((await readdir(directory)).sort(), ['format', 'postgres', 'postgres-password', 'postgres.log'])
 })
 
 test('Files that are no complete database are neither used nor touched', bounded, async () => {

@@ -10,7 +10,7 @@ import type { CardReference } from '../../src/card/reference.ts'
 import { sealCard, withCvv2, type Card } from '../../src/card/vault.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
 import type { Order } from '../../src/order/order.ts'
-import { authenticationKey, pageKey, receiptKey } from '../../src/order/locator-keys.ts'
+import { authenticationKey, pageKey } from '../../src/order/locator-keys.ts'
 import { placeKey } from '../../src/order/change.ts'
 import type { Due } from '../../src/order/store.ts'
 import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../../src/order/work.ts'
@@ -204,7 +204,7 @@ async function readShown({ store, chance, versions, made, note }: State): Promis
         { ...order, serialNumber: serial(order.orderId * 1_000n + BigInt(chance.whole(1, 4))) },
         { merchantId: 2n, orderId: order.orderId },
       ]),
-      await store.orders.locate([receiptKey(serial(order.orderId)), 'a key of nobody']),
+      await store.orders.locate([pageKey(serial(order.orderId)), 'a key of nobody']),
     ])
   const ids = versions.flatMap((o) => o.transactions.flatMap((t) => t.authentication ?? []))
   const locators = ids.flatMap((a) => [authenticationKey(a.threeDSServerTransId), pageKey(a.pageToken)])

@@ -82,6 +82,7 @@ export const gateRow: GateRow = {
   cardAcceptorName: 'A',
   acquirerId: '1',
   mcc: '5999',
+  countryNumeric: '840',
   descriptor: 'D',
   answerTimeoutMs: 5_000,
   partialCapture: true,

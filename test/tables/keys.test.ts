@@ -35,8 +35,7 @@ describe('the digest of a request', () => {
     const { stored } = keyedDigest(ring(2n), 'a sale')
     assert.ok(!isSameRequest(keyedDigest(ring(3n, [2n]), 'a sale'), stored))
   })
-  test('rows from before the versions have no prefix; the others name theirs', () => {
-    assert.equal(keyedDigest(ring(1n), 'a sale').stored.length, 32)
+  test('a row names the version of its key', () => {
     assert.deepEqual(keyedDigest(ring(258n), 'a sale').stored.subarray(0, 4), Buffer.from([0, 0, 1, 2]))
     const { stored } = keyedDigest(ring(1n), 'a sale')
     assert.ok(isSameRequest(storedDigest(stored), stored))
@@ -49,7 +48,6 @@ describe('the key-encryption key', () => {
     const old = await localKeks(() => [kek(1)], systemRandom).wrap(key, 'key:pan:1')
     const both = localKeks(() => [kek(2), kek(1)], systemRandom)
     assert.deepEqual(await both.unwrap(old, 'key:pan:1'), key)
-    assert.deepEqual(await both.unwrap({ wrapped: old.wrapped }, 'key:pan:1'), key, 'a row without an id')
     assert.equal((await both.wrap(key, 'key:pan:1')).kek, kekId(kek(2)))
     await assert.rejects(both.unwrap(old, 'key:pan:2'), WrongKek)
     await assert.rejects(localKeks(() => [kek(2)], systemRandom).unwrap(old, 'key:pan:1'), WrongKek)

@@ -205,6 +205,7 @@ test('a gate with a value that its messages have no room for is refused by the o
     cardAcceptorName: 'The Shop',
     acquirerId: '400001',
     mcc: '5999',
+    countryNumeric: '840',
     descriptor: 'THE SHOP',
     answerTimeoutMs: 30_000,
     partialCapture: true,

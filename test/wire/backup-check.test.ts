@@ -57,8 +57,8 @@ const damage: readonly (readonly [done: string, undone: string, found: RegExp])[
   [`update id_block set name = 'gates' where name = 'gate'`, `update id_block set name = 'gate' where name = 'gates'`, /the row of gate ids is missing/],
   [`update audit set who = who || 'x' where no = 1`, `update audit set who = left(who, -1) where no = 1`, /audit trail +Row 1 .* was changed/],
   [`update order_facts set pan_sealed = set_byte(pan_sealed, 30, 255 - get_byte(pan_sealed, 30))`, `update order_facts set pan_sealed = set_byte(pan_sealed, 30, 255 - get_byte(pan_sealed, 30))`, /order_facts\.pan_sealed: 6 of 6 rows cannot be opened: 1\/1\d+/],
-  [`update migration set name = '9999-later.sql' where name like '0038%'`, `update migration set name = '0038-forgetting.sql' where name like '9999%'`, /migrations +the database has 9999-later\.sql/],
-  [`create table kept as select * from migration where name like '0038%'; delete from migration where name like '0038%'`, `insert into migration select * from kept; drop table kept`, /migrations +not applied: 0038-forgetting\.sql/],
+  [`update migration set name = '9999-later.sql' where name like '0001%'`, `update migration set name = '0001-tables.sql' where name like '9999%'`, /migrations +the database has 9999-later\.sql/],
+  [`create table kept as select * from migration where name like '0001%'; delete from migration where name like '0001%'`, `insert into migration select * from kept; drop table kept`, /migrations +not applied: 0001-tables\.sql/],
 ]
 for (const [done, undone, found] of damage)
   test(`it is found: ${done}`, async () => {

@@ -139,7 +139,7 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     'endpoint',
     'set',
     id,
-    '--mandatory-fields',
+    '--mandatory',
     'phone,city',
     '--callback-url',
     'http://127.0.0.1:9/paid',
@@ -162,7 +162,7 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     'endpoint',
     'set',
     id,
-    '--mandatory-fields',
+    '--mandatory',
     'none',
     '--no-callback-url',
     '--operations',
@@ -180,7 +180,7 @@ test('settings of an endpoint hold for the next payment, and taking them away to
     5,
   )
   assert.match(await refuse(2, 'endpoint', 'set', id), /Nothing to set/)
-  assert.match(await refuse(2, 'endpoint', 'set', id, '--mandatory-fields', 'shoe_size'), /"shoe_size" is not a field/)
+  assert.match(await refuse(2, 'endpoint', 'set', id, '--mandatory', 'shoe_size'), /"shoe_size" is not a field/)
   assert.match(await refuse(2, 'endpoint', 'set', id, '--callback-url', 'http://user:secret@shop.example/'), /credentials/)
   assert.match(await refuse(1, 'endpoint', 'set', '999999', '--name', 'x'), /no endpoint 999999/)
 })

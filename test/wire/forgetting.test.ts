@@ -2,14 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { secret } from '../../src/base/secret.ts'
 import { startForgetting, type KeptFor } from '../../src/gateway/forgetting.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import { openInvoiceStore } from '../../src/mobile-api/store-invoices.ts'
-import { bytea, openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
+import { openPool, statement, timestamp, type Pool } from '../../src/storage/pool.ts'
 import { openFixedKeys } from '../harness/fixed-keys.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
-import { invoiceNo } from '../harness/invoice.ts'
 import { closing } from '../harness/opening.ts'
 import { testDatabase } from '../harness/postgres.ts'
 import { until } from '../harness/until.ts'
@@ -216,48 +213,7 @@ test('switched off, it erases no card of a payment', async () => {
   const old = clock.now() - 400 * dayMs
   await store(installation, [{ id: 1, status: 'declined', madeAt: old, endedAt: old }])
   const duty = await openProcess(installation, 1n, 'off')
-  const names = (await roundEnds(installation)).map(({ name }) => name)
-  assert.deepEqual([await kept(pool), duty.cards(), names], [[1], 0, ['cards of ended invoices']])
-})
-
-test('invoices that ended with card numbers, as before, keep their tokens alone; those that go on keep all', async () => {
-  const installation = await openInstallation()
-  const { owner, pool, clock } = installation
-  const invoices = openInvoiceStore(pool, keys, systemRandom)
-  const tokens = { accessToken: secret('a token'), signature: secret('a signature') }
-  const pan = secret('4111111111111111')
-  const invoice = (no: number) => invoiceNo(no, { merchantId: 7n, createdAt: clock.now() })
-  const count = 450
-  const secrets = (no: number) => ({ ...tokens, ...(no % 2 === 0 ? { pan } : {}), ...(no % 3 === 0 ? { toPan: pan } : {}) })
-  const all = Array.from({ length: count }, (_, i) => ({ invoice: invoice(i + 1), secrets: secrets(i + 1) }))
-  await invoices.add(all, 1n)
-  // As an earlier version ended them, but for the first three; what seals the fourth is lost.
-  await owner.run(
-    statement(`update mobile_invoice set state = 'ordered', due_at = null, lease = null, ended_at = now(),
-      secrets_sealed = case when order_id = 4 then $1 else secrets_sealed end where order_id > 3`),
-    [bytea(Buffer.alloc(60))],
-  )
-  const duty = await openProcess(installation, 1n, 'off')
-  await roundEnds(installation)
-  const found = await invoices.find(all.filter(({ invoice: { orderId } }) => orderId !== 4n).map((one) => one.invoice))
-  for (const [i, one] of found.entries()) {
-    const no = Number(one!.invoice.orderId)
-    const { pan: itsPan, toPan, accessToken, signature } = one!.openSecrets()
-    assert.deepEqual([accessToken.reveal(), signature.reveal()], ['a token', 'a signature'])
-    const had = secrets(no)
-    assert.deepEqual(
-      [itsPan?.reveal(), toPan?.reveal()],
-      i < 3 ? [had.pan?.reveal(), had.toPan?.reveal()] : [undefined, undefined],
-    )
-  }
-  const numbered = all.filter(({ invoice: { orderId }, secrets: had }) => orderId > 4n && ('pan' in had || 'toPan' in had))
-  assert.equal(duty.cards(), numbered.length)
-  const left = await pool.run(
-    statement<{ order_id: bigint }>(`select order_id from mobile_invoice where has_numbers order by order_id`),
-    [],
-  )
-  assert.deepEqual(
-    left.map(({ order_id: id }) => id),
-    [1n, 2n, 3n, 4n],
-  )
+  clock.pass(5_000)
+  await duty.stop()
+  assert.deepEqual([await kept(pool), duty.cards(), await duties(pool)], [[1], 0, []])
 })

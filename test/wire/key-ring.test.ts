@@ -121,17 +121,6 @@ test('a card is counted under every version of the fingerprint key, and has one 
   assert.deepEqual(read(), [after, after])
 })
 
-test('an installation that is older than the key of card ids goes on with its first fingerprint key', async () => {
-  const { clock, desk, rings } = await openRings()
-  const [ring] = rings
-  assert.notDeepEqual(ring.current('card-id').key.reveal(), ring.current('fingerprint').key.reveal())
-  await desk.pool.run(statement(`delete from key_version where purpose = 'card-id'`))
-  for (const again of [1, 2]) {
-    const { key, version } = (await openKeyRing(desk.pool, kek, clock, systemRandom)).current('card-id')
-    assert.deepEqual([version, key.reveal()], [1n, ring.current('fingerprint').key.reveal()], `start ${again}`)
-  }
-})
-
 test('a version of garbage keeps no process from rotations, and none from starting before it is in use', async () => {
   const { clock, desk, rings } = await openRings()
   const garbage = statement<object>(`insert into key_version (purpose, version, wrapped, kek, created_at, active_at)

@@ -86,8 +86,8 @@ test('what ended has no card number any more, and the same request still has the
     const token = await app.accepted(one)
     const seen = await app.ended(one, token)
     assert.equal(seen.state, 'APPROVED')
-    const { rows } = await database.query('select has_numbers, state from mobile_invoice where invoice_id = $1', [one.invoiceId])
-    assert.deepEqual(rows, [{ has_numbers: false, state: 'ordered' }])
+    const { rows } = await database.query('select state from mobile_invoice where invoice_id = $1', [one.invoiceId])
+    assert.deepEqual(rows, [{ state: 'ordered' }])
     assert.equal(await app.accepted(one), token)
     assert.deepEqual(await app.ended(one, token), seen)
     const other = { ...one, body: { ...one.body, order: { description: 'something else' } } }

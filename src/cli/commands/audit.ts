@@ -67,7 +67,7 @@ async function list(terminal: Terminal, { json, ...query }: ListOptions): Promis
           { title: 'TIME (UTC)', of: (e) => timeText(e.at) },
           { title: '', of: (e) => agoText(e.at, now) },
           { title: 'WHO', of: (e) => e.who },
-          { title: 'DATABASE USER', of: (e) => e.session ?? '' },
+          { title: 'DATABASE USER', of: (e) => e.session },
           { title: 'ACTION', of: (e) => e.action },
           { title: 'SUBJECT', of: (e) => e.subject },
           { title: 'DETAILS', of: auditDetails },

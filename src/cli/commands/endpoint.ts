@@ -28,8 +28,6 @@ type Settable = Omit<EndpointWish, 'challengeIndicator' | Removed> & { [K in Rem
   gate?: string[]
   challengeIndicator?: ChallengeIndicator | 'none'
   mandatory?: string[]
-  /** The older spelling. */
-  mandatoryFields?: string[]
   optional?: string[]
   repeatWindow?: number
   json?: true
@@ -81,7 +79,6 @@ const settable = (command: Command): Command =>
       'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none',
       fitting(readMandatoryFields),
     )
-    .addOption(new Option('--mandatory-fields <fields>').argParser(fitting(readMandatoryFields)).hideHelp())
     .option(
       '--optional <fields>',
       'state: it may be left out of an address in US, CA or AU; or none',
@@ -214,7 +211,7 @@ function wishOf({ name: _name, gate: _gate, json: _json, mandatory, optional, re
     callbackUrl: callbackUrl === false ? null : callbackUrl,
     merchantServerUrl: merchantServerUrl === false ? null : merchantServerUrl,
     descriptor: descriptor === false ? null : descriptor,
-    mandatoryFields: mandatory ?? same.mandatoryFields,
+    mandatoryFields: mandatory,
     optionalFields: optional,
     repeatWindowMs: repeatWindow,
   })

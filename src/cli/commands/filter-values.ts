@@ -41,11 +41,10 @@ export async function valuesOf(
   login: string,
   of: Listed,
   { value = [], file, cardOf = [] }: Values,
-  read: typeof readEntries = readEntries,
 ): Promise<Set<string>> {
   const lines = file === undefined ? [] : linesOf(await fileText(terminal, file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')
-  const listed = read(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
+  const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
   if (isMisfit(listed)) throw failureOf(listed)
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
   return listed

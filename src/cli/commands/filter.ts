@@ -4,8 +4,6 @@ import {
   countedKinds,
   countings,
   listedKinds,
-  readEntries,
-  readRemovals,
   readRule,
   ruleKinds,
   ruleText,
@@ -226,8 +224,6 @@ async function show(terminal: Terminal, login: string, filterNo: number, options
 
 const shownEntries = 100
 
-const readers = { add: readEntries, remove: readRemovals }
-
 async function entries(
   terminal: Terminal,
   login: string,
@@ -237,7 +233,7 @@ async function entries(
 ): Promise<void> {
   await atOffice(terminal, async (office) => {
     const { facts: rule } = await filterNumbered(office.pool, login, filterNo)
-    const listed = 'of' in rule ? await valuesOf(terminal, office, login, rule.of, options, readers[what]) : new Set<string>()
+    const listed = 'of' in rule ? await valuesOf(terminal, office, login, rule.of, options) : new Set<string>()
     if ('of' in rule && listed.size === 0) throw new WrongUsage('Say what: --value, --file or --card-of.')
     const none = new Set<string>()
     const { filter, added, removed } = await changeEntries(office, login, filterNo, () =>

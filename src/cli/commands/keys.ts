@@ -124,7 +124,7 @@ async function list(terminal: Terminal, options: { json?: true }): Promise<void>
           { title: 'STATE', of: ({ state }) => state, colour: ({ state }) => (state === 'older' ? 'dim' : undefined) },
           { title: 'USED FROM (UTC)', of: ({ activeAt }) => timeText(activeAt) },
           { title: '', of: ({ activeAt }) => agoText(activeAt, now) },
-          { title: 'WRAPPED BY', of: ({ kek }) => kek ?? 'not recorded' },
+          { title: 'WRAPPED BY', of: ({ kek }) => kek },
         ],
         versions,
       ),
@@ -167,7 +167,7 @@ const keyJson = ({ purpose, version, state, createdAt, activeAt, kek }: KeyVersi
   state,
   created_at: new Date(createdAt).toISOString(),
   active_at: new Date(activeAt).toISOString(),
-  key_encryption_key: kek ?? null,
+  key_encryption_key: kek,
 })
 
 async function rotate(terminal: Terminal, purpose: Rotatable, options: { json?: true }): Promise<void> {

@@ -25,7 +25,6 @@ export interface ServerIdentity {
 }
 
 /** For a gate whose country is not configured: the United States. */
-export const usualCountry = '840'
 
 export interface AReqParts {
   gate: Gate
@@ -67,7 +66,7 @@ export function areqOf(order: Order, transaction: Transaction, pan: Secret<strin
     acquirerBIN: gate.settings.acquirerId,
     acquirerMerchantID: gate.settings.cardAcceptorId,
     mcc: gate.settings.mcc,
-    merchantCountryCode: gate.settings.countryNumeric ?? usualCountry,
+    merchantCountryCode: gate.settings.countryNumeric,
     merchantName: merchantNameOf(parts.merchantName, 40),
     ...(categoryOf(order) === '01' ? purchaseFields(order, transaction, parts.now) : undefined),
   }

@@ -9,7 +9,7 @@ import { legacyMoment } from '../../spec/three-d-secure/legacy.ts'
 import type { Authentication, LegacyFacts } from '../../three-d-secure/authentication.ts'
 import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../../three-d-secure/legacy.ts'
 import type { Registry } from '../../merchant/merchant.ts'
-import { merchantNameOf, usualCountry, type AReqParts } from './areq.ts'
+import { merchantNameOf, type AReqParts } from './areq.ts'
 import { gateOf } from '../gate.ts'
 import { head, type Order, type Transaction } from '../order.ts'
 
@@ -70,7 +70,7 @@ export interface PareqParts {
 export function pareqPartsOf(registry: Registry, order: Order, site: string): PareqParts {
   return {
     merchantName: registry.merchant(order.merchantId)?.name ?? '',
-    country: gateOf(order, head(order), registry)?.settings.countryNumeric ?? usualCountry,
+    country: gateOf(order, head(order), registry)?.settings.countryNumeric ?? '840',
     site,
   }
 }
