@@ -94,12 +94,12 @@ export function serveConfig(env: Environment): ServeConfig {
   }
 }
 
-/** Plain HTTP, because each message is sealed. */
+/** HTTPS with a key that the processes share, so there is no certificate to set. */
 function readPeer(text: string | undefined, complaints: string[]): PeerAddress | undefined {
   if (text === undefined || text === '') return undefined
-  const [, host, port] = /^http:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(text) ?? []
+  const [, host, port] = /^https:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(text) ?? []
   if (host && Number(port) <= 65_535 && URL.canParse(text)) return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
-  complaints.push(`PEER_URL is ${JSON.stringify(text)}, not http:// with a host and a port, such as http://10.0.0.5:8090`)
+  complaints.push(`PEER_URL is ${JSON.stringify(text)}, not https:// with a host and a port, such as https://10.0.0.5:8090`)
   return undefined
 }
 

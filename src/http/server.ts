@@ -1,5 +1,5 @@
 import { createServer, METHODS, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import { createServer as createSecureServer, type ServerOptions as SecureOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
@@ -76,8 +76,8 @@ export interface ServerSettings extends BodyLimits, IntakeLimits {
    * one by default.
    */
   acceptsInTurn?: number
-  /** Serves HTTPS with it, and nothing else. */
-  tls?: KeyPair
+  /** Serves HTTPS with it, or with a key that both ends share, and nothing else. */
+  tls?: KeyPair | { psk: SecureOptions; refused: (why: string) => void }
   /** How long a connection may take to send the head of a request; 10 seconds by default. */
   headWithinMs?: number
   /** Where a request that was read whole waits for its turn. */
@@ -140,10 +140,12 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')
   let app: FastifyInstance | undefined
-  const secure = tls && createSecureServer({ ...limitsOf(settings), ...servedWith(tls), handshakeTimeout: handshakeMs })
+  const secured = tls && ('psk' in tls ? tls.psk : servedWith(tls))
+  const secure = secured && createSecureServer({ ...limitsOf(settings), handshakeTimeout: handshakeMs, ...secured })
   // Node.js would take a failed handshake for a request that cannot be read, and have it answered.
   secure?.removeAllListeners('tlsClientError').on('tlsClientError', (error, socket) => {
     log.debug({ reason: reasonOf(error) }, 'a handshake of TLS failed')
+    if (tls && 'psk' in tls) tls.refused(reasonOf(error))
     socket.destroy()
   })
   const server = secure ?? createServer(limitsOf(settings))
@@ -175,14 +177,9 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     async serve(routes) {
       app = fastifyFor(server, always, (taken) => (listener = taken))
       const read = bodyReader(settings)
+      const routesOf = (path: string) => routes.filter((route) => route.path === path)
       for (const path of new Set(routes.map((route) => route.path)))
-        register(
-          app,
-          path,
-          routes.filter((route) => route.path === path),
-          { ...settings, always },
-          read,
-        )
+        register(app, path, routesOf(path), { ...settings, always }, read)
       await app.ready()
       entrance = shared?.enter(server, (part) => intake.leaving.begin(part))
     },

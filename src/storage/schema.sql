@@ -545,7 +545,6 @@ CREATE INDEX orders_unusual ON orders USING btree (unusual, created_at) WHERE (u
 create table peer (
   instance text not null,
   url text not null,
-  public_key bytea not null,
   cells integer[] not null,
   beat_at timestamp with time zone not null,
   constraint peer_pkey PRIMARY KEY (instance)

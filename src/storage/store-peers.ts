@@ -1,13 +1,11 @@
 /** The processes of an installation to which others may pass requests, in database time. */
-import { bytea, statement, type Pool } from './pool.ts'
+import { statement, type Pool } from './pool.ts'
 import { deadAfterMs } from './store-heartbeat.ts'
 
 export interface PeerPlace {
   /** As in the heartbeats. */
   instance: string
   url: string
-  /** X25519, of one process. */
-  publicKey: Buffer
 }
 
 export interface PeerRow extends PeerPlace {
@@ -25,29 +23,21 @@ export interface PeerStore {
 }
 
 const renew = statement<object>(`
-  insert into peer (instance, url, public_key, cells, beat_at) values ($1, $2, $3, $4::int[], now())
+  insert into peer (instance, url, cells, beat_at) values ($1, $2, $3::int[], now())
   on conflict (instance) do update
-  set url = excluded.url, public_key = excluded.public_key, cells = excluded.cells, beat_at = excluded.beat_at`)
-const all = statement<{ instance: string; url: string; public_key: Buffer; cells: number[]; alive: boolean }>(`
-  select instance, url, public_key, cells, beat_at > now() - $1::int * interval '1 millisecond' as alive
+  set url = excluded.url, cells = excluded.cells, beat_at = excluded.beat_at`)
+const all = statement<{ instance: string; url: string; cells: number[]; alive: boolean }>(`
+  select instance, url, cells, beat_at > now() - $1::int * interval '1 millisecond' as alive
   from peer where beat_at > now() - interval '1 hour' order by instance`)
 // A successor at the same place may have written its own.
-const leave = statement<object>(`delete from peer where instance = $1 and public_key = $2`)
+const leave = statement<object>(`delete from peer where instance = $1 and url = $2`)
 const sweep = statement<object>(`delete from peer where beat_at < now() - interval '1 hour'`)
 
 export const peerStore = (pool: Pool): PeerStore => ({
-  renew: async ({ instance, url, publicKey }, cells) =>
-    void (await pool.run(renew, [instance, url, bytea(publicKey), [...cells]])),
-  all: async () =>
-    (await pool.run(all, [deadAfterMs])).map(({ instance, url, public_key: publicKey, cells, alive: isAlive }) => ({
-      instance,
-      url,
-      publicKey,
-      cells,
-      isAlive,
-    })),
-  async leave({ instance, publicKey }) {
-    await pool.run(leave, [instance, bytea(publicKey)])
+  renew: async ({ instance, url }, cells) => void (await pool.run(renew, [instance, url, [...cells]])),
+  all: async () => (await pool.run(all, [deadAfterMs])).map(({ alive: isAlive, ...row }) => ({ ...row, isAlive })),
+  async leave({ instance, url }) {
+    await pool.run(leave, [instance, url])
     await pool.run(sweep)
   },
 })

@@ -4,12 +4,12 @@ import { systemRandom } from '../../src/base/random.ts'
 import { openPeers } from '../../src/gateway/peers/known.ts'
 import { openPeerLink } from '../../src/gateway/peers/link.ts'
 import type { Ask } from '../../src/gateway/peers/message.ts'
-import { peerRoute } from '../../src/gateway/peers/port.ts'
-import { openPeerSealing } from '../../src/gateway/peers/seal.ts'
+import { peerPort } from '../../src/gateway/peers/port.ts'
+import { tlsOf } from '../../src/gateway/peers/tls.ts'
 import { openServer, type Answer, type Incoming } from '../../src/http/server.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
-import { peerStore } from '../../src/storage/store-peers.ts'
+import { peerStore, type PeerPlace } from '../../src/storage/store-peers.ts'
 import { openFixedKeys } from './fixed-keys.ts'
 import { openHandClock } from './hand-clock.ts'
 import { closing } from './opening.ts'
@@ -60,17 +60,22 @@ export const page: Ask = {
 
 interface PeerSettings {
   instance?: string
+  port?: number
   cells?: number[]
   ring?: typeof keys
 }
 
 /** A process that serves a cell with one route, and stands in the table. */
 async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>, settings: PeerSettings = {}) {
-  const { instance = `peer-${Math.random()}`, cells = [1], ring = keys } = settings
-  const sealing = openPeerSealing(ring, random)
+  const { instance = `peer-${Math.random()}`, port = 0, cells = [1], ring = keys } = settings
+  const counted: string[] = []
+  const arrived = (result: string) => counted.push(result)
+  const gatewayOf = (cellNo: number) => (cells.includes(cellNo) ? gateway : undefined)
+  const { route, refused } = peerPort({ gatewayOf, clock, random, log, arrived }, 65_536)
   const server = await openServer({
     host: '127.0.0.1',
-    port: 0,
+    port,
+    tls: { psk: tlsOf(instance, ring), refused },
     maxBodiesBytes: 1_000_000,
     maxConnections: 1_000,
     turns: { begin: () => undefined },
@@ -88,21 +93,18 @@ async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>,
     results: { wanted: none, result: none },
     collects: none,
   }
-  const gatewayOf = (cellNo: number) => (cells.includes(cellNo) ? gateway : undefined)
-  const counted: string[] = []
-  await server.serve([peerRoute({ sealing, gatewayOf, clock, random, log, arrived: (result) => counted.push(result) }, 65_536)])
-  const place = { instance, url: `http://127.0.0.1:${server.port}`, publicKey: sealing.publicKey }
+  await server.serve([route])
+  const place = { instance, url: `https://127.0.0.1:${server.port}` }
   await store.renew(place, cells)
   return { place, handled, counted, close: () => server.close(0) }
 }
 
 /** A process that passes on. */
-async function openSender(settings: { withinMs?: number } = {}) {
-  const sealing = openPeerSealing(keys, random)
+async function openSender({ ring = keys, ...settings }: { withinMs?: number; ring?: typeof keys } = {}) {
   const results: string[] = []
-  const open = (url: string) => openPeerLink(url, clock)
+  const open = (place: PeerPlace) => openPeerLink(place, ring, clock)
   const passed = (result: string) => results.push(result)
-  const peers = openPeers({ rows: store.all, sealing, open, clock, log, passed, ...settings })
+  const peers = openPeers({ rows: store.all, instance: 'sender', open, clock, log, passed, ...settings })
   await peers.look()
   return { ...peers, results }
 }

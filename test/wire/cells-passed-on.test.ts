@@ -52,7 +52,7 @@ let old: { page: string; receipt: string }
 const cli = cliOf(() => world)
 
 const proxied = { TRUSTED_PROXIES: '127.0.0.1', ACCESS_LIMITS: 'pair=18' }
-const peer = { PEER_URL: 'http://127.0.0.1:0' }
+const peer = { PEER_URL: 'https://127.0.0.1:0' }
 const startThere = (more = {}) => startServe(world, undefined, { TOLLGATE_CELLS: '0,1', ...proxied, ...peer, ...more })
 
 before(async () => {
@@ -220,14 +220,14 @@ test('a cell that no process serves to which requests are passed is refused with
 test('strangers at the address for other processes do nothing', async () => {
   const [row] = await rowsIn<{ url: string }>(0, `select url from peer where cells = '{0,1}'`)
   const fields = encodePairs(Object.entries(signedSale(world)))
-  for (const [path, body] of [
-    ['/peer', fields],
-    ['/gateway/api/v2/sale/1', fields],
-    ['/health', ''],
-  ]) {
-    const answer = await send('POST', row!.url + path, body, { 'content-type': formType })
-    assert.ok([403, 404].includes(answer.httpStatus), `${path}: ${answer.httpStatus}`)
-  }
+  const earlier = await figure(there, 'here', 'refused')
+  for (const origin of [row!.url, row!.url.replace('https', 'http')])
+    for (const path of ['/peer', '/gateway/api/v2/sale/1', '/health'])
+      await assert.rejects(fetch(origin + path, { method: 'POST', body: fields }), /fetch failed/)
+  await until(
+    () => figure(there, 'here', 'refused'),
+    (refused) => refused === earlier + 6,
+  )
   const all = [world, here.world, there.world].map(({ baseUrl }) => send('POST', `${new URL(baseUrl).origin}/peer`, fields))
   assert.deepEqual(
     (await Promise.all(all)).map(({ httpStatus }) => httpStatus),
@@ -254,7 +254,7 @@ test('a process dies with a request that was passed to it: no answer, and a repe
   await rowsIn(1, 'rollback')
   assert.ok((await figure(here, 'on', 'lost')) > 0)
   turnedAway(await sale(here.world))
-  there = await startThere({ PROCESSES: '2', PEER_URL: `http://127.0.0.1:${await twoPorts()}` })
+  there = await startThere({ PROCESSES: '2', PEER_URL: `https://127.0.0.1:${await twoPorts()}` })
   const repeat = await until(
     () => postSale(here.world, fields),
     (reply) => reply['error-code'] !== '20',

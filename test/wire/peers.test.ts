@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
+import { createServer, type TLSSocket } from 'node:tls'
 import type { Passed } from '../../src/gateway/peers/known.ts'
-import { openPeerLink } from '../../src/gateway/peers/link.ts'
-import { packAsk } from '../../src/gateway/peers/message.ts'
-import { openPeerSealing } from '../../src/gateway/peers/seal.ts'
+import { tlsOf } from '../../src/gateway/peers/tls.ts'
 import type { Answer } from '../../src/http/server.ts'
-import { openFixedKeys } from '../harness/fixed-keys.ts'
-import { clock, keys, lookFor, ok, openSlow, page, random, sale, scene, silence, store, usual } from '../harness/peers.ts'
+import { clock, keys, lookFor, ok, openSlow, page, sale, scene, silence, store, usual } from '../harness/peers.ts'
 import { closing } from '../harness/opening.ts'
 import { freePort } from '../harness/port.ts'
 
@@ -43,58 +39,6 @@ test('a request arrives as it came, with the address of its client, and its answ
     )
   }))
 
-test('a message that no process of the installation sealed for this one now is refused, and does nothing', () =>
-  scene(async ({ peer }) => {
-    const { place, handled, counted } = await peer(() => ok)
-    const link = openPeerLink(place.url, systemClock)
-    const post = async (bytes: Buffer) => (await link.post(bytes, 10_000)).is
-    const mine = openPeerSealing(keys, random)
-    const stranger = openPeerSealing(openFixedKeys(random), random)
-    const another = openPeerSealing(keys, random)
-    const message = (afterMs = 0) => packAsk(sale(), clock.now() + afterMs)
-    const good = mine.request(place.publicKey, message())
-    assert.equal(await post(good.bytes), 'answered')
-    const altered = (at: number) => {
-      const { bytes } = mine.request(place.publicKey, message())
-      bytes[at]! ^= 1
-      return bytes
-    }
-    for (const [what, bytes] of Object.entries({
-      'sent again': good.bytes,
-      'of another installation': stranger.request(place.publicKey, message()).bytes,
-      'for another process': mine.request(another.publicKey, message()).bytes,
-      'too old': mine.request(place.publicKey, message(-10_001)).bytes,
-      'of the future': mine.request(place.publicKey, message(10_001)).bytes,
-      'with another key number': altered(7),
-      'with another sender': altered(20),
-      'with another salt': altered(50),
-      'with another text': altered(good.bytes.length - 1),
-      'in clear': message(),
-      nothing: Buffer.alloc(0),
-    }))
-      // What came before may have been done.
-      assert.equal(await post(bytes), what === 'sent again' ? 'lost' : 'unsent', what)
-    // Its time is over and it is forgotten; what is too old stays refused.
-    clock.pass(20_001)
-    assert.equal(await post(mine.request(place.publicKey, message()).bytes), 'answered')
-    assert.equal(await post(good.bytes), 'unsent')
-    assert.equal(handled.length, 2)
-    assert.deepEqual(counted.filter((one) => one === 'refused').length, 12)
-    await link.close()
-  }))
-
-test('an answer that the process did not seal is no answer', () =>
-  scene(async ({ sender }) => {
-    const forged = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake'
-    const forger = closing(createServer((socket) => socket.once('data', () => socket.end(forged))))
-    await once(forger.listen(0, '127.0.0.1'), 'listening')
-    const { port } = forger.address() as { port: number }
-    const { publicKey } = openPeerSealing(keys, random)
-    await store.renew({ instance: 'forged', url: `http://127.0.0.1:${port}`, publicKey }, [1])
-    const passer = await sender()
-    assert.equal((await passer.pass(sale())).is, 'lost')
-  }))
-
 test('a process that refuses a message before it does anything is passed over; any other status is a lost answer', () =>
   scene(async ({ peer, sender }) => {
     for (const [status, is] of [
@@ -103,12 +47,12 @@ test('a process that refuses a message before it does anything is passed over; a
       ['500 Internal Server Error', 'lost'],
       ['409 Conflict', 'lost'],
     ] as const) {
-      const refuses = (socket: Socket) =>
+      const refuses = (socket: TLSSocket) =>
         socket.once('data', () => socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 3\r\n\r\nno\n`))
-      const refusing = closing(createServer(refuses))
+      const refusing = closing(createServer(tlsOf('refusing', keys), refuses))
       await once(refusing.listen(0, '127.0.0.1'), 'listening')
       const { port } = refusing.address() as { port: number }
-      const place = { instance: 'refusing', url: `http://127.0.0.1:${port}`, publicKey: openPeerSealing(keys, random).publicKey }
+      const place = { instance: 'refusing', url: `https://127.0.0.1:${port}` }
       await store.renew(place, [1, 2])
       const passer = await sender()
       assert.equal((await passer.pass(sale({}, 2))).is, is === 'lost' ? 'lost' : 'nobody', status)
@@ -123,8 +67,7 @@ test('a process that refuses a message before it does anything is passed over; a
 
 test('where a process cannot be reached another one takes the request, or nobody does, at once', () =>
   scene(async ({ peer, sender }) => {
-    const { publicKey } = openPeerSealing(keys, random)
-    await store.renew({ instance: 'dead', url: `http://127.0.0.1:${await freePort()}`, publicKey }, [1, 2])
+    await store.renew({ instance: 'dead', url: `https://127.0.0.1:${await freePort()}` }, [1, 2])
     const alive = await peer(() => ok)
     const passer = await sender()
     for (let i = 0; i < 4; i++) assert.equal(textOf(await passer.pass(sale())), 'done')
@@ -144,6 +87,20 @@ test('a process that does not serve the cell any more passes nothing on: another
     await passer.look()
     for (let i = 0; i < 2; i++) assert.equal(textOf(await passer.pass(sale({}, 2))), 'done')
     assert.deepEqual([former.handled.length, other.handled.length], [0, 2])
+  }))
+
+test('a process that starts again at the same address is passed requests again', () =>
+  scene(async ({ peer, sender }) => {
+    const first = await peer(() => ok, { instance: 'here' })
+    const passer = await sender()
+    assert.equal(textOf(await passer.pass(sale())), 'done')
+    await first.close()
+    assert.equal((await passer.pass(sale())).is, 'nobody')
+    const second = await peer(() => ok, { instance: 'here', port: Number(new URL(first.place.url).port) })
+    assert.equal(textOf(await passer.pass(sale())), 'done')
+    await passer.look()
+    assert.equal(textOf(await passer.pass(sale())), 'done')
+    assert.deepEqual([first.handled.length, second.handled.length], [1, 2])
   }))
 
 test('requests are spread evenly over those that serve the cell', () =>

@@ -62,11 +62,11 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
     2,
     [/MAX_CONNECTIONS_PER_ADDRESS is "0", not a number of connections from 1/],
   ],
-  ...['https://10.0.0.5:8090', 'http://10.0.0.5', 'http://10.0.0.5:80900', 'http://u@10.0.0.5:8090', '10.0.0.5:8090'].map(
+  ...['http://10.0.0.5:8090', 'https://10.0.0.5', 'https://10.0.0.5:80900', 'https://u@10.0.0.5:8090', '10.0.0.5:8090'].map(
     (url): (typeof refused)[number] => [
       { DATABASE_URL: 'postgres://localhost/x', TOLLGATE_KEY: key, PEER_URL: url },
       2,
-      [/PEER_URL is "[^"]+", not http:\/\/ with a host and a port, such as http:\/\/10\.0\.0\.5:8090/],
+      [/PEER_URL is "[^"]+", not https:\/\/ with a host and a port, such as https:\/\/10\.0\.0\.5:8090/],
     ],
   ),
 ]

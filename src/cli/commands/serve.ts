@@ -51,7 +51,7 @@ Environment
                  trusted proxy (a fifth)
   TOLLGATE_CELLS  the cells that this process serves, such as 0,2 (all); requests of merchants of the others are passed to
                  a process that serves them, or refused with code 20
-  PEER_URL       where this process listens for requests that others pass to it, such as http://10.0.0.5:8090 (none)
+  PEER_URL       where this process listens for requests that others pass to it, such as https://10.0.0.5:8090 (none)
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
     .action(async ({ processes }: { processes?: number }) => {

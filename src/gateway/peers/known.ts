@@ -2,10 +2,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { deadAfterMs } from '../../storage/store-heartbeat.ts'
-import type { PeerRow } from '../../storage/store-peers.ts'
+import type { PeerPlace, PeerRow } from '../../storage/store-peers.ts'
 import type { PeerLink } from './link.ts'
 import { isPage, packAsk, unpackReply, type Ask, type Reply } from './message.ts'
-import type { PeerSealing } from './seal.ts'
 
 export type Passed =
   | Exclude<Reply, { is: 'not here' }>
@@ -25,8 +24,9 @@ export interface Peers {
 export interface PeersParts {
   /** All that there are, this process included. */
   rows: () => Promise<PeerRow[]>
-  sealing: PeerSealing
-  open: (url: string) => PeerLink
+  /** This process. */
+  instance: string
+  open: (place: PeerPlace) => PeerLink
   clock: Clock
   log: Log
   /** Counts asks by what became of them. */
@@ -56,11 +56,11 @@ interface Peer {
 
 const isOfPage = (ask: Ask): boolean => ask.is === 'collects' || (ask.is === 'request' && isPage(ask, ask.request))
 
-type TableParts = Pick<PeersParts, 'rows' | 'sealing' | 'open' | 'clock' | 'log'>
+type TableParts = Pick<PeersParts, 'rows' | 'instance' | 'open' | 'clock' | 'log'>
 
 /** Who is there, and a link to each. */
-function openTable({ rows, sealing, open, clock, log }: TableParts) {
-  /** By their public keys: a process that starts again is another one. */
+function openTable({ rows, instance, open, clock, log }: TableParts) {
+  /** By their names and addresses. */
   const peers = new Map<string, Peer>()
   /** Links to processes that are gone, until what is under way there has ended. */
   const ending = new Map<PeerLink, Promise<void>>()
@@ -78,13 +78,13 @@ function openTable({ rows, sealing, open, clock, log }: TableParts) {
 
   return {
     async look(): Promise<void> {
-      const others = (await rows()).filter((row) => !row.publicKey.equals(sealing.publicKey))
+      const others = (await rows()).filter((row) => row.instance !== instance)
       const now = clock.monotonic()
       if (now - lookedAt > lateLookMs) steadyFrom = now
       lookedAt = now
       // While the database is down nobody can renew its row, so that counts against nobody.
       const judges = now - steadyFrom >= deadAfterMs
-      const listed = new Map(others.map((row) => [row.publicKey.toString('hex'), row]))
+      const listed = new Map(others.map((row) => [`${row.instance} ${row.url}`, row]))
       for (const [name, peer] of peers) {
         const row = listed.get(name)
         if (!row) end(name, 'close')
@@ -96,7 +96,7 @@ function openTable({ rows, sealing, open, clock, log }: TableParts) {
       }
       for (const [name, row] of listed)
         if (row.isAlive && !peers.has(name))
-          peers.set(name, { row, link: open(row.url), underWay: 0, pagesUnderWay: 0, unreachedAt: -Infinity })
+          peers.set(name, { row, link: open(row), underWay: 0, pagesUnderWay: 0, unreachedAt: -Infinity })
     },
     /** The least busy first; in turn where that says nothing. */
     serving(ask: Ask): Peer[] {
@@ -118,23 +118,20 @@ function openTable({ rows, sealing, open, clock, log }: TableParts) {
 }
 
 export function openPeers(parts: PeersParts): Peers {
-  const { sealing, clock, log, passed, withinMs = usualWithinMs } = parts
+  const { clock, log, passed, withinMs = usualWithinMs } = parts
   const { look, serving, stop } = openTable(parts)
 
   async function askOne(peer: Peer, ask: Ask, leftMs: number): Promise<Reply | 'unsent' | 'lost'> {
-    const { bytes, answer } = sealing.request(peer.row.publicKey, packAsk(ask, clock.now()))
+    const bytes = packAsk(ask, clock.now())
     const count = (by: number) => {
       peer.underWay += by
       if (isOfPage(ask)) peer.pagesUnderWay += by
     }
     count(1)
     const sent = await peer.link.post(bytes, leftMs).finally(() => count(-1))
-    if (sent.is === 'answered') {
-      const opened = answer(sent.body)
-      if (opened) return unpackReply(opened)
-    }
+    if (sent.is === 'answered') return unpackReply(sent.body)
     const { instance, url } = peer.row
-    const why = sent.is === 'answered' ? 'the answer is not authentic' : sent.why
+    const { why } = sent
     if (sent.is === 'unsent') {
       peer.unreachedAt = clock.monotonic()
       log.warn({ peer: instance, url, why }, 'a process cannot be reached: the request is passed to another, or refused')

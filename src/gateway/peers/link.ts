@@ -1,6 +1,9 @@
 /** Connections to another process of the installation, each for one request at a time. */
-import { Pool, type Dispatcher } from 'undici'
+import { buildConnector, Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
+import type { KeyRing } from '../../storage/store-keys.ts'
+import type { PeerPlace } from '../../storage/store-peers.ts'
+import { tlsTo } from './tls.ts'
 
 export type Sent =
   | { is: 'answered'; body: Buffer }
@@ -21,16 +24,23 @@ export interface PeerLink {
 export const peerPath = '/peer'
 /** To another machine of the same network. */
 const connectMs = 1_000
+/** Many that begin at once wait for the processors of both ends. */
+const handshakeMs = 8_000
 const mostReplyBytes = 8 * 1_024 * 1_024
-/** It is not sealed for that process, or of another time; or there is no room, or no route yet. */
+/** It is of another time; or there is no room, or no route yet. */
 const refusals: ReadonlySet<number> = new Set([403, 503])
 
-export function openPeerLink(url: string, clock: Clock): PeerLink {
+export function openPeerLink({ instance, url }: PeerPlace, keys: KeyRing, clock: Clock): PeerLink {
+  const reach = buildConnector({ timeout: connectMs })
+  const secure = buildConnector({ ...tlsTo(instance, keys), timeout: handshakeMs, maxCachedSessions: 0 })
   const pool = new Pool(url, {
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: connectMs },
+    connect: (to, connected) =>
+      reach({ ...to, protocol: 'http:' }, (...reached) =>
+        reached[0] ? connected(...reached) : secure({ ...to, httpSocket: reached[1] }, connected),
+      ),
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
   })

@@ -21,7 +21,7 @@ export const isPage = ({ method }: Pick<Route, 'method'>, { params }: Pick<Incom
 /** An ask as it arrives. */
 export interface Received {
   ask: Ask
-  /** When it was sealed. */
+  /** When it was sent. */
   at: number
 }
 

@@ -11,8 +11,8 @@ import { startPeriodic } from '../periodic.ts'
 import { openPeers } from './known.ts'
 import { openPeerLink } from './link.ts'
 import { passingBy, type Passing } from './passing.ts'
-import { peerRoute, type Asked } from './port.ts'
-import { openPeerSealing } from './seal.ts'
+import { peerPort, type Asked } from './port.ts'
+import { tlsOf } from './tls.ts'
 
 /** Where others reach a process, and where it listens for them: `PEER_URL`. */
 export interface PeerAddress {
@@ -62,9 +62,8 @@ const lookEveryMs = 1_000
 /** Reads first which processes there are. What it opens is closed with `closing`. */
 export async function openPeering(parts: PeeringParts, closing: Closing): Promise<Peering> {
   const { store, at, instance, slotNo, keys, clock, random, log } = parts
-  const sealing = openPeerSealing(keys, random)
-  const open = (url: string) => openPeerLink(url, clock)
-  const peers = openPeers({ rows: store.all, sealing, open, clock, log, passed: parts.passed })
+  const open = (place: PeerPlace) => openPeerLink(place, keys, clock)
+  const peers = openPeers({ rows: store.all, instance, open, clock, log, passed: parts.passed })
   closing.add(() => peers.stop())
   await peers.look()
   closing.add(startPeriodic(clock, log, [{ name: 'other processes', everyMs: lookEveryMs, run: peers.look }]))
@@ -75,20 +74,22 @@ export async function openPeering(parts: PeeringParts, closing: Closing): Promis
     async serve({ routes, gatewayOf, cells }) {
       if (!at) return
       const port = at.port === 0 ? 0 : at.port + slotNo
+      const longest = Math.max(...routes.map(({ bodyLimitBytes = 0 }) => bodyLimitBytes))
+      const { route, refused } = peerPort({ gatewayOf, clock, random, log, arrived: parts.arrived }, longest)
       const server = await openServer({
         ...parts.limits,
         maxPerAddress: parts.limits.maxConnections / 2,
         host: at.host,
         port,
+        tls: { psk: tlsOf(instance, keys), refused },
         turns: parts.turns,
         random,
         log,
       })
       closing.add(() => server.close(0))
-      const longest = Math.max(...routes.map(({ bodyLimitBytes = 0 }) => bodyLimitBytes))
-      await server.serve([peerRoute({ sealing, gatewayOf, clock, random, log, arrived: parts.arrived }, longest)])
-      const url = `http://${at.host.includes(':') ? `[${at.host}]` : at.host}:${server.port}`
-      const place = { instance, url, publicKey: sealing.publicKey }
+      await server.serve([route])
+      const url = `https://${at.host.includes(':') ? `[${at.host}]` : at.host}:${server.port}`
+      const place = { instance, url }
       const stopRenewing = await startRenewing(place, cells, parts)
       leave = async (withinMs) => {
         await stopRenewing()

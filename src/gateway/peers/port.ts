@@ -10,13 +10,11 @@ import type { Gateway } from '../open.ts'
 import { OpenElsewhere } from '../neighbours.ts'
 import { peerPath } from './link.ts'
 import { packReply, unpackAsk, type Ask, type Reply } from './message.ts'
-import type { PeerSealing } from './seal.ts'
 
 /** What a peer needs of the gateway over a cell. */
 export type Asked = Pick<Gateway, 'routes' | 'results' | 'collects'>
 
-export interface PeerRouteParts {
-  sealing: Pick<PeerSealing, 'opened'>
+export interface PeerPortParts {
   /** The gateway over a cell; undefined if it takes no requests here. */
   gatewayOf: (cellNo: number) => Asked | undefined
   /** The time that all processes of the installation share. */
@@ -28,63 +26,54 @@ export interface PeerRouteParts {
 }
 
 /**
- * How old a message may be. Its name is kept as long, so that none is accepted twice: one that
- * somebody on the way sends again would be a second return, where a merchant names no key.
+ * How old a request may be. Held back by somebody on the way until its merchant has sent it again,
+ * it would be a second return, where the merchant names no key.
  */
 const freshMs = 10_000
 const logEveryMs = 10_000
-/** Above the body of a request: its headers, its address and the seal. */
+/** Above the body of a request: its headers and its address. */
 const besidesBytes = 131_072
 
-export function peerRoute(parts: PeerRouteParts, longestBodyBytes: number): Route {
-  const { sealing, clock, log, arrived } = parts
-  const isNew = openNames()
+/** What serves other processes. */
+export interface PeerPort {
+  route: Route
+  /** Counts what is refused before it reaches the route. */
+  refused(why: string): void
+}
+
+export function peerPort(parts: PeerPortParts, longestBodyBytes: number): PeerPort {
+  const { clock, log, arrived } = parts
   let loggedAt = -Infinity
-  const refuse = (why: string, status = 403): Answer => {
+  function refused(why: string): void {
     arrived('refused')
     // Not each: strangers could fill a disk.
-    if (Math.abs(clock.now() - loggedAt) >= logEveryMs) {
-      loggedAt = clock.now()
-      log.warn({ why }, 'a message that no process of this installation sent was refused')
-    }
-    return { status, type: 'text/plain;charset=utf-8', body: 'Refused\n' }
+    if (Math.abs(clock.now() - loggedAt) < logEveryMs) return
+    loggedAt = clock.now()
+    log.warn({ why }, 'what came to the address for other processes was refused')
   }
-  return {
+  const refuse = (why: string): Answer => {
+    refused(why)
+    return { status: 403, type: 'text/plain;charset=utf-8', body: 'Refused\n' }
+  }
+  const route: Route = {
     method: 'POST',
     path: peerPath,
     bodyLimitBytes: longestBodyBytes + besidesBytes,
     isShed: true,
     async handle({ body, overloaded }) {
-      const opened = body && sealing.opened(body)
-      if (!opened) return refuse('it is not sealed for this process')
-      const { ask, at } = unpackAsk(opened.plain, overloaded)
-      const now = clock.now()
-      if (Math.abs(now - at) > freshMs) return refuse(`it is from another time, by ${now - at} ms`)
-      // What came first may have been done, so this must not read as if nothing was.
-      if (!isNew(opened.name, now)) return refuse('it came before', 409)
+      if (!body) return refuse('it cannot be read whole')
+      const { ask, at } = unpackAsk(body, overloaded)
+      const lateMs = clock.now() - at
+      if (Math.abs(lateMs) > freshMs) return refuse(`it is from another time, by ${lateMs} ms`)
       const reply = await replyTo(ask, parts)
       arrived(reply.is === 'not here' ? 'not here' : 'answered')
-      return { status: 200, type: 'application/octet-stream', body: opened.answer(packReply(reply)) }
+      return { status: 200, type: 'application/octet-stream', body: packReply(reply) }
     },
   }
+  return { route, refused }
 }
 
-/** The names of messages that are not too old to come again, the oldest first. */
-function openNames(): (name: string, now: number) => boolean {
-  const names = new Map<string, number>()
-  return (name, now) => {
-    for (const [old, at] of names) {
-      // Accepted by a clock that was behind by as much, it may be sent again for twice that time.
-      if (now - at <= 2 * freshMs) break
-      names.delete(old)
-    }
-    if (names.has(name)) return false
-    names.set(name, now)
-    return true
-  }
-}
-
-async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerRouteParts): Promise<Reply> {
+async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Promise<Reply> {
   const gateway = gatewayOf(ask.cellNo)
   if (!gateway) return { is: 'not here' }
   try {
