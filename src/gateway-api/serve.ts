@@ -6,6 +6,7 @@ import type { Turns } from '../base/turn.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import type { Registry } from '../merchant/merchant.ts'
+import { recordRefusal } from '../merchant/refused-access.ts'
 import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
 import { refusalFields } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
@@ -115,27 +116,27 @@ function answer(api: GatewayApi, received: Received & WithMessage, json: boolean
     log.debug({ serial: serialNumber, operation, order: outcome['gateway-order-id'] }, 'answered')
     return writers[operation](outcome, json)
   }
-  const refusal = told(api, received, outcome)
+  const refusal = recorded(api, received, outcome)
   answered(operation, refusal.refused)
   const name = refusal.hidesName ? undefined : merchantOrderId
   const { reply, http } = refusalReply(refusal, serialNumber, name)
   return writeRefusal(reply, json, http)
 }
 
-/** Logs a refusal, or counts a failed access. Who fails too often is not told any more why. */
-function told({ log, access, accessLimits }: GatewayApi, received: Received, refusal: Refusal): Refusal {
+/** Records a refusal. A client that fails too often learns no more than that. */
+function recorded(api: GatewayApi, received: Received, refusal: Refusal): Refusal {
   const { operation, serialNumber: serial, path, client } = received
-  const { access: by, expected } = refusal
-  if (!by) {
-    // Those of strangers are not all logged: they could fill a disk.
-    const line = 'merchant' in received ? {} : accessLimits.lineOf(client, refusal.refused)
-    if (line) log.info({ serial, operation, ...refusal, ...line }, 'refused')
-    return refusal
-  }
+  const { access: by, expected, refused } = refusal
   const more = expected === undefined ? {} : { more: { expected } }
-  access.refused({ serial, operation, endpoint: endpointText(path), address: client.clientAddress, ...by, ...more })
-  const isCounted = refusal.refused !== 'too many requests'
-  return isCounted && accessLimits.failed(by.login, client) ? refuse('too many requests') : refusal
+  const isFailure = recordRefusal(api, {
+    facts: { serial, operation, ...refusal },
+    refused,
+    client,
+    isProved: 'merchant' in received,
+    access: by && { serial, operation, endpoint: endpointText(path), ...by, ...more },
+  })
+  const counts = isFailure && refused !== 'too many requests'
+  return counts && by && api.accessLimits.failed(by.login, client) ? refuse('too many requests') : refusal
 }
 
 const isRefusal = (outcome: Reply | Refusal): outcome is Refusal => 'refused' in outcome

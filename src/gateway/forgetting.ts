@@ -2,9 +2,8 @@
  * The duties that erase card numbers which nothing needs any more, as `cards forget` does by hand.
  * One process at a time does each of them, step by step; where it stops, another goes on.
  */
-import { reasonOf } from '../base/log.ts'
 import { forgetStep, walkFromStart, type Walk } from '../operator/store-cards.ts'
-import { startSweep } from '../storage/leased.ts'
+import { startDuty } from '../storage/duty.ts'
 import { claimDuty, enterDuty, noteDuty } from '../storage/store-duty.ts'
 import type { DutyParts } from './parts.ts'
 
@@ -33,9 +32,6 @@ const firstLookMs = 5_000
 const longestLookMs = 60_000
 /** Orders that a step looks at. */
 const inStep = 200
-/** A pause of this many times what the step took, so that a slow database is left alone. */
-const restFactor = 3
-const leastRestMs = 20
 
 /**
  * Without `keptFor` the cards of payments stay. An invoice of the mobile API loses its card numbers
@@ -67,26 +63,25 @@ function walks({ pool, clock }: DutyParts, { approved, unapproved }: KeptFor): T
 }
 
 /** Does a step of the task whenever it is due and free; returns a function that stops. */
-function keepDoing(parts: DutyParts, { name, step }: Task, erased: (count: number) => void): () => Promise<void> {
+const keepDoing = (parts: DutyParts, { name, step }: Task, erased: (count: number) => void): (() => Promise<void>) => {
   const { pool, heartbeat, judge, clock, log } = parts
-  const { processId, holding } = heartbeat
-  let isEntered = false
-
-  async function turn(): Promise<number> {
-    if (!isEntered) await enterDuty(pool, name, clock.now())
-    isEntered = true
-    if (!holding()) return firstLookMs
-    const claimed = await claimDuty(pool, name, await judge(), clock.now())
-    if (claimed.is === 'not due') return Math.max(leastRestMs, Math.min(longestLookMs, claimed.lookAt - clock.now()))
-    const began = clock.monotonic()
-    const { forgotten, place, isOver } = await step(claimed.place)
-    erased(forgotten)
-    if (forgotten > 0) log.info({ duty: name, cards: forgotten }, 'card numbers were erased')
-    const due = isOver ? clock.now() + everyMs : clock.now()
-    await noteDuty(pool, name, processId, { place, due, letGo: isOver })
-    return isOver ? longestLookMs : Math.max(leastRestMs, restFactor * (clock.monotonic() - began))
-  }
-  const failed = (error: unknown) =>
-    log.warn({ duty: name, reason: reasonOf(error) }, 'card numbers could not be erased; it is tried again')
-  return startSweep({ clock, everyMs: firstLookMs, failed }, turn).stop
+  return startDuty(parts, {
+    about: { duty: name },
+    trouble: 'card numbers could not be erased; it is tried again',
+    everyMs: firstLookMs,
+    longestLookMs,
+    enter: () => enterDuty(pool, name, clock.now()),
+    claim: async () =>
+      heartbeat.holding()
+        ? claimDuty(pool, name, await judge(), clock.now())
+        : { is: 'not due', lookAt: clock.now() + firstLookMs },
+    async step(claimed: { place: unknown }) {
+      const { forgotten, place, isOver } = await step(claimed.place)
+      erased(forgotten)
+      if (forgotten > 0) log.info({ duty: name, cards: forgotten }, 'card numbers were erased')
+      const due = isOver ? clock.now() + everyMs : clock.now()
+      await noteDuty(pool, name, heartbeat.processId, { place, due, letGo: isOver })
+      return isOver ? due : undefined
+    },
+  })
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { networkOf } from '../http/client-address.ts'
+import type { AccessLimits, Client } from './access-limits.ts'
 import type { Registry } from './merchant.ts'
 
 export interface RefusedRequest {
@@ -32,6 +33,38 @@ export interface RefusedAccess {
   refused(request: RefusedRequest): void
   /** Stores and logs what came since the last call. */
   flush(): Promise<void>
+}
+
+/** A refused request, and what is known of its sender. */
+export interface RefusalNote {
+  /** For the log. */
+  facts: object
+  refused: string
+  client: Client
+  /** Its sender has proved who it is. */
+  isProved: boolean
+  /** If its sender failed to prove it, as whom. */
+  access?: Omit<RefusedRequest, 'address'> | undefined
+}
+
+interface RefusalParts {
+  log: Log
+  access: Pick<RefusedAccess, 'refused'>
+  accessLimits: Pick<AccessLimits, 'lineOf'>
+}
+
+/**
+ * Logs a refusal, or adds it to the account of refused access. Refusals of strangers are not all
+ * logged, because they could fill a disk. True for a failed access.
+ */
+export function recordRefusal({ log, access, accessLimits }: RefusalParts, note: RefusalNote): boolean {
+  if (note.access) {
+    access.refused({ ...note.access, address: note.client.clientAddress })
+    return true
+  }
+  const line = note.isProved ? {} : accessLimits.lineOf(note.client, note.refused)
+  if (line) log.info({ ...note.facts, ...line }, 'refused')
+  return false
 }
 
 export interface RefusedAccessParts {

@@ -5,7 +5,7 @@ import { uuid, type Random } from '../base/random.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
-import type { RefusedAccess } from '../merchant/refused-access.ts'
+import { recordRefusal, type RefusedAccess } from '../merchant/refused-access.ts'
 import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
 import { checksOf, deeds, type Ports } from './matrix.ts'
@@ -56,26 +56,27 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
     return refuseMobile('internal error', 'internal error')
   })
   if (!isRefusal(answer)) return json(200, answer)
-  const { refused, message, hidesName } = told(api, received, code, answer)
+  const { refused, message, hidesName } = recorded(api, received, code, answer)
   const { cause, http } = answerTo(operation, refused)
   return json(http, { error: { cause, code, message }, invoiceId: hidesName ? '' : invoiceId })
 }
 
-/** Logs a refusal, or counts a failed access. Who fails too often is not told any more why. */
-function told({ log, access, accessLimits }: MobileApi, received: Received, code: string, refusal: MobileRefusal): MobileRefusal {
-  const { operation, endpointId, clientAddress, registry } = received
+/** Records a refusal. An app that fails too often learns no more than that. */
+function recorded(api: MobileApi, received: Received, code: string, refusal: MobileRefusal): MobileRefusal {
+  const { operation, endpointId: endpoint, registry } = received
   const { refused, message } = refusal
   const reason = reasonsOfAccess[refused]
   // The checks add what they find to the request.
-  const { endpoint } = received as Partial<WithEndpoint>
-  const login = endpoint && registry.merchant(endpoint.merchantId)?.login
-  if (reason === undefined || login === undefined) {
-    const line = 'digest' in received ? {} : accessLimits.lineOf(received, refused)
-    if (line) log.info({ code, operation, cause: answerTo(operation, refused).cause, message, ...line }, 'an app is refused')
-    return refusal
-  }
-  access.refused({ serial: code, operation, endpoint: endpointId, login, address: clientAddress, reason })
-  return accessLimits.failedAt(received) ? noRoom : refusal
+  const { endpoint: found } = received as Partial<WithEndpoint>
+  const login = found && registry.merchant(found.merchantId)?.login
+  const isFailure = recordRefusal(api, {
+    facts: { code, operation, cause: answerTo(operation, refused).cause, message },
+    refused,
+    client: received,
+    isProved: 'digest' in received,
+    access: reason === undefined || login === undefined ? undefined : { serial: code, operation, endpoint, login, reason },
+  })
+  return isFailure && api.accessLimits.failedAt(received) ? noRoom : refusal
 }
 
 async function perform(api: MobileApi, received: Received): Promise<object | MobileRefusal> {

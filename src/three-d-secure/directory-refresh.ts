@@ -3,9 +3,9 @@
  * and at most once an hour, and stores the changes.
  */
 import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import { below, type Random } from '../base/random.ts'
-import { startSweep } from '../storage/leased.ts'
+import { startDuty } from '../storage/duty.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Judge } from '../storage/store-silence.ts'
@@ -57,23 +57,18 @@ export function refreshRanges(parts: RefreshParts): Refresh {
   return { stop: () => Promise.all(keepers.map((stop) => stop())).then(() => undefined) }
 }
 
-/**
- * Checks periodically whether the duty is due, and if so does it; returns a function that stops.
- */
-function keepFresh(directory: string, parts: RefreshParts): () => Promise<void> {
-  const { pool, clock, log } = parts
-  let entered = false
-
-  async function turn(): Promise<number> {
-    if (!entered) await enterDirectory(pool, directory, clock.now(), parts.now)
-    entered = true
-    const claimed = await claimRefresh(pool, directory, await parts.judge(), clock.now())
-    const lookAt = claimed.is === 'mine' ? await refresh(directory, parts) : claimed.lookAt
-    return Math.max(second, Math.min(lookMs, lookAt - clock.now()))
-  }
-  const failed = (error: unknown) => log.warn({ directory, reason: reasonOf(error) }, 'the card ranges could not be refreshed')
-  return startSweep({ clock, everyMs: 4 * second, atOnce: true, failed }, turn).stop
-}
+/** Returns a function that stops. */
+const keepFresh = (directory: string, parts: RefreshParts): (() => Promise<void>) =>
+  startDuty(parts, {
+    about: { directory },
+    trouble: 'the card ranges could not be refreshed',
+    everyMs: 4 * second,
+    atOnce: true,
+    longestLookMs: lookMs,
+    enter: () => enterDirectory(parts.pool, directory, parts.clock.now(), parts.now),
+    claim: async () => claimRefresh(parts.pool, directory, await parts.judge(), parts.clock.now()),
+    step: () => refresh(directory, parts),
+  })
 
 /** Does the duty, which the caller holds; returns when it is due again. */
 async function refresh(directory: string, parts: RefreshParts): Promise<number> {

@@ -1,7 +1,8 @@
 import type { EndpointSettings } from '../../merchant/merchant.ts'
 import { onOff } from '../../operator/facts.ts'
 import type { EndpointEntry } from '../../operator/store-config.ts'
-import { statusColour, table } from './present.ts'
+import { stateColumn } from './entity.ts'
+import { table } from './present.ts'
 
 export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
   table(
@@ -9,7 +10,7 @@ export const endpointTable = (endpoints: readonly EndpointEntry[]): string =>
       { title: 'ID', of: (e) => String(e.endpointId), align: 'right' },
       { title: 'MERCHANT', of: (e) => e.login },
       { title: 'NAME', of: (e) => e.name },
-      { title: 'STATE', of: (e) => onOff(e.enabled), colour: (e) => statusColour(onOff(e.enabled)) },
+      stateColumn,
       { title: 'CURRENCY', of: (e) => e.currency },
       { title: 'GATES', of: (e) => e.gateIds.join(', ') },
       { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },

@@ -4,7 +4,6 @@ import { loadRegistry } from '../../merchant/store.ts'
 import { indicatorCodes, indicatorList } from '../../operator/authentication-settings.ts'
 import { readShownCommission } from '../../operator/commission.ts'
 import { endpointFacts, endpointJson } from '../../operator/endpoint.ts'
-import { onOff } from '../../operator/facts.ts'
 import { descriptorMisfit, nameMisfit, type EndpointWish } from '../../operator/settings.ts'
 import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
 import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
@@ -19,6 +18,7 @@ import {
   readRepeatWindow,
 } from './endpoint-values.ts'
 import { WrongUsage } from './failure.ts'
+import { addSwitches, printList, verb } from './entity.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
 import { facts } from './present.ts'
@@ -156,12 +156,8 @@ Examples
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate endpoint list\n  npx tollgate endpoint list --merchant shop --json')
     .action(list.bind(undefined, terminal))
-  endpoint
-    .command('show')
-    .description('one endpoint with all its settings')
+  verb(endpoint, 'show', 'one endpoint with all its settings', 'endpoint show 101')
     .argument('<id>', 'number of the endpoint', anId)
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate endpoint show 101')
     .action(show.bind(undefined, terminal))
   settable(
     endpoint
@@ -180,27 +176,18 @@ Examples
   npx tollgate endpoint set 101 --no-callback-url --mandatory none --optional state`,
     )
     .action(set.bind(undefined, terminal))
-  addSwitches(endpoint, terminal)
-}
-
-function addSwitches(endpoint: Command, terminal: Terminal): void {
-  for (const [verb, enabled, effect] of [
-    ['disable', false, 'no new payments are taken; status is answered and callbacks go on'],
-    ['enable', true, 'new payments are taken again'],
-  ] as const)
-    endpoint
-      .command(verb)
-      .description(effect)
-      .argument('<id>', 'number of the endpoint', anId)
-      .option(...jsonOption)
-      .addHelpText('after', `\nExamples\n  npx tollgate endpoint ${verb} 101`)
-      .action((endpointId: bigint, options: { json?: true }) =>
-        atOffice(terminal, async (office) => {
-          await setEndpointEnabled(office, endpointId, enabled)
-          if (options.json) terminal.printJson({ endpoint_id: endpointId, enabled })
-          else terminal.print(`Endpoint ${endpointId} is ${onOff(enabled)}.`)
-        }),
-      )
+  addSwitches(endpoint, terminal, {
+    of: '<id>',
+    means: 'number of the endpoint',
+    read: anId,
+    example: '101',
+    disable: 'no new payments are taken; status is answered and callbacks go on',
+    enable: 'new payments are taken again',
+    async set(office, endpointId, enabled) {
+      await setEndpointEnabled(office, endpointId, enabled)
+      return { ids: { endpoint_id: endpointId }, name: `Endpoint ${endpointId}` }
+    },
+  })
 }
 
 function wishOf({ name: _name, gate: _gate, json: _json, mandatory, optional, repeatWindow, ...same }: Settable): EndpointWish {
@@ -249,13 +236,13 @@ async function set(terminal: Terminal, endpointId: bigint, options: Settable): P
 async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
-    const endpoints = (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId)
-    if (options.json) return terminal.printJson({ endpoints: endpoints.map(endpointJson) })
-    if (endpoints.length === 0)
-      return terminal.print(
-        `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
-      )
-    terminal.print(endpointTable(endpoints))
+    printList(terminal, options, {
+      as: 'endpoints',
+      rows: (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId),
+      json: endpointJson,
+      none: `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
+      shown: endpointTable,
+    })
   })
 }
 

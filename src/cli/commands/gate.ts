@@ -8,7 +8,6 @@ import {
   type GateRow,
   type MacAlgorithm,
 } from '../../merchant/merchant.ts'
-import { onOff } from '../../operator/facts.ts'
 import { readCommission } from '../../operator/commission.ts'
 import { gateFacts, gateJson, readCountry, usualGate } from '../../operator/gate.ts'
 import { spanText } from '../../operator/moments.ts'
@@ -17,9 +16,10 @@ import { gateNamed, listGates } from '../../operator/store-config.ts'
 import { addGate, isLineWish, setGate, setGateEnabled, type LineWish } from '../../operator/store-gates.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
+import { addSwitches, printList, stateColumn, verb, type ForJson } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, fileText, fitting, judged, jsonOption, oneOf } from './options.ts'
-import { facts, statusColour, table } from './present.ts'
+import { facts } from './present.ts'
 import { optionOf } from './refusals.ts'
 
 /** The files are read when the command runs; the gateway needs none of them. */
@@ -129,18 +129,10 @@ Examples
     --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP"`,
     )
     .action(add.bind(undefined, terminal))
-  gate
-    .command('list')
-    .description('all gates')
-    .option(...jsonOption)
-    .addHelpText('after', '\nWhether they can be reached says: npx tollgate doctor\n\nExamples\n  npx tollgate gate list')
-    .action(list.bind(undefined, terminal))
-  gate
-    .command('show <gate>')
-    .description('one gate with all its settings, by id or name')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate gate show acme')
-    .action(show.bind(undefined, terminal))
+  verb(gate, 'list', 'all gates', 'gate list').addHelpText('before', '').action(list.bind(undefined, terminal))
+  verb(gate, 'show <gate>', 'one gate with all its settings, by id or name', 'gate show acme').action(
+    show.bind(undefined, terminal),
+  )
   settings(gate.command('set <gate>').description('changes settings; what is not named stays as it is'))
     .addHelpText(
       'after',
@@ -153,22 +145,16 @@ Examples
   npx tollgate gate set acme --mac aes-cmac --mac-key-file acme-mac.key`,
     )
     .action(set.bind(undefined, terminal))
-  for (const [verb, enabled, effect] of [
-    ['disable', false, 'no payments go to it; endpoints use the next of their gates'],
-    ['enable', true, 'payments go to it again'],
-  ] as const)
-    gate
-      .command(`${verb} <gate>`)
-      .description(effect)
-      .option(...jsonOption)
-      .addHelpText('after', `\nExamples\n  npx tollgate gate ${verb} acme`)
-      .action((name: string, options: { json?: true }) =>
-        atOffice(terminal, async (office) => {
-          const after = await setGateEnabled(office, name, enabled)
-          if (options.json) terminal.printJson({ gate_id: after.gateId, enabled })
-          else terminal.print(`Gate ${after.gateId} (${after.name}) is ${onOff(enabled)}.`)
-        }),
-      )
+  addSwitches(gate, terminal, {
+    of: '<gate>',
+    example: 'acme',
+    disable: 'no payments go to it; endpoints use the next of their gates',
+    enable: 'payments go to it again',
+    async set(office, name: string, enabled) {
+      const { gateId, name: called } = await setGateEnabled(office, name, enabled)
+      return { ids: { gate_id: gateId }, name: `Gate ${gateId} (${called})` }
+    },
+  })
 }
 
 const mostPemBytes = 1_000_000
@@ -216,28 +202,26 @@ async function set(terminal: Terminal, name: string, { json, ...options }: Setti
   })
 }
 
-async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  await atOffice(terminal, async ({ pool }) => {
-    const gates = await listGates(pool)
-    if (options.json) return terminal.printJson({ gates: gates.map(gateJson) })
-    if (gates.length === 0) return terminal.print('No gates yet. Add the first: npx tollgate gate add --help')
-    terminal.print(
-      table(
-        [
-          { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
-          { title: 'NAME', of: (g) => g.name },
-          { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
-          { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
-          { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
-          { title: 'TERMINAL', of: (g) => g.settings.terminalId },
-          { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
-          { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
-          { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
-        ],
-        gates,
-      ),
-    )
-  })
+async function list(terminal: Terminal, options: ForJson): Promise<void> {
+  await atOffice(terminal, async ({ pool }) =>
+    printList(terminal, options, {
+      as: 'gates',
+      rows: await listGates(pool),
+      json: gateJson,
+      none: 'No gates yet. Add the first: npx tollgate gate add --help',
+      shown: [
+        { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
+        { title: 'NAME', of: (g) => g.name },
+        stateColumn,
+        { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+        { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
+        { title: 'TERMINAL', of: (g) => g.settings.terminalId },
+        { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
+        { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
+        { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
+      ],
+    }),
+  )
 }
 
 async function show(terminal: Terminal, name: string, options: { json?: true }): Promise<void> {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { groupJson } from '../../operator/endpoint.ts'
-import { onOff } from '../../operator/facts.ts'
 import { nameMisfit } from '../../operator/settings.ts'
 import { listGroups, merchantNamed, type GroupEntry } from '../../operator/store-config.ts'
 import { addGroup, setGroupEnabled } from '../../operator/store-endpoints.ts'
 import type { Terminal } from '../terminal.ts'
+import { addSwitches, printList, stateColumn } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { anId, judged, jsonOption, someIds } from './options.ts'
-import { statusColour, table } from './present.ts'
+import { table } from './present.ts'
 
 export function addGroupCommands(program: Command, terminal: Terminal): void {
   const group = program.command('group').description('endpoint groups: one id for endpoints in several currencies')
@@ -34,23 +34,18 @@ Examples
     .option(...jsonOption)
     .addHelpText('after', '\nExamples\n  npx tollgate group list\n  npx tollgate group list --merchant shop --json')
     .action(list.bind(undefined, terminal))
-  for (const [verb, enabled, effect] of [
-    ['disable', false, 'no new payments are taken by its path; its endpoints go on by theirs'],
-    ['enable', true, 'payments are taken by its path again'],
-  ] as const)
-    group
-      .command(verb)
-      .description(effect)
-      .argument('<id>', 'number of the group', anId)
-      .option(...jsonOption)
-      .addHelpText('after', `\nExamples\n  npx tollgate group ${verb} 103`)
-      .action((groupId: bigint, options: { json?: true }) =>
-        atOffice(terminal, async (office) => {
-          await setGroupEnabled(office, groupId, enabled)
-          if (options.json) terminal.printJson({ group_id: groupId, enabled })
-          else terminal.print(`Group ${groupId} is ${onOff(enabled)}.`)
-        }),
-      )
+  addSwitches(group, terminal, {
+    of: '<id>',
+    means: 'number of the group',
+    read: anId,
+    example: '103',
+    disable: 'no new payments are taken by its path; its endpoints go on by theirs',
+    enable: 'payments are taken by its path again',
+    async set(office, groupId, enabled) {
+      await setGroupEnabled(office, groupId, enabled)
+      return { ids: { group_id: groupId }, name: `Group ${groupId}` }
+    },
+  })
 }
 
 async function add(
@@ -73,11 +68,13 @@ async function add(
 async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
-    const groups = (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId)
-    if (options.json) return terminal.printJson({ groups: groups.map(groupJson) })
-    if (groups.length === 0)
-      return terminal.print('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
-    terminal.print(groupTable(groups))
+    printList(terminal, options, {
+      as: 'groups',
+      rows: (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId),
+      json: groupJson,
+      none: 'No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102',
+      shown: groupTable,
+    })
   })
 }
 
@@ -87,7 +84,7 @@ export const groupTable = (groups: readonly GroupEntry[]): string =>
       { title: 'ID', of: (g) => String(g.groupId), align: 'right' },
       { title: 'MERCHANT', of: (g) => g.login },
       { title: 'NAME', of: (g) => g.name },
-      { title: 'STATE', of: (g) => onOff(g.enabled), colour: (g) => statusColour(onOff(g.enabled)) },
+      stateColumn,
       { title: 'ENDPOINTS', of: (g) => g.endpointIds.join(', ') },
     ],
     groups,

@@ -7,6 +7,7 @@ import { merchantNamed } from '../../operator/store-config.ts'
 import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from '../../operator/store-merchant-keys.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
+import { verb } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, fileText, judged, jsonOption } from './options.ts'
 import { facts, statusColour, table } from './present.ts'
@@ -50,12 +51,13 @@ Examples
   npx tollgate merchant key add shop --name "second data centre" < public.pem`,
     )
     .action(add.bind(undefined, terminal))
-  key
-    .command('list <login>')
-    .description('the keys of a merchant, those that were retired too')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate merchant key list shop\n  npx tollgate merchant key list shop --json')
-    .action(list.bind(undefined, terminal))
+  verb(
+    key,
+    'list <login>',
+    'the keys of a merchant, those that were retired too',
+    'merchant key list shop',
+    'merchant key list shop --json',
+  ).action(list.bind(undefined, terminal))
   key
     .command('retire')
     .description('what it signs is accepted no longer, within a second; it cannot come back')

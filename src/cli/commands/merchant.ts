@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { secret, type Secret } from '../../base/secret.ts'
 import { keyComplaint, newControlKey, servesMobile } from '../../operator/control-key.ts'
 import { endpointJson } from '../../operator/endpoint.ts'
-import { onOff } from '../../operator/facts.ts'
 import { keyJson, merchantFacts, merchantJson } from '../../operator/merchant.ts'
 import { agoText, counted, isoTime, spanText, timeText } from '../../operator/moments.ts'
 import { loginMisfit, nameMisfit } from '../../operator/settings.ts'
@@ -13,6 +12,7 @@ import type { Terminal } from '../terminal.ts'
 import { endpointTable } from './endpoint-table.ts'
 import { WrongUsage } from './failure.ts'
 import { groupTable } from './group.ts'
+import { addSwitches, printList, stateColumn, verb } from './entity.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
@@ -20,7 +20,7 @@ import { addMerchantMoveCommand } from './merchant-move.ts'
 import { addMerchantSetCommand } from './merchant-set.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { aNumber, aSpan, judged, jsonOption } from './options.ts'
-import { facts, statusColour, table } from './present.ts'
+import { facts } from './present.ts'
 import { addSigningCommands } from './signing-secret.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
@@ -50,12 +50,7 @@ Examples
   npx tollgate merchant add --login shop --control-key - < key.txt`,
     )
     .action(add.bind(undefined, terminal))
-  merchant
-    .command('list')
-    .description('all merchants')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate merchant list\n  npx tollgate merchant list --json')
-    .action(list.bind(undefined, terminal))
+  verb(merchant, 'list', 'all merchants', 'merchant list', 'merchant list --json').action(list.bind(undefined, terminal))
   merchant
     .command('show <login>')
     .description('one merchant with its endpoints and groups')
@@ -72,7 +67,17 @@ Examples
   addMerchantSetCommand(merchant, terminal)
   addRotation(merchant, terminal)
   addMerchantMoveCommand(merchant, terminal)
-  addSwitches(merchant, terminal)
+  addSwitches(merchant, terminal, {
+    of: '<login>',
+    example: 'shop',
+    disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
+    enable: 'payments are taken again',
+    saysEffect: true,
+    async set(office, login: string, enabled) {
+      await setMerchantEnabled(office, login, enabled)
+      return { ids: { login }, name: `Merchant ${login}` }
+    },
+  })
   addMerchantKeyCommands(merchant, terminal)
   addSigningCommands(merchant, terminal)
   addMerchantCheckCommand(merchant, terminal)
@@ -97,25 +102,6 @@ Examples
   npx tollgate merchant rotate-key shop --keep-old 0     the old key was stolen`,
     )
     .action(rotate.bind(undefined, terminal))
-
-function addSwitches(merchant: Command, terminal: Terminal): void {
-  for (const [verb, enabled, effect] of [
-    ['disable', false, 'no new payments are taken for any of its endpoints; status is answered and callbacks go on'],
-    ['enable', true, 'payments are taken again'],
-  ] as const)
-    merchant
-      .command(`${verb} <login>`)
-      .description(effect)
-      .option(...jsonOption)
-      .addHelpText('after', `\nExamples\n  npx tollgate merchant ${verb} shop`)
-      .action((login: string, options: { json?: true }) =>
-        atOffice(terminal, async (office) => {
-          await setMerchantEnabled(office, login, enabled)
-          if (options.json) terminal.printJson({ login, enabled })
-          else terminal.print(`Merchant ${login} is ${enabled ? 'on' : 'off'}: ${effect}.`)
-        }),
-      )
-}
 
 async function add(
   terminal: Terminal,
@@ -190,26 +176,24 @@ async function keyGiven(
 async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool, clock }) => {
     const [merchants, endpoints] = await Promise.all([listMerchants(pool), listEndpoints(pool)])
-    if (options.json) return terminal.printJson({ merchants: merchants.map(merchantJson) })
-    if (merchants.length === 0)
-      return terminal.print('No merchants yet. Register the first: npx tollgate merchant add --login shop')
     const now = clock.now()
     const endpointsOf = (m: MerchantEntry) => {
       const own = endpoints.filter((e) => e.merchantId === m.merchantId)
       return own.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none'
     }
-    terminal.print(
-      table(
-        [
-          { title: 'LOGIN', of: (m) => m.login },
-          { title: 'NAME', of: (m) => m.name },
-          { title: 'STATE', of: (m) => onOff(m.enabled), colour: (m) => statusColour(onOff(m.enabled)) },
-          { title: 'ENDPOINTS', of: endpointsOf },
-          { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
-        ],
-        merchants,
-      ),
-    )
+    printList(terminal, options, {
+      as: 'merchants',
+      rows: merchants,
+      json: merchantJson,
+      none: 'No merchants yet. Register the first: npx tollgate merchant add --login shop',
+      shown: [
+        { title: 'LOGIN', of: (m) => m.login },
+        { title: 'NAME', of: (m) => m.name },
+        stateColumn,
+        { title: 'ENDPOINTS', of: endpointsOf },
+        { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+      ],
+    })
   })
 }
 
