@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { secret } from '../src/base/secret.ts'
-import { checkParts, mappingParts, sessionSignature } from '../src/merchant/session.ts'
+import { sessionSignature, signedParts } from '../src/merchant/session.ts'
+import { checkText, notificationText } from '../src/spec/mobile/signatures.ts'
 
 export interface MobileMerchant {
   url: string
@@ -31,14 +32,20 @@ export async function startMobileMerchant(controlKey: string, endpointId: string
     if (invoiceId !== undefined) {
       const { nonce = '' } = session
       asked.set(token, { nonce, invoiceId })
-      const parts = checkParts({ serialNumber: consumer.device.serialNumber, nonce, endpointId, invoiceId })
+      const parts = signedParts(checkText.sale, {
+        'consumer.device.serialNumber': consumer.device.serialNumber,
+        'session.nonce': nonce,
+        endpointId,
+        invoiceId,
+      })
       return { invoiceId, session: { checkSignature: sessionSignature(parts, key), nonce, token } }
     }
     const known = asked.get(token)
     if (path !== '/sale/notification' || known === undefined) return undefined
     asked.delete(token)
     const { nonce } = known
-    const checkSignature = sessionSignature(mappingParts({ ...known, endpointId }), key)
+    const parts = signedParts(notificationText, { 'session.nonce': nonce, endpointId, invoiceId: known.invoiceId })
+    const checkSignature = sessionSignature(parts, key)
     return { invoiceId: known.invoiceId, session: { checkSignature, nonce, token } }
   }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { request } from 'undici'
-import { performParts, sessionSignature } from '../src/merchant/session.ts'
+import { sessionSignature, signedParts } from '../src/merchant/session.ts'
 import { valueAt } from '../src/spec/mobile/field.ts'
+import { initiateText } from '../src/spec/mobile/signatures.ts'
 import type { Bench, Payment } from './bench.ts'
 import type { Merchant, Site } from './merchant.ts'
 import { startMobileMerchant } from './mobile-merchant.ts'
@@ -73,10 +74,18 @@ async function carry(merchant: Merchant, accessToken: string, invoiceId: string,
   const endpointId = endpointOf(site)
   const path = `/dapi/v1/sale/${endpointId}/${invoiceId}`
   const nonce = randomBytes(16).toString('hex')
-  const signed = { accessToken, serialNumber, endpointId, nonce, invoiceId, amountCentis: String(amountCentis), currency }
+  const signed = signedParts(initiateText.sale, {
+    'session.accessToken': accessToken,
+    'consumer.device.serialNumber': serialNumber,
+    endpointId,
+    'session.nonce': nonce,
+    invoiceId,
+    'transaction.amountCentis': String(amountCentis),
+    'transaction.currency': currency,
+  })
   const body = JSON.stringify({
     consumer: { device: { serialNumber }, email: 'jane@example.com', ipAddresses: ['203.0.113.7'] },
-    session: { accessToken, nonce, signature: sessionSignature(performParts(signed), key) },
+    session: { accessToken, nonce, signature: sessionSignature(signed, key) },
     sourceOfFunds: {
       card: { number: card, expiry: { month: 12, year: 2035 }, securityCode: '123', holder: { printedName: 'JANE DOE' } },
     },

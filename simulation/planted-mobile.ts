@@ -1,5 +1,6 @@
 import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
-import { checkParts, sessionSignature } from '../src/merchant/session.ts'
+import { sessionSignature, signedParts } from '../src/merchant/session.ts'
+import { checkText } from '../src/spec/mobile/signatures.ts'
 import { invoiceKey } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice } from '../src/mobile-api/store-invoice-rows.ts'
 import type { InvoiceStore } from '../src/mobile-api/store-invoices.ts'
@@ -44,14 +45,14 @@ interface Named {
 
 /** The answer with which the merchant's server would confirm this invoice, with these cards. */
 function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFunds }: Named, { registry }: GatewayParts): Reply {
-  const { merchantId, nonce, sessionToken: token, invoiceId, endpointId, request } = invoice
-  const parts = checkParts({
-    serialNumber: request.serialNumber,
-    nonce,
+  const { kind, merchantId, nonce, sessionToken: token, invoiceId, endpointId, request } = invoice
+  const parts = signedParts(checkText[kind], {
+    'consumer.device.serialNumber': request.serialNumber,
+    'session.nonce': nonce,
     endpointId: String(endpointId),
     invoiceId,
-    ...(sourceOfFunds && { serverCardId: sourceOfFunds.reference.serverCardId }),
-    ...(destinationOfFunds && { destinationServerCardId: destinationOfFunds.reference.serverCardId }),
+    'sourceOfFunds.reference.serverCardId': sourceOfFunds?.reference.serverCardId,
+    'destinationOfFunds.reference.serverCardId': destinationOfFunds?.reference.serverCardId,
   })
   const checkSignature = sessionSignature(parts, registry().merchant(merchantId)!.controlKeys[0]!)
   const answer = { invoiceId, session: { checkSignature, nonce, token }, sourceOfFunds, destinationOfFunds }

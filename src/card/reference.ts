@@ -2,6 +2,7 @@ import { checkDigitHolds } from '../base/luhn.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
+import type { Payer } from '../spec/gateway/sale.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
 import type { SealedTable } from '../storage/reseal.ts'
@@ -34,19 +35,6 @@ export interface FirstPayment {
   /** The address that the app of the mobile API sent, which it must send again. */
   appEmail?: string
   payer: Payer
-}
-
-export interface Payer {
-  email: string
-  firstName?: string
-  lastName?: string
-  phone?: string
-  cellPhone?: string
-  country?: string
-  state?: string
-  city?: string
-  zipCode?: string
-  address1?: string
 }
 
 /** A sealed number without its CVV2. */

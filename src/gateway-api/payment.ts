@@ -1,7 +1,6 @@
-import { defined } from '../base/defined.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
-import type { BrowserFacts, OrderRequest } from '../order/order.ts'
-import { saleRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
+import type { OrderRequest } from '../order/order.ts'
+import { saleRequest, storedRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
 import type { Currency } from '../base/money.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import { acceptPayment, type Paying } from './accept.ts'
@@ -46,48 +45,10 @@ export async function performPayment(request: Request, parts: Paying): Promise<R
   )
 }
 
-function requestOf(v: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {
-  const browser = browserOf(v)
-  const { recurrent_expiry: expiry, recurrent_frequency: frequencyDays } = v
-  return defined({
-    orderDesc: v.order_desc,
-    ipAddress: v.ipaddress,
-    email: v.email,
-    firstName: v.first_name,
-    lastName: v.last_name,
-    phone: v.phone,
-    cellPhone: v.cell_phone,
-    country: v.country,
-    state: v.state,
-    city: v.city,
-    zipCode: v.zip_code,
-    address1: v.address1,
-    birthday: v.birthday,
-    ssn: v.ssn,
-    siteUrl: v.site_url,
-    purpose: v.purpose,
-    comment: v.comment,
-    merchantData: v.merchant_data,
-    series: expiry !== undefined && frequencyDays !== undefined ? { expiry, frequencyDays } : undefined,
-    redirectUrl: v.redirect_url,
-    redirectSuccessUrl: v.redirect_success_url,
-    redirectFailUrl: v.redirect_fail_url,
-    serverCallbackUrl: v.server_callback_url,
-    notifyUrl: v.notify_url,
-    endpointCallbackUrl,
-    browser: Object.keys(browser).length > 0 ? browser : undefined,
-  })
+function requestOf(values: PaymentRequest, endpointCallbackUrl: string | undefined): OrderRequest {
+  const { recurrent_expiry: expiry, recurrent_frequency: frequencyDays } = values
+  const request: OrderRequest = storedRequest(values)
+  if (expiry !== undefined && frequencyDays !== undefined) request.series = { expiry, frequencyDays }
+  if (endpointCallbackUrl !== undefined) request.endpointCallbackUrl = endpointCallbackUrl
+  return request
 }
-
-const browserOf = (v: PaymentRequest): BrowserFacts =>
-  defined({
-    screenWidth: v.customer_browser_screen_width,
-    screenHeight: v.customer_browser_screen_height,
-    colorDepth: v.customer_browser_color_depth,
-    timeZone: v.customer_browser_time_zone,
-    javascriptEnabled: v.customer_browser_javascript_enabled,
-    javaEnabled: v.customer_browser_java_enabled,
-    userAgent: v.customer_user_agent,
-    accept: v.customer_accept,
-    language: v.customer_accept_language,
-  })

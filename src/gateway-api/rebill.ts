@@ -2,7 +2,7 @@ import { defined } from '../base/defined.ts'
 import type { CardReference } from '../card/reference.ts'
 import type { Card } from '../card/vault.ts'
 import type { OrderRequest, RecurrentFacts } from '../order/order.ts'
-import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
+import { rebillRequest, storedRebill, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import { acceptPayment, type Paying } from './accept.ts'
 import { requestDigest } from './digest.ts'
@@ -54,18 +54,7 @@ function recurrentOf({ values, reference, endpoint, registry }: Request): Recurr
 
 const requestOf = (request: Request): OrderRequest => ({
   ...request.reference.first.payer,
-  ...defined({
-    orderDesc: request.values.order_desc,
-    ipAddress: request.values.ipaddress,
-    purpose: request.values.purpose,
-    comment: request.values.comment,
-    merchantData: request.values.merchant_data,
-    redirectUrl: request.values.redirect_url,
-    redirectSuccessUrl: request.values.redirect_success_url,
-    redirectFailUrl: request.values.redirect_fail_url,
-    serverCallbackUrl: request.values.server_callback_url,
-    notifyUrl: request.values.notify_url,
-    endpointCallbackUrl: request.endpoint.settings.callbackUrl,
-  }),
+  ...storedRebill(request.values),
+  ...defined({ endpointCallbackUrl: request.endpoint.settings.callbackUrl }),
   recurrent: recurrentOf(request),
 })

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { sameText } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
+import type { SignedPath, SignedText } from '../spec/mobile/signatures.ts'
 
 /** Signatures of the mobile API: HMAC-SHA1 over the joined parts, under the control key as hex. */
 
@@ -23,40 +24,10 @@ export const signatureHolds = (given: string, parts: readonly string[], controlK
     .map((made) => made !== undefined && sameText(given.toUpperCase(), made))
     .includes(true)
 
-interface Signed {
-  accessToken: string
-  serialNumber: string
-  endpointId: string
-  nonce: string
-  invoiceId: string
-}
-
-/** What the merchant signed when the transaction was initiated, with the amount if there is one. */
-export const performParts = (s: Signed & { amountCentis?: string; currency: string }): string[] => [
-  s.accessToken,
-  s.serialNumber,
-  s.endpointId,
-  s.nonce,
-  s.invoiceId,
-  ...(s.amountCentis === undefined ? [] : [s.amountCentis]),
-  s.currency,
-]
-
-/** What the merchant signs in its answer to check, with the cards that it named. */
-export const checkParts = (
-  s: Omit<Signed, 'accessToken'> & { serverCardId?: string; destinationServerCardId?: string },
-): string[] => [
-  s.serialNumber,
-  s.nonce,
-  ...(s.destinationServerCardId === undefined ? [] : [s.destinationServerCardId]),
-  s.endpointId,
-  s.invoiceId,
-  ...(s.serverCardId === undefined ? [] : [s.serverCardId]),
-]
-
-/** What the merchant signs in its answer to a card mapping notification. */
-export const mappingParts = (s: Pick<Signed, 'nonce' | 'endpointId' | 'invoiceId'>): string[] => [
-  s.nonce,
-  s.endpointId,
-  s.invoiceId,
-]
+/** The values of what is signed, in the order of its row. */
+export const signedParts = ({ parts }: SignedText, values: Readonly<Partial<Record<SignedPath, string | undefined>>>): string[] =>
+  parts.flatMap(({ path, optional }) => {
+    const value = values[path]
+    if (value === undefined && !optional) throw new Error(`${path} is signed and has no value`)
+    return value === undefined ? [] : [value]
+  })

@@ -7,12 +7,13 @@ import type { Issuer } from '../card/bins.ts'
 import { hasAnyNumber, hasThisNumber, textWithDigits } from '../card/number-in-text.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn } from '../merchant/merchant.ts'
-import { performParts, sessionSignature, signatureHolds as holds } from '../merchant/session.ts'
+import { sessionSignature, signatureHolds as holds, signedParts } from '../merchant/session.ts'
 import type { Door } from '../order/advance.ts'
 import { gateHasRoom, type Load } from '../order/room.ts'
 import { readJson, type JsonValues } from '../spec/mobile/field.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
 import { isInvoiceId, statusRequest } from '../spec/mobile/requests.ts'
+import { initiateText } from '../spec/mobile/signatures.ts'
 import { isSameRequest, keyedDigest } from '../storage/keyed-digest.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { bodyLimits } from './body.ts'
@@ -116,14 +117,14 @@ export function signatureHolds(
   { keys }: { keys: KeyRing },
 ): MobileRefusal | WithDigest {
   const centis = values.number('transaction.amountCentis')
-  const parts = performParts({
-    accessToken: values.given('session.accessToken'),
-    serialNumber: values.given('consumer.device.serialNumber'),
+  const parts = signedParts(initiateText[kind], {
+    'session.accessToken': values.text('session.accessToken'),
+    'consumer.device.serialNumber': values.text('consumer.device.serialNumber'),
     endpointId: String(endpoint.endpointId),
-    nonce: values.given('session.nonce'),
+    'session.nonce': values.text('session.nonce'),
     invoiceId,
-    ...(centis === undefined ? {} : { amountCentis: String(centis) }),
-    currency: values.given('transaction.currency'),
+    'transaction.amountCentis': centis?.toString(),
+    'transaction.currency': values.text('transaction.currency'),
   })
   if (!holds(values.given('session.signature'), parts, merchant.controlKeys))
     return refuseMobile('signature does not hold', 'session.signature does not hold')

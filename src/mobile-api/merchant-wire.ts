@@ -6,11 +6,12 @@ import { bodyLimits } from './body.ts'
 import type { Secret } from '../base/secret.ts'
 import { defined } from '../base/defined.ts'
 import type { Reply } from '../http/outgoing.ts'
-import { checkParts, mappingParts, signatureHolds } from '../merchant/session.ts'
+import { signatureHolds, signedParts } from '../merchant/session.ts'
 import { ipAddress } from '../spec/kinds.ts'
 import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
 import { checkReply, mappingReply } from '../spec/mobile/requests.ts'
+import { checkText, notificationText } from '../spec/mobile/signatures.ts'
 import { declines, type Billing, type Confirmed, type Decline, type Invoice, type InvoiceSecrets } from './invoice.ts'
 
 export const checkUrl = (server: string, { kind, invoiceId }: Pick<Invoice, 'kind' | 'invoiceId'>): string =>
@@ -68,15 +69,13 @@ function judgeValues(
   { source, destination }: Readonly<Record<'source' | 'destination', string | undefined | null>>,
   controlKeys: readonly Secret<string>[],
 ): Checked {
-  const { nonce, invoiceId, endpointId, request } = invoice
+  const { request } = invoice
   if (!isAbout(invoice, values)) return declined('unbelievable', 'nonce, token or invoice is another')
   if (source === null || destination === null) return declined('unbelievable', 'serverCardId is no text of 1 to 64 characters')
-  const parts = checkParts({
-    serialNumber: request.serialNumber,
-    nonce,
-    endpointId: String(endpointId),
-    invoiceId,
-    ...defined({ serverCardId: source, destinationServerCardId: destination }),
+  const parts = signedParts(checkText[invoice.kind], {
+    ...signedOf(invoice),
+    'sourceOfFunds.reference.serverCardId': source,
+    'destinationOfFunds.reference.serverCardId': destination,
   })
   if (!signatureHolds(values.given('session.checkSignature'), parts, controlKeys))
     return declined('unbelievable', 'checkSignature does not hold')
@@ -166,11 +165,18 @@ export function judgeMapping(
   if (reply.status !== 200 || reply.truncated) return 'again'
   const values = readJson(mappingReply, parsed(reply.body))
   if (typeof values === 'string') return 'again'
-  const { nonce, invoiceId, endpointId } = invoice
   if (!isAbout(invoice, values)) return 'again'
-  const parts = mappingParts({ nonce, endpointId: String(endpointId), invoiceId })
+  const parts = signedParts(notificationText, signedOf(invoice))
   return signatureHolds(values.given('session.checkSignature'), parts, controlKeys) ? 'received' : 'again'
 }
+
+/** What the merchant's server signs of an invoice. */
+const signedOf = ({ request, nonce, endpointId, invoiceId }: Invoice) => ({
+  'consumer.device.serialNumber': request.serialNumber,
+  'session.nonce': nonce,
+  endpointId: String(endpointId),
+  invoiceId,
+})
 
 /** Whether an answer names this invoice, its nonce and its token. */
 const isAbout = ({ nonce, sessionToken, invoiceId }: Invoice, values: JsonValues): boolean =>

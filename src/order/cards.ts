@@ -13,6 +13,7 @@ import {
 } from '../card/reference.ts'
 import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
 import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
+import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { Follow } from '../storage/store-fence.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
@@ -103,7 +104,6 @@ export function openCards({ orders, references, keys, random, follow, clock, log
 
 /** What a later payment takes from this one. */
 export function firstPaymentOf(order: Order): FirstPayment {
-  const { email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 } = order.request
   const { result, authentication } = head(order)
   const networkReference = result.processor?.networkReference
   const appEmail = order.request.mobile?.email
@@ -118,6 +118,6 @@ export function firstPaymentOf(order: Order): FirstPayment {
           },
         }
       : {}),
-    payer: defined({ email, firstName, lastName, phone, cellPhone, country, state, city, zipCode, address1 }),
+    payer: payerOf(order.request),
   }
 }

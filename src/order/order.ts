@@ -2,6 +2,7 @@ import type { ProcessorData } from '../acquirer/connector.ts'
 import type { ShownCard } from '../card/number.ts'
 import type { RecurrentInitiator, RecurrentScenario } from '../merchant/merchant.ts'
 import type { Screening } from '../risk/screening.ts'
+import type { BrowserFacts, StoredRequest } from '../spec/gateway/sale.ts'
 import type { OrderKind, Status, TransactionKind } from '../spec/words.ts'
 import type { Authentication, VerifiedStatus } from '../three-d-secure/authentication.ts'
 
@@ -36,35 +37,15 @@ export interface Order {
   attempts: readonly Attempt[]
 }
 
-/** The merchant's request except identifiers, amount and card. Personal data: masked in logs. */
-export interface OrderRequest {
+/**
+ * The merchant's request except identifiers, amount and card; for the most part what the rows of a
+ * payment's fields say. Personal data: masked in logs.
+ */
+export interface OrderRequest extends StoredRequest {
   /** When the payer's data was erased, in ISO 8601; then most fields are absent or empty. */
   erasedAt?: string
-  orderDesc: string
-  ipAddress: string
-  email: string
-  firstName?: string
-  lastName?: string
-  phone?: string
-  cellPhone?: string
-  country?: string
-  state?: string
-  city?: string
-  zipCode?: string
-  address1?: string
-  birthday?: string
-  ssn?: string
-  siteUrl?: string
-  purpose?: string
-  comment?: string
-  merchantData?: string
   /** The payment begins a series, which ends with this day, YYYYMMDD. */
   series?: { expiry: string; frequencyDays: string }
-  redirectUrl?: string
-  redirectSuccessUrl?: string
-  redirectFailUrl?: string
-  serverCallbackUrl?: string
-  notifyUrl?: string
   /** The endpoint's own callback URL when the order was made. */
   endpointCallbackUrl?: string
   /** The endpoint's own descriptor when the order was made. */
@@ -116,18 +97,6 @@ export interface RecurrentFacts {
   networkReference?: string
   /** Amounts to try one after the other, in minor units and as the merchant wrote them. */
   amounts?: readonly (readonly [minor: string, text: string])[]
-}
-
-export interface BrowserFacts {
-  screenWidth?: string
-  screenHeight?: string
-  colorDepth?: string
-  timeZone?: string
-  javascriptEnabled?: boolean
-  javaEnabled?: boolean
-  userAgent?: string
-  accept?: string
-  language?: string
 }
 
 /**

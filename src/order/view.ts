@@ -40,11 +40,16 @@ const fullName = (order: Order): string | undefined =>
 export const amountOfPayment = (order: Order): string =>
   order.request.recurrent?.amounts && head(order).state === 'approved' ? head(order).amountText : order.amountText
 
+/** The fields of the request, and what there is to do for the cardholder, come from elsewhere. */
+type OrderView = Required<
+  Omit<StatusReply, 'type' | 'serial-number' | 'by-request-sn' | 'html' | 'redirect-to' | `tds-${string}`>
+>
+
 /**
  * Everything that a status reply can show of a transaction, by wire name. Fields without a value
  * are left out of the reply.
  */
-export function statusView(order: Order, transaction: Transaction): StatusReply {
+export function statusView(order: Order, transaction: Transaction): OrderView {
   const status = statusOfState(transaction.state)
   const { result } = transaction
   // A follow-up shows how its payment was authenticated.

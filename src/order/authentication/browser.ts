@@ -8,11 +8,12 @@ import type { Endpoint } from '../../merchant/merchant.ts'
 import { sameId, type Authentication, type BrowserData, type CompInd } from '../../three-d-secure/authentication.ts'
 import { messageReader } from '../../three-d-secure/codec.ts'
 import { decodeParam } from '../../three-d-secure/param.ts'
+import type { BrowserFacts } from '../../spec/gateway/sale.ts'
 import { leaseLookMs } from '../../storage/store-heartbeat.ts'
 import { categoryOf, describes } from './areq.ts'
 import { waits, withoutMethod } from './plan.ts'
 import type { Event } from '../event.ts'
-import type { BrowserFacts, Order, Transaction } from '../order.ts'
+import type { Order, Transaction } from '../order.ts'
 
 /** The transaction of an order that 3-D Secure authenticates. */
 export const authenticated = (order: Order): (Transaction & { authentication: Authentication }) | undefined =>

@@ -1,4 +1,5 @@
 import type { ReplyField } from './reply.ts'
+import { statusReply as shown } from './status.ts'
 
 interface CallbackField extends ReplyField {
   /** Present even without a value. */
@@ -7,7 +8,7 @@ interface CallbackField extends ReplyField {
 
 /**
  * Parameters of a callback and of the cardholder's return (docs/choices.md, "Callbacks"), in the
- * order in which they are written.
+ * order in which they are written. Those that `status` shows too mean the same there.
  */
 // oxfmt-ignore
 export const callbackParams = {
@@ -18,28 +19,28 @@ export const callbackParams = {
   type:                   { guard: 'open',     means: 'sale, preauth, transfer, account-verification, capture, reversal (a return), cancel or void', always: true },
   amount:                 { guard: 'open',     means: 'of what it is about, as it was sent; after a list of amounts the entry that was approved', always: true },
   currency:               { guard: 'open',     means: 'currency of the order' },
-  descriptor:             { guard: 'open',     means: "the recipient as it stands on the cardholder's statement" },
-  error_code:             { guard: 'open',     means: 'reason of declined, error or filtered' },
-  error_message:          { guard: 'open',     means: 'its text' },
-  name:                   { guard: 'personal', means: 'first and last name' },
-  'card-holder-name':     { guard: 'personal', means: 'the name printed on the card' },
-  email:                  { guard: 'personal', means: "the customer's e-mail address" },
-  phone:                  { guard: 'personal', means: "the customer's telephone number" },
-  'approval-code':        { guard: 'open',     means: 'approval code of the issuer' },
-  'last-four-digits':     { guard: 'card',     means: 'last four digits of the card number' },
-  bin:                    { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; of a shorter one they would give too much away' },
-  'card-type':            { guard: 'open',     means: 'card network' },
-  'cardholder-info':      { guard: 'personal', means: 'what the issuer wants the cardholder to read: show it' },
-  'seller-commission':    { guard: 'open',     means: "the merchant's commission on what was taken, in the order's currency, where the operator shows it" },
-  'acquirer-commission':  { guard: 'open',     means: "the acquirer's, likewise" },
+  descriptor:             shown.descriptor,
+  error_code:             shown['error-code'],
+  error_message:          shown['error-message'],
+  name:                   shown.name,
+  'card-holder-name':     shown['cardholder-name'],
+  email:                  shown.email,
+  phone:                  shown.phone,
+  'approval-code':        shown['approval-code'],
+  'last-four-digits':     shown['last-four-digits'],
+  bin:                    shown.bin,
+  'card-type':            shown['card-type'],
+  'cardholder-info':      shown['cardholder-info'],
+  'seller-commission':    shown['seller-commission'],
+  'acquirer-commission':  shown['acquirer-commission'],
   eci:                    { guard: 'open',     means: 'electronic commerce indicator, where the operator switched it on' },
   'verified-3d-status':   { guard: 'open',     means: '3-D Secure status, likewise' },
-  'gate-partial-reversal': { guard: 'open',    means: 'enabled or disabled' },
-  'gate-partial-capture': { guard: 'open',     means: 'enabled or disabled' },
-  'processor-rrn':        { guard: 'open',     means: 'retrieval reference number' },
-  'processor-tx-id':      { guard: 'open',     means: "the processor's transaction id" },
+  'gate-partial-reversal': shown['gate-partial-reversal'],
+  'gate-partial-capture': shown['gate-partial-capture'],
+  'processor-rrn':        shown['processor-rrn'],
+  'processor-tx-id':      shown['processor-tx-id'],
   comment:                { guard: 'personal', means: 'comment of the request it is about' },
-  merchantdata:           { guard: 'personal', means: 'merchant_data of the initial request' },
+  merchantdata:           shown.merchantdata,
   control:                { guard: 'open',     means: 'SHA-1 checksum: check it before believing the rest', always: true },
 } as const satisfies Record<string, CallbackField>
 

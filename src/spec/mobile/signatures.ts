@@ -3,8 +3,18 @@
  * without separators. Source: docs/choices.md, "Mobile API".
  */
 
-export interface SignedPart {
-  path: string
+export type SignedPath =
+  | 'session.accessToken'
+  | 'session.nonce'
+  | 'consumer.device.serialNumber'
+  | 'endpointId'
+  | 'invoiceId'
+  | 'transaction.amountCentis'
+  | 'transaction.currency'
+  | `${'sourceOfFunds' | 'destinationOfFunds'}.reference.serverCardId`
+
+interface SignedPart {
+  path: SignedPath
   /** Omitted if absent. */
   optional?: true
 }
@@ -15,8 +25,8 @@ export interface SignedText {
   parts: readonly SignedPart[]
 }
 
-const part = (path: string): SignedPart => ({ path })
-const maybe = (path: string): SignedPart => ({ path, optional: true })
+const part = (path: SignedPath): SignedPart => ({ path })
+const maybe = (path: SignedPath): SignedPart => ({ path, optional: true })
 
 const device = part('consumer.device.serialNumber')
 const endpoint = part('endpointId')
