@@ -1,12 +1,11 @@
-import { notNull } from '../base/defined.ts'
-import { asJson, statement, type Pool, type Runner } from '../storage/pool.ts'
+import { asJson, entities, statement, type Pool, type Runner } from '../storage/pool.ts'
 import { binTableOf, type BinRange, type Issuer } from './bins.ts'
 import { networkOf } from './number.ts'
 
 const version = statement<{ bins: bigint }>('select bins from config_version')
 const bump = statement<object>('update config_version set bins = bins + 1')
-const all = statement<{ first_prefix: bigint; last_prefix: bigint; country: string | null; bank: string | null }>(
-  'select first_prefix, last_prefix, country, bank from bin_range',
+const all = entities<BinRange>(
+  'select first_prefix::float8 as "first", last_prefix::float8 as "last", country, bank from bin_range',
 )
 const clear = statement<object>('delete from bin_range')
 const add = statement<object>(`
@@ -20,24 +19,13 @@ const rowsAtOnce = 5_000
 export async function replaceBins(runner: Runner, ranges: readonly BinRange[]): Promise<void> {
   await runner.run(clear)
   for (let i = 0; i < ranges.length; i += rowsAtOnce) {
-    const rows = ranges.slice(i, i + rowsAtOnce).map((r) => ({
-      first_prefix: r.first,
-      last_prefix: r.last,
-      country: r.country ?? null,
-      bank: r.bank ?? null,
-    }))
-    await runner.run(add, [asJson(rows)])
+    const some = ranges.slice(i, i + rowsAtOnce)
+    await runner.run(add, [asJson(some.map(({ first, last, ...of }) => ({ first_prefix: first, last_prefix: last, ...of })))])
   }
   await runner.run(bump)
 }
 
-export async function loadBins(runner: Runner): Promise<BinRange[]> {
-  return (await runner.run(all)).map((r) => ({
-    first: Number(r.first_prefix),
-    last: Number(r.last_prefix),
-    ...notNull({ country: r.country, bank: r.bank }),
-  }))
-}
+export const loadBins = (runner: Runner): Promise<BinRange[]> => runner.run(all)
 
 export interface BinTable {
   /** Without a table, an issuer of which nothing is known for every number of a known network. */

@@ -1,23 +1,19 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { bytea, statement, timestamp, type Runner } from '../storage/pool.ts'
+import { bytea, entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { Gate, GateSecrets } from './merchant.ts'
 
-interface GateColumns {
-  gate_id: bigint
-  name: string
-  enabled: boolean
-  settings: Gate['settings']
-  secrets_sealed: Buffer | null
-  secrets_key: bigint | null
-  mac_key_sealed: Buffer | null
-  mac_key_version: bigint | null
+interface SealedGate extends Omit<Gate, 'secrets'> {
+  secretsSealed?: Buffer
+  secretsKey?: bigint
+  macKeySealed?: Buffer
+  macKeyVersion?: bigint
 }
 
-const gates = statement<GateColumns>(
+const gates = entities<SealedGate>(
   `select gate_id, name, enabled, settings, secrets_sealed, secrets_key, mac_key_sealed, mac_key_version from gate`,
 )
 const addGate = statement<object>(`insert into gate (gate_id, name, enabled, settings, created_at) values ($1, $2, $3, $4, $5)`)
@@ -27,23 +23,17 @@ const setMacKey = statement<object>(`update gate set mac_key_sealed = $2, mac_ke
 
 /** All gates with their secrets. Throws if a key of those is missing. */
 export const readGates = async (runner: Runner, keys: Pick<KeyRing, 'version'>): Promise<Gate[]> =>
-  (await runner.run(gates)).map((row) => {
-    const { gate_id: gateId, name, enabled, settings } = row
-    const opened = (sealed: Buffer | null, version: bigint | null, context: string): Buffer | undefined => {
-      if (sealed === null || version === null) return undefined
+  (await runner.run(gates)).map(({ secretsSealed, secretsKey, macKeySealed, macKeyVersion, ...gate }) => {
+    const { gateId } = gate
+    const opened = (sealed: Buffer | undefined, version: bigint | undefined, context: string): Buffer | undefined => {
+      if (sealed === undefined || version === undefined) return undefined
       const key = keys.version('control', version)
       if (!key) throw new Error(`control key ${version}, which seals the secrets of gate ${gateId}, is missing`)
       return unseal(key, sealed, context)
     }
-    const secrets = opened(row.secrets_sealed, row.secrets_key, contextOf(gateId))
-    const macKey = opened(row.mac_key_sealed, row.mac_key_version, macContextOf(gateId))
-    return {
-      gateId,
-      name,
-      enabled,
-      settings,
-      secrets: { ...(secrets && readSecrets(secrets)), ...(macKey && { macKey: secret(macKey) }) },
-    }
+    const secrets = opened(secretsSealed, secretsKey, contextOf(gateId))
+    const macKey = opened(macKeySealed, macKeyVersion, macContextOf(gateId))
+    return { ...gate, secrets: { ...(secrets && readSecrets(secrets)), ...(macKey && { macKey: secret(macKey) }) } }
   })
 
 export async function insertGate(runner: Runner, g: Omit<Gate, 'secrets'>, now: number): Promise<void> {

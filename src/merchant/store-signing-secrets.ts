@@ -7,16 +7,16 @@ import { privateKeyOf, rawPublicKey } from '../base/ed25519.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { bytea, statement, type Runner } from '../storage/pool.ts'
+import { bytea, entities, statement, type Runner } from '../storage/pool.ts'
 import type { SealedTable } from '../storage/reseal.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { SignedRequests, Signers } from './merchant.ts'
 
-export interface SigningSecretRow {
-  signing_secret_sealed: Buffer | null
-  signing_secret_key: bigint | null
-  signing_seed_sealed: Buffer | null
-  signing_seed_key: bigint | null
+export interface SealedSigners {
+  signingSecretSealed?: Buffer
+  signingSecretKey?: bigint
+  signingSeedSealed?: Buffer
+  signingSeedKey?: bigint
 }
 
 const replace = statement<object>(
@@ -27,7 +27,7 @@ const replaceSeed = statement<object>(
 )
 const demand = statement<object>(`update merchant set signed_requests = $2 where merchant_id = $1`)
 /** Changes of one merchant run one after the other, so that nobody is shown a replaced secret. */
-const held = statement<SigningSecretRow>(
+const held = entities<SealedSigners>(
   `select signing_secret_sealed, signing_secret_key, signing_seed_sealed, signing_seed_key
    from merchant where merchant_id = $1 for update`,
 )
@@ -84,16 +84,16 @@ export async function demandSignatures(runner: Runner, merchantId: bigint, which
   await runner.run(demand, [merchantId, which ?? null])
 }
 
-export function openSigners(row: SigningSecretRow, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Signers {
-  const open = (sealed: Buffer | null, version: bigint | null, context: string) => {
-    if (sealed === null || version === null) return undefined
+export function openSigners(row: SealedSigners, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Signers {
+  const open = (sealed: Buffer | undefined, version: bigint | undefined, context: string) => {
+    if (sealed === undefined || version === undefined) return undefined
     const key = keys.version('control', version)
     if (!key) throw new Error(`control key ${version}, which seals what signs for merchant ${merchantId}, is gone`)
     return secret(unseal(key, sealed, context))
   }
-  const seed = open(row.signing_seed_sealed, row.signing_seed_key, seedContextOf(merchantId))
+  const seed = open(row.signingSeedSealed, row.signingSeedKey, seedContextOf(merchantId))
   return {
-    signingSecret: open(row.signing_secret_sealed, row.signing_secret_key, contextOf(merchantId)),
+    signingSecret: open(row.signingSecretSealed, row.signingSecretKey, contextOf(merchantId)),
     signingKey: seed && privateKeyOf(seed),
   }
 }

@@ -3,12 +3,12 @@ import { reasonOf, type Log } from '../base/log.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { bytea, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { listCells } from '../storage/store-cells.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
-import type { FilterRule, RuleFacts } from './filter.ts'
+import type { FilterRule } from './filter.ts'
 import {
   registryOf,
   type Endpoint,
@@ -18,56 +18,44 @@ import {
   type SignedRequests,
 } from './merchant.ts'
 import { readGates } from './store-gates.ts'
-import { newSigningSecret, openSigners, replaceSigningSecret, type SigningSecretRow } from './store-signing-secrets.ts'
+import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './store-signing-secrets.ts'
 
-interface MerchantRow extends SigningSecretRow {
-  merchant_id: bigint
+interface MerchantRow extends SealedSigners {
+  merchantId: bigint
   login: string
   name: string
   enabled: boolean
-  cell_no: number
-  control_key_sealed: Buffer
-  control_key_version: bigint
-  previous_key_sealed: Buffer | null
-  previous_key_version: bigint | null
-  previous_key_until: number | null
-  signed_requests: SignedRequests | null
+  cellNo: number
+  controlKeySealed: Buffer
+  controlKeyVersion: bigint
+  previousKeySealed?: Buffer
+  previousKeyVersion?: bigint
+  previousKeyUntil?: number
+  signedRequests?: SignedRequests
   page: MerchantPage
 }
 
 const version = statement<{ version: bigint }>(`select version from config_version`)
 const bump = statement<object>(`update config_version set version = version + 1`)
-const merchants = statement<MerchantRow>(
+const merchants = entities<MerchantRow>(
   `select merchant_id, login, name, enabled, cell_no, control_key_sealed, control_key_version, previous_key_sealed,
     previous_key_version, previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed,
     signing_seed_key, signed_requests, page
    from merchant`,
 )
-const publicKeys = statement<{ merchant_id: bigint; public_key: string }>(
+const publicKeys = entities<{ merchantId: bigint; publicKey: string }>(
   `select merchant_id, public_key from merchant_key where retired_at is null order by merchant_id, key_no`,
 )
-const endpoints = statement<{
-  endpoint_id: bigint
-  merchant_id: bigint
-  name: string
-  enabled: boolean
-  currency: string
-  gate_ids: string[]
-  settings: Endpoint['settings']
-}>(`select endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings from endpoint`)
-const groups = statement<{ group_id: bigint; merchant_id: bigint; name: string; enabled: boolean; endpoint_ids: string[] }>(
+const endpoints = entities<Omit<Endpoint, 'gateIds'> & { gateIds: string[] }>(
+  `select endpoint_id, merchant_id, name, enabled, currency, gate_ids, settings from endpoint`,
+)
+const groups = entities<Omit<EndpointGroup, 'endpointIds'> & { endpointIds: string[] }>(
   `select group_id, merchant_id, name, enabled, endpoint_ids from endpoint_group`,
 )
-const filterRules = statement<{
-  merchant_id: bigint
-  filter_no: number
-  endpoint_id: bigint | null
-  name: string
-  code: string
-  score: number
-  rule: RuleFacts
-}>(`select merchant_id, filter_no, endpoint_id, name, code, score, rule from filter_rule where removed_at is null`)
-const filterEntries = statement<{ merchant_id: bigint; filter_no: number; value: string }>(
+const filterRules = entities<Omit<MerchantFilter, 'entries'>>(
+  `select merchant_id, filter_no, endpoint_id, name, code, score, rule as facts from filter_rule where removed_at is null`,
+)
+const filterEntries = entities<FilterName & { value: string }>(
   `select e.merchant_id, e.filter_no, e.value from filter_entry e
    join filter_rule r on r.merchant_id = e.merchant_id and r.filter_no = e.filter_no and r.removed_at is null`,
 )
@@ -91,67 +79,50 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       runner.run(filterEntries),
     ]),
   )
-  const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchant_id, []]))
-  for (const row of k) keysOf.get(row.merchant_id)?.push(createPublicKey(row.public_key))
+  const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchantId, []]))
+  for (const row of k) keysOf.get(row.merchantId)?.push(createPublicKey(row.publicKey))
   return registryOf({
     version: at!.version,
-    staleAt: Math.min(...m.map((row) => row.previous_key_until ?? Infinity).filter((until) => until > now)),
+    staleAt: Math.min(...m.map((row) => row.previousKeyUntil ?? Infinity).filter((until) => until > now)),
     cells,
     merchants: m.map((row) => ({
-      merchantId: row.merchant_id,
+      merchantId: row.merchantId,
       login: row.login,
       name: row.name,
       enabled: row.enabled,
-      cellNo: row.cell_no,
+      cellNo: row.cellNo,
       controlKeys: [
-        { sealed: row.control_key_sealed, version: row.control_key_version },
-        ...(row.previous_key_sealed && (row.previous_key_until ?? 0) > now
-          ? [{ sealed: row.previous_key_sealed, version: row.previous_key_version! }]
+        { sealed: row.controlKeySealed, version: row.controlKeyVersion },
+        ...(row.previousKeySealed && (row.previousKeyUntil ?? 0) > now
+          ? [{ sealed: row.previousKeySealed, version: row.previousKeyVersion! }]
           : []),
-      ].map((one) => openControlKey(one, row.merchant_id, keys)),
-      publicKeys: keysOf.get(row.merchant_id)!,
-      ...openSigners(row, row.merchant_id, keys),
-      signedRequests: row.signed_requests ?? undefined,
+      ].map((one) => openControlKey(one, row.merchantId, keys)),
+      publicKeys: keysOf.get(row.merchantId)!,
+      ...openSigners(row, row.merchantId, keys),
+      signedRequests: row.signedRequests,
       page: row.page,
     })),
-    endpoints: e.map((row) => ({
-      endpointId: row.endpoint_id,
-      merchantId: row.merchant_id,
-      name: row.name,
-      enabled: row.enabled,
-      currency: row.currency,
-      gateIds: row.gate_ids.map(BigInt),
-      settings: row.settings,
-    })),
-    groups: g.map((row) => ({
-      groupId: row.group_id,
-      merchantId: row.merchant_id,
-      name: row.name,
-      enabled: row.enabled,
-      endpointIds: row.endpoint_ids.map(BigInt),
-    })),
+    endpoints: e.map((row) => ({ ...row, gateIds: row.gateIds.map(BigInt) })),
+    groups: g.map((row) => ({ ...row, endpointIds: row.endpointIds.map(BigInt) })),
     gates: t,
     filters: filtersOf(f, listed),
   })
 }
 
+interface FilterName {
+  merchantId: bigint
+  filterNo: number
+}
+type MerchantFilter = FilterRule & FilterName
+
 function filtersOf(
-  rows: NonNullable<typeof filterRules.row>[],
-  listed: NonNullable<typeof filterEntries.row>[],
-): (FilterRule & { merchantId: bigint })[] {
-  const keyOf = (r: { merchant_id: bigint; filter_no: number }) => `${r.merchant_id}/${r.filter_no}`
-  const entries = new Map(rows.map((r) => [keyOf(r), new Set<string>()]))
-  for (const r of listed) entries.get(keyOf(r))?.add(r.value)
-  return rows.map((r) => ({
-    merchantId: r.merchant_id,
-    filterNo: r.filter_no,
-    ...(r.endpoint_id === null ? {} : { endpointId: r.endpoint_id }),
-    name: r.name,
-    code: r.code,
-    score: r.score,
-    facts: r.rule,
-    entries: entries.get(keyOf(r))!,
-  }))
+  rows: readonly Omit<MerchantFilter, 'entries'>[],
+  listed: readonly (FilterName & { value: string })[],
+): MerchantFilter[] {
+  const keyOf = ({ merchantId, filterNo }: FilterName) => `${merchantId}/${filterNo}`
+  const entries = new Map(rows.map((rule) => [keyOf(rule), new Set<string>()]))
+  for (const one of listed) entries.get(keyOf(one))?.add(one.value)
+  return rows.map((rule) => ({ ...rule, entries: entries.get(keyOf(rule))! }))
 }
 
 export interface LiveRegistry {

@@ -6,7 +6,7 @@ export const auditJson = (e: AuditEntry) => ({
   audit_id: e.auditId,
   at: isoTime(e.at),
   who: e.who,
-  database_user: e.session,
+  database_user: e.session ?? null,
   action: e.action,
   subject: e.subject,
   details: e.details,

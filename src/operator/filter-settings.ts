@@ -1,4 +1,5 @@
 /** A filter as an operator writes it, and its description. */
+import { defined } from '../base/defined.ts'
 import { currencyOf, decimalToMinor, minorToDecimal, type Currency } from '../base/money.ts'
 import { comparable, type Counted, type Counting, type FilterRule, type Listed, type RuleFacts } from '../merchant/filter.ts'
 import { clockText } from '../risk/screening.ts'
@@ -111,8 +112,7 @@ function amount({ least, most, currency }: FilterWish): RuleFacts | Misfit {
   return {
     is: 'amount',
     currency: known.code,
-    ...(leastMinor === undefined ? {} : { leastMinor }),
-    ...(mostMinor === undefined ? {} : { mostMinor }),
+    ...defined({ leastMinor, mostMinor }),
   }
 }
 

@@ -1,5 +1,6 @@
 /** TLS of a gate's line: valid certificates and keys, and the settings after a wish. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { defined } from '../base/defined.ts'
 import type { Secret } from '../base/secret.ts'
 import { reachOf } from '../http/client-address.ts'
 import type { GateRow, GateTls } from '../merchant/merchant.ts'
@@ -35,8 +36,7 @@ export function tlsAfter(before: GateTls | undefined, wish: TlsWish, now: number
   return {
     ...before,
     ca: tlsCa === undefined ? before!.ca : certificatesOf(tlsCa).join('\n'),
-    ...(tlsCert === undefined ? {} : { certificate: certificatesOf(tlsCert).join('\n') }),
-    ...(tlsName === undefined ? {} : { name: tlsName }),
+    ...defined({ certificate: tlsCert && certificatesOf(tlsCert).join('\n'), name: tlsName }),
   }
 }
 

@@ -1,4 +1,5 @@
-import { statement, timestamp, type Pool } from '../storage/pool.ts'
+import { entities, timestamp, type Pool } from '../storage/pool.ts'
+import { jsonOf } from './facts.ts'
 import { isoTime } from './moments.ts'
 
 /** Identical refusals since a moment. */
@@ -15,16 +16,7 @@ export interface RefusedAccessEntry {
   lastAt: number
 }
 
-const list = statement<{
-  login: string
-  endpoint: string
-  operation: string
-  address: string
-  reason: string
-  count: bigint
-  first_at: number
-  last_at: number
-}>(`
+const list = entities<RefusedAccessEntry>(`
   select login, endpoint, operation, address, reason, sum(count)::bigint as count,
     min(first_at) as first_at, max(last_at) as last_at
   from access_refused where hour >= date_trunc('hour', $1::timestamptz) and ($2::text is null or login = $2)
@@ -38,18 +30,17 @@ export interface AccessQuery {
 }
 
 /** Those that came last first. */
-export async function refusedAccess(pool: Pool, { from, login, limit }: AccessQuery): Promise<RefusedAccessEntry[]> {
-  const rows = await pool.run(list, [timestamp(from), login ?? null, limit])
-  return rows.map(({ first_at: firstAt, last_at: lastAt, ...row }) => ({ ...row, firstAt, lastAt }))
-}
+export const refusedAccess = (pool: Pool, { from, login, limit }: AccessQuery): Promise<RefusedAccessEntry[]> =>
+  pool.run(list, [timestamp(from), login ?? null, limit])
 
-export const accessJson = (e: RefusedAccessEntry) => ({
-  login: e.login === '' ? null : e.login,
-  endpoint: e.endpoint === '' ? null : e.endpoint,
-  operation: e.operation === '' ? null : e.operation,
-  address: e.address === '' ? null : e.address,
-  reason: e.reason,
-  count: e.count,
-  first_at: isoTime(e.firstAt),
-  last_at: isoTime(e.lastAt),
-})
+/** Empty texts are null. */
+export const accessJson = (e: RefusedAccessEntry): object =>
+  jsonOf({
+    ...e,
+    login: e.login || null,
+    endpoint: e.endpoint || null,
+    operation: e.operation || null,
+    address: e.address || null,
+    firstAt: isoTime(e.firstAt),
+    lastAt: isoTime(e.lastAt),
+  })

@@ -1,5 +1,5 @@
 import { touchConfig } from '../merchant/store.ts'
-import { statement, type Pool, type Runner } from '../storage/pool.ts'
+import { entities, type Pool, type Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/store-audit-chain.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { CellDesk, Desk } from './desk.ts'
@@ -27,7 +27,7 @@ export interface AuditEntry extends Required<Note> {
  * Sorted by the key, which is in the order of time; `$1` and `$2` are the bounds of the page,
  * newest first.
  */
-const page = statement<{ audit_id: string; at: number; who: string; session: string } & Required<Note>>(`
+const page = entities<AuditEntry>(`
   select audit_id, at, who, session, action, subject, details from audit
   where audit_id < $1 and audit_id >= $2 and ($3::text is null or strpos(action || ' ' || subject, $3) > 0)
   order by audit_id desc limit $4`)
@@ -107,14 +107,5 @@ export interface AuditQuery {
 /** Newest first. */
 export async function listAudit(pool: Pool, query: AuditQuery): Promise<AuditEntry[]> {
   const before = [query.after, query.to === undefined ? undefined : lowestId(query.to)].filter((id) => id !== undefined).sort()[0]
-  const rows = await pool.run(page, [before ?? highestId, lowestId(query.from ?? 0), query.about ?? null, query.limit])
-  return rows.map((r) => ({
-    auditId: r.audit_id,
-    at: r.at,
-    who: r.who,
-    session: r.session,
-    action: r.action,
-    subject: r.subject,
-    details: r.details,
-  }))
+  return pool.run(page, [before ?? highestId, lowestId(query.from ?? 0), query.about ?? null, query.limit])
 }

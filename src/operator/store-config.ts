@@ -1,14 +1,6 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
-import type {
-  Endpoint,
-  EndpointGroup,
-  EndpointSettings,
-  Gate,
-  GateRow,
-  MerchantPage,
-  SignedRequests,
-} from '../merchant/merchant.ts'
-import { statement, type Runner } from '../storage/pool.ts'
+import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../merchant/merchant.ts'
+import { entities, type Runner } from '../storage/pool.ts'
 import { Refused } from './refused.ts'
 
 export interface MerchantEntry {
@@ -42,92 +34,26 @@ export interface GateEntry extends Omit<Gate, 'secrets'> {
   createdAt: number
 }
 
-interface Dated {
-  name: string
-  enabled: boolean
-  created_at: number
-}
-
-const merchants = statement<
-  Dated & {
-    merchant_id: bigint
-    login: string
-    cell_no: number
-    previous_key_until: number | null
-    signed_requests: SignedRequests | null
-    page: MerchantPage
-  }
->(`
+const merchants = entities<MerchantEntry>(`
   select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at
   from merchant order by login`)
-const endpoints = statement<
-  Dated & {
-    endpoint_id: bigint
-    merchant_id: bigint
-    login: string
-    currency: string
-    gate_ids: string[]
-    settings: EndpointSettings
-  }
->(`
+const endpoints = entities<Omit<EndpointEntry, 'gateIds'> & { gateIds: string[] }>(`
   select e.endpoint_id, e.merchant_id, m.login, e.name, e.enabled, e.currency, e.gate_ids, e.settings, e.created_at
   from endpoint e join merchant m on m.merchant_id = e.merchant_id order by e.endpoint_id`)
-const groups = statement<Dated & { group_id: bigint; merchant_id: bigint; login: string; endpoint_ids: string[] }>(`
+const groups = entities<Omit<GroupEntry, 'endpointIds'> & { endpointIds: string[] }>(`
   select g.group_id, g.merchant_id, m.login, g.name, g.enabled, g.endpoint_ids, g.created_at
   from endpoint_group g join merchant m on m.merchant_id = g.merchant_id order by g.group_id`)
-const gates = statement<Dated & { gate_id: bigint; settings: GateRow }>(
-  `select gate_id, name, enabled, settings, created_at from gate order by gate_id`,
-)
+const gates = entities<GateEntry>(`select gate_id, name, enabled, settings, created_at from gate order by gate_id`)
 
-export async function listMerchants(runner: Runner): Promise<MerchantEntry[]> {
-  return (await runner.run(merchants)).map((r) => ({
-    merchantId: r.merchant_id,
-    login: r.login,
-    name: r.name,
-    enabled: r.enabled,
-    cellNo: r.cell_no,
-    ...(r.previous_key_until === null ? {} : { previousKeyUntil: r.previous_key_until }),
-    ...(r.signed_requests === null ? {} : { signedRequests: r.signed_requests }),
-    page: r.page,
-    createdAt: r.created_at,
-  }))
-}
+export const listMerchants = (runner: Runner): Promise<MerchantEntry[]> => runner.run(merchants)
 
-export async function listEndpoints(runner: Runner): Promise<EndpointEntry[]> {
-  return (await runner.run(endpoints)).map((r) => ({
-    endpointId: r.endpoint_id,
-    merchantId: r.merchant_id,
-    login: r.login,
-    name: r.name,
-    enabled: r.enabled,
-    currency: r.currency,
-    gateIds: r.gate_ids.map(BigInt),
-    settings: r.settings,
-    createdAt: r.created_at,
-  }))
-}
+export const listEndpoints = async (runner: Runner): Promise<EndpointEntry[]> =>
+  (await runner.run(endpoints)).map((e) => ({ ...e, gateIds: e.gateIds.map(BigInt) }))
 
-export async function listGroups(runner: Runner): Promise<GroupEntry[]> {
-  return (await runner.run(groups)).map((r) => ({
-    groupId: r.group_id,
-    merchantId: r.merchant_id,
-    login: r.login,
-    name: r.name,
-    enabled: r.enabled,
-    endpointIds: r.endpoint_ids.map(BigInt),
-    createdAt: r.created_at,
-  }))
-}
+export const listGroups = async (runner: Runner): Promise<GroupEntry[]> =>
+  (await runner.run(groups)).map((g) => ({ ...g, endpointIds: g.endpointIds.map(BigInt) }))
 
-export async function listGates(runner: Runner): Promise<GateEntry[]> {
-  return (await runner.run(gates)).map((r) => ({
-    gateId: r.gate_id,
-    name: r.name,
-    enabled: r.enabled,
-    settings: r.settings,
-    createdAt: r.created_at,
-  }))
-}
+export const listGates = (runner: Runner): Promise<GateEntry[]> => runner.run(gates)
 
 export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
   const found = (await listMerchants(runner)).find((m) => m.login === login)

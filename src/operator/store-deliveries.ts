@@ -1,4 +1,5 @@
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { defined } from '../base/defined.ts'
+import { entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { CellDesk, Databases, OrderDesk } from './desk.ts'
 import { firstOfAll, inCell, inEach, whereItIs } from './in-cells.ts'
 import { Refused } from './refused.ts'
@@ -69,19 +70,10 @@ async function placed(databases: Databases, logins: Logins, query: DeliveryQuery
   return order ? { cells: [order.cell], query: { ...query, orderOf: order.merchantId } } : { cells: [], query }
 }
 
-interface LineRow {
-  merchant_id: bigint
-  order_id: bigint
-  delivery_no: number
-  kind: string
-  url: string
-  state: DeliveryState
-  tries: number
-  created_at: number
-  due_at: number | null
-  last_at: number | null
-  http_status: number | null
-  failure: string | null
+interface LineRow extends Omit<DeliveryLine, 'login' | 'last'> {
+  lastAt?: number
+  httpStatus?: number
+  failure?: string
 }
 
 /** Newest first. Continues after the message `after`. */
@@ -103,7 +95,7 @@ const newestFirst = (a: Moment, b: Moment): number =>
 async function timeIn(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryPlace): Promise<number> {
   const at = await whereItIs(cells, async ({ cellNo, pool }) => {
     const [row] = await pool.run(timeOf, [orderId, deliveryNo, logins.merchantIds(cellNo)])
-    return row?.created_at
+    return row?.createdAt
   })
   if (at === undefined) throw new Refused({ what: 'unknown', thing: 'message of page', name: `${orderId}/${deliveryNo}` })
   return at
@@ -121,7 +113,7 @@ async function listIn(
     const [time, order, no] = [put(timestamp(after.createdAt)), put(after.orderId), put(after.deliveryNo)]
     conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
   }
-  const page = statement<LineRow>(`
+  const page = entities<LineRow>(`
     select d.*, t.at as last_at, t.http_status, t.failure
     from (
       select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
@@ -135,30 +127,14 @@ async function listIn(
   return (await pool.run(page, values)).map((row) => lineOf(row, logins))
 }
 
-const timeOf = statement<{ created_at: number }>(`
+const timeOf = entities<Pick<DeliveryLine, 'createdAt'>>(`
   select d.created_at from unnest($3::bigint[]) m (merchant_id)
   join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
 
-const lineOf = (r: LineRow, logins: Logins): DeliveryLine => ({
-  merchantId: r.merchant_id,
-  orderId: r.order_id,
-  deliveryNo: r.delivery_no,
-  login: logins.of(r.merchant_id),
-  kind: r.kind,
-  url: r.url,
-  state: r.state,
-  tries: r.tries,
-  createdAt: r.created_at,
-  ...(r.due_at === null ? {} : { dueAt: r.due_at }),
-  ...(r.last_at === null
-    ? {}
-    : {
-        last: {
-          at: r.last_at,
-          ...(r.http_status === null ? {} : { httpStatus: r.http_status }),
-          ...(r.failure === null ? {} : { failure: r.failure }),
-        },
-      }),
+const lineOf = ({ lastAt: at, httpStatus, failure, ...line }: LineRow, logins: Logins): DeliveryLine => ({
+  ...line,
+  login: logins.of(line.merchantId),
+  ...(at !== undefined && { last: defined({ at, httpStatus, failure }) }),
 })
 
 export async function countDeliveries(databases: Databases, asked: DeliveryQuery): Promise<number> {
@@ -217,11 +193,9 @@ async function resendIn(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, tot
   }
 }
 
-interface KeyRow {
-  merchant_id: bigint
-  order_id: bigint
-  delivery_no: number
-  lease: bigint | null
+interface KeyRow extends DeliveryPlace {
+  merchantId: bigint
+  lease?: bigint
   erased: boolean
 }
 
@@ -233,14 +207,14 @@ async function resendSome(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, a
       ...conditionsOf(query, put),
       `(d.merchant_id, d.order_id, d.delivery_no) > (${after.map(put).join(', ')})`,
     ]
-    const some = statement<KeyRow>(`
+    const some = entities<KeyRow>(`
       select d.merchant_id, d.order_id, d.delivery_no, d.lease, exists (select from order_facts f
         where f.merchant_id = d.merchant_id and f.order_id = d.order_id and f.request->>'erasedAt' is not null) as erased
       from delivery d where ${conditions.join(' and ')}
       order by d.merchant_id, d.order_id, d.delivery_no limit ${atOnce} for update`)
     const rows = await runner.run(some, values)
     const kept = rows.filter((r) => !r.erased)
-    const free = kept.filter((r) => r.lease === null)
+    const free = kept.filter((r) => r.lease === undefined)
     await makeDue(runner, free, desk.clock.now())
     const last = rows.length < atOnce ? undefined : rows.at(-1)!
     return {
@@ -249,7 +223,7 @@ async function resendSome(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, a
         resent: free.length,
         inHand: kept.length - free.length,
         erased: rows.length - kept.length,
-        ...(last ? { last: [last.merchant_id, last.order_id, last.delivery_no] as const } : {}),
+        ...(last ? { last: [last.merchantId, last.orderId, last.deliveryNo] as const } : {}),
       },
     }
   })
@@ -276,7 +250,7 @@ const due = statement<object>(`
   where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no`)
 
 async function makeDue(runner: Runner, rows: readonly KeyRow[], now: number): Promise<void> {
-  const keys = [rows.map((r) => r.merchant_id), rows.map((r) => r.order_id), rows.map((r) => r.delivery_no)]
+  const keys = [rows.map((r) => r.merchantId), rows.map((r) => r.orderId), rows.map((r) => r.deliveryNo)]
   await runner.run(moveFirstTries, keys)
   await runner.run(setTriesAside, keys)
   await runner.run(due, [...keys, timestamp(now)])

@@ -1,5 +1,5 @@
 /** What the doctor looks at in each cell. */
-import { statement, type Pool } from '../storage/pool.ts'
+import { entities, statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import { partitionsAhead } from '../storage/store-partitions.ts'
 import type { MoveState } from './merchant-move.ts'
@@ -57,35 +57,24 @@ export interface LeaseFact {
  * Orders are counted for silent processes only. A leased transaction always has a due_at, so the
  * index of what is due finds them.
  */
-const heartbeats = statement<{
-  instance: string
-  started_at: number
-  beat_at: number
-  alive: boolean
-  lapses: number
-  lapsed_orders: number
-  lapsed_at: number | null
-  taken_over: number
-  taken_over_at: number | null
-  orders: bigint
-}>(`
+const heartbeats = entities<LeaseFact & CellWork['silent'][number] & { alive: boolean }>(`
   select instance, started_at, beat_at, alive, lapses, lapsed_orders, lapsed_at, taken_over, taken_over_at,
     (select count(distinct order_id) from all_transactions t
      where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
   from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
 /** Uses the index of due rows. A parked transaction is due in the far future or never. */
-const overdue = statement<{ n: bigint; since: number | null }>(`
+const overdue = entities<{ n: bigint; since?: number }>(`
   select count(*) as n, min(due_at) as since from all_transactions
   where due_at < now() - interval '30 seconds' and alarm is null`)
 const awaiting = statement<{ n: bigint }>(`
   select count(*) as n from all_transactions where due_at >= now() and step like 'await %' and alarm is null`)
-const parked = statement<{ order_id: bigint }>(
+const parked = entities<{ orderId: bigint }>(
   `select distinct order_id from all_transactions where alarm is not null order by order_id limit 20`,
 )
-const parkedInvoices = statement<{ invoice_id: string }>(
+const parkedInvoices = entities<{ invoiceId: string }>(
   `select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20`,
 )
-const dueDeliveries = statement<{ n: bigint; since: number | null }>(
+const dueDeliveries = entities<{ n: bigint; since?: number }>(
   `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
 )
 const givenUp = statement<{ n: bigint }>(`
@@ -121,25 +110,15 @@ export async function cellWork(pool: Pool, installation: Pool, cellNo: number): 
     movingIn(pool, installation, cellNo),
   ])
   return {
-    alive: beats
-      .filter((b) => b.alive)
-      .map((b) => ({
-        instance: b.instance,
-        startedAt: b.started_at,
-        lapses: b.lapses,
-        ...(b.lapsed_at === null ? {} : { lapsedAt: b.lapsed_at }),
-        lapsedOrders: b.lapsed_orders,
-        takenOver: b.taken_over,
-        ...(b.taken_over_at === null ? {} : { takenOverAt: b.taken_over_at }),
-      })),
-    silent: beats.filter((b) => !b.alive).map((b) => ({ instance: b.instance, beatAt: b.beat_at, orders: b.orders })),
+    alive: beats.filter((b) => b.alive),
+    silent: beats.filter((b) => !b.alive),
     overdue: late[0]!.n,
-    ...(late[0]!.since === null ? {} : { overdueSince: late[0]!.since }),
+    ...(late[0]!.since !== undefined && { overdueSince: late[0]!.since }),
     awaiting: waiting[0]!.n,
-    parked: stuck.map((r) => r.order_id),
-    parkedInvoices: stuckInvoices.map((r) => r.invoice_id),
+    parked: stuck.map((r) => r.orderId),
+    parkedInvoices: stuckInvoices.map((r) => r.invoiceId),
     due: owed[0]!.n,
-    ...(owed[0]!.since === null ? {} : { dueSince: owed[0]!.since }),
+    ...(owed[0]!.since !== undefined && { dueSince: owed[0]!.since }),
     givenUp: lost[0]!.n,
     nextOrderId: ahead.nextOrderId,
     partitions: endsOf(parts),

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { notNull } from '../base/defined.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { openControlKey } from '../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../storage/key-encryption.ts'
 import { migrations } from '../storage/migrate.ts'
-import { statement, type Pool } from '../storage/pool.ts'
+import { entities, statement, type Pool } from '../storage/pool.ts'
 import { contextOf, type StoredPurpose, type KeyRing } from '../storage/store-keys.ts'
 import type { Clock } from '../base/clock.ts'
 import type { OdditySum } from '../three-d-secure/oddities.ts'
@@ -112,7 +111,7 @@ interface WrappedVersion {
   kek: string
   active: boolean
 }
-const wrapped = statement<WrappedVersion>(
+const wrapped = entities<WrappedVersion>(
   `select purpose, version, wrapped, kek, active_at <= now() as active from key_version order by purpose, version`,
 )
 
@@ -136,7 +135,7 @@ const openedKey = (key: WrappedVersion, encryption: KeyEncryption): Promise<Buff
     throw error
   })
 
-const controlKeys = statement<{ merchant_id: bigint; login: string; sealed: Buffer; version: bigint }>(
+const controlKeys = entities<{ merchantId: bigint; login: string; sealed: Buffer; version: bigint }>(
   `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
 )
 
@@ -156,7 +155,7 @@ export async function controlKeysOf(
   keys: Pick<KeyRing, 'version'>,
 ): Promise<{ login: string; controlKey: Secret<string> }[]> {
   const rows = await pool.run(controlKeys)
-  return rows.map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchant_id, keys) }))
+  return rows.map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchantId, keys) }))
 }
 
 const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
@@ -164,15 +163,15 @@ export const countKeys = async (pool: Pool): Promise<bigint> => (await pool.run(
 
 const merchantCount = statement<{ n: bigint; bins: boolean }>(`
   select count(*) as n, exists (select from bin_range) as bins from merchant`)
-const gateless = statement<{ endpoint_id: bigint }>(`
+const gateless = entities<{ endpointId: bigint }>(`
   select endpoint_id from endpoint e
   where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
-const parameterSigned = statement<{ endpoint_id: bigint }>(`
+const parameterSigned = entities<{ endpointId: bigint }>(`
   select endpoint_id from endpoint e
   where e.enabled and e.settings ->> 'parameterSignatures' is distinct from 'false'
     and exists (select from merchant_key k where k.merchant_id = e.merchant_id and k.retired_at is null) order by endpoint_id`)
 
-const idsOf = (rows: readonly { endpoint_id: bigint }[]) => rows.map((row) => row.endpoint_id)
+const idsOf = (rows: readonly { endpointId: bigint }[]) => rows.map((row) => row.endpointId)
 
 export async function workFacts(pool: Pool): Promise<WorkFacts> {
   const [work, keys, [counts], lonely, signed] = await Promise.all([
@@ -187,38 +186,25 @@ export async function workFacts(pool: Pool): Promise<WorkFacts> {
 }
 
 /** The same name of the duty as in three-d-secure/store-ranges.ts. */
-const directories = statement<{
-  directory: string
-  ranges: bigint
-  version: bigint
-  refreshed_at: number | null
-  due_at: number | null
-  tries: number | null
-  error: string | null
-  left_out_count: number
-  left_out: string[]
-}>(`
-  select s.directory, s.version, s.refreshed_at, s.left_out_count, s.left_out, d.due_at, d.tries, d.error,
+const directories = entities<Omit<DirectoryFact, 'leftOut'> & { leftOut: string[]; leftOutCount: number }>(`
+  select s.directory as name, s.version > 0 as loaded, s.refreshed_at, s.left_out_count, s.left_out, d.due_at,
+    coalesce(d.tries, 0) as tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
   from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
-const oddities = statement<{ directory: string; what: string; count: bigint; last_at: number }>(
-  `select directory, what, count, last_at from directory_oddity order by directory, count desc, what`,
+const oddities = entities<OdditySum>(
+  `select directory, what, count::float8 as count, last_at from directory_oddity order by directory, count desc, what`,
 )
-const secure = statement<{ endpoint_id: bigint }>(
+const secure = entities<{ endpointId: bigint }>(
   `select endpoint_id from endpoint where enabled and (settings ->> 'threeDSecure')::boolean order by endpoint_id`,
 )
 
 export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
   const [found, odd, endpoints] = await Promise.all([pool.run(directories), pool.run(oddities), pool.run(secure)])
   return {
-    oddities: odd.map(({ last_at: lastAt, count, ...sum }) => ({ ...sum, count: Number(count), lastAt })),
-    directories: found.map((r) => ({
-      name: r.directory,
-      ranges: r.ranges,
-      loaded: r.version > 0n,
-      ...notNull({ refreshedAt: r.refreshed_at, dueAt: r.due_at, error: r.error }),
-      tries: r.tries ?? 0,
-      leftOut: { count: r.left_out_count, entries: r.left_out },
+    oddities: odd,
+    directories: found.map(({ leftOut, leftOutCount, ...one }) => ({
+      ...one,
+      leftOut: { count: leftOutCount, entries: leftOut },
     })),
     secureEndpoints: idsOf(endpoints),
   }

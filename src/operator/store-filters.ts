@@ -1,5 +1,5 @@
 import type { FilterRule, Listed, RuleFacts } from '../merchant/filter.ts'
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { Desk } from './desk.ts'
 import { ruleText } from './filter-settings.ts'
 import { Refused } from './refused.ts'
@@ -15,20 +15,9 @@ export interface FilterEntry extends Omit<FilterRule, 'entries'> {
   removedAt?: number
 }
 
-const rules = statement<{
-  merchant_id: bigint
-  filter_no: number
-  endpoint_id: bigint | null
-  name: string
-  code: string
-  score: number
-  rule: RuleFacts
-  created_at: number
-  removed_at: number | null
-  entries: bigint
-}>(`
-  select r.merchant_id, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule, r.created_at, r.removed_at,
-    (select count(*) from filter_entry e where e.merchant_id = r.merchant_id and e.filter_no = r.filter_no) as entries
+const rules = entities<Omit<FilterEntry, 'login'>>(`
+  select r.merchant_id, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule as facts, r.created_at, r.removed_at,
+    (select count(*)::int from filter_entry e where e.merchant_id = r.merchant_id and e.filter_no = r.filter_no) as entries
   from filter_rule r where $1::bigint is null or r.merchant_id = $1 order by r.merchant_id, r.filter_no`)
 const values = statement<{ value: string }>(
   `select value from filter_entry where merchant_id = $1 and filter_no = $2 order by value limit $3`,
@@ -53,19 +42,7 @@ const mostEntries = 100_000
 export async function listFilters(runner: Runner, login?: string): Promise<FilterEntry[]> {
   const merchantId = login === undefined ? null : (await merchantNamed(runner, login)).merchantId
   const logins = new Map((await listMerchants(runner)).map((m) => [m.merchantId, m.login]))
-  return (await runner.run(rules, [merchantId])).map((r) => ({
-    merchantId: r.merchant_id,
-    login: logins.get(r.merchant_id)!,
-    filterNo: r.filter_no,
-    ...(r.endpoint_id === null ? {} : { endpointId: r.endpoint_id }),
-    name: r.name,
-    code: r.code,
-    score: r.score,
-    facts: r.rule,
-    entries: Number(r.entries),
-    createdAt: r.created_at,
-    ...(r.removed_at === null ? {} : { removedAt: r.removed_at }),
-  }))
+  return (await runner.run(rules, [merchantId])).map((rule) => ({ ...rule, login: logins.get(rule.merchantId)! }))
 }
 
 export async function filterNumbered(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {

@@ -1,4 +1,4 @@
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { Databases, OrderDesk } from './desk.ts'
 import { firstOfAll, inEach } from './in-cells.ts'
 import { Refused } from './refused.ts'
@@ -18,36 +18,19 @@ export interface ParkedInvoice {
   createdAt: number
 }
 
-interface Row {
-  merchant_id: bigint
-  invoice_id: string
-  kind: string
-  state: string
-  tries: number
-  alarm: string
-  created_at: number
-}
+type Row = Omit<ParkedInvoice, 'login'>
 
 const columns = 'merchant_id, invoice_id, kind, state, tries, alarm, created_at'
 const from = 'from mobile_invoice where alarm is not null'
-const parked = statement<Row>(`
+const parked = entities<Row>(`
   select ${columns} ${from} and ($1::bigint is null or merchant_id = $1) order by created_at desc, invoice_id limit $2`)
-const named = statement<Row>(`select ${columns} ${from} and invoice_id = $1 and ($2::bigint is null or merchant_id = $2)`)
-const hold = statement<Row>(`select ${columns} ${from} and invoice_id = $1 and merchant_id = $2 for update`)
+const named = entities<Row>(`select ${columns} ${from} and invoice_id = $1 and ($2::bigint is null or merchant_id = $2)`)
+const hold = entities<Row>(`select ${columns} ${from} and invoice_id = $1 and merchant_id = $2 for update`)
 const unpark = statement<object>(`
   update mobile_invoice set alarm = null, tries = 0, lease = null, due_at = $3
   where merchant_id = $1 and invoice_id = $2 and alarm is not null`)
 
-const invoiceOf = (row: Row, logins: Logins): ParkedInvoice => ({
-  merchantId: row.merchant_id,
-  login: logins.of(row.merchant_id),
-  invoiceId: row.invoice_id,
-  kind: row.kind,
-  state: row.state,
-  tries: row.tries,
-  alarm: row.alarm,
-  createdAt: row.created_at,
-})
+const invoiceOf = (row: Row, logins: Logins): ParkedInvoice => ({ ...row, login: logins.of(row.merchantId) })
 
 /** Newest first. */
 export async function parkedInvoices(
@@ -61,7 +44,7 @@ export async function parkedInvoices(
   return rows.map((row) => invoiceOf(row, logins))
 }
 
-const newestFirst = (a: Row, b: Row): number => b.created_at - a.created_at || (a.invoice_id < b.invoice_id ? -1 : 1)
+const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.invoiceId < b.invoiceId ? -1 : 1)
 
 /** Resumes a parked invoice: due now, as if never tried. */
 export async function resumeInvoice(desk: OrderDesk, invoiceId: string, merchantId: bigint | undefined): Promise<ParkedInvoice> {
@@ -77,12 +60,12 @@ export async function resumeInvoice(desk: OrderDesk, invoiceId: string, merchant
     throw new Refused({
       what: 'invoice of several',
       invoiceId,
-      logins: [one, ...others].map(({ row }) => logins.of(row.merchant_id)),
+      logins: [one, ...others].map(({ row }) => logins.of(row.merchantId)),
     })
   return changeInCell(desk, one.cell, (runner) => resumeOf(runner, one.row, logins, desk.clock.now()))
 }
 
-async function resumeOf(runner: Runner, { merchant_id: merchantId, invoice_id: invoiceId }: Row, logins: Logins, now: number) {
+async function resumeOf(runner: Runner, { merchantId, invoiceId }: Row, logins: Logins, now: number) {
   const [row] = await runner.run(hold, [invoiceId, merchantId])
   if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
   await runner.run(unpark, [merchantId, invoiceId, timestamp(now)])

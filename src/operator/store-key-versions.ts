@@ -1,5 +1,5 @@
 import type { KeyEncryption } from '../storage/key-encryption.ts'
-import { bytea, statement, type Runner } from '../storage/pool.ts'
+import { bytea, entities, statement, type Runner } from '../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId } from '../storage/reseal.ts'
 import { activationMs, addKey, contextOf, newKey, type KeyRing, type StoredPurpose } from '../storage/store-keys.ts'
 import { listResealing, orderResealing, type Resealing } from '../storage/store-resealing.ts'
@@ -24,19 +24,12 @@ export interface KeyVersion {
   state: 'coming' | 'current' | 'older'
 }
 
-interface KeyRow {
-  purpose: StoredPurpose
-  version: bigint
-  wrapped: Buffer
-  kek: string
-  created_at: number
-  active_at: number
-}
+type KeyRow = Omit<KeyVersion, 'state'> & { wrapped: Buffer }
 
-const all = statement<KeyRow>(
+const all = entities<KeyRow>(
   `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc`,
 )
-const locked = statement<KeyRow>(
+const locked = entities<KeyRow>(
   `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc for update`,
 )
 const wrapAgain = statement<object>(
@@ -48,19 +41,12 @@ const destroy = statement<object>(`delete from key_version where purpose = $1 an
 export async function listKeys({ pool, clock }: Desk): Promise<KeyVersion[]> {
   const rows = await pool.run(all)
   const now = clock.now()
-  return rows.map((row) => ({
-    purpose: row.purpose,
-    version: row.version,
-    kek: row.kek,
-    createdAt: row.created_at,
-    activeAt: row.active_at,
-    state: stateOf(row, rows, now),
-  }))
+  return rows.map(({ wrapped: _wrapped, ...row }) => ({ ...row, state: stateOf(row, rows, now) }))
 }
 
-function stateOf(row: KeyRow, rows: readonly KeyRow[], now: number): KeyVersion['state'] {
-  if (row.active_at > now) return 'coming'
-  const newer = rows.some((one) => one.purpose === row.purpose && one.version > row.version && one.active_at <= now)
+function stateOf(row: Omit<KeyRow, 'wrapped'>, rows: readonly KeyRow[], now: number): KeyVersion['state'] {
+  if (row.activeAt > now) return 'coming'
+  const newer = rows.some((one) => one.purpose === row.purpose && one.version > row.version && one.activeAt <= now)
   return newer ? 'older' : 'current'
 }
 
@@ -78,7 +64,7 @@ export async function rotateKeyOf(
   const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
   const before = newestIn(await desk.pool.run(all))
   const now = desk.clock.now()
-  if (before && before.active_at > now) await orderIn(desk, purpose, before)
+  if (before && before.activeAt > now) await orderIn(desk, purpose, before)
   refuseComing(before, now)
   // Nothing is begun while a cell is away.
   await inEach(await cellsWith(desk, purpose), ({ pool }) => listResealing(pool))
@@ -95,7 +81,7 @@ export async function rotateKeyOf(
       result: { version, activeAt },
     }
   })
-  await orderIn(desk, purpose, { version, active_at: added.activeAt })
+  await orderIn(desk, purpose, { version, activeAt: added.activeAt })
   return added
 }
 
@@ -106,11 +92,7 @@ const cellsWith = async ({ cells }: Databases, purpose: Rotatable): Promise<read
   tablesOf(purpose).length === 0 ? [] : cells()
 
 /** Has what is stored with orders sealed again under that version, in every cell. */
-async function orderIn(
-  desk: OrderDesk,
-  purpose: Rotatable,
-  { version, active_at: dueAt }: Pick<KeyRow, 'version' | 'active_at'>,
-) {
+async function orderIn(desk: OrderDesk, purpose: Rotatable, { version, activeAt: dueAt }: Pick<KeyRow, 'version' | 'activeAt'>) {
   const order = ({ pool }: CellDesk) => orderResealing(pool, tablesOf(purpose), { version, dueAt })
   await inEach(await cellsWith(desk, purpose), order)
 }
@@ -128,8 +110,8 @@ export async function resealingIn({ cells }: Databases): Promise<CellResealing[]
 }
 
 function refuseComing(newest: KeyRow | undefined, at: number): void {
-  if (!newest || newest.active_at <= at) return
-  const { version, active_at: activeAt } = newest
+  if (!newest || newest.activeAt <= at) return
+  const { version, activeAt } = newest
   throw new Refused({ what: 'rotation under way', purpose: newest.purpose, version, activeAt })
 }
 
@@ -258,7 +240,7 @@ function usedBesidesRows(purpose: Rotatable, version: bigint, rows: readonly Key
   if (!successor) return { is: 'current' }
   if (purpose === 'receipt') return { is: 'ids given out' }
   const hashes = purpose === 'digest' || purpose === 'fingerprint'
-  const untilMs = successor.active_at + (hashes ? afterMs.hashed : afterMs.sealed)
+  const untilMs = successor.activeAt + (hashes ? afterMs.hashed : afterMs.sealed)
   return now < untilMs ? { is: 'superseded lately', untilMs } : undefined
 }
 

@@ -1,5 +1,5 @@
 /** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
-import { statement, type Runner } from '../storage/pool.ts'
+import { entities, type Runner } from '../storage/pool.ts'
 import type { CellDesk, Databases } from './desk.ts'
 import { whereItIs } from './in-cells.ts'
 import { Refused } from './refused.ts'
@@ -12,13 +12,13 @@ export interface Logins {
   merchantIds(cellNo?: number): readonly bigint[]
 }
 
-const merchants = statement<{ merchant_id: bigint; login: string; cell_no: number }>(
+const merchants = entities<{ merchantId: bigint; login: string; cellNo: number }>(
   `select merchant_id, login, cell_no from merchant order by merchant_id`,
 )
 
 export async function loginsIn(registry: Runner): Promise<Logins> {
   const rows = await registry.run(merchants)
-  const byId = new Map(rows.map((row) => [row.merchant_id, row]))
+  const byId = new Map(rows.map((row) => [row.merchantId, row]))
   const rowOf = (merchantId: bigint) => {
     const row = byId.get(merchantId)
     if (row === undefined) throw new Error(`merchant ${merchantId} is not in the registry`)
@@ -26,9 +26,8 @@ export async function loginsIn(registry: Runner): Promise<Logins> {
   }
   return {
     of: (merchantId) => rowOf(merchantId).login,
-    cellOf: (merchantId) => rowOf(merchantId).cell_no,
-    merchantIds: (cellNo) =>
-      rows.flatMap(({ merchant_id: id, cell_no: no }) => (cellNo === undefined || no === cellNo ? [id] : [])),
+    cellOf: (merchantId) => rowOf(merchantId).cellNo,
+    merchantIds: (cellNo) => rows.flatMap((row) => (cellNo === undefined || row.cellNo === cellNo ? [row.merchantId] : [])),
   }
 }
 
@@ -48,7 +47,7 @@ export function cellNumbered(cells: readonly CellDesk[], cellNo: number): CellDe
  * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked
  * up for each merchant.
  */
-const order = statement<{ merchant_id: bigint; created_at: number }>(`
+const order = entities<Omit<DatedOrder, 'cell'>>(`
   select o.merchant_id, o.created_at
   from unnest($2::bigint[]) m (merchant_id) join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
 
@@ -62,5 +61,5 @@ export interface DatedOrder {
 export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: bigint): Promise<DatedOrder | undefined> =>
   whereItIs(cells, async (cell) => {
     const [row] = await cell.pool.run(order, [orderId, logins.merchantIds(cell.cellNo)])
-    return row && { cell, merchantId: row.merchant_id, createdAt: row.created_at }
+    return row && { cell, ...row }
   })

@@ -1,7 +1,7 @@
 /** The public keys of merchants: listing, adding and retiring them. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { insertPublicKey, retirePublicKey } from '../merchant/store.ts'
-import { statement, type Runner } from '../storage/pool.ts'
+import { entities, statement, type Runner } from '../storage/pool.ts'
 import type { Desk } from './desk.ts'
 import { fingerprintOf, pemOf } from './public-key.ts'
 import { Refused } from './refused.ts'
@@ -19,26 +19,17 @@ export interface MerchantKey {
   retiredAt?: number
 }
 
-const ofMerchant = statement<{
-  key_no: number
-  name: string
-  public_key: string
-  created_at: number
-  retired_at: number | null
-}>(`select key_no, name, public_key, created_at, retired_at from merchant_key where merchant_id = $1 order by key_no`)
+const ofMerchant = entities<Omit<MerchantKey, 'type' | 'bits' | 'fingerprint'> & { publicKey: string }>(
+  `select key_no, name, public_key, created_at, retired_at from merchant_key where merchant_id = $1 order by key_no`,
+)
 
 /** Two changes of one merchant's keys run one after the other, so that no number is used twice. */
 const hold = statement<object>(`select merchant_id from merchant where merchant_id = $1 for update`)
 
 /** Including retired ones. */
 export async function listMerchantKeys(runner: Runner, merchantId: bigint): Promise<MerchantKey[]> {
-  return (await runner.run(ofMerchant, [merchantId])).map((row) => ({
-    keyNo: row.key_no,
-    name: row.name,
-    ...factsOf(createPublicKey(row.public_key)),
-    createdAt: row.created_at,
-    ...(row.retired_at === null ? {} : { retiredAt: row.retired_at }),
-  }))
+  const found = await runner.run(ofMerchant, [merchantId])
+  return found.map(({ publicKey, ...key }) => ({ ...key, ...factsOf(createPublicKey(publicKey)) }))
 }
 
 const factsOf = (key: KeyObject) => ({

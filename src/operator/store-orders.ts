@@ -4,10 +4,10 @@ import type { ShownCard } from '../card/number.ts'
 import type { Order } from '../order/order.ts'
 import type { Place } from '../order/change.ts'
 import { openOrderStore } from '../order/store.ts'
-import { statement, timestamp } from '../storage/pool.ts'
+import { entities, statement, timestamp } from '../storage/pool.ts'
 import type { CellDesk, Databases, OrderDesk } from './desk.ts'
 import { firstOfAll } from './in-cells.ts'
-import type { Life } from './life.ts'
+import type { Life, LifeDelivery } from './life.ts'
 import { Refused, unfit } from './refused.ts'
 import { changeInCell } from './store-audit.ts'
 import { cellsFor, loginsIn, orderById, type Logins } from './store-logins.ts'
@@ -39,19 +39,6 @@ export interface OrderQuery {
   /** The page begins after this order, towards older ones. */
   after?: bigint
   limit: number
-}
-
-interface LineRow {
-  merchant_id: bigint
-  order_id: bigint
-  client_orderid: string
-  amount_minor: bigint
-  currency: string
-  status: string
-  card: ShownCard
-  created_at: number
-  final_at: number | null
-  parked: boolean
 }
 
 /** Newest first, by time and then by id, which is unique over all cells. */
@@ -92,7 +79,7 @@ async function findIn({ pool }: CellDesk, logins: Logins, query: OrderQuery, aft
   }
   const limit = put(query.limit)
   const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
-  const found = statement<LineRow>(`
+  const found = entities<Omit<OrderLine, 'login'>>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
       exists (
         select from all_transactions t
@@ -101,19 +88,7 @@ async function findIn({ pool }: CellDesk, logins: Logins, query: OrderQuery, aft
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
     ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
     order by o.created_at desc, o.order_id desc limit ${limit}`)
-  return (await pool.run(found, values)).map((r) => ({
-    merchantId: r.merchant_id,
-    orderId: r.order_id,
-    login: logins.of(r.merchant_id),
-    clientOrderid: r.client_orderid,
-    amountMinor: r.amount_minor,
-    currency: r.currency,
-    status: r.status,
-    card: r.card,
-    createdAt: r.created_at,
-    ...(r.final_at === null ? {} : { finalAt: r.final_at }),
-    parked: r.parked,
-  }))
+  return (await pool.run(found, values)).map((line) => ({ ...line, login: logins.of(line.merchantId) }))
 }
 
 /**
@@ -142,37 +117,15 @@ function amountCondition(amount: string, currency: string | undefined, put: (val
   return `(${each.join(' or ')})`
 }
 
-const events = statement<{
-  event_no: number
-  transaction_no: number
-  event: string
-  from_state: string
-  to_state: string
-  facts: object | null
-  at: number
-}>(`
-  select event_no, transaction_no, event, from_state, to_state, facts, at
+const events = entities<Omit<Life['events'][number], 'facts'> & { facts?: object }>(`
+  select transaction_no, event, from_state as "from", to_state as "to", facts, at
   from all_events where merchant_id = $1 and order_id = $2 order by event_no`)
-const repeats = statement<{ serial_number: string; operation: string; transaction_no: number; at: number }>(`
+const repeats = entities<Life['repeats'][number]>(`
   select serial_number, operation, transaction_no, at from request where merchant_id = $1 and order_id = $2 order by at`)
-const deliveries = statement<{
-  delivery_no: number
-  transaction_no: number
-  kind: string
-  url: string
-  state: string
-  due_at: number | null
-  created_at: number
-}>(`
+const deliveries = entities<Omit<LifeDelivery, 'tries'>>(`
   select delivery_no, transaction_no, kind, url, state, due_at, created_at
   from delivery where merchant_id = $1 and order_id = $2 order by delivery_no`)
-const tries = statement<{
-  delivery_no: number
-  at: number
-  duration_ms: number
-  http_status: number | null
-  failure: string | null
-}>(`
+const tries = entities<LifeDelivery['tries'][number] & { deliveryNo: number }>(`
   select delivery_no, at, duration_ms, http_status, failure
   from all_tries where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
 
@@ -199,37 +152,9 @@ export async function orderWithLife({ pool: registry, cells }: Databases, orderI
   return {
     order,
     life: {
-      events: e.map((x) => ({
-        transactionNo: x.transaction_no,
-        event: x.event,
-        from: x.from_state,
-        to: x.to_state,
-        facts: x.facts ?? {},
-        at: x.at,
-      })),
-      repeats: r.map((x) => ({
-        serialNumber: x.serial_number,
-        operation: x.operation,
-        transactionNo: x.transaction_no,
-        at: x.at,
-      })),
-      deliveries: d.map((x) => ({
-        deliveryNo: x.delivery_no,
-        transactionNo: x.transaction_no,
-        kind: x.kind,
-        url: x.url,
-        state: x.state,
-        ...(x.due_at === null ? {} : { dueAt: x.due_at }),
-        createdAt: x.created_at,
-        tries: t
-          .filter((y) => y.delivery_no === x.delivery_no)
-          .map((y) => ({
-            at: y.at,
-            durationMs: y.duration_ms,
-            ...(y.http_status === null ? {} : { httpStatus: y.http_status }),
-            ...(y.failure === null ? {} : { failure: y.failure }),
-          })),
-      })),
+      events: e.map((event) => ({ ...event, facts: event.facts ?? {} })),
+      repeats: r,
+      deliveries: d.map((one) => ({ ...one, tries: t.filter(({ deliveryNo }) => deliveryNo === one.deliveryNo) })),
     },
   }
 }
@@ -237,13 +162,13 @@ export async function orderWithLife({ pool: registry, cells }: Databases, orderI
 /** A process that still has the order in memory must not overwrite this change. */
 const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
 const unpark = (table: string, transactionNo: string) =>
-  statement<{ transaction_no: number; step: string | null }>(`
+  entities<Omit<Resumed, 'alarm'>>(`
   update ${table} set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
   where merchant_id = $1 and order_id = $2 and alarm is not null
   returning ${transactionNo} as transaction_no, step`)
 const unparkFirst = unpark('orders', '1')
 const unparkOthers = unpark('transaction', 'transaction_no')
-const alarms = statement<{ transaction_no: number; alarm: string }>(`
+const alarms = entities<Pick<Resumed, 'transactionNo' | 'alarm'>>(`
   select transaction_no, alarm from all_transactions where merchant_id = $1 and order_id = $2 and alarm is not null`)
 
 export interface Resumed {
@@ -260,15 +185,11 @@ export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Res
     const place = [found.merchantId, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, place)
-    const why = new Map((await runner.run(alarms, place)).map((r) => [r.transaction_no, r.alarm]))
+    const why = new Map((await runner.run(alarms, place)).map((r) => [r.transactionNo, r.alarm]))
     const now = timestamp(desk.clock.now())
     const freed = [...(await runner.run(unparkFirst, [...place, now])), ...(await runner.run(unparkOthers, [...place, now]))]
     if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
-    const resumed = freed.map((r) => ({
-      transactionNo: r.transaction_no,
-      ...(r.step === null ? {} : { step: r.step }),
-      alarm: why.get(r.transaction_no) ?? '',
-    }))
+    const resumed = freed.map((one) => ({ ...one, alarm: why.get(one.transactionNo) ?? '' }))
     return { note: { action: 'order resume', subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }
   })
 }

@@ -1,5 +1,6 @@
+import { defined } from '../base/defined.ts'
 import { schemaOf } from '../storage/cells.ts'
-import { statement } from '../storage/pool.ts'
+import { entities } from '../storage/pool.ts'
 import { partitionSpans, type Piece } from '../storage/store-detached.ts'
 import { ensurePartitions, partitionsAhead, type Ahead } from '../storage/store-partitions.ts'
 import type { CellDesk, Databases, OrderDesk } from './desk.ts'
@@ -20,7 +21,7 @@ export interface PartitionFact {
   lastAt?: number
 }
 
-const span = statement<{ first_at: number | null; last_at: number | null }>(
+const span = entities<Pick<PartitionFact, 'firstAt' | 'lastAt'>>(
   `select min(created_at) as first_at, max(created_at) as last_at from orders where order_id >= $1 and order_id < $2`,
 )
 
@@ -37,17 +38,8 @@ export async function listPartitions(
       const state = states.size > 1 || whole === 'detaching' ? 'detaching' : note?.manifest === undefined ? whole! : 'exported'
       const [of] = await pool.run(span, [from, to])
       // Only the owner may read a detached table; the times are noted at it.
-      const { firstAt, lastAt } = note ?? { firstAt: of!.first_at ?? undefined, lastAt: of!.last_at ?? undefined }
-      return {
-        cellNo,
-        number,
-        from,
-        to,
-        state,
-        pieces,
-        ...(firstAt === undefined ? {} : { firstAt }),
-        ...(lastAt === undefined ? {} : { lastAt }),
-      }
+      const { firstAt, lastAt } = note ?? of!
+      return { cellNo, number, from, to, state, pieces, ...defined({ firstAt, lastAt }) }
     }),
   )
   return { partitions, ahead }

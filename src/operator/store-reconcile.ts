@@ -1,5 +1,5 @@
 /** The attempts of a gate as they stand, and the ids that an acquirer has seen. */
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import { deadAfterMs } from '../storage/store-heartbeat.ts'
 import type { CellDesk, Desk } from './desk.ts'
 import { inEach } from './in-cells.ts'
@@ -9,21 +9,9 @@ import { change } from './store-audit.ts'
 /**
  * A void takes back the payment of its order; everything else has an attempt under its own names.
  */
-const attempts = statement<{
-  merchant_id: bigint
-  order_id: bigint
-  transaction_no: number
-  kind: string
-  terminal_id: string
-  stan: string
-  started_at: number
-  rrn: string
-  amount_minor: bigint
-  currency: string
-  stands: Booked['stands']
-}>(`
+const attempts = entities<Booked>(`
   select a.merchant_id, a.order_id, a.transaction_no, t.kind, a.terminal_id, a.stan,
-    date_trunc('second', a.started_at) as started_at, a.rrn, t.amount_minor, o.currency,
+    date_trunc('second', a.started_at) as at, a.rrn, t.amount_minor, o.currency,
     case
       when a.outcome is null or t.state in ('unknown', 'returning') or v.state in ('owed', 'reversing') then 'open'
       when a.outcome in ('declined', 'not sent') then 'declined'
@@ -51,22 +39,8 @@ interface Span {
   to: number
 }
 
-async function bookedIn(runner: Runner, { gateId, terminalId, from, to }: Span): Promise<Booked[]> {
-  const rows = await runner.run(attempts, [gateId, terminalId, timestamp(from), timestamp(to)])
-  return rows.map((row) => ({
-    merchantId: row.merchant_id,
-    orderId: row.order_id,
-    transactionNo: row.transaction_no,
-    kind: row.kind,
-    terminalId: row.terminal_id,
-    stan: row.stan,
-    at: row.started_at,
-    rrn: row.rrn,
-    amountMinor: row.amount_minor,
-    currency: row.currency,
-    stands: row.stands,
-  }))
-}
+const bookedIn = (runner: Runner, { gateId, terminalId, from, to }: Span): Promise<Booked[]> =>
+  runner.run(attempts, [gateId, terminalId, timestamp(from), timestamp(to)])
 
 /**
  * Processes reserve a thousand ids at a time and use them in turn, so that ids beyond the highest

@@ -5,13 +5,20 @@ import type { Confirmed, MobileRequest } from '../mobile-api/invoice.ts'
 import { placeKey, recordKey, type Place } from '../order/change.ts'
 import type { Order } from '../order/order.ts'
 import { openOrderStore } from '../order/store.ts'
-import { statement, type Pool } from '../storage/pool.ts'
+import { entities, statement, type Pool } from '../storage/pool.ts'
 import type { Traces } from './store-subject-others.ts'
 
-export type StoredOther = { merchantId: bigint; id: string; createdAt: number } & (
-  | { is: 'invoice'; request: MobileRequest; confirmed: Confirmed | null }
-  | { is: 'reference'; card: Omit<ShownCard, 'hashId'>; payer: FirstPayment['payer'] & { appEmail?: string } }
-)
+interface Traced {
+  merchantId: bigint
+  id: string
+  createdAt: number
+}
+
+export type StoredOther = Traced &
+  (
+    | { is: 'invoice'; request: MobileRequest; confirmed?: Confirmed }
+    | { is: 'reference'; card: Omit<ShownCard, 'hashId'>; payer: FirstPayment['payer'] & { appEmail?: string } }
+  )
 
 export interface Stored {
   orders: { order: Order; urls: string[] }[]
@@ -24,25 +31,13 @@ const urls = statement<{ merchant_id: bigint; order_id: bigint; url: string }>(`
   select distinct d.merchant_id, d.order_id, d.url from ${places}
   join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id`)
 /** Of the invoices that have an order, and of those that have none. */
-const invoices = statement<{
-  merchant_id: bigint
-  id: string
-  created_at: number
-  request: MobileRequest
-  confirmed: Confirmed | null
-}>(`
+const invoices = entities<Omit<Extract<StoredOther, { is: 'invoice' }>, 'is'>>(`
   select merchant_id, invoice_id as id, created_at, request, confirmed from mobile_invoice
   where (merchant_id, invoice_id) in (
     select f.merchant_id, f.request->'mobile'->>'invoiceId' from ${places}
     join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id
     union select * from unnest($3::bigint[], $4::text[]))`)
-const references = statement<{
-  merchant_id: bigint
-  id: string
-  created_at: number
-  card: ShownCard
-  first_payment: FirstPayment
-}>(`
+const references = entities<Traced & { card: ShownCard; firstPayment: FirstPayment }>(`
   select r.merchant_id, r.card_ref_id::text as id, r.created_at, r.card, r.first_payment from ${places}
   join card_reference r on r.merchant_id = n.merchant_id and r.order_id = n.order_id`)
 
@@ -58,17 +53,10 @@ export async function readStored(pool: Pool, { orders, others }: Traces): Promis
   return {
     orders: loaded.map((order) => ({ order, urls: sent.flatMap((row) => (recordKey(row) === placeKey(order) ? row.url : [])) })),
     others: [
-      ...invoiced.map(({ merchant_id: merchantId, created_at: createdAt, ...i }) => ({
-        is: 'invoice' as const,
-        merchantId,
-        createdAt,
-        ...i,
-      })),
-      ...registered.map(({ card: { hashId: _hash, ...card }, first_payment: { payer, appEmail }, ...r }) => ({
+      ...invoiced.map((invoice) => ({ is: 'invoice' as const, ...invoice })),
+      ...registered.map(({ card: { hashId: _hash, ...card }, firstPayment: { payer, appEmail }, ...reference }) => ({
         is: 'reference' as const,
-        merchantId: r.merchant_id,
-        id: r.id,
-        createdAt: r.created_at,
+        ...reference,
         card,
         payer: { ...payer, ...(appEmail === undefined ? {} : { appEmail }) },
       })),

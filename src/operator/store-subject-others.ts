@@ -1,23 +1,15 @@
 /** Data of a person that is not in an order: invoices of the mobile API, and card references. */
 import { sleep } from '../base/clock.ts'
 import { placeKey } from '../order/change.ts'
-import { bytea, statement, type Statement } from '../storage/pool.ts'
+import { bytea, entities, type Statement } from '../storage/pool.ts'
 import { phonesOf, inSql, ordersAt, ordersOf, pageRows, restMs, type Search } from './store-subject.ts'
-import type { Left, OrderTrace, OtherTrace, Person } from './subject.ts'
+import type { OrderTrace, OtherTrace, Person } from './subject.ts'
 
-interface Row {
-  merchant_id: bigint
-  id: string
-  order_id: bigint
-  created_at: number
-  reason: Left | null
-  looked: bigint
-  last_merchant: bigint | null
-  last_id: string | null
-}
+/** Without an id if nothing was found. */
+type Row = Partial<Omit<OtherTrace, 'is'>> & { looked: bigint; lastMerchant?: bigint; lastId?: string }
 
 const scan = (looked: string, found: string) =>
-  statement<Row>(`
+  entities<Row>(`
   with looked as (${looked}), found as (${found})
   select found.*, (select count(*) from looked) as looked, l.merchant_id as last_merchant, l.id::text as last_id
   from (values (1)) as one
@@ -33,7 +25,7 @@ const invoices = (texts: readonly string[]) =>
     order by merchant_id, invoice_id limit ${pageRows}`,
     `select i.merchant_id, i.id, i.order_id, i.created_at, case
       when i.ended_at is null then 'open'
-      when i.ended_at >= case when i.state = 'ordered' then $5::timestamptz else $6::timestamptz end then 'young' end as reason
+      when i.ended_at >= case when i.state = 'ordered' then $5::timestamptz else $6::timestamptz end then 'young' end as "left"
     from looked i where ${anyOf(texts, '$4::text[]')}`,
   )
 const references = (condition: string) =>
@@ -41,7 +33,7 @@ const references = (condition: string) =>
     `select merchant_id, card_ref_id as id, order_id, created_at, first_payment, number_id from card_reference
     where (merchant_id, card_ref_id) > ($1, $2) and ($3::bigint is null or merchant_id = $3)
     order by merchant_id, card_ref_id limit ${pageRows}`,
-    `select r.merchant_id, r.id::text as id, r.order_id, r.created_at, null::text as reason from looked r where ${condition}`,
+    `select r.merchant_id, r.id::text as id, r.order_id, r.created_at, null::text as "left" from looked r where ${condition}`,
   )
 
 const payer = `r.first_payment->'payer'`
@@ -79,23 +71,14 @@ async function scanned(
   let at: readonly [bigint, string] = [0n, is === 'invoice' ? '' : '0']
   for (;;) {
     const rows = await pool.run(page, [...at, merchantId ?? null, ...values])
-    // One row at least, which has no id if nothing was found.
-    for (const row of rows) if ((row.id as string | null) !== null) found.push(traceOf(is, row))
-    const { looked, last_merchant: lastMerchant, last_id: lastId } = rows[0]!
+    for (const { looked: _looked, lastMerchant: _merchant, lastId: _id, ...trace } of rows)
+      if (trace.id !== undefined) found.push({ is, ...trace } as OtherTrace)
+    const { looked, lastMerchant, lastId } = rows[0]!
     if (looked < pageRows) return found
     at = [lastMerchant!, lastId!]
     await sleep(clock, restMs)
   }
 }
-
-const traceOf = (is: OtherTrace['is'], row: Row): OtherTrace => ({
-  is,
-  merchantId: row.merchant_id,
-  id: row.id,
-  orderId: row.order_id,
-  createdAt: row.created_at,
-  ...(row.reason === null ? {} : { left: row.reason }),
-})
 
 export interface Traces {
   orders: OrderTrace[]

@@ -2,28 +2,12 @@
  * The orders that hold data of a person. There is no index by address or telephone number, which
  * every sale would pay for: orders are read partition by partition, in pages by their key.
  */
-import { notNull } from '../base/defined.ts'
 import { sleep, type Clock } from '../base/clock.ts'
-import type { ShownCard } from '../card/number.ts'
 import type { Place } from '../order/change.ts'
-import { statement, timestamp, type Runner } from '../storage/pool.ts'
+import { entities, timestamp, type Runner } from '../storage/pool.ts'
 import { partitionsByNumber } from '../storage/store-partitions.ts'
 import type { CellDesk } from './desk.ts'
-import type { Bounds, Left, OrderTrace, Person } from './subject.ts'
-
-interface TraceRow {
-  merchant_id: bigint
-  order_id: bigint
-  client_orderid: string
-  amount_minor: bigint
-  currency: string
-  status: string
-  card: ShownCard
-  created_at: number
-  ended_at: number | null
-  erased_at: string | null
-  reason: Left | null
-}
+import type { Bounds, OrderTrace, Person } from './subject.ts'
 
 /** `$1`, `$2`: the bounds. The time that counts is the end of an order's last transaction. */
 const columns = `o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at,
@@ -35,7 +19,7 @@ const columns = `o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.
     when exists (select from delivery d where d.merchant_id = o.merchant_id and d.order_id = o.order_id and d.state = 'due')
       then 'callbacks'
     when e.ended_at >= case when o.status = 'approved' then $1::timestamptz else $2::timestamptz end then 'young'
-  end as reason`
+  end as "left"`
 const ends = `cross join lateral (
     select case when o.step is null and o.status in ('approved', 'declined', 'filtered', 'error')
       and count(*) = count(t.final_at) then greatest(o.final_at, max(t.final_at)) end as ended_at
@@ -52,11 +36,12 @@ export const pageRows = 5_000
 /** Payments come first. */
 export const restMs = 5
 
-type ScanRow = TraceRow & { looked: bigint; last_merchant: bigint | null; last_order: bigint | null }
+/** Without an order if nothing was found. */
+type ScanRow = Partial<OrderTrace> & { looked: bigint; lastMerchant?: bigint; lastOrder?: bigint }
 
 /** A page of a partition, `$5` to `$6`: what fits, and the last row that was read. */
 const scan = (texts: readonly string[]) =>
-  statement<ScanRow>(`
+  entities<ScanRow>(`
   with looked as (
     select merchant_id, order_id, request, card from order_facts
     where order_id >= $5 and order_id < $6 and (merchant_id, order_id) > ($7, $8) and ($4::bigint is null or merchant_id = $4)
@@ -73,24 +58,12 @@ const scans = {
   email: scan([`lower(f.request->>'email')`, `lower(f.request->'mobile'->>'email')`]),
   phone: scan(phonesOf(`(f.request->>'country')`, `f.request->>'phone'`, `f.request->>'cellPhone'`)),
 }
-const byCard = statement<TraceRow>(`
+const byCard = entities<OrderTrace>(`
   select ${columns} from orders o ${facts} ${ends}
   where f.card_hash = any ($3::text[]) and ($4::bigint is null or o.merchant_id = $4)`)
-const byPlace = statement<TraceRow>(`
+const byPlace = entities<OrderTrace>(`
   select ${columns} from unnest($3::bigint[], $4::bigint[]) as n (merchant_id, order_id)
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id ${facts} ${ends}`)
-
-const traceOf = (r: TraceRow): OrderTrace => ({
-  merchantId: r.merchant_id,
-  orderId: r.order_id,
-  clientOrderid: r.client_orderid,
-  amountMinor: r.amount_minor,
-  currency: r.currency,
-  status: r.status,
-  card: r.card,
-  createdAt: r.created_at,
-  ...notNull({ endedAt: r.ended_at, erasedAt: r.erased_at, left: r.reason }),
-})
 
 export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]
 
@@ -109,8 +82,7 @@ export interface Search {
 
 /** Those of these places that exist. */
 export async function ordersAt(runner: Runner, bounds: Bounds, places: readonly Place[]): Promise<OrderTrace[]> {
-  const rows = await runner.run(byPlace, [...inSql(bounds), places.map((p) => p.merchantId), places.map((p) => p.orderId)])
-  return rows.map(traceOf)
+  return runner.run(byPlace, [...inSql(bounds), places.map((p) => p.merchantId), places.map((p) => p.orderId)])
 }
 
 /** The orders that hold data of the person, in the order of partitions, merchants and ids. */
@@ -149,18 +121,18 @@ async function* scanned(
 ): AsyncGenerator<OrderTrace> {
   for (let at = after; ;) {
     const rows = await pool.run(scans[by], [...inSql(bounds), values, merchantId ?? null, from, to, at.merchantId, at.orderId])
-    // One row at least, which has no order if nothing was found.
-    for (const row of rows) if ((row.order_id as bigint | null) !== null) yield traceOf(row)
-    const page = rows[0]!
-    progress(Number(page.looked))
-    if (page.looked < pageRows) return
-    at = { merchantId: page.last_merchant!, orderId: page.last_order! }
+    const { looked, lastMerchant, lastOrder } = rows[0]!
+    for (const { looked: _looked, lastMerchant: _merchant, lastOrder: _order, ...trace } of rows)
+      if (trace.orderId !== undefined) yield trace as OrderTrace
+    progress(Number(looked))
+    if (looked < pageRows) return
+    at = { merchantId: lastMerchant!, orderId: lastOrder! }
     await sleep(clock, restMs)
   }
 }
 
-const ofCard = async ({ cell, bounds, merchantId }: Search, hashIds: readonly string[]): Promise<OrderTrace[]> =>
-  (await cell.pool.run(byCard, [...inSql(bounds), hashIds, merchantId ?? null])).map(traceOf)
+const ofCard = ({ cell, bounds, merchantId }: Search, hashIds: readonly string[]): Promise<OrderTrace[]> =>
+  cell.pool.run(byCard, [...inSql(bounds), hashIds, merchantId ?? null])
 
 /** The primary key begins with the merchant, so each one is asked for. */
 function ofIds({ cell, bounds, merchantIds, merchantId }: Search, orderIds: readonly bigint[]): Promise<OrderTrace[]> {

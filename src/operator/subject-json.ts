@@ -70,6 +70,6 @@ export const storedOtherJson = (login: string, stored: StoredOther) =>
         merchant: login,
         created_at: isoTime(stored.createdAt),
         request: stored.request,
-        confirmed: stored.confirmed,
+        confirmed: stored.confirmed ?? null,
       }
     : { card_ref_id: stored.id, merchant: login, created_at: isoTime(stored.createdAt), card: stored.card, payer: stored.payer }

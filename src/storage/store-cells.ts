@@ -1,14 +1,13 @@
 /** The cells of an installation, as its configuration lists them. */
 import type { CellPlace } from './cells.ts'
-import { statement, timestamp, type Runner } from './pool.ts'
+import { entities, statement, timestamp, type Runner } from './pool.ts'
 
-const all = statement<{ cell_no: number; address: string | null }>(`select cell_no, address from cell order by cell_no`)
+const all = entities<CellPlace>(`select cell_no, address from cell order by cell_no`)
 const insert = statement<object>(`
   insert into cell (cell_no, address, created_at) values ($1, $2, $3) on conflict (cell_no) do nothing returning cell_no`)
 
 /** In the order of their numbers. */
-export const listCells = async (runner: Runner): Promise<CellPlace[]> =>
-  (await runner.run(all)).map(({ cell_no: cellNo, address }) => ({ cellNo, ...(address === null ? {} : { address }) }))
+export const listCells = (runner: Runner): Promise<CellPlace[]> => runner.run(all)
 
 /** False if the number is taken. */
 export const insertCell = async (runner: Runner, { cellNo, address }: CellPlace, now: number): Promise<boolean> =>

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { HourKeys, NumberedKey } from './hour-keys.ts'
 import { WrongKek, type KeyEncryption, type WrappedKey } from './key-encryption.ts'
-import { bytea, statement, timestamp, type Pool, type Runner } from './pool.ts'
+import { bytea, entities, statement, timestamp, type Pool, type Runner } from './pool.ts'
 
 /**
  * `pan`, `cvv2` and `control` seal; `card-id`, `fingerprint` and `digest` make one-way hashes;
@@ -49,14 +49,12 @@ const add = statement<object>(
   `insert into key_version (purpose, version, wrapped, kek, created_at, active_at) values ($1, $2, $3, $4, $5, $6)
   on conflict (purpose, version) do nothing returning version`,
 )
-interface KeyRow {
+interface KeyRow extends WrappedKey {
   purpose: StoredPurpose
   version: bigint
-  wrapped: Buffer
-  kek: string
-  active_at: number
+  activeAt: number
 }
-const all = statement<KeyRow>(`select purpose, version, wrapped, kek, active_at from key_version`)
+const all = entities<KeyRow>(`select purpose, version, wrapped, kek, active_at from key_version`)
 
 interface HeldKey extends NumberedKey {
   activeAt: number
@@ -128,9 +126,9 @@ export async function openKeyRing(
   async function refresh() {
     const read = await Promise.all(
       (await pool.run(all)).map(async (row) => {
-        const mayLeaveOut = keys.size > 0 || row.active_at > clock.now()
+        const mayLeaveOut = keys.size > 0 || row.activeAt > clock.now()
         const key = held(row.purpose, row.version)?.key ?? (await opened(encryption, row, mayLeaveOut))
-        return { purpose: row.purpose, version: row.version, key, activeAt: row.active_at }
+        return { purpose: row.purpose, version: row.version, key, activeAt: row.activeAt }
       }),
     )
     unopened = new Set(read.filter(({ key }) => !key).map(({ purpose, version }) => contextOf(purpose, version)))

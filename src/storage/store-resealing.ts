@@ -3,7 +3,7 @@
  * replaces a key; gateways then share the work, one of them at a table.
  */
 import { isFree } from './leased.ts'
-import { statement, timestamp, type Pool, type Runner } from './pool.ts'
+import { entities, statement, timestamp, type Pool, type Runner } from './pool.ts'
 import { deadAfterMs } from './store-heartbeat.ts'
 import type { Claimer } from './store-silence.ts'
 
@@ -32,20 +32,20 @@ const order = statement<object>(`
   where resealing.version < excluded.version`)
 const anyDue = statement<{ due: boolean }>(`select exists (select from resealing where ended_at is null and due_at <= $1) as due`)
 /** One statement, so that only one of two processes gets a table. */
-const claim = statement<{ table_name: string; version: bigint; after: string[] | null }>(`
+const claim = entities<ResealingTurn>(`
   with free as (
     select r.table_name from resealing r
     where r.ended_at is null and r.due_at <= $2 and ${isFree('r', { me: '$1', silent: '$4', deadAfterMs: '$3' })}
     order by r.table_name limit 1
     for update of r skip locked)
   update resealing r set lease = $1 from free where r.table_name = free.table_name
-  returning r.table_name, r.version, r.after`)
+  returning r.table_name as "table", r.version, r.after`)
 /** A process that was taken over, or whose table begins anew for a later version, notes nothing. */
 const note = statement<object>(`
   update resealing set after = $4, rows = rows + $5, ended_at = $6, lease = case when $6::timestamptz is null then lease end
   where table_name = $1 and lease = $2 and version = $3`)
-const all = statement<{ table_name: string; version: bigint; due_at: number; rows: bigint; ended_at: number | null }>(
-  `select table_name, version, due_at, rows, ended_at from resealing order by table_name`,
+const all = entities<Resealing>(
+  `select table_name as "table", version, due_at, rows::float8 as rows, ended_at from resealing order by table_name`,
 )
 
 /**
@@ -69,8 +69,7 @@ export async function claimResealing(
   { processId, silent }: Claimer,
   now: number,
 ): Promise<ResealingTurn | undefined> {
-  const [row] = await pool.run(claim, [processId, timestamp(now), deadAfterMs, [...silent]])
-  return row && { table: row.table_name, version: row.version, ...(row.after === null ? {} : { after: row.after }) }
+  return (await pool.run(claim, [processId, timestamp(now), deadAfterMs, [...silent]]))[0]
 }
 
 /** Notes what a batch did. Without `after`, it was the last one. */
@@ -83,11 +82,4 @@ export async function noteResealed(
   await pool.run(note, [table, processId, version, after ? [...after] : null, rows, after ? null : timestamp(at)])
 }
 
-export const listResealing = async (pool: Pool): Promise<Resealing[]> =>
-  (await pool.run(all)).map((row) => ({
-    table: row.table_name,
-    version: row.version,
-    dueAt: row.due_at,
-    rows: Number(row.rows),
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
-  }))
+export const listResealing = (pool: Pool): Promise<Resealing[]> => pool.run(all)

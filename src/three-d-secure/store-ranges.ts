@@ -1,7 +1,7 @@
-import { defined, notNull } from '../base/defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { asJson, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { asJson, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { claimDuty, enterDuty, type ClaimedDuty } from '../storage/store-duty.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { transaction } from '../storage/transaction.ts'
@@ -15,8 +15,8 @@ const addState = statement<object>(`insert into directory_state (directory, vers
 const bringForward = statement<object>(`update duty set due_at = least(due_at, $2) where name = $1`)
 const forgetAsked = statement<object>(`update directory_state set asked_at = null where directory = $1`)
 
-const state = statement<StateRow>(`
-  select directory, version, serial_num, ds_start_version, ds_end_version, asked_at
+const state = entities<StateRow>(`
+  select directory, version, serial_num, ds_start_version as start, ds_end_version as "end", asked_at
   from directory_state where directory = any ($1::text[])`)
 
 /**
@@ -48,9 +48,10 @@ const writeRanges = statement<object>(`
   on conflict (directory, start_range, end_range) do update set acs_start_version = excluded.acs_start_version,
     acs_end_version = excluded.acs_end_version, ds_start_version = excluded.ds_start_version,
     ds_end_version = excluded.ds_end_version, acs_info_ind = excluded.acs_info_ind, method_url = excluded.method_url`)
-const readRanges = statement<RangeRow>(`
-  select start_range, end_range, acs_start_version, acs_end_version, ds_start_version, ds_end_version,
-    acs_info_ind, method_url
+const readRanges = entities<CardRange>(`
+  select directory, start_range, end_range, acs_start_version as acs_start_protocol_version,
+    acs_end_version as acs_end_protocol_version, ds_start_version as ds_start_protocol_version,
+    ds_end_version as ds_end_protocol_version, acs_info_ind, method_url as "threeDSMethodURL"
   from card_range where directory = $1`)
 
 /** Ranges per statement; a full load of a large network has more than a hundred thousand. */
@@ -58,24 +59,11 @@ const chunk = 2_000
 /** How many entries that were left out are stored to be shown; the others are only counted. */
 const mostKept = 20
 
-interface StateRow {
+interface StateRow extends Interval {
   directory: string
   version: bigint
-  serial_num: string | null
-  ds_start_version: string | null
-  ds_end_version: string | null
-  asked_at: number | null
-}
-
-interface RangeRow {
-  start_range: string
-  end_range: string
-  acs_start_version: string
-  acs_end_version: string
-  ds_start_version: string | null
-  ds_end_version: string | null
-  acs_info_ind: string[]
-  method_url: string | null
+  serialNum?: string
+  askedAt?: number
 }
 
 export interface DirectoryState {
@@ -114,8 +102,7 @@ export async function readState(pool: Pool, directory: string): Promise<Director
   return {
     loaded: (row?.version ?? 0n) > 0n,
     speaks: intervalOf(row),
-    ...(row?.serial_num == null ? {} : { serialNum: row.serial_num }),
-    ...(row?.asked_at == null ? {} : { askedAt: row.asked_at }),
+    ...defined({ serialNum: row?.serialNum, askedAt: row?.askedAt }),
   }
 }
 
@@ -201,35 +188,20 @@ const inChunks = (ranges: readonly CardRange[]): CardRange[][] =>
   Array.from({ length: Math.ceil(ranges.length / chunk) }, (_, i) => ranges.slice(i * chunk, (i + 1) * chunk))
 
 /** The ranges of one directory server as it sent them. */
-export async function rangesOf(runner: Runner, directory: string): Promise<CardRange[]> {
-  const rows = await runner.run(readRanges, [directory])
-  return rows.map((row) => ({
-    directory,
-    startRange: row.start_range,
-    endRange: row.end_range,
-    acsStartProtocolVersion: row.acs_start_version,
-    acsEndProtocolVersion: row.acs_end_version,
-    ...notNull({ dsStartProtocolVersion: row.ds_start_version, dsEndProtocolVersion: row.ds_end_version }),
-    acsInfoInd: row.acs_info_ind,
-    ...(row.method_url === null ? {} : { threeDSMethodURL: row.method_url }),
-  }))
-}
+export const rangesOf = (runner: Runner, directory: string): Promise<CardRange[]> => runner.run(readRanges, [directory])
 
-const rowOf = (range: CardRange): RangeRow => ({
+const rowOf = (range: CardRange) => ({
   start_range: range.startRange,
   end_range: range.endRange,
   acs_start_version: range.acsStartProtocolVersion,
   acs_end_version: range.acsEndProtocolVersion,
-  ds_start_version: range.dsStartProtocolVersion ?? null,
-  ds_end_version: range.dsEndProtocolVersion ?? null,
-  acs_info_ind: [...range.acsInfoInd],
-  method_url: range.threeDSMethodURL ?? null,
+  ds_start_version: range.dsStartProtocolVersion,
+  ds_end_version: range.dsEndProtocolVersion,
+  acs_info_ind: range.acsInfoInd,
+  method_url: range.threeDSMethodURL,
 })
 
-const intervalOf = (row: StateRow | undefined): Interval => ({
-  ...(row?.ds_start_version == null ? {} : { start: row.ds_start_version }),
-  ...(row?.ds_end_version == null ? {} : { end: row.ds_end_version }),
-})
+const intervalOf = (row: Interval | undefined): Interval => defined({ start: row?.start, end: row?.end })
 
 export interface LiveRanges {
   current(): LoadedRanges

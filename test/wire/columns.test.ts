@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { columnsOf, onRows, rowsOf } from '../../src/storage/columns.ts'
-import { openPool, type Pool } from '../../src/storage/pool.ts'
+import { entities, openPool, type Pool } from '../../src/storage/pool.ts'
+import { transaction } from '../../src/storage/transaction.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
 
 let database: TestDatabase
@@ -91,3 +92,11 @@ const nothing: Row = {
   at: undefined,
   doc: undefined,
 }
+
+test('an entity has the columns as its members, but not those that are null, also inside a transaction', async () => {
+  const read = entities<object>(`
+    select order_id, null as due_at, at, facts from (values (7::bigint, 'x', '{"a_b": null}'::json)) as n (order_id, at, facts)`)
+  const expected = [{ orderId: 7n, at: 'x', facts: { a_b: null } }]
+  assert.deepEqual(await pool.run(read), expected)
+  assert.deepEqual(await transaction(pool, (runner) => runner.run(read)), expected)
+})

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { defined } from '../../base/defined.ts'
 import { deliveryJson, deliveryStateText } from '../../operator/delivery.ts'
 import { agoText, counted } from '../../operator/moments.ts'
 import { merchantNamed } from '../../operator/store-config.ts'
@@ -76,13 +77,9 @@ function aPlace(text: string): DeliveryPlace {
 }
 
 async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
-  return {
-    ...(f.state === undefined ? {} : { state: stored(f.state) }),
-    ...(f.order === undefined ? {} : { orderId: f.order }),
-    ...(f.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, f.merchant)).merchantId }),
-    ...(f.from === undefined ? {} : { from: f.from }),
-    ...(f.to === undefined ? {} : { to: f.to }),
-  }
+  const { order: orderId, from, to } = f
+  const merchantId = f.merchant === undefined ? undefined : (await merchantNamed(pool, f.merchant)).merchantId
+  return defined({ state: f.state && stored(f.state), orderId, merchantId, from, to })
 }
 
 const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
@@ -91,11 +88,7 @@ async function list(terminal: Terminal, options: Filter & { limit: number; after
   await atOffice(terminal, async (office) => {
     const { pool, clock } = office
     const query = await queryOf(pool, options)
-    const rows = await listDeliveries(office, {
-      ...query,
-      limit: options.limit + 1,
-      ...(options.after ? { after: options.after } : {}),
-    })
+    const rows = await listDeliveries(office, { ...query, ...defined({ after: options.after }), limit: options.limit + 1 })
     const page = rows.slice(0, options.limit)
     const last = rows.length > options.limit ? page.at(-1)! : undefined
     const next = last && `${last.orderId}/${last.deliveryNo}`
