@@ -1,3 +1,6 @@
+/** The digits of a card number, whatever the check digit says. */
+export const cardDigits = /^[0-9]{9,19}$/
+
 /**
  * Whether the last digit of a number is the check digit of the others (ISO/IEC 7812-1, annex B).
  * `number` is digits only.

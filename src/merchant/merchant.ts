@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
+import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
 import type { CellPlace } from '../storage/cells.ts'
 import type { FilterRule } from './filter.ts'
 
@@ -150,7 +151,7 @@ export interface EndpointSettings {
   /** Differences from the safe policy, which charges nothing without the issuer's proof. */
   authenticationPolicy?: Partial<AuthenticationPolicy>
   /** `threeDSRequestorChallengeInd` of this endpoint's requests; by default 01, no preference. */
-  challengeIndicator?: string
+  challengeIndicator?: ChallengeIndicator
   /** Notified of every outcome of this endpoint's orders, besides the URLs of the request. */
   callbackUrl?: string
   /** Base URL of the merchant's server, which the mobile API calls. */

@@ -3,7 +3,7 @@
  * card networks leave that to the merchant.
  */
 import type { AuthenticationPolicy, EndpointSettings } from '../merchant/merchant.ts'
-import type { ChallengeIndicator } from '../three-d-secure/authentication.ts'
+import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
 import { safePolicy } from '../three-d-secure/interpret.ts'
 
 /** Complete by its type, so that a new choice cannot be forgotten here; in the order of display. */
@@ -55,8 +55,7 @@ const indicators: Readonly<Record<ChallengeIndicator, string>> = {
 export const indicatorCodes = Object.keys(indicators) as ChallengeIndicator[]
 
 export function indicatorText({ challengeIndicator }: EndpointSettings): string {
-  const code = indicatorCodes.find((known) => known === challengeIndicator)
-  return code === undefined ? 'none (no preference)' : `${code} (${indicators[code]})`
+  return challengeIndicator === undefined ? 'none (no preference)' : `${challengeIndicator} (${indicators[challengeIndicator]})`
 }
 
 /** One line per code, for the help. */

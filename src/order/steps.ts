@@ -56,6 +56,7 @@ export function openSteps(s: StepsSettings): Steps {
     const { merchantId, orderId } = held.order
     const serial = head(held.order).serialNumber
     const due: Due = { merchantId, orderId, transactionNo: transaction.no, tries: transaction.tries }
+    let failure: { error: unknown } | undefined
     try {
       if (!(await stillOurs(held, transaction, s, stopping.signal))) return
       const store = (event: Event) =>
@@ -63,11 +64,12 @@ export function openSteps(s: StepsSettings): Steps {
       const later = (event: Event) => work.add(store(event).catch(failedIn(s.log, 'a late answer')))
       await store(await s.performers[step](held, transaction, later))
     } catch (error) {
-      door.release(held.order, transaction)
-      await putBack(due, step, error, serial)
+      failure = { error }
     } finally {
       door.release(held.order, transaction)
     }
+    // Released before: once it is put back, this process may begin the step again.
+    if (failure) await putBack(due, step, failure.error, serial)
   }
 
   async function resume(d: Due, door: StepDoor): Promise<void> {

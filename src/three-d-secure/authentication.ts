@@ -2,6 +2,7 @@
  * Everything stored about one authentication by EMV 3-D Secure, kept with its transaction. Facts,
  * never decisions: those are in interpret.ts.
  */
+import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
 
 /** UUIDs are compared without regard to case, which not every sender keeps. */
 export const sameId = (one: unknown, other: string | undefined): boolean =>
@@ -16,12 +17,6 @@ export type AnyVersion = Version | '1.0.2'
 
 /** An issuer's final answers, and C: a challenge follows. */
 export type TransStatus = 'Y' | 'A' | 'N' | 'R' | 'U' | 'I' | 'C'
-
-/**
- * 05 to 07 request data sharing or an exemption, which an issuer may answer with I; 04 requests a
- * challenge.
- */
-export type ChallengeIndicator = '01' | '02' | '03' | '04' | '05' | '06' | '07' | '08' | '09'
 
 /** Whether the issuer's method ran: done, not done, or there is none. */
 export type CompInd = 'Y' | 'N' | 'U'

@@ -7,7 +7,7 @@ import { endpointFacts, endpointJson } from '../../operator/endpoint.ts'
 import { descriptorMisfit, nameMisfit, type EndpointWish } from '../../operator/settings.ts'
 import { endpointOf, listEndpoints, merchantNamed } from '../../operator/store-config.ts'
 import { addEndpoint, setEndpoint, setEndpointEnabled, type EndpointRules } from '../../operator/store-endpoints.ts'
-import type { ChallengeIndicator } from '../../three-d-secure/authentication.ts'
+import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
 import type { Terminal } from '../terminal.ts'
 import { endpointTable } from './endpoint-table.ts'
 import {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { defined } from '../../base/defined.ts'
-import { checkDigitHolds } from '../../base/luhn.ts'
+import { cardDigits, checkDigitHolds } from '../../base/luhn.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
@@ -56,7 +56,7 @@ Examples
 function aCard(text: string): Secret<string> | '-' {
   if (text === '-') return text
   const digits = text.replace(/[ -]/g, '')
-  if (!/^[0-9]{9,19}$/.test(digits) || !checkDigitHolds(digits)) throw new InvalidArgumentError('It is not the number of a card.')
+  if (!cardDigits.test(digits) || !checkDigitHolds(digits)) throw new InvalidArgumentError('It is not the number of a card.')
   return secret(digits)
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { cardDigits } from '../../base/luhn.ts'
 import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
 import type { Listed } from '../../merchant/filter.ts'
@@ -57,7 +58,7 @@ async function cardHashes(office: Office, login: string, lines: readonly string[
   return lines.map((line, i) => {
     const digits = line.replace(/[ -]/g, '')
     // The line is not repeated: it may be almost a card number.
-    if (!/^[0-9]{9,19}$/.test(digits)) throw new WrongUsage(`Line ${i + 1} of the file is not the number of a card.`)
+    if (!cardDigits.test(digits)) throw new WrongUsage(`Line ${i + 1} of the file is not the number of a card.`)
     return hashIdOfNumber(secret(digits), merchantId, keys)
   })
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { cardDigits } from '../../base/luhn.ts'
 import { secret } from '../../base/secret.ts'
 import { hashIdOf, numberIdOf } from '../../card/vault.ts'
 import { placeKey } from '../../order/change.ts'
@@ -108,7 +109,7 @@ async function personOf(terminal: Terminal, office: Office, options: Named, merc
     return { by, values: numbers.flat() }
   }
   const cards = values.map((value) => value.replace(/[ -]/g, ''))
-  if (cards.some((digits) => !/^[0-9]{9,19}$/.test(digits))) throw refuse('the number of a card')
+  if (cards.some((digits) => !cardDigits.test(digits))) throw refuse('the number of a card')
   return cardsOf(office, cards, merchantIds)
 }
 

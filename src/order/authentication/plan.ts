@@ -1,12 +1,13 @@
 /**
- * 3-D Secure of a payment, purely: when it runs, what its results mean for the order, and the
+ * 3-D Secure of a payment: when it runs, what its results mean for the order, and the
  * request to the directory server.
  */
 import { defined } from '../../base/defined.ts'
 import type { CellMarks } from '../../base/cell-mark.ts'
 import type { Card } from '../../card/vault.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
-import type { Authentication, ChallengeIndicator, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
+import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
+import type { Authentication, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
 import type { Enrolment } from '../../three-d-secure/enrolment.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../../three-d-secure/interpret.ts'
 import { methodMs } from '../../three-d-secure/forms.ts'
@@ -76,8 +77,7 @@ function challengeIndicatorOf(
   steer: string | undefined,
 ): ChallengeIndicator | undefined {
   if (steer === '321') return '04'
-  const chosen = endpoint?.settings.challengeIndicator as ChallengeIndicator | undefined
-  return chosen ?? (order.request.series ? '04' : undefined)
+  return endpoint?.settings.challengeIndicator ?? (order.request.series ? '04' : undefined)
 }
 
 const steerOf = ({ cvv2 }: Card, { steering }: AuthenticationPlanner) =>

@@ -1,5 +1,5 @@
 import countries from 'i18n-iso-countries/index.js'
-import { checkDigitHolds } from '../../base/luhn.ts'
+import { cardDigits, checkDigitHolds } from '../../base/luhn.ts'
 import { currentCurrencyOf } from '../../base/money.ts'
 import { degrees, integer, listOf, matching, text, zeroOr, type JsonKind, type JsonNeed, type JsonTable } from './field.ts'
 
@@ -16,8 +16,8 @@ const country: JsonKind = {
 }
 const cardNumber: JsonKind = {
   must: '9 to 19 digits with a valid check digit',
-  schema: { type: 'string', pattern: '^[0-9]{9,19}$' },
-  fits: (value) => typeof value === 'string' && /^[0-9]{9,19}$/.test(value) && checkDigitHolds(value),
+  schema: { type: 'string', pattern: cardDigits.source },
+  fits: (value) => typeof value === 'string' && cardDigits.test(value) && checkDigitHolds(value),
 }
 const securityCode = matching(/^[0-9]{3,4}$/, '3 or 4 digits')
 const email = matching(/^(?=.{3,128}$)[^\s@]+@[^\s@]+$/u, 'an e-mail address of 3 to 128 characters')

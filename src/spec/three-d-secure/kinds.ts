@@ -7,6 +7,12 @@ import { email as emailAddress, ipAddress, isDay } from '../kinds.ts'
 
 export type Version = '2.1.0' | '2.2.0'
 
+/**
+ * 05 to 07 request data sharing or an exemption, which an issuer may answer with I; 04 requests a
+ * challenge.
+ */
+export type ChallengeIndicator = '01' | '02' | '03' | '04' | '05' | '06' | '07' | '08' | '09'
+
 export type Kind =
   /** `mend`: what a text that does not fit is taken for, if its field decides nothing. */
   | { is: 'text'; fits: (text: string, version: Version) => boolean; mend?: (text: string) => string | undefined }
