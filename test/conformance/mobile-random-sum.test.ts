@@ -189,8 +189,8 @@ describe('a small sum is held, and the consumer asked for it', { concurrency: 4 
 
 describe('a sum of the merchant’s server outside 100 to 999 declines', { concurrency: 8 }, () => {
   for (const kind of kinds) {
-    for (const sum of [99, 1000, 1, -500, 100.5, 1e300]) {
-      it(`${kind}: ${sum}`, async () => {
+    for (const sum of [99, 1000, 1, -500, -0.5, 100.5, 1e300, '345', '0']) {
+      it(`${kind}: ${JSON.stringify(sum)}`, async () => {
         const card = newCard()
         const way = { endpoint: world.endpoints.mobile_random_sum, check: naming(sum) }
         const { told } = await ends(mobile, 'DECLINED', kind, { [`${cardAt(kind)}.number`]: card }, way)

@@ -106,7 +106,9 @@ describe('PaReqForm -> upload-pares-result -> approved / sale_approved', { concu
     const { seen } = await atPares(world, { amount: '1234.5' })
     const xml = inflateSync(Buffer.from(seen['tds-pareq-form-pareq'] ?? '', 'base64')).toString('utf8')
     const value = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
-    assert.deepEqual(['purchAmount', 'currency', 'exponent'].map(value), [minorUnits('1234.5', 2), '840', '2'])
+    const sums = ['purchAmount', 'currency', 'exponent', 'amount'].map(value)
+    assert.deepEqual(sums, [minorUnits('1234.5', 2), '840', '2', '1234.5 USD'])
+    assert.match(value('expiry'), /^[0-9]{2}12$/)
     assert.equal(Buffer.from(value('xid'), 'base64').length, 20)
     const card = await legacyCard(world)
     assert.ok(!xml.includes(card) && !JSON.stringify(seen).includes(card))

@@ -16,14 +16,8 @@ function namesOf(args: readonly string[]) {
 // oxfmt-ignore
 const runs: [line: string, benches: string[]][] = [
   ['',                         [...everything, 'bodies']],
-  ['--quick',                  [...everything, 'bodies']],
   ['sale',                     ['sale']],
   ['bodies',                   ['bodies']],
-  ['overload',                 ['overload']],
-  ['slow-acquirer',            ['slow-acquirer']],
-  ['two-processes',            ['two-processes']],
-  ['cells',                    ['cells']],
-  ['start',                    ['start']],
   ['long --orders 5 --sales 0', ['long']],
   ['start sale overload',      ['sale', 'overload', 'start']],
 ]
@@ -44,8 +38,6 @@ const main = join(import.meta.dirname, '../../bench/main.js')
 const refused: [line: string, complaint: RegExp][] = [
   ['overlod',                    /There is no bench overlod; there are sale, .*overload, slow-acquirer, two-processes, cells, start, long, new-key, secured, audit-trail\./],
   ['overload --in-flight 32',    /--in-flight is not for overload: its levels of load are given\./],
-  ['start long --arrivals half', /--arrivals is not for start and long: /],
-  ['long --orders 0',            /--orders is a whole number from 1 to /],
 ]
 
 for (const [line, complaint] of refused)

@@ -19,15 +19,6 @@ test('a reply is read once it is whole, wherever its packets are cut', () => {
   }
 })
 
-test('a reply may come byte by byte, and the next one after it', () => {
-  const reader = new ReplyReader()
-  for (const body of ['one', '']) {
-    const replies = [...Buffer.from(reply('a: b', body))].map((byte) => reader.read(Buffer.of(byte)))
-    assert.deepEqual(replies.at(-1), { status: 200, body, kept: true })
-    assert.ok(replies.slice(0, -1).every((one) => one === undefined))
-  }
-})
-
 test('a connection that its server will close is not kept, and an error has its status', () => {
   const text = 'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno'
   assert.deepEqual(new ReplyReader().read(Buffer.from(text)), { status: 503, body: 'no', kept: false })

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
 import {
   admin,
@@ -44,19 +41,6 @@ describe('the line can be troubled', () => {
     end.close()
   })
 
-  test('a port that was lent meanwhile is taken again when it is free; that of another is refused', async () => {
-    await assert.rejects(startAcquirer({ log: quietLog, port: acquirer.port }), { code: 'EADDRINUSE' })
-    await call('POST', '/line', { refuse: true })
-    const other = createServer().listen(acquirer.port, '127.0.0.1')
-    await once(other, 'listening')
-    const accepted = call('POST', '/line', { refuse: false })
-    await pause(300)
-    other.close()
-    assert.equal((await accepted).body.refuse, false)
-    const end = await GatewayEnd.signedOn(acquirer.port)
-    end.close()
-  })
-
   test('close_now: all connections end', async () => {
     const end = await GatewayEnd.signedOn(acquirer.port)
     await call('POST', '/line', { close_now: true })
@@ -89,34 +73,17 @@ describe('what cannot be followed is refused with a sentence that names it', () 
   // oxfmt-ignore
   const cases: [method: string, path: string, body: unknown, says: RegExp][] = [
     ['POST', '/faults', [],                                                         /an object with "match" and "do"/],
-    ['POST', '/faults', { match: {} },                                              /"do" must be an object/],
     ['POST', '/faults', { match: {}, do: {} },                                      /exactly one of decline, delay_ms/],
-    ['POST', '/faults', { do: { close: true, garbage: true } },                     /exactly one of/],
     ['POST', '/faults', { do: { explode: true } },                                  /not "explode"/],
-    ['POST', '/faults', { do: { close: false } },                                   /"do.close" must be true/],
     ['POST', '/faults', { do: { decline: 116 } },                                   /"do.decline" must be three digits/],
-    ['POST', '/faults', { do: { decline: '000' } },                                 /"do.decline"/],
-    ['POST', '/faults', { do: { decline: '400' } },                                 /"do.decline"/],
     ['POST', '/faults', { do: { delay_ms: 0.5 } },                                  /"do.delay_ms" must be a whole number/],
     ['POST', '/faults', { match: { pan: '1' }, do: { close: true } },               /not "pan"/],
-    ['POST', '/faults', { match: { card: '4111111111111111' }, do: { close: true } }, /"match.card" must be/],
-    ['POST', '/faults', { match: { amount_minor: -1 }, do: { close: true } },       /"match.amount_minor"/],
-    ['POST', '/faults', { match: { message: 'echo' }, do: { close: true } },        /"match.message"/],
     ['POST', '/faults', { match: { probability: 2 }, do: { close: true } },         /"match.probability"/],
-    ['POST', '/faults', { match: { seed: 1 }, do: { close: true } },                /goes with "match.probability"/],
-    ['POST', '/faults', { match: { times: 0 }, do: { close: true } },               /"match.times"/],
     ['POST', '/faults', { match: { message: 'reversal' }, do: { answer_after_reversal: true } }, /Only an authorisation/],
-    ['POST', '/faults', { matches: {}, do: { close: true } },                       /not "matches"/],
     ['POST', '/line',   { refuse: 'yes' },                                          /"refuse" must be true or false/],
     ['POST', '/line',   { latency_ms: -1 },                                         /"latency_ms" must be a whole number/],
-    ['POST', '/line',   { latency: 1 },                                             /not "latency"/],
-    ['POST', '/line',   [],                                                         /object/],
     ['GET',  '/ledger?state=open',   undefined,                                     /"state" must be one of/],
-    ['GET',  '/ledger?since=monday', undefined,                                     /"since" must be a time/],
     ['GET',  '/ledger?limit=0',      undefined,                                     /"limit" must be/],
-    ['GET',  '/ledger?order=1',      undefined,                                     /not "order"/],
-    ['GET',  '/ledger?limit=1&limit=2', undefined,                                  /given once/],
-    ['GET',  '/messages?limit=1001', undefined,                                     /"limit" must be/],
   ]
   for (const [method, path, body, says] of cases) {
     test(`${method} ${path} ${body === undefined ? '' : JSON.stringify(body)}`, async () => {
@@ -125,11 +92,6 @@ describe('what cannot be followed is refused with a sentence that names it', () 
       assert.match(String(answer.body.error), says)
     })
   }
-
-  test('a body that is no JSON', async () => {
-    const sent = { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }
-    assert.equal((await fetch(`${acquirer.adminUrl}/faults`, sent)).status, 400)
-  })
 })
 
 describe('the books can be read', () => {

@@ -62,11 +62,6 @@ describe('what a script does', () => {
     assert.equal((await entryOf(sale))?.state, 'declined')
   })
 
-  test('decline of a 217: answered after all', async () => {
-    await script({ times: 1 }, { decline: '100' })
-    assert.equal((await line.ask('1200', newSale({ cvv2: '217' }))).fields[39], '100')
-  })
-
   test('delay_ms: the answer comes later than those asked after it, and counts as answered only then', async (t) => {
     const clock = openHandClock(Date.now())
     const own = await startAcquirer({ log: quietLog, clock })
@@ -117,18 +112,6 @@ describe('what a script does', () => {
     assert.equal((await entryOf(sale))?.answered, true)
   })
 
-  test('no_answer to a reversal: booked, silent, and the repeat is answered', async () => {
-    const sale = newSale()
-    await line.ask('1200', sale)
-    await script({ message: 'reversal', times: 1 }, { no_answer: true })
-    const undo = reversal(sale, next())
-    line.send('1420', undo)
-    await line.echo(next())
-    assert.deepEqual(line.to(undo), [])
-    assert.equal((await entryOf(sale))?.state, 'reversed')
-    assert.equal((await line.ask('1421', undo)).fields[39], '400')
-  })
-
   test('decline of a reversal: the code is answered and nothing is taken back', async () => {
     const sale = newSale()
     await line.ask('1200', sale)
@@ -166,18 +149,6 @@ describe('what a script does', () => {
       ],
     )
     assert.equal((await entryOf(sale))?.state, 'reversed')
-  })
-
-  test('answer_after_reversal over a new connection: it comes where the reversal came', async () => {
-    await script({ times: 1 }, { answer_after_reversal: true })
-    const old = await GatewayEnd.signedOn(acquirer.port)
-    const sale = newSale()
-    old.send('1200', sale)
-    await old.echo(next())
-    old.close()
-    await old.ended()
-    line.send('1420', reversal(sale, next()))
-    await line.until(() => line.to(sale).length === 1, 'the late approval')
   })
 
   test('wrong_stan: an approval under a STAN that nobody used', async () => {
@@ -301,13 +272,5 @@ describe('whom a script meets', () => {
     assert.match(first, /\./)
     assert.equal(await play(7), first)
     assert.notEqual(await play(8), first)
-  })
-
-  test('a script can be taken away alone', async () => {
-    const id = await script({}, { decline: '100' })
-    await script({}, { decline: '119' })
-    assert.equal((await call('DELETE', `/faults/${id}`)).status, 200)
-    assert.equal((await line.ask('1200', newSale())).fields[39], '119')
-    assert.equal((await call('DELETE', `/faults/${id}`)).status, 404)
   })
 })

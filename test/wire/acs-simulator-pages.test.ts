@@ -109,17 +109,6 @@ describe('the method page', () => {
     await assert.rejects(silent, { name: 'AbortError' })
   })
 
-  test('refuses anything but method data, and leads no browser to a script', async () => {
-    for (const wish of [
-      { threeDSServerTransID: 'x' },
-      { threeDSMethodNotificationURL: 'javascript:alert(1)' },
-      { threeDSMethodNotificationURL: `https://a.example/${'x'.repeat(300)}` },
-    ])
-      assert.equal((await browse(holder.at('/method/works'), methodData(wish))).status, 400)
-    assert.equal((await browse(holder.at('/method/works'))).status, 400)
-    assert.equal((await browse(holder.at('/method/other'), methodData())).status, 404)
-  })
-
   test('method_error, method_delay_ms and method_dead trouble it', async () => {
     await holder.script({ method_error: true, times: 1 })
     assert.equal((await browse(holder.at('/method/works'), methodData())).status, 500)
@@ -292,19 +281,4 @@ describe('the program', () => {
     child.stdin.end()
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
-
-  // oxfmt-ignore
-  const wrong: [args: string[], says: RegExp][] = [
-    [['--port', '0'],                                                                  /^--browser-port is missing\nusage: /],
-    [['--port', '0', '--browser-port', '0', '--certificates', '/nowhere', '--time-scale', '0'], /^--time-scale must be/],
-    [['--port', '0', '--browser-port', '0', '--certificates', '/nowhere'],             /ENOENT/],
-  ]
-  for (const [args, says] of wrong)
-    test(`${args.slice(-2).join(' ')}: says what is wrong, and the exit code is 2`, async () => {
-      const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
-      let said = ''
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')))
-      assert.deepEqual(await once(child, 'close'), [2, null])
-      assert.match(said, says)
-    })
 })

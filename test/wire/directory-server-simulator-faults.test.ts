@@ -293,21 +293,4 @@ describe('the program', () => {
     child.stdin.end()
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
-
-  // oxfmt-ignore
-  const wrong: [args: string[], says: RegExp][] = [
-    [[],                                                                                                /^--port is missing\nusage: /],
-    [['--port', '0', '--admin-port', '70000'],                                                          /^--admin-port must be/],
-    [['--port', '0', '--admin-port', '0', '--certificates', '/nowhere', '--acs-url', 'http://x'],       /^--acs-url must be .*https/],
-    [['--port', '0', '--admin-port', '0', '--certificates', '/nowhere', '--acs-url', 'https://x/areq', '--acs-base', 'http://x'], /ENOENT/],
-    [['--colour', 'red'],                                                                               /colour/],
-  ]
-  for (const [args, says] of wrong)
-    test(`${args.slice(-2).join(' ') || 'no option'}: says what is wrong, and the exit code is 2`, async () => {
-      const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
-      let said = ''
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')))
-      assert.deepEqual(await once(child, 'close'), [2, null])
-      assert.match(said, says)
-    })
 })

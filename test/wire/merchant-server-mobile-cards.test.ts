@@ -180,19 +180,6 @@ test('a consumer who was blocked meanwhile is FILTERED, also by the check', asyn
   }
 })
 
-test('tokens, invoices, answers and cards survive a restart', async () => {
-  const accessToken = await accessTokenOf(base, newConsumer())
-  const card = await mapCard(base, accessToken, 'device-1', { serverCardId: '9', uniqueReferenceCardId: 9, bin: 411111 })
-  const one = await begin(base, 'sale', accessToken)
-  const answer = await ask(base, one)
-  await server.close()
-  server = await startServer(database.url, clock)
-  base = server.url
-  assert.equal((await cardsOf(base, accessToken))[0]?.clientCardId, card)
-  assert.deepEqual(await ask(base, one), answer)
-  assert.equal((await begin(base, 'sale', accessToken)).endpointId, '112')
-})
-
 test('the journal shows calls with what was signed, newest first, and neither tokens nor card data', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const one = await begin(base, 'sale', accessToken)

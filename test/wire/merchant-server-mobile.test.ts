@@ -10,14 +10,10 @@ import {
   cardsOf,
   initiatePaths,
   initiation,
-  kinds,
-  notification,
-  question,
   refused,
   signed,
   startServer,
   tell,
-  type Answer,
 } from './mobile-merchant.ts'
 
 let nowMs = Date.UTC(2030, 0, 1)
@@ -48,54 +44,20 @@ test('an access token has 64 characters, is always new, and comes by GET or POST
   refused(await call(url, { consumer: 'banned' }), /not served/, undefined, 'FILTERED')
 })
 
-for (const kind of kinds)
-  test(`initiate ${kind}: endpoint, invoice, nonce and signature, rates for a transfer alone`, async () => {
-    const accessToken = await accessTokenOf(base, newConsumer())
-    const { status, json } = await call(`${base}${initiatePaths[kind]}`, initiation(kind, accessToken, 'Zoë 1'))
-    assert.equal(status, 200)
-    const { nonce, signature } = json.session
-    const endpointId = { verification: '111', sale: '112', transfer: '114' }[kind]
-    assert.deepEqual(json, {
-      endpointId,
-      invoiceId: json.invoiceId,
-      session: { nonce, signature },
-      ...(kind === 'transfer' && { rates: { min: '1.00', max: '2.50' } }),
-    })
-    assert.match(json.invoiceId!, /^[A-Za-z0-9._-]{1,128}$/)
-    assert.match(nonce, /^[0-9a-f]{64}$/)
-    const amount = kind === 'verification' ? [] : ['1050']
-    assert.equal(signature, signed(accessToken, 'Zoë 1', endpointId, nonce, json.invoiceId!, ...amount, 'USD'))
-    const again = await call(`${base}${initiatePaths[kind]}`, initiation(kind, accessToken, 'Zoë 1'))
-    assert.notEqual(again.json.invoiceId, json.invoiceId)
-    assert.notEqual(again.json.session.nonce, nonce)
-  })
-
 // With its colon the amount is no part of the access token, which has digits of its own.
 // oxfmt-ignore
 const unfit: [kind: 'verification' | 'sale' | 'transfer', change: (body: string) => string, says: RegExp][] = [
   ['verification', () => '',                                                        /^the body is not JSON$/],
   ['verification', () => '{"consumer":',                                            /^the body is not JSON$/],
-  ['verification', () => '[]',                                                      /^the body is not a JSON object$/],
   ['verification', (b) => b.replace(/"serialNumber":"[^"]*"/, '"serialNumber":""'),  /^consumer\.device\.serialNumber may not be empty$/],
-  ['verification', (b) => b.replace(/"serialNumber":"[^"]*"/, '"serialNumber":7'),   /^consumer\.device\.serialNumber must be text$/],
-  ['verification', (b) => b.replace(/"device-1"/, `"${'x'.repeat(51)}"`),            /^consumer\.device\.serialNumber must have 1 to 50 characters$/],
-  ['verification', (b) => b.replace(/"device-1"/, '"d","imei":"1"'),                 /^consumer\.device\.imei must have 14 to 16 characters$/],
-  ['verification', (b) => b.replace(/"device":/, '"ipAddresses":["1.2"],"device":'), /^consumer\.ipAddresses must be a list/],
   ['verification', (b) => b.replace('{', '{"location":{"lat":90.1},'),               /^location\.lat must be a number from -90 to 90$/],
-  ['verification', (b) => b.replace('USD', 'usd'),                                  /^transaction\.currency is not a currency/],
-  ['verification', (b) => b.replace(/"accessToken":"[^"]*"/, '"a":1'),               /^session\.accessToken may not be empty$/],
   ['verification', (b) => b.replace(/"accessToken":"[^"]*"/, `"accessToken":"${'a'.repeat(64)}"`), /^session\.accessToken is unknown/],
   ['sale',         (b) => b.replace(/,"amountCentis":1050/, ''),                     /^transaction\.amountCentis may not be empty$/],
-  ['sale',         (b) => b.replace(':1050', ':10.5'),                              /^transaction\.amountCentis must be a whole number/],
   ['sale',         (b) => b.replace(':1050', ':0'),                                 /^transaction\.amountCentis must be a whole number/],
-  ['sale',         (b) => b.replace(':1050', ':"1050"'),                            /^transaction\.amountCentis must be a whole number/],
   ['sale',         (b) => b.replace('USD', 'JPY'),                                  /^transaction\.amountCentis is a part of a unit/],
-  ['sale',         (b) => b.replace('USD', 'EUR'),                                  /^transaction\.currency is not taken here$/],
   ['sale',         (b) => b.replace('{', '{"endpointId":"115",'),                    /^endpointId takes no such payment here$/],
   ['transfer',     (b) => b.replace('{', '{"fromBin":"41111",'),                    /^fromBin must be 6 digits, as text or as a whole number$/],
   ['transfer',     (b) => b.replace('{', '{"toBin":4111111,'),                      /^toBin must be 6 digits, as text or as a whole number$/],
-  ['transfer',     (b) => b.replace('{', '{"toBin":41111.5,'),                      /^toBin must be 6 digits, as text or as a whole number$/],
-  ['transfer',     (b) => b.replace(':1050', ':1050,"toBin":"4111111"'),            /^transaction\.toBin must be 6 digits, as text or as a whole number$/],
 ]
 
 test('an initiate that does not fit is refused by its first unfit field, without an invoice', async () => {
@@ -156,83 +118,32 @@ test('an access token is good for 30 minutes; what was checked by then is answer
   assert.equal((await tell(base, known, { serverCardId: '5', uniqueReferenceCardId: 5, bin: 411111 })).status, 200)
 })
 
-for (const kind of kinds) {
-  test(`check ${kind}: the answer is signed, and the same whenever it is asked for`, async () => {
-    const one = await begin(base, kind, await accessTokenOf(base, newConsumer(), 'ann@example.com'))
-    const first = await ask(base, one)
-    assert.equal(first.status, 200)
-    const checkSignature = signed(one.serialNumber, one.nonce, one.endpointId, one.invoiceId)
-    assert.deepEqual(first.json, {
-      invoiceId: one.invoiceId,
-      session: { checkSignature, nonce: one.nonce, token: one.token },
-      consumer: { email: 'ann@example.com' },
-    })
-    assert.deepEqual(await ask(base, one, { signature: one.signature.toLowerCase() }), first)
-  })
+test('a card is stored once however often it is told, and payments can name it', async () => {
+  const accessToken = await accessTokenOf(base, newConsumer(), 'ann@example.com')
+  const one = await begin(base, 'sale', accessToken)
+  await ask(base, one)
+  const card = { serverCardId: '42', uniqueReferenceCardId: 9_007_199_254_740_991, bin: 411111 }
+  const first = await tell(base, one, card)
+  assert.equal(first.status, 200)
+  assert.deepEqual(await tell(base, one, card), first)
+  const cards = await cardsOf(base, accessToken)
+  assert.deepEqual(cards, [{ clientCardId: cards[0]!.clientCardId, pays: true, bin: 411111, masked: '411111…' }])
+  const paid = await begin(base, 'sale', accessToken)
+  const { json } = await ask(base, paid, {}, { sourceOfFunds: { reference: { clientCardId: cards[0]!.clientCardId } } })
+  assert.deepEqual(json.sourceOfFunds, { reference: { serverCardId: '42' } })
+  assert.equal(json.session.checkSignature, signed(paid.serialNumber, paid.nonce, paid.endpointId, paid.invoiceId, '42'))
+})
 
-  test(`check ${kind}: whatever is not as it was initiated is refused, and binds nothing`, async () => {
-    const accessToken = await accessTokenOf(base, newConsumer())
-    const one = await begin(base, kind, accessToken)
-    const other = await begin(base, kind, accessToken)
-    const url = (invoiceId: string) => `${base}/${kind}/${invoiceId}/check`
-    const no = (answer: Answer, says: RegExp) => refused(answer, says, one.invoiceId)
-    no(
-      await ask(base, one, { signature: one.signature.replace(/^./, (c) => (c === '0' ? '1' : '0')) }),
-      /^session\.signature is wrong$/,
-    )
-    no(await ask(base, one, { signature: other.signature }), /^session\.signature is wrong$/)
-    no(await ask(base, one, { nonce: other.nonce }), /^session\.nonce is not/)
-    no(await ask(base, one, { accessToken: await accessTokenOf(base, 'ann') }), /^session\.accessToken is not/)
-    no(await ask(base, one, {}, { consumer: { device: { serialNumber: 'device-2' } } }), /^consumer\.device\.serialNumber is not/)
-    no(await ask(base, one, { token: 'short' }), /^session\.token must have 16 to 36 characters$/)
-    no(await call(url(one.invoiceId), '{'), /^the body is not JSON$/)
-    refused(await call(url('unknown'), question(one)), /^invoiceId is not that of/, 'unknown')
-    refused(await call(url('a%20b'), question(one)), /^invoiceId must have/, 'a b')
-    const foreign = kind === 'sale' ? 'transfer' : 'sale'
-    refused(await call(`${base}/${foreign}/${one.invoiceId}/check`, question(one)), /^invoiceId is not that of/, one.invoiceId)
-    assert.equal((await ask(base, one)).status, 200)
-    no(await ask(base, one, { token: other.token }), /^session\.token is not the one of this invoice$/)
-    refused(await ask(base, other, { token: one.token }), /^session\.token is another invoice's$/, other.invoiceId)
-  })
-
-  test(`${kind} notification: a card is stored once however often it is told, and payments can name it`, async () => {
-    const consumer = newConsumer()
-    const accessToken = await accessTokenOf(base, consumer, 'ann@example.com')
-    const one = await begin(base, kind, accessToken)
-    await ask(base, one)
-    const card = { serverCardId: '42', uniqueReferenceCardId: 9_007_199_254_740_991, bin: 411111 }
-    const first = await tell(base, one, card)
-    assert.equal(first.status, 200)
-    const checkSignature = signed(one.nonce, one.endpointId, one.invoiceId)
-    assert.deepEqual(first.json, { invoiceId: one.invoiceId, session: { checkSignature, nonce: one.nonce, token: one.token } })
-    assert.deepEqual(await tell(base, one, card), first)
-    const cards = await cardsOf(base, accessToken)
-    assert.deepEqual(cards, [{ clientCardId: cards[0]!.clientCardId, pays: true, bin: 411111, masked: '411111…' }])
-    const paid = await begin(base, 'sale', accessToken)
-    const { json } = await ask(base, paid, {}, { sourceOfFunds: { reference: { clientCardId: cards[0]!.clientCardId } } })
-    assert.deepEqual(json.sourceOfFunds, { reference: { serverCardId: '42' } })
-    assert.equal(json.session.checkSignature, signed(paid.serialNumber, paid.nonce, paid.endpointId, paid.invoiceId, '42'))
-  })
-
-  test(`${kind} notification: what does not belong to a checked invoice is refused, and stores nothing`, async () => {
-    const accessToken = await accessTokenOf(base, newConsumer())
-    const one = await begin(base, kind, accessToken)
-    const card = { serverCardId: 42, uniqueReferenceCardId: 7, bin: 411111 }
-    refused(await tell(base, one, card), /^session\.token is not that of/, '')
-    await ask(base, one)
-    refused(await tell(base, one, card, { token: 'x'.repeat(36) }), /^session\.token is not that of/, '')
-    refused(await tell(base, one, card, { accessToken: 'x'.repeat(64) }), /^session\.accessToken is not/, one.invoiceId)
-    refused(
-      await tell(base, one, card, {}, { consumer: { device: { serialNumber: 'd' } } }),
-      /serialNumber is not/,
-      one.invoiceId,
-    )
-    refused(await tell(base, one, { ...card, uniqueReferenceCardId: -1 }), /uniqueReferenceCardId must be a whole number/, '')
-    refused(await tell(base, one, { ...card, serverCardId: 2 ** 60 }), /serverCardId must be text or an exact whole number$/, '')
-    refused(await tell(base, one, { ...card, bin: 1.5 }), /^sourceCard\.bin must be a whole number/, '')
-    refused(await call(`${base}/${kind}/notification`, 'no JSON'), /^the body is not JSON$/, '')
-    const foreign = kind === 'sale' ? 'transfer' : 'sale'
-    refused(await call(`${base}/${foreign}/notification`, notification(one)), /^session\.token is not that of/, '')
-    assert.deepEqual(await cardsOf(base, accessToken), [])
-  })
-}
+test('what is refused binds no invoice and stores no card', async () => {
+  const accessToken = await accessTokenOf(base, newConsumer())
+  const [one, other] = [await begin(base, 'sale', accessToken), await begin(base, 'sale', accessToken)]
+  const card = { serverCardId: 42, uniqueReferenceCardId: 7, bin: 411111 }
+  refused(await tell(base, one, card), /^session\.token is not that of/, '')
+  refused(await ask(base, one, { nonce: other.nonce }), /^session\.nonce is not/, one.invoiceId)
+  assert.equal((await ask(base, one)).status, 200)
+  refused(await ask(base, one, { token: other.token }), /^session\.token is not the one of this invoice$/, one.invoiceId)
+  refused(await ask(base, other, { token: one.token }), /^session\.token is another invoice's$/, other.invoiceId)
+  refused(await tell(base, one, card, { accessToken: 'x'.repeat(64) }), /^session\.accessToken is not/, one.invoiceId)
+  refused(await tell(base, one, { ...card, serverCardId: 2 ** 60 }), /serverCardId must be text or an exact whole number$/, '')
+  assert.deepEqual(await cardsOf(base, accessToken), [])
+})

@@ -48,6 +48,11 @@ describe('tokens', () => {
         if (typeof given === 'string' && typeof its === 'string' && !given.includes('\0'))
           assert.equal(messageOf(answer), 'invoiceId is not known')
       }
+    for (const answer of [
+      await app.status({ ...mine, invoiceId: '%00' }, token),
+      await app.complete({ ...mine, invoiceId: '%00' }, token, 'a'),
+    ])
+      assert.equal(messageOf(answer), 'invoiceId is not known')
     assert.equal((await app.ended(mine, token)).state, 'TRANSFER_FEE_REQUEST', 'it still waits')
   })
 
@@ -168,6 +173,10 @@ describe('bodies', { concurrency: 8 }, () => {
     ['a body and another',                    (sent) => sent + sent,                                               400, /JSON object/],
     ['an amount of many digits',              (sent) => sent.replace('"amountCentis":1050', `"amountCentis":1050.${'0'.repeat(1_000)}1`), 200],
     ['an amount with an exponent',            (sent) => sent.replace('"amountCentis":1050', '"amountCentis":0.105e4'), 200],
+    ['a zero byte in a text',                 (sent) => sent.replace('ada@example.com', String.raw`ada\u0000@example.com`), 400, /consumer\.email must/],
+    ['half a letter in a text',               (sent) => sent.replace('ada@example.com', String.raw`ada\ud800@example.com`), 400, /consumer\.email must/],
+    ['a zero byte in an optional text',       (sent) => sent.replace('{', String.raw`{"order":{"purpose":"a\u0000b"},`),   400, /order\.purpose must/],
+    ['half a letter in an optional text',     (sent) => sent.replace('{', String.raw`{"order":{"purpose":"a\udc00b"},`),   400, /order\.purpose must/],
     ['an amount that is nearly it',           (sent) => sent.replace('"amountCentis":1050', '"amountCentis":1050.5'), 400, /amountCentis must be/],
   ]
   for (const [what, change, status, says] of cases) test(`${what}: HTTP ${status}`, isTaken(change, status, says))

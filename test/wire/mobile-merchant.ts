@@ -118,7 +118,7 @@ export async function begin(base: string, kind: Kind, accessToken: string, seria
 }
 
 /** The gateway's question; `session` and the rest replace what is usual. */
-export const question = (one: Begun, session: object = {}, more: object = {}): object => ({
+const question = (one: Begun, session: object = {}, more: object = {}): object => ({
   consumer: { device: { serialNumber: one.serialNumber } },
   session: { accessToken: one.accessToken, nonce: one.nonce, signature: one.signature, token: one.token, ...session },
   ...more,
@@ -133,7 +133,7 @@ export interface Card {
   bin?: number
 }
 
-export const notification = (one: Begun, card?: Card, session: object = {}, more: object = {}): object => {
+const notification = (one: Begun, card?: Card, session: object = {}, more: object = {}): object => {
   const { bin, ...reference } = card ?? { bin: undefined }
   const cards = one.kind === 'verification' ? { reference, sourceCard: { bin } } : { sourceCard: { bin, reference } }
   return {

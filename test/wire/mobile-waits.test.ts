@@ -4,11 +4,15 @@ import { checkDigitHolds } from '../../src/base/luhn.ts'
 import { ledger, send } from '../conformance/client.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 import { connectOwn } from '../harness/own-rows.ts'
+import { until } from '../harness/until.ts'
 import { cliOf } from './cli-run.ts'
 import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { openSumPage, type Asked } from './mobile-sum-page.ts'
 
-/** Without 3-D Secure, a cardholder names a sum held on the card, which is always given back. */
+/**
+ * What waits for the cardholder: the sum held on the card, which is always given back, and the fee
+ * of a transfer. The walks through both are in `conformance`.
+ */
 
 const world = await openWorld()
 const database = closing(await connectOwn(world))
@@ -74,18 +78,6 @@ describe('the right sum', () => {
   })
 })
 
-describe('what the merchant names', () => {
-  for (const centis of [99, 1_000, 3.5, '345', '0', -0.5])
-    test(`randomSumCentis ${JSON.stringify(centis)}: declined, and nothing is held`, async () => {
-      const one = begin()
-      app.merchant.lie = (path, answer) =>
-        path.endsWith(`${one.invoiceId}/check`) ? { body: { ...answer, transaction: { randomSumCentis: centis } } } : {}
-      assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4003, undefined])
-      app.merchant.lie = undefined
-      assert.equal((await sums.rowOf(one))['hold_order_id'], null)
-    })
-})
-
 /** Answers that were judged and found wrong, of all cards. */
 async function judgedWrong(): Promise<number> {
   const { rows } = await database.query<{ n: number }>('select coalesce(sum(cardinality(wrong_at)), 0)::int as n from wrong_sum')
@@ -123,16 +115,6 @@ describe('a sum that is not confirmed', () => {
     }
     await sums.answer(asked.url, asked.sum, 2)
     assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
-  })
-  test('sixty-four wrong answers at once are three', async () => {
-    const asked = await sums.asked(begin())
-    const wrongBefore = await judgedWrong()
-    await Promise.all(Array.from({ length: 64 }, (_, i) => sums.wrong(asked, (i % 5) + 1)))
-    for (let no = 1; no <= 3; no++) await sums.wrong(asked, no)
-    assert.equal((await judgedWrong()) - wrongBefore, 3, 'whatever the invoice says, no more were judged')
-    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum)
-    assert.equal((await sums.rowOf(asked.one))['wrong_answers'], 3)
-    await sums.released(asked)
   })
   test('nobody answers: after thirty minutes it is declined, and the hold given back', async () => {
     const asked = await sums.asked(begin())
@@ -198,13 +180,6 @@ describe('nine wrong answers for a card within a day', () => {
   })
 })
 
-test('a hold that is declined declines the transaction', async () => {
-  const one = begin('sale', { securityCode: '116' })
-  assert.deepEqual(outcomeOf(await app.ended(one)), ['DECLINED', 4008, undefined])
-  const { order_id: orderId } = await sums.rowOf(one)
-  assert.deepEqual(await ledger(world, orderId), [])
-})
-
 test('a hold whose answer is lost is taken back, and the transaction declined', async () => {
   const one = begin()
   const number = ((one.body.sourceOfFunds as Json)['card'] as Json)['number'] as string
@@ -229,4 +204,63 @@ test('a wrong address and posts that are no form are refused', async () => {
   }
   assert.equal((await sums.rowOf(asked.one))['wrong_answers'], 0)
   assert.equal((await send('GET', `${asked.url}/state`)).body, 'asking')
+})
+
+describe('the fee of a transfer', () => {
+  /** A transfer that waits for the choice. */
+  async function listed() {
+    const one = app.begin('transfer', { endpoint: world.endpoints.mobile_fee, amountCentis: 1_000 })
+    const token = await app.accepted(one)
+    assert.equal((await app.ended(one, token)).state, 'TRANSFER_FEE_REQUEST')
+    return { one, token }
+  }
+  const sumsOf = ({ state, errorCode, transaction }: Json) => {
+    const { amountCentis, commissionCentis } = transaction as Json
+    return [state, errorCode, amountCentis, commissionCentis]
+  }
+
+  test('nobody chooses: after fifteen minutes it is declined, and nothing was debited', async () => {
+    const { one, token } = await listed()
+    const refused = async () => {
+      const { status, body } = await app.complete(one, token, 'economy')
+      assert.deepEqual([status, (body.error as Json)['message']], [400, 'no fee is waited for'])
+    }
+    const { rests_until: until_, created_at: from } = await sums.rowOf(one)
+    const minutes = (Number(until_) - Number(from)) / 60_000
+    assert.ok(minutes >= 15 && minutes < 17, `${minutes} minutes`)
+    await database.query(`update mobile_invoice set rests_until = now() - interval '1 second' where invoice_id = $1`, [
+      one.invoiceId,
+    ])
+    await refused()
+    await database.query(`update mobile_invoice set due_at = now() - interval '1 second' where invoice_id = $1`, [one.invoiceId])
+    const end = await until(
+      () => app.status(one, token),
+      ({ body }) => body.state === 'DECLINED',
+    )
+    assert.deepEqual(sumsOf(end.body), ['DECLINED', 4006, 1_000, 0])
+    assert.deepEqual(await ledger(world, end.body.orderId as string), [])
+    await refused()
+  })
+
+  test('a random sum is asked for after the choice, and the page shows the debit', async () => {
+    const settings = { randomSum: true, merchantServerUrl: app.merchant.url }
+    await database.query(`update endpoint set settings = settings || $1::jsonb where name = 'mobile_fee'`, [settings])
+    await database.query('update config_version set version = version + 1')
+    const chosen = async () => {
+      const { one, token } = await listed()
+      await app.complete(one, token, 'express')
+      return { one, token, seen: await app.ended(one, token) }
+    }
+    const { one, token, seen } = await until(chosen, ({ seen: its }) => its.state === 'REDIRECT_REQUEST')
+    const url = seen.redirectUrl as string
+    assert.match(await sums.page(url), /Transfer with Sandbox Shop[^]*12\.15/)
+    await sums.answer(url, (Number((await sums.rowOf(one)).sum_minor) / 100).toFixed(2), 1)
+    const { body } = await until(
+      () => app.status(one, token),
+      ({ body: its }) => its.state === 'APPROVED',
+    )
+    assert.deepEqual([...sumsOf(body), body.randomSumAuthStatus], ['APPROVED', undefined, 1_000, 215, 'AUTHENTICATED'])
+    const books = await ledger(world, body.orderId as string)
+    assert.deepEqual(books.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`).sort(), ['credit 1000', 'debit 1215'])
+  })
 })
