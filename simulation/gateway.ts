@@ -11,6 +11,7 @@ import { cellOf } from '../src/gateway/lead.ts'
 import { openGateway, type Gateway as ProductGateway, type GatewayParts as OpenGatewayParts } from '../src/gateway/open.ts'
 import type { CellStores, GatewaySettings, RegistryStores, Transports } from '../src/gateway/parts.ts'
 import { leaseOfInstallation } from '../src/gateway/installation.ts'
+import { usualTuning } from '../src/gateway/tuning.ts'
 import { openServed, type ServedParts } from '../src/gateway/served.ts'
 import { watchRegistry, type LiveRegistry } from '../src/merchant/store.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
@@ -185,7 +186,7 @@ const settingsOf = ({ name, legacy, maxHeld, sweepMs }: SharedParts): GatewaySet
   threeDSecure: { server, directories, legacy: legacy.directories },
   steering: false,
   explains: false,
-  tuning: { maxBatch: 256, maxHeld, handOver: true, lanes: 1, sweepMs },
+  tuning: { ...usualTuning, maxHeld, sweepMs },
 })
 
 function transportsOf(parts: SharedParts) {

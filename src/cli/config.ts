@@ -134,12 +134,17 @@ export function sandboxConfig(env: Environment): SandboxConfig {
   }
 }
 
-/** The bench changes these to measure the effect of batching and of the hand-over in memory. */
+/**
+ * The bench changes these to measure the effect of batching and of the hand-over in memory; tests
+ * shorten the waits.
+ */
 const tuningOf = (env: Environment): Tuning => ({
   ...usualTuning,
   ...(env.TOLLGATE_MAX_BATCH ? { maxBatch: Number(env.TOLLGATE_MAX_BATCH) } : {}),
   ...(env.TOLLGATE_HAND_OVER === 'off' ? { handOver: false } : {}),
   ...(env.TOLLGATE_LANES ? { lanes: Number(env.TOLLGATE_LANES) } : {}),
+  ...(env.TOLLGATE_SEND_WITHIN_MS ? { sendWithinMs: Number(env.TOLLGATE_SEND_WITHIN_MS) } : {}),
+  ...(env.TOLLGATE_REVERSAL_PAUSES_MS ? { reversalPausesMs: env.TOLLGATE_REVERSAL_PAUSES_MS.split(',').map(Number) } : {}),
 })
 
 /**

@@ -22,6 +22,7 @@ import { addOddities } from '../three-d-secure/store-oddities.ts'
 import { poolsEndMs } from './cell-gateway.ts'
 import type { Closing } from './closing.ts'
 import { refuseDatabase } from './database.ts'
+import type { Tuning } from './tuning.ts'
 import type { Ground, RegistryStores } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { openLease, type Foundations, type Lease } from './rooms.ts'
@@ -55,7 +56,12 @@ export async function openInstallation(
 }
 
 /** The lines to the acquirers, one for each gate. */
-export function openGates({ clock, random, log }: Ground, meters: Meters, closing: Closing): Connectors {
+export function openGates(
+  { clock, random, log }: Ground,
+  { sendWithinMs }: Tuning,
+  meters: Meters,
+  closing: Closing,
+): Connectors {
   const gates = openConnectors(
     (gate) =>
       openIso8583Connector({
@@ -63,7 +69,7 @@ export function openGates({ clock, random, log }: Ground, meters: Meters, closin
         clock,
         random,
         log,
-        limits: { maxOpen: gate.settings.maxOpen },
+        limits: { maxOpen: gate.settings.maxOpen, sendWithinMs },
         onStray: ({ kind }) => meters.stray(String(gate.gateId), kind),
       }),
     (closed) => void closed,

@@ -201,6 +201,8 @@ export function openOrders(
     connector: transports.gates.connector,
     holding: heartbeat.holding,
     processId,
+    sendWithinMs: tuning.sendWithinMs,
+    reversalPausesMs: tuning.reversalPausesMs,
   })
   const performers = between.performers?.(own) ?? own
   const { sweepMs } = tuning

@@ -128,7 +128,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
 
   const outgoing = openOutgoing({ policy: o.callbackPolicy, clock, perOrigin: 256 })
   closing.add(() => outgoing.close())
-  const gates = openGates(ground, meters, closing)
+  const gates = openGates(ground, o.tuning, meters, closing)
   let follow = () => {}
   const configured = await openRegistry({ pool, keys, ground }, closing, (now) => {
     gates.follow(now)

@@ -1,6 +1,6 @@
 /**
  * Settings for the bench, which also measures the effect of batching and of the hand-over in
- * memory.
+ * memory, and for tests, which shorten waits.
  */
 export interface Tuning {
   /** At most this many changes of orders share a commit. */
@@ -11,6 +11,18 @@ export interface Tuning {
   handOver: boolean
   lanes: number
   sweepMs: number
+  /** How long a message may wait for a line that is down; docs/choices.md, "States". */
+  sendWithinMs: number
+  /** Pauses between tries of a reversal; the last one repeats until the acquirer answers. */
+  reversalPausesMs: readonly number[]
 }
 
-export const usualTuning: Tuning = { maxBatch: 256, maxHeld: 3_000, handOver: true, lanes: 1, sweepMs: 100 }
+export const usualTuning: Tuning = {
+  maxBatch: 256,
+  maxHeld: 3_000,
+  handOver: true,
+  lanes: 1,
+  sweepMs: 100,
+  sendWithinMs: 30_000,
+  reversalPausesMs: [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000],
+}

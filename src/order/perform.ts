@@ -46,6 +46,10 @@ export interface PerformerParts {
    */
   holding: (since: number) => boolean
   processId: bigint
+  /** How long a message may wait for a line that is down. */
+  sendWithinMs: number
+  /** Pauses between tries of a reversal; the last one repeats. */
+  reversalPausesMs: readonly number[]
 }
 
 /** The function for each outside step. */
@@ -55,9 +59,6 @@ export const performersOf = (parts: PerformerParts): Record<OutsideStep, Perform
   authorise: (held, transaction) => authorise(parts, held, transaction),
   reverse: (held, transaction, later) => reverse(parts, held, transaction, later),
 })
-
-/** How long a message may wait for a line that is down; docs/choices.md, "States". */
-const sendWithinMs = 30_000
 
 /**
  * How often at most a message is sent again under the same names, if the gate recognises repeats.
@@ -118,7 +119,7 @@ function ask<T>(
   const connector = parts.connector(gateId)
   if (!gate || !connector) return Promise.resolve({ is: 'not sent', why: `gate ${gateId} is gone` })
   const begunAt = parts.clock.monotonic()
-  return send(connector, begunAt + sendWithinMs + gate.settings.answerTimeoutMs, () => parts.holding(begunAt))
+  return send(connector, begunAt + parts.sendWithinMs + gate.settings.answerTimeoutMs, () => parts.holding(begunAt))
 }
 
 export function openAttempt(order: Order, transaction: Transaction): Attempt {
@@ -240,9 +241,6 @@ const eventOf = (
       }
     : { is: 'declined', ...about, actionCode: outcome.actionCode, text: outcome.text ?? '', data: outcome.data, gate }
 
-/** Pauses between tries of a reversal; the last one repeats until the acquirer answers. */
-const reversalPausesMs = [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000]
-
 async function reverse(
   parts: PerformerParts,
   { order }: Held,
@@ -258,7 +256,8 @@ async function reverse(
   )
   if (outcome.is === 'acknowledged') return acknowledged(outcome.actionCode)
   if (outcome.is === 'not sent' && outcome.isUnpackable) throw new Hopeless(outcome.why)
-  const pause = reversalPausesMs[Math.min(transaction.tries, reversalPausesMs.length - 1)]!
+  const pauses = parts.reversalPausesMs
+  const pause = pauses[Math.min(transaction.tries, pauses.length - 1)]!
   return { is: 'reversal unanswered', ...about, why: outcome.why, dueAt: parts.clock.now() + pause }
 }
 

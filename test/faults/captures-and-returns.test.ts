@@ -9,12 +9,12 @@ import { booksAgree, ended, follow, preauth, standing, sumsOf, type Operation } 
 import { openReceiver } from '../harness/receiver.ts'
 import { closing, openWorld } from '../harness/opening.ts'
 
-/** Lost, late, doubled and declined answers to captures and returns. The gate waits 4.8 s. */
+/** Lost, late, doubled and declined answers to captures and returns. The gate waits 2 s. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
-await desk.gate({ answerTimeoutMs: 4_800 })
+await desk.gate({ answerTimeoutMs: 2_000 })
 
 /** Sums in the end and once it is taken back, the stage's prefix, and the type of callbacks. */
 // oxfmt-ignore
@@ -124,7 +124,7 @@ describe('a lost one becomes unknown, holds its sum and is taken back; the payme
   // oxfmt-ignore
   const lost: readonly [string, Effect][] = [
     ['no answer',                      { no_answer: true }],
-    ['an answer after the time is up', { delay_ms: 6_000 }],
+    ['an answer after the time is up', { delay_ms: 3_000 }],
     ['an answer after the reversal',   { answer_after_reversal: true }],
     ['an answer under a wrong STAN',   { wrong_stan: true }],
   ]
@@ -202,7 +202,7 @@ test('a lost one is taken back while more is asked of the order all the time', a
     }),
   )
   // The order is in hand again and again, also when the sweep finds its reversal due.
-  const moreUntil = performance.now() + 6_000
+  const moreUntil = performance.now() + 5_000
   await Promise.all(
     all.map(async (made) => {
       // No more than an order takes.
@@ -242,7 +242,7 @@ describe('a void or cancel is repeated until it is acknowledged, and is through 
 })
 
 describe('while the line is down', () => {
-  test('captures and returns end in error 909 after 30 s and owe nothing; a void and a cancel wait for the line', async () => {
+  test('captures and returns end in error 909 in time and owe nothing; a void and a cancel wait for the line', async () => {
     const made = {
       capture: await paid('preauth'),
       return: await paid('sale'),
@@ -294,7 +294,7 @@ test('no capture and no return was sent twice to a gate that does not recognise 
 })
 
 describe('a gate that recognises repeats is asked again under the same names', { concurrency: 8 }, () => {
-  before(() => desk.gate({ answerTimeoutMs: 4_800, recognisesRepeats: true }))
+  before(() => desk.gate({ answerTimeoutMs: 2_000, recognisesRepeats: true }))
   for (const one of cases) {
     for (const times of [1, 2])
       test(`${one.what} unanswered ${times === 1 ? 'once' : 'twice'}: approved, one entry, one attempt`, async () => {

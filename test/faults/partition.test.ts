@@ -15,7 +15,11 @@ import { holds, until } from '../harness/until.ts'
  */
 
 let way: DatabaseProxy
-const world = await openWorld({ through: async (url) => (way = closing(await openDatabaseProxy(url))).url })
+const world = await openWorld({
+  through: async (url) => (way = closing(await openDatabaseProxy(url))).url,
+  // So that it is the lost lease that keeps a message back.
+  env: { TOLLGATE_SEND_WITHIN_MS: '30000' },
+})
 const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 5_000 })
 const other = closing(await startServe(world))

@@ -64,6 +64,11 @@ export type SharedWorld = Omit<World, 'isShared' | 'output' | 'crash' | 'kill' |
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const silent = openLog({ level: 'fatal', destination: process.stderr })
 const startWithinMs = 180_000
+
+/** How long a message waits for a line that is down: longer than a silent process is believed. */
+export const sendWithinMs = 12_000
+/** The third is so long that a test sees what happens in it. */
+const waits = { TOLLGATE_SEND_WITHIN_MS: String(sendWithinMs), TOLLGATE_REVERSAL_PAUSES_MS: '200,400,5000' }
 const knownWithinMs = 120_000
 
 export interface WorldOptions {
@@ -116,7 +121,8 @@ async function startOwn(options: WorldOptions): Promise<World> {
   // They take a second to make. A world of its own database makes its own, as a first start does.
   const keys = process.env.TOLLGATE_TEST_KEYS
   if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
-  const env: Record<string, string> = { ...options.env, TOLLGATE_DIR: directory, DATABASE_URL: options.databaseUrl ?? '' }
+  const named = { TOLLGATE_DIR: directory, DATABASE_URL: options.databaseUrl ?? '' }
+  const env: Record<string, string> = { ...waits, ...options.env, ...named }
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
   // Kept through all crashes.
   env.PORT = String(await freePort())
