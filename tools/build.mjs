@@ -2,12 +2,14 @@
 // it runs before any dependency is there.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { readArguments } from './arguments.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const stamp = join(root, 'node_modules', '.tollgate-lock')
+const bundler = join(root, 'tools', 'bundle.mjs')
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 export function build() {
@@ -19,11 +21,11 @@ export function build() {
 /** Compiles a working tree, this one or that of another commit; its `node_modules` are there. */
 export function buildTree(tree) {
   compile(tree)
+  bundle(tree)
   copyAssets(tree)
 }
 
 function install() {
-  const stamp = join(root, 'node_modules', '.tollgate-lock')
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .update(process.version)
@@ -52,6 +54,14 @@ function compile(tree) {
     [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', tree],
     'The project does not compile; the lines above say why.',
   )
+}
+
+/** The compiler notes in `.tsbuildinfo` whenever it wrote anything, bundles included. */
+function bundle(tree) {
+  const since = [stamp, bundler, join(tree, 'dist', '.tsbuildinfo')].map((file) => statSync(file).mtimeMs)
+  if (statSync(join(tree, 'dist', 'src', 'cli', 'main.js')).mtimeMs > Math.max(...since)) return
+  step('Bundling')
+  run(process.execPath, [bundler, tree], 'The programs could not be bundled; the lines above say why.')
 }
 
 /**
