@@ -2,37 +2,15 @@
 // nothing but Node and npm.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
+import { choose, groups, jobsOf, places } from './test/groups.mjs'
+import { noteSeconds, notedSeconds } from './test/noted.mjs'
 import { printFailures, printSlowest, printTable, printTimes } from './test/summary.mjs'
-
-/**
- * What fails fast comes first. A group without folders is the style of the code itself. The groups
- * after the second stage run together: some wait for clocks and others for the processor, and the
- * longest files begin, so that none of them runs alone in the end. A weight is how many of the
- * places at once a file of the group takes.
- */
-// oxfmt-ignore
-const groups = [
-  { name: 'style',      stage: 1, means: 'lint, format and structure',                     folders: [] },
-  { name: 'pure',       stage: 2, means: 'functions and tables, without a world around',   folders: ['tables'],              weight: 3 },
-  { name: 'faults',     stage: 3, means: 'processes killed, lines cut, disks full',        folders: ['faults'],              weight: 1 },
-  { name: 'simulation', stage: 3, means: 'years of traffic on a clock that is moved',      folders: ['simulation'],          weight: 2 },
-  { name: 'wire',       stage: 3, means: 'each operation over HTTP, with real PostgreSQL', folders: ['wire', 'conformance'], weight: 1 },
-  { name: 'browser',    stage: 3, means: 'pages in a real browser',                        folders: ['browser'],             weight: 2 },
-  { name: 'scrub',      stage: 3, means: 'no card data where none may be',                 folders: ['scrub'],               weight: 1 },
-]
-const places = 7
-// oxfmt-ignore
-const longest = [
-  'faults/captures-and-returns', 'faults/lost-answers', 'simulation/planted', 'simulation/seeds', 'faults/paused', 'faults/busy',
-  'faults/torture', 'faults/mobile-random-sum-crashes', 'faults/transfer-crashes', 'faults/crashes', 'wire/filters', 'browser/hosted',
-  'browser/time',
-]
 
 const style = [
   { name: 'lint', command: 'npm', args: ['run', '--silent', 'lint'] },
@@ -53,11 +31,6 @@ Each run has a PostgreSQL of its own, in a temporary directory; DATABASE_URL is 
 `
 
 const postgresWithinMs = 120_000
-/**
- * A file that takes longer hangs. The longest takes some minutes, on a slow machine several times
- * that.
- */
-const fileWithinMs = 1_800_000
 const stopWithinMs = 5_000
 
 /** Every process group that was started and may still run. */
@@ -67,7 +40,9 @@ let told = false
 let workplace = ''
 let cluster
 const rows = []
-const ranFiles = []
+const ranJobs = []
+/** How long each file took in this run. */
+const took = {}
 
 // Whatever ends the run, its last line says how it went; a build that fails ends it from within.
 process.on('exit', (code) => {
@@ -79,22 +54,26 @@ process.on('exit', (code) => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt(signal))
 told = true
 const { repeat, load, ...choice } = readWishes()
-const chosen = choose(choice)
+const chosen = chosenOf(choice)
 told = false
 watchNpm()
 build()
 workplace = mkdtempSync(join(tmpdir(), 'tollgate-tests-'))
 const busy = Array.from({ length: load }, () => start(process.execPath, ['tools/test/busy.mjs', String(process.pid)], {}))
 try {
-  for (const number of new Set(chosen.map(({ stage }) => stage))) await runStage(chosen.filter(({ stage }) => stage === number))
+  for (const isStyle of [true, false]) {
+    const stage = chosen.filter(({ folders }) => (folders.length === 0) === isStyle)
+    if (stage.length > 0) await runStage(stage)
+  }
 } finally {
   for (const child of busy) signalGroup(child, 'SIGKILL')
   await stopCluster()
 }
 const failed = rows.reduce((sum, row) => sum + row.failed, 0)
+noteSeconds(took)
 printTable(rows)
-printSlowest(ranFiles)
-printTimes()
+printSlowest(ranJobs)
+printTimes(rows)
 printFailures(rows, repeat)
 if (interruptedBy) console.log(`\nInterrupted by ${interruptedBy}.`)
 tell(failed)
@@ -127,37 +106,12 @@ function numberOf(name, text, least, most) {
   return number
 }
 
-/**
- * The groups to run with their files, as paths from the root without `.ts`. Patterns exclude the
- * style.
- */
-function choose({ only: names, patterns: wanted }) {
-  const forms = wanted.map((text) => new RegExp(text.split('*').map(literal).join('.*')))
-  const fits = (file) => forms.length === 0 || forms.some((form) => form.test(file))
-  const found = groups
-    .filter(({ name }) => names.length === 0 || names.includes(name))
-    .map((group) => Object.assign({ files: group.folders.flatMap(testsIn).filter(fits) }, group))
-    .filter(({ files, folders }) => files.length > 0 || (folders.length === 0 && forms.length === 0))
-  const gone = longest.find((name) => !existsSync(join(root, 'test', `${name}.test.ts`)))
-  if (gone !== undefined) throw new Error(`${gone} is in the list of the longest files, and there is none`)
-  if (found.length === 0)
-    refuse(wanted.length > 0 ? `No test file has ${wanted.join(' or ')} in its path.` : `No tests in ${names.join(', ')}.`)
-  return found
-}
-
-function literal(text) {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-}
-
-/** By their sources: a compiled test whose source is gone stays in dist. */
-function testsIn(folder) {
-  const full = join(root, 'test', folder)
-  if (!existsSync(full)) return []
-  return readdirSync(full, { recursive: true })
-    .map((file) => relative(root, join(full, file)))
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => file.slice(0, -'.ts'.length))
-    .sort()
+function chosenOf({ only, patterns }) {
+  const found = choose(only, patterns)
+  if (found.length > 0) return found
+  return refuse(
+    patterns.length > 0 ? `No test file has ${patterns.join(' or ')} in its path.` : `No tests in ${only.join(', ')}.`,
+  )
 }
 
 function refuse(text) {
@@ -166,7 +120,7 @@ function refuse(text) {
 }
 
 async function runStage(stage) {
-  for (const { name, files } of stage) rows.push({ group: name, files, tests: 0, passed: 0, failed: 0, seconds: 0, failures: [] })
+  for (const { name } of stage) rows.push({ group: name, tests: 0, passed: 0, failed: 0, seconds: 0, processor: 0, failures: [] })
   for (let round = 1; round <= repeat; round++) {
     if (interruptedBy) break
     heading(stage, round)
@@ -188,37 +142,39 @@ async function runStyle() {
 }
 
 async function runTests(stage) {
-  const shared = stage.some(({ name }) => name !== 'pure') ? await postgres() : undefined
+  const shared = stage.some(({ bunches }) => !bunches) ? await postgres() : undefined
   if (shared && shared.env === undefined) {
     rows.at(-1).failed++
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')
     return
   }
-  const child = start(process.execPath, ['--enable-source-maps', join('tools', 'test', 'files.mjs')], shared?.env ?? {}, [
-    'ignore',
-    'inherit',
-    'inherit',
-    'ipc',
-  ])
+  const stdio = ['ignore', 'inherit', 'inherit', 'ipc']
+  const child = start(process.execPath, [join('tools', 'test', 'files.mjs')], shared?.env ?? {}, stdio)
   const failures = () => rows.reduce((sum, row) => sum + row.failed, 0)
   const before = failures()
   child.on('message', (report) => {
-    const row = rows.find(({ files }) => files.includes(report.file))
-    if (report.is === 'test') note(row, report)
-    else row.seconds += ranFiles[ranFiles.push(report) - 1].seconds
+    const row = rows.find(({ group }) => group === report.group)
+    if (report.is === 'test') noteTest(row, report)
+    else noteJob(row, report)
   })
-  child.send({ files: longestFirst(stage), places, timeout: fileWithinMs })
+  child.send({ jobs: jobsOf(stage, notedSeconds()), places, workplace })
   const { code } = await ended(child)
   // What a test left behind must not disturb the next ones, nor outlive the run.
   signalGroup(child, 'SIGKILL')
   if ((code !== 0 || interruptedBy) && failures() === before) rows.at(-1).failed++
 }
 
-/** Those of the list first, the rest in the order of their groups. */
-function longestFirst(stage) {
-  const all = stage.flatMap(({ files, weight }) => files.map((file) => ({ file, weight })))
-  const first = longest.flatMap((name) => all.filter(({ file }) => file === `test/${name}.test`))
-  return [...new Set([...first, ...all])]
+/** Of a file that shared a process only its tests are known. */
+function noteTest(row, { titles, file, milliseconds, ...test }) {
+  note(row, { ...test, name: titles.join(' › ') })
+  if (titles.length === 1) took[file] = (took[file] ?? 0) + milliseconds / 1_000
+}
+
+function noteJob(row, job) {
+  ranJobs.push(job)
+  row.seconds += job.seconds
+  row.processor += job.processor
+  if (job.files.length === 1) took[job.files[0]] = job.seconds
 }
 
 /**
@@ -226,7 +182,7 @@ function longestFirst(stage) {
  * it counts as failed.
  */
 function note(row, test) {
-  if (!test.group) {
+  if (!test.isSuite) {
     row.tests++
     row[test.passed ? 'passed' : 'failed']++
   }

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { findViolations } from '../../tools/tidy.ts'
 
-const projectRoot = join(import.meta.dirname, '../../..')
 const program = join(import.meta.dirname, '../../tools/tidy.js')
 
 let folder: string
@@ -63,12 +62,6 @@ function violationsOf(files: Files): string[] {
 
 /** Puts lines after those of a file of the tidy project. */
 const more = (path: string, ...added: string[]): Files => ({ [path]: tidyProject[path] + lines(...added) })
-
-test('the project keeps its own structure', () => {
-  const { violations, files } = findViolations(projectRoot)
-  assert.equal(violations.map(({ file, line, says }) => `${file}:${line}  ${says}`).join('\n'), '')
-  assert.ok(files > 20)
-})
 
 test('a project in which everything is in its place has nothing to answer for', () => {
   assert.deepEqual(violationsOf({}), [])

@@ -1,15 +1,26 @@
-// Runs test files, each in a process of its own, prints what they say, and reports each test to
+// Runs test files, each job in a process of its own, prints what they say, and reports each test to
 // tools/test.mjs, whose child it is. Every process of the tests inherits the environment, the
 // options of Node and the process group of this one.
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { root } from '../build.mjs'
+import { isKnown, runningChildren, secondsOfEnded } from './processor.mjs'
+import { inSources, sourceOf } from './sources.mjs'
 
 /** How much of an error the end of the run repeats. */
 const errorLines = 16
+const looksEveryMs = 5_000
+/**
+ * A job that computes for longer hangs. By processor time, because a busy machine makes every job
+ * slow; the longest takes a minute of it. By the clock where the system does not report it.
+ */
+const most = isKnown ? { seconds: 600, what: 'of processor time' } : { seconds: 3_600, what: 'on the clock' }
+/** A job that reports nothing for so long hangs asleep. Each test within it has shorter limits. */
+const silentMs = 900_000
 
 // Each run() listens to the process for its own uncaught errors.
 process.setMaxListeners(0)
@@ -22,69 +33,113 @@ process.on('SIGTERM', () => {
 })
 // Without its parent nobody would end what runs here.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
-const [{ files, places, timeout }] = await once(process, 'message')
-waiting.push(...files)
-let taken = 0
+const [{ jobs, places, workplace }] = await once(process, 'message')
+waiting.push(...jobs)
+const running = new Set()
+let spent = secondsOfEnded()
+const looking = setInterval(endHanging, looksEveryMs)
 await new Promise(fill)
+clearInterval(looking)
 process.removeAllListeners('disconnect')
 process.disconnect()
 
-/** Starts files in their order, as many as there are places for; calls `done` after the last. */
+/** Starts jobs in their order, as many as there are places for; calls `done` after the last. */
 function fill(done) {
+  const taken = () => Array.from(running).reduce((sum, { weight }) => sum + weight, 0)
   for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-    if (taken > 0 && taken + next.weight > places) return
+    if (running.size > 0 && taken() + next.weight > places) return
     waiting.shift()
-    taken += next.weight
-    void runFile(next.file).finally(() => {
-      taken -= next.weight
+    const job = {
+      ...next,
+      entry: entryOf(next),
+      began: performance.now(),
+      heard: performance.now(),
+      ending: new AbortController(),
+    }
+    running.add(job)
+    void runJob(job).finally(() => {
+      running.delete(job)
       fill(done)
     })
   }
-  if (taken === 0) done()
+  if (running.size === 0) done()
 }
 
-async function runFile(source) {
-  const file = join(root, 'dist', `${source}.js`)
-  const began = performance.now()
+/** One file is run as it is. Several are loaded one after the other by a file that is made here. */
+function entryOf({ group, files }) {
+  const compiled = files.map((file) => join(root, 'dist', `${file}.js`))
+  if (files.length === 1) return compiled[0]
+  const entry = join(workplace, `${group}-${jobs.findIndex((job) => job.files[0] === files[0])}.test.mjs`)
+  const urls = JSON.stringify(compiled.map((file) => pathToFileURL(file).href))
+  writeFileSync(
+    entry,
+    `import { test } from 'node:test'
+for (const url of ${urls}) await import(url).catch((error) => test(url + ' is loaded', () => Promise.reject(error)))\n`,
+  )
+  return entry
+}
+
+function endHanging() {
+  const children = isKnown ? runningChildren() : []
+  for (const job of running) {
+    const seconds = isKnown
+      ? (children.find(({ command }) => command.includes(job.entry))?.seconds ?? 0)
+      : (performance.now() - job.began) / 1_000
+    if (seconds > most.seconds) job.hung = `it took more than ${most.seconds} s ${most.what}`
+    else if (performance.now() - job.heard > silentMs) job.hung = `nothing came from it for ${silentMs / 60_000} minutes`
+    if (job.hung) job.ending.abort()
+  }
+}
+
+async function runJob(job) {
   const lines = []
   const parents = []
-  let complaint = ''
-  for await (const { type, data } of run({ files: [file], concurrency: 1, timeout })) {
-    if (type === 'test:stderr') complaint += data.message
-    if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd())
+  const ran = { ...job, complaint: '' }
+  let source = job.files[0]
+  const { signal } = job.ending
+  for await (const { type, data } of run({ files: [job.entry], concurrency: 1, signal })) {
+    job.heard = performance.now()
+    if (type === 'test:stderr') ran.complaint += data.message
+    if (type === 'test:stdout' || type === 'test:stderr') lines.push(inSources(data.message.trimEnd()))
     else if (type === 'test:start') parents.splice(data.nesting, Infinity, data.name)
     else if (type === 'test:pass' || type === 'test:fail') {
-      const test = { file: source, ...testOf(type, data, parents, { file, complaint }) }
+      source = job.files.find((file) => plain(data.file) === join(root, 'dist', `${file}.js`)) ?? source
+      const test = { file: source, group: job.group, ...testOf(type, data, parents, Object.assign(ran, job)) }
       lines.push(lineOf(test, data))
       if (!stopped) process.send(test)
     }
   }
   if (stopped) return
-  const seconds = (performance.now() - began) / 1_000
-  process.send({ is: 'file', file: source, name: nameOf(file), seconds })
-  console.log([`${nameOf(file)}  ${seconds.toFixed(1)} s`, ...lines, ''].join('\n'))
+  const seconds = (performance.now() - job.began) / 1_000
+  const processor = secondsOfEnded() - spent
+  spent += processor
+  const name = nameOf(job)
+  process.send({ is: 'job', group: job.group, name, files: job.files, seconds, processor })
+  console.log([`${name}  ${seconds.toFixed(1)} s`, ...lines, ''].join('\n'))
 }
 
 /** What was left out or put off did not keep its promise, so it has not passed. */
-function testOf(type, { name, nesting, file, line, skip, todo, details }, parents, ran) {
+function testOf(type, { name, nesting, file, line, column, skip, todo, details }, parents, job) {
   const passed = type === 'test:pass' && skip === undefined && todo === undefined
   const { error } = details
-  const crashed = name === ran.file
+  const crashed = name === job.entry
+  const titles = [...parents.slice(0, nesting), name]
   return {
     is: 'test',
-    name: crashed ? `${nameOf(ran.file)} as a whole` : [...parents.slice(0, nesting), name].join(' › '),
-    place: relative(root, crashed ? ran.file : `${plain(file)}:${line}`),
-    group: details.type === 'suite',
+    titles: crashed ? [`${nameOf(job)} as a whole`] : titles,
+    milliseconds: details.duration_ms,
+    place: relative(root, crashed ? job.entry : sourceOf(plain(file), line, column)),
+    isSuite: details.type === 'suite',
     passed,
     // A test that failed because one within it did says nothing new.
     explains: !passed && error?.failureType !== 'subtestsFailed',
-    error: passed ? [] : shortly(error, skip ?? todo, ran.complaint),
+    error: passed ? [] : [...(crashed && job.hung ? [job.hung] : []), ...shortly(error, skip ?? todo, job.complaint)],
   }
 }
 
 function lineOf({ passed, explains }, { name, nesting, details }) {
   const title = `${passed ? '✔' : '✖'} ${name} (${Math.round(details.duration_ms)} ms)`
-  const text = explains && details.error ? `${title}\n${inspect(causeOf(details.error))}` : title
+  const text = explains && details.error ? `${title}\n${inSources(inspect(causeOf(details.error)))}` : title
   return text.replaceAll(/^/gm, ' '.repeat(2 * (nesting + 1)))
 }
 
@@ -102,7 +157,7 @@ function shortly(error, leftOut, complaint) {
 }
 
 function beginOf(text) {
-  return text
+  return inSources(text)
     .split('\n')
     .filter((line) => line.trim() !== '')
     .slice(0, errorLines)
@@ -113,10 +168,9 @@ function causeOf(error) {
   return error.cause ?? error
 }
 
-function nameOf(file) {
-  return relative(root, file)
-    .replace(/^dist\/test\//, '')
-    .replace(/\.test\.js$/, '')
+function nameOf({ group, files }) {
+  const names = files.map((file) => relative('test', file).replace(/\.test$/, ''))
+  return names.length === 1 ? names[0] : `${group}: ${names.join(', ')}`
 }
 
 function plain(file = '') {

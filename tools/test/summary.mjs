@@ -1,41 +1,39 @@
 // What `npm test` prints at its end.
-import { existsSync, readFileSync } from 'node:fs'
+import { isKnown, secondsInAll } from './processor.mjs'
 
-const slowestFiles = 10
+const slowestJobs = 10
+const nameWidth = 110
 
+/** The seconds of a group are those of its processes, one after the other. */
 export function printTable(rows) {
-  const columns = ['tests', 'passed', 'failed', 'seconds']
-  const all = [
-    ['group', ...columns],
-    ...rows.map(({ group, tests, passed, failed, seconds }) => [
-      group,
-      String(tests),
-      String(passed),
-      String(failed),
-      seconds.toFixed(1),
-    ]),
-  ]
+  const numbers = rows.map(({ group, tests, passed, failed, seconds, processor }) => [
+    group,
+    ...[tests, passed, failed, seconds.toFixed(1), processor.toFixed(1)].map(String),
+    processor > 0 ? (passed / processor).toFixed(1) : '',
+  ])
   console.log()
-  for (const [first, ...cells] of all) console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(9)).join(''))
+  for (const [first, ...cells] of [['group', 'tests', 'passed', 'failed', 'seconds', 'processor', 'a second'], ...numbers])
+    console.log(first.padEnd(12) + cells.map((cell) => cell.padStart(10)).join(''))
 }
 
-export function printSlowest(files) {
-  if (files.length < 2) return
-  console.log('\nThe slowest files, in seconds:')
-  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, slowestFiles)
-  for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(8)}  ${name}`)
+export function printSlowest(jobs) {
+  if (jobs.length < 2) return
+  console.log('\nThe slowest processes, in seconds, and their processor time:')
+  const slowest = jobs.toSorted((one, other) => other.seconds - one.seconds).slice(0, slowestJobs)
+  for (const { name, seconds, processor } of slowest)
+    console.log(`${seconds.toFixed(1).padStart(8)}${processor.toFixed(1).padStart(8)}  ${name.slice(0, nameWidth)}`)
 }
 
 /**
  * The processor time is that of this process and of every one that it or its children waited for.
+ * What no group used, the worlds that files lease used, PostgreSQL, and the build.
  */
-export function printTimes() {
-  const file = '/proc/self/stat'
-  if (!existsSync(file)) return
-  const fields = readFileSync(file, 'utf8').split(') ')[1].split(' ')
-  // User and system time, of this process and of its children, in hundredths of a second.
-  const used = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0) / 100
-  console.log(`\n${used.toFixed(0)} s of processor time in ${(performance.now() / 1_000).toFixed(0)} s`)
+export function printTimes(rows) {
+  if (!isKnown) return
+  const used = secondsInAll()
+  const ofGroups = rows.reduce((sum, { processor }) => sum + processor, 0)
+  const shared = `${(used - ofGroups).toFixed(0)} s of them for shared worlds, PostgreSQL and the build`
+  console.log(`\n${used.toFixed(0)} s of processor time in ${(performance.now() / 1_000).toFixed(0)} s, ${shared}`)
 }
 
 /**
