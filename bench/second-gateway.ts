@@ -8,14 +8,15 @@ import { systemRandom } from '../src/base/random.ts'
 import { endOnDefect, untilSignal } from '../src/base/signals.ts'
 import { serveConfig } from '../src/cli/config.ts'
 import { encryptionBy, hourKeysBy } from '../src/cli/key-config.ts'
-import { idleMs, processesOf, spreadOf, starterOf } from '../src/cli/process-start.ts'
-import { Processes } from '../src/cli/processes.ts'
-import { openSlot, type Ports } from '../src/gateway/slot.ts'
+import { keyByDescriptor, processesOf } from '../src/cli/process-start.ts'
 import { startGateway } from '../src/gateway/start.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
+import { openStarter } from '../src/processes/cluster.ts'
+import { openSlot } from '../src/processes/slot.ts'
+import { Processes, type Ports } from '../src/processes/supervisor.ts'
 
 const { env } = process
-const slot = openSlot(env, process, systemClock)
+const slot = openSlot(env, process)
 const log = openLog({ level: env['LOG_LEVEL'] ?? 'info', destination: process.stdout })
 const count = slot ? 1 : processesOf(env)
 endOnDefect(log)
@@ -40,15 +41,14 @@ async function serve(): Promise<void> {
   })
   if (slot) slot.serves(gateway)
   else tell(gateway)
-  await Promise.race([untilSignal(), gateway.lost, slot?.ended ?? benchGone()])
+  await Promise.race([untilSignal(), gateway.lost, ...(slot ? [] : [benchGone()])])
   slot?.stops()
   await gateway.stop()
 }
 
 async function serveTogether(): Promise<void> {
-  const start = starterOf(process.argv[1]!, [], env)
   const ground = { clock: systemClock, random: systemRandom, log }
-  await new Processes({ count, spread: spreadOf(env), idleMs, start, onServing: tell, ...ground }).run(
+  await new Processes({ count, start: openStarter(keyByDescriptor(env)), onServing: tell, ...ground }).run(
     Promise.race([untilSignal(), benchGone()]),
   )
 }

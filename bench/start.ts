@@ -92,7 +92,7 @@ async function isReady(port: number): Promise<boolean> {
 const ports = { first: 20_000, last: 31_000 }
 const operatorAbove = 1_000
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.first, ports.last)
     const server = createServer().listen(port, '127.0.0.1')

@@ -8,6 +8,7 @@ import { carryUnmeasured, warm, type Carried } from './levels.ts'
 import { childrenOf } from './proc.ts'
 import { endedWell, openRun } from './run.ts'
 import { sale } from './sale.ts'
+import { freePort } from './start.ts'
 import { ownEnvironment, servingOn, type Gateway, type Sandbox } from './sandbox.ts'
 import type { ByName } from './wishes.ts'
 
@@ -25,7 +26,7 @@ export const twoProcesses: ByName = {
     const { sandbox } = carried
     output.progress.say('Starting gateways of one process and of two on its database')
     const alone = await started.keep(startSecondGateway(sandbox))
-    const pair = await started.keep(startSecondGateway(sandbox, { PROCESSES: '2' }))
+    const pair = await started.keep(startSecondGateway(sandbox, { PROCESSES: '2', PORT: String(await freePort()) }))
     output.people(`${twoProcesses.name}: ${twoProcesses.means}; ${wishes.measureMs / 1_000} s each\n`)
     const { site } = sandbox
     const at = ({ gatewayOrigin }: Gateway): Carried => ({

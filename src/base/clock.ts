@@ -40,15 +40,6 @@ export const systemClock: Clock = {
 /** Runs `fn` in the next turn of the event loop, after the events that arrived meanwhile. */
 export const nextTurn = (fn: () => void): void => void setImmediate(fn)
 
-/** Runs `fn` each time that so much has passed. */
-export function every(clock: Clock, ms: number, fn: () => void): Cancel {
-  let cancel = clock.after(ms, function again() {
-    cancel = clock.after(ms, again)
-    fn()
-  })
-  return () => cancel()
-}
-
 /** Resolves after `delayMs`, or as soon as `signal` aborts; it never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()

@@ -1,16 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { cpus } from 'node:os'
-import type { Writable } from 'node:stream'
-import { secret } from '../base/secret.ts'
-import { slotVariable } from '../gateway/slot.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import { ConfigError } from './config.ts'
 import { descriptorNo, fileText } from './key-config.ts'
-import { spreads, type SpreadBy } from './spread.ts'
 import type { Environment } from './terminal.ts'
 
 export const mostProcesses = 64
-/** After the three standard ones and the channel to the parent. */
-const keyDescriptor = 4
 
 /** How many processes share the ports. */
 export function processesOf({ PROCESSES: text = '' }: Environment): number {
@@ -19,38 +12,16 @@ export function processesOf({ PROCESSES: text = '' }: Environment): number {
   throw new ConfigError([`PROCESSES is ${JSON.stringify(text)}, not a number of processes from 1 to ${mostProcesses}`])
 }
 
-/** How they share connections. */
-export function spreadOf({ SPREAD: text = '' }: Environment): SpreadBy {
-  const by = text === '' ? 'full' : spreads.find((one) => one === text)
-  if (by) return by
-  throw new ConfigError([`SPREAD is ${JSON.stringify(text)}, neither ${spreads.join(' nor ')}`])
+/** Throws a ConfigError for what one process may do, and several may not. */
+export function mayShare({ PORT: text = '' }: Environment): void {
+  if (/^0+$/.test(text)) throw new ConfigError(['PORT is 0, a port that is free: several processes need one that they can share'])
 }
 
-/** How many milliseconds the processors of this machine have had nothing to do, all together. */
-export const idleMs = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0)
-
-/**
- * Starts processes of a program with the settings of this one. A key that comes by a descriptor can
- * be read once, so it stays here, for the process that takes the place of a dead one.
- */
-export function starterOf(program: string, args: readonly string[], env: Environment): (slot: number) => ChildProcess {
-  const { TOLLGATE_KEY_FD: descriptor, PROCESSES: _, ...settings } = env
-  const key = descriptor ? secret(textIn(descriptor)) : undefined
-  return (slot) => {
-    const own = { [slotVariable]: String(slot), ...(key && { TOLLGATE_KEY_FD: String(keyDescriptor) }) }
-    const child = fork(program, args, {
-      env: { ...settings, ...own },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...(key ? (['pipe'] as const) : [])],
-    })
-    // If it ends before it reads the key, that is reported as its end.
-    if (key) (child.stdio[keyDescriptor] as Writable).on('error', () => {}).end(key.reveal())
-    return child
-  }
-}
-
-function textIn(descriptor: string): string {
+/** A key that comes by a descriptor, which can be read once: the parent keeps it for all. */
+export function keyByDescriptor({ TOLLGATE_KEY_FD: descriptor }: Environment): Secret<string> | undefined {
+  if (!descriptor) return undefined
   try {
-    return fileText('TOLLGATE_KEY_FD', descriptorNo(descriptor))
+    return secret(fileText('TOLLGATE_KEY_FD', descriptorNo(descriptor)))
   } catch (error) {
     throw new ConfigError([(error as Error).message])
   }

@@ -35,7 +35,7 @@ export function openCounting({ ground, registry, settings, meters }: CountingPar
   return { access, accessLimits, guessed: countGuesses(access, accessLimits), oddities }
 }
 
-/** `sharers`: how many processes have such a share of the limits as this one. */
+/** `sharers`: how many processes share the limits. */
 export const countingWork = ({ access, accessLimits, oddities }: Counting, sharers: () => Promise<number>): Periodic[] => [
   { name: 'refused access', everyMs: 5_000, run: access.flush },
   { name: 'oddities', everyMs: 5_000, run: oddities.flush },

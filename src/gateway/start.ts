@@ -6,7 +6,8 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { Network } from '../http/client-address.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
-import { openServer, type Route } from '../http/server.ts'
+import type { Sharing } from '../http/listening.ts'
+import { openServer, type Route, type Server } from '../http/server.ts'
 import type { LimitSettings } from '../merchant/access-limits.ts'
 import { staysAt } from '../storage/cells.ts'
 import type { Pool } from '../storage/pool.ts'
@@ -28,9 +29,18 @@ import { startPeriodic } from './periodic.ts'
 import { openServed, type ServedParts } from './served.ts'
 import { noDirectories, noRanges, openThreeDSServer, type ThreeDSecureOptions } from './three-d-secure.ts'
 import { renewal } from './renewal.ts'
-import { placeOf, type Slot } from './slot.ts'
 import type { Tuning } from './tuning.ts'
 import { openMeters, watchRoutes, type Meters } from './watch.ts'
+
+/** A process among several of a machine that serve on the same ports. */
+export interface Slot {
+  /** From 0. Whoever has the number next, of the same parent or a later one, is its successor. */
+  no: number
+  /** How it comes to the ports of the API and of results. */
+  sharing: Sharing
+  /** The port of the operator: the parent listens there, and asks all its processes. */
+  operator(at: OperatorPlace): Pick<Server, 'port' | 'serve' | 'close'>
+}
 
 export interface GatewayOptions extends InstallationOptions {
   host: string
@@ -82,8 +92,6 @@ export interface GatewayOptions extends InstallationOptions {
 export interface GatewayProcess {
   port: number
   operatorPort: number
-  /** What it has of the connections to the API that it may have, from 0 to 1. */
-  connectionsUsed(): number
   /** Resolves when the process has lost its lease and must stop. */
   lost: Promise<void>
   /** Takes at most ten seconds. */
@@ -121,7 +129,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const ground = { clock, random, log, turns }
 
   // The servers listen first, as others need an address. They answer 503 until they have routes.
-  const { server, connectionsUsed, renewals, publicUrls } = await openApi(o, turns, closing)
+  const { server, renewals, publicUrls } = await openApi(o, turns, closing)
   const operator = await openOperator(o, closing)
   const baseUrl = publicUrls[0] + basePath
   await o.beforeServing?.(baseUrl)
@@ -137,7 +145,8 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const counting = openCounting({ ground, registry: configured, settings: accessOf(o), meters })
   closing.add(() => lastAccount(counting, log))
   const { oddities } = counting
-  const threeDSServer = o.threeDSecure && (await openThreeDSServer(o.threeDSecure, { pool, oddities, slot: o.slot }, ground))
+  const threeDSServer =
+    o.threeDSecure && (await openThreeDSServer(o.threeDSecure, { pool, oddities, sharing: o.slot?.sharing }, ground))
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
   const registry = { ...configured, ranges }
@@ -155,8 +164,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...foundations, stores: inFirst() }, closing))
   closing.add(() => threeDSServer?.refuse())
   await threeDSServer?.begin(lease, cells.results)
-  const sharers = async () => (await aliveProcesses(pool)) / (o.slot?.shares() ?? 1)
-  const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, sharers)]
+  const work = [...renewals, ...(threeDSServer?.renewals ?? []), ...countingWork(counting, () => aliveProcesses(pool))]
   closing.add(startPeriodic(clock, log, work))
   const shared = {
     connections: () => server.connections(),
@@ -177,7 +185,6 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   return {
     port: server.port,
     operatorPort: operator.port,
-    connectionsUsed,
     lost: lease.heartbeat.lost,
     stop: closing.close,
   }
@@ -206,6 +213,9 @@ const takingCells = (cells: Cells): number[] =>
     .open()
     .filter((cell) => cell.takesRequests())
     .map(({ cellNo }) => cellNo)
+
+/** The place of a process in the heartbeats: alone a host and port, else its slot as well. */
+const placeOf = (hostAndPort: string, slot: Slot | undefined): string => (slot ? `${hostAndPort}/${slot.no}` : hostAndPort)
 
 interface FoundSettings {
   instance: string
@@ -238,13 +248,11 @@ async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {
   const proxies = trustedProxies ? { trustedProxies } : {}
   const pair = o.tls?.()
   const tls = pair ? { tls: pair } : {}
-  const socket = await o.slot?.socket('api', { host, port })
-  const server = await openServer({ host, port, socket, ...limits, ...proxies, ...tls, turns, random, log })
+  const server = await openServer({ host, port, sharing: o.slot?.sharing, ...limits, ...proxies, ...tls, turns, random, log })
   closing.add(() => server.close(drainMs))
   const renewals = pair ? [renewal('the API', { pair, read: o.tls!, renew: server.renew }, { clock, log })] : []
   const local = (name: string) => `${pair ? 'https' : 'http'}://${name}:${server.port}`
-  const connectionsUsed = () => server.connections().open / maxConnections
-  return { server, connectionsUsed, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
+  return { server, renewals, publicUrls: o.publicUrls ?? ([local('127.0.0.1'), local('localhost')] as const) }
 }
 
 async function openOperator({ operator: at, slot, random, log }: GatewayOptions, closing: Closing) {

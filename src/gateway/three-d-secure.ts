@@ -2,6 +2,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
+import type { Sharing } from '../http/listening.ts'
 import { openOutgoing } from '../http/outgoing.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import { answerWithinMs } from '../three-d-secure/authentication.ts'
@@ -14,7 +15,6 @@ import { watchRanges } from '../three-d-secure/store-ranges.ts'
 import type { Oddities } from '../three-d-secure/oddities.ts'
 import type { Periodic } from './periodic.ts'
 import { renewal } from './renewal.ts'
-import type { Slot } from './slot.ts'
 import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 
 /** The settings that make an installation a 3DS Server; docs/operating.md. */
@@ -76,14 +76,14 @@ export interface ThreeDSServer {
 /** Listens for results and answers 503 until it begins. `pool` has the card ranges. */
 export async function openThreeDSServer(
   options: ThreeDSecureOptions,
-  { pool, oddities, slot }: { pool: Pool; oddities: Oddities; slot: Slot | undefined },
+  { pool, oddities, sharing }: { pool: Pool; oddities: Oddities; sharing: Sharing | undefined },
   { clock, random, log, turns }: Ground,
 ): Promise<ThreeDSServer> {
   const names = options.directories.map(({ name }) => name)
   const inbound = await openInbound({
     host: options.results.host,
     port: options.results.port,
-    socket: await slot?.socket('results', options.results),
+    sharing,
     tls: options.results,
     peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
     strict: new Set(options.directories.filter(({ strict }) => strict).map(({ name }) => name)),

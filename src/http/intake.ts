@@ -9,7 +9,6 @@ import { nextTurn } from '../base/clock.ts'
 import { FairQueue } from '../base/fair-queue.ts'
 import { connectionOwner } from './client-address.ts'
 import { Connections, type ConnectionLimits } from './connections.ts'
-import { Leaving } from './leaving.ts'
 import { refuseUnread, type ReplyHeaders } from './replies.ts'
 
 export interface IntakeLimits extends ConnectionLimits {
@@ -23,18 +22,17 @@ const mostOpen = 8
 /** The way of all connections, and of their requests, into a server of HTTP or HTTPS. */
 export class Intake {
   readonly connections: Connections<Socket>
-  readonly leaving = new Leaving()
   readonly #flows = new WeakMap<object, Flow>()
   readonly #waiting = new FairQueue<Flow>()
   readonly #limits: IntakeLimits
   #read = 0
+  #isEnding = false
 
   constructor(server: Server, limits: IntakeLimits, always: ReplyHeaders, isTls: boolean) {
     this.#limits = limits
     this.connections = new Connections<Socket>(limits)
     server.prependListener('connection', (socket: Socket) => void (this.connections.admit(socket) || socket.destroy()))
     server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      this.leaving.opened(socket)
       this.#flows.set(socket, new Flow(socket, this))
     })
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -47,12 +45,17 @@ export class Intake {
 
   /** Counts requests, and passes on those whose connection is open. */
   before(listener: RequestListener): RequestListener {
-    const last = this.leaving.before(listener)
     return (request, response) => {
       if (request.socket.destroyed) return
       this.#flows.get(request.socket)?.begin(request, response)
-      last(request, response)
+      if (this.#isEnding) response.shouldKeepAlive = false
+      listener(request, response)
     }
+  }
+
+  /** From now on a reply ends its connection, and what stands behind its request is not read. */
+  end(): void {
+    this.#isEnding = true
   }
 
   /**

@@ -5,10 +5,15 @@
  */
 import { fork } from 'node:child_process'
 import type { Server as HttpServer } from 'node:http'
-import type { Server } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
-import { handleOf, listenFor, type Handle } from './shared-socket.ts'
+
+/**
+ * What is below a server that listens: it can be sent to another process, and listened on. The
+ * types know only the server, which another process would begin to serve at once.
+ */
+type Handle = Server
 
 export interface Listeners {
   /** Resolves once all of them listen, or it is known that they cannot. */
@@ -54,4 +59,16 @@ export function openListeners(server: HttpServer, count: number, log: Log): List
       await Promise.all(listeners.map((one) => new Promise((resolve) => one.close(resolve))))
     },
   }
+}
+
+function handleOf(server: Server): Handle {
+  const { _handle: handle } = server as unknown as { _handle: Handle }
+  return handle
+}
+
+/** A further listener of a server, which accepts connections as the server itself would. */
+function listenFor(server: Server, handle: Handle): Server {
+  const { allowHalfOpen } = server as unknown as { allowHalfOpen: boolean }
+  const listener = createServer({ allowHalfOpen, noDelay: true }, (socket) => server.emit('connection', socket))
+  return listener.on('error', (error) => server.emit('error', error)).listen(handle)
 }

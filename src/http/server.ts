@@ -9,10 +9,10 @@ import { networkOf } from './client-address.ts'
 import { cutAfter, type ConnectionCounts } from './connections.ts'
 import { Intake, type IntakeLimits } from './intake.ts'
 import { servedWith, type KeyPair } from './key-pair.ts'
+import { listen, type ListenPlace } from './listening.ts'
 import { openListeners, type Listeners } from './listeners.ts'
 import { Received } from './received.ts'
 import { alwaysOf, valuesOf, type ReplyHeaders } from './replies.ts'
-import type { Entrance, SharedSocket } from './shared-socket.ts'
 
 /**
  * A request as the rooms see it. `body` is undefined if it could not be read whole: too large, cut
@@ -65,12 +65,8 @@ export interface Route {
  */
 export class Unanswered extends Error {}
 
-export interface ServerSettings extends BodyLimits, IntakeLimits {
+export interface ServerSettings extends BodyLimits, IntakeLimits, ListenPlace {
   maxConnections: number
-  host: string
-  port: number
-  /** Gets its connections from this one instead, once it has routes: until then others serve. */
-  socket?: SharedSocket | undefined
   /**
    * New connections accepted in one turn of the event loop at most, once more than a few are open;
    * one by default.
@@ -128,12 +124,12 @@ const handshakeMs = 10_000
 const fewConnections = 32
 
 /**
- * Listens, so that its port is known, and answers 503 until it has routes; from a shared socket it
- * gets connections from then on. Transport only: Fastify finds the route and reads the bytes; their
+ * Listens, so that its port is known, and answers 503 until it has routes; where it joins others it
+ * listens from then on. Transport only: Fastify finds the route and reads the bytes; their
  * meaning is the room's business. Any other method on a known path is 405, an unknown path 404.
  */
 export async function openServer(settings: ServerSettings): Promise<Server> {
-  const { tls, acceptsInTurn = 1, socket: shared, log } = settings
+  const { tls, acceptsInTurn = 1, sharing, log } = settings
   const always = alwaysOf(tls !== undefined)
   /** Of replies to a request whose body is not read. */
   const refused = { ...always, 'content-type': plainType, connection: 'close' }
@@ -161,17 +157,13 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
   server.on('request', (request, response) => (hasOneHost(request) ? take : refuseHost)(request, response))
   server.on('checkExpectation', refuseAs(417, 'Expectation failed\n'))
   let listeners: Listeners | undefined
-  let entrance: Entrance | undefined
   server.on('connection', () => {
-    if (intake.connections.open.size > fewConnections && acceptsInTurn > 1) {
-      entrance?.widen(acceptsInTurn)
-      if (server.listening) listeners ??= openListeners(server, acceptsInTurn - 1, log)
-    }
+    if (intake.connections.open.size > fewConnections && acceptsInTurn > 1 && server.listening)
+      listeners ??= openListeners(server, acceptsInTurn - 1, log)
   })
-  if (!shared) await listen(server, settings)
-  const address = server.address()
+  const port = sharing === 'joins' ? settings.port : await listen(server, settings)
   return {
-    port: shared?.port ?? (typeof address === 'object' && address ? address.port : settings.port),
+    port,
     connections: () => intake.connections.counts(),
     renew: (pair) => secure?.setSecureContext(servedWith(pair)),
     async serve(routes) {
@@ -181,16 +173,11 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
       for (const path of new Set(routes.map((route) => route.path)))
         register(app, path, routesOf(path), { ...settings, always }, read)
       await app.ready()
-      entrance = shared?.enter(server, (part) => intake.leaving.begin(part))
+      if (sharing === 'joins') await listen(server, settings)
     },
     async close(withinMs) {
-      const gone = Promise.all([
-        new Promise<void>((resolve) => void server.close(() => resolve())),
-        listeners?.close(),
-        entrance?.close(),
-      ])
-      // From here on a reply ends its connection, and nothing behind its request begins.
-      intake.leaving.begin(1)
+      const gone = Promise.all([new Promise<void>((resolve) => void server.close(() => resolve())), listeners?.close()])
+      intake.end()
       await app?.close()
       server.closeIdleConnections()
       const cut = cutAfter(intake.connections.open, withinMs)
@@ -208,15 +195,6 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const hosts = valuesOf(rawHeaders, 'host').length
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
-
-const listen = (server: HttpServer, { host, port }: ServerSettings): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
 
 /** Fastify behind a server that already listens. */
 function fastifyFor(server: HttpServer, always: ReplyHeaders, take: (listener: RequestListener) => void): FastifyInstance {

@@ -12,8 +12,8 @@ import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
 import { Intake } from '../http/intake.ts'
 import { servedWith, type KeyPair } from '../http/key-pair.ts'
+import { listen, type ListenPlace } from '../http/listening.ts'
 import { alwaysOf } from '../http/replies.ts'
-import type { Entrance, SharedSocket } from '../http/shared-socket.ts'
 import { sameId, type Version } from './authentication.ts'
 import { erroAbout, messageReader, writeMessage, type Message, type Unusable } from './codec.ts'
 import type { Oddities } from './oddities.ts'
@@ -43,12 +43,7 @@ export interface Results {
   result(message: Message): Promise<ResultVerdict>
 }
 
-export interface InboundParts {
-  host: string
-  /** 0 picks a free port. */
-  port: number
-  /** Gets its connections from this one instead, and only when it accepts results. */
-  socket?: SharedSocket | undefined
+export interface InboundParts extends ListenPlace {
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
   /**
@@ -100,7 +95,7 @@ interface Refusal {
 }
 
 export async function openInbound(parts: InboundParts): Promise<Inbound> {
-  const { tls, socket, log } = parts
+  const { tls, sharing, log } = parts
   const limits = parts.limits ?? usualLimits
   const server = createServer({
     ...contextOf(tls, tls),
@@ -116,7 +111,6 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
   })
   const intake = new Intake(server, { maxConnections, maxPerAddress: maxConnections / 2 }, alwaysOf(true), true)
   let results: Results | undefined
-  let entrance: Entrance | undefined
   const take = intake.before((request, response) => {
     if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
     serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
@@ -129,32 +123,22 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     log.debug({ reason: reasonOf(error) }, 'a connection for results was refused')
     one.destroy()
   })
-  const port = socket?.port ?? (await listen(server, parts))
+  const port = sharing === 'joins' ? parts.port : await listen(server, parts)
   return {
     port,
     renew: (pair) => server.setSecureContext(contextOf(pair, tls)),
     async serve(taker) {
       results = taker
-      entrance = socket?.enter(server, (part) => intake.leaving.begin(part))
+      if (sharing === 'joins') await listen(server, parts)
     },
-    close: () => close(server, entrance),
+    close: () => close(server),
   }
 }
 
 const contextOf = (pair: KeyPair, { ca }: { ca: string }) => ({ ...servedWith(pair), ca })
 
-const listen = (server: Server, { host, port }: InboundParts): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address ? address.port : port)
-    })
-  })
-
-async function close(server: Server, entrance: Entrance | undefined): Promise<void> {
-  const gone = Promise.all([new Promise<void>((resolve) => server.close(() => resolve())), entrance?.close()])
+async function close(server: Server): Promise<void> {
+  const gone = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
   const signal = AbortSignal.timeout(closeWithinMs)
   const cut = () => server.closeAllConnections()

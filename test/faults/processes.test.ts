@@ -5,7 +5,7 @@ import { order, settled, type Order } from '../conformance/client.ts'
 import { openFaultDesk } from '../harness/fault-desk.ts'
 import { metricsOf } from '../harness/metrics.ts'
 import { closing, openWorld } from '../harness/opening.ts'
-import { freePort } from '../harness/port.ts'
+import { freePort, isFree } from '../harness/port.ts'
 import { gone, pidsOf } from '../harness/processes.ts'
 import { startServe, type GatewayProcess } from '../harness/serve.ts'
 import { until } from '../harness/until.ts'
@@ -17,7 +17,7 @@ const desk = closing(await openFaultDesk(world))
 await desk.gate({ answerTimeoutMs: 10_000 })
 const ports = { PORT: String(await freePort()), OPERATOR_PORT: String(await freePort()) }
 const start = async (PROCESSES: string): Promise<GatewayProcess> =>
-  closing(await startServe(world, undefined, { ...ports, PROCESSES, SPREAD: 'even' }))
+  closing(await startServe(world, undefined, { ...ports, PROCESSES }))
 
 /** The process in a slot, by its row in the heartbeats. */
 async function leaseOf(slot: number): Promise<string | undefined> {
@@ -107,10 +107,17 @@ test('a killed process is started again: its successor takes its orders over at 
   for (const mode of ['late', 'lost']) assert.equal(metric(`tollgate_lease_changes_total{slot="1",mode="${mode}"}`), 0)
 })
 
-test('a signal to the parent stops all in order: the orders end, the leases are given up, the exit code is 0', async () => {
-  const forget = await desk.script({}, { delay_ms: 1_000 })
+test('a signal to the parent closes the port and stops all in order: orders end, leases go, the exit code is 0', async () => {
+  const forget = await desk.script({}, { delay_ms: 3_000 })
   const sold = await Promise.all(Array.from({ length: 8 }, () => order(gateway.world)))
-  await gateway.stop()
+  const stopped = gateway.stop()
+  await until(
+    () => isFree(Number(ports.PORT)),
+    (free) => free,
+  )
+  const running = [0, 1].map((slot) => process.kill(pidsOf(gateway, slot).at(-1)!, 0))
+  assert.deepEqual(running, [true, true], 'the port is free while they end what they have')
+  await stopped
   assert.equal(gateway.child.exitCode, 0, gateway.output())
   await forget()
   assert.deepEqual([await leaseOf(0), await leaseOf(1)], [undefined, undefined])
@@ -118,22 +125,31 @@ test('a signal to the parent stops all in order: the orders end, the leases are 
   for (const { status } of await endOf(sold)) assert.equal(status, 'approved')
 })
 
-test('when the parent is killed its processes stop in order, and no successor can listen before all have ended', async () => {
+test('when the parent is killed its processes end at once, and no successor can listen before all have ended', async () => {
   gateway = await start('2')
+  const forget = await desk.script({}, { delay_ms: 6_000 })
   const [first, second] = [0, 1].map((slot) => pidsOf(gateway, slot)[0]!)
-  const stopped = await leaseOf(1)
+  const leases = await Promise.all([0, 1].map(leaseOf))
+  const sold = await sellToAll(
+    gateway,
+    leases.map((lease) => lease!),
+  )
+  const held = (await Promise.all(leases.map((lease) => leasedBy(lease!)))).flat()
   process.kill(second!, 'SIGSTOP')
   const end = once(gateway.child, 'exit')
   gateway.child.kill('SIGKILL')
   await end
   await gone(first!)
-  assert.equal(await leaseOf(0), undefined, 'its lease was given up')
   await assert.rejects(start('2'), /EADDRINUSE/)
-  assert.equal(await leaseOf(1), stopped)
+  assert.deepEqual(await Promise.all([0, 1].map(leaseOf)), leases, 'nothing was taken over')
   process.kill(second!, 'SIGCONT')
   await gone(second!)
+  await forget()
   gateway = await start('2')
-  for (const { status } of await endOf([await order(gateway.world)])) assert.equal(status, 'approved')
+  await endOf(sold)
+  const taken = new Set((await desk.rows<{ id: string }>(lostLeases)).map(({ id }) => id))
+  for (const id of held) assert.ok(taken.has(id), `order ${id} was taken over`)
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   await gateway.stop()
 })
 

@@ -28,7 +28,8 @@ async function reserve(port: number): Promise<boolean> {
   )
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether somebody may listen at this port. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer()
   server.listen(port, '127.0.0.1')
   return once(server, 'listening').then(

@@ -254,7 +254,11 @@ test('a process dies with a request that was passed to it: no answer, and a repe
   await rowsIn(1, 'rollback')
   assert.ok((await figure(here, 'on', 'lost')) > 0)
   turnedAway(await sale(here.world))
-  there = await startThere({ PROCESSES: '2', PEER_URL: `https://127.0.0.1:${await twoPorts()}` })
+  there = await startThere({
+    PROCESSES: '2',
+    PORT: String(await freePort()),
+    PEER_URL: `https://127.0.0.1:${await twoPorts()}`,
+  })
   const repeat = await until(
     () => postSale(here.world, fields),
     (reply) => reply['error-code'] !== '20',

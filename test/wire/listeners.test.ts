@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import http, { createServer } from 'node:http'
+import https from 'node:https'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import { nextTurn } from '../../src/base/clock.ts'
@@ -66,6 +67,26 @@ test('listeners that are closed while they open accept nothing', { timeout: 30_0
   await Promise.all([listeners.close(), listeners.opened])
   const [error] = (await once(connect(port, '127.0.0.1'), 'error')) as [NodeJS.ErrnoException]
   assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('further handles accept connections as the server itself would', { timeout: 30_000 }, async () => {
+  const halfOpen: unknown[] = []
+  for (const server of [http.createServer(), https.createServer()]) {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const listeners = openListeners(server, 1, log)
+    await listeners.opened
+    const { port } = server.address() as AddressInfo
+    // The second one of a turn is accepted by the further handle.
+    const before = accepted.length
+    connectWithinATurn(2, port)
+    await acceptedByTurn(2)
+    halfOpen.push(...accepted.slice(before).map(({ allowHalfOpen }) => allowHalfOpen))
+    server.close()
+    for (const socket of accepted.slice(before)) socket.destroy()
+    await listeners.close()
+  }
+  assert.deepEqual(halfOpen, [true, true, false, false], 'who says no more before a handshake would hold his place')
 })
 
 test('a connection beyond the limit is closed', { timeout: 30_000 }, async (t) => {

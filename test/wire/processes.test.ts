@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { fork, spawnSync, type ChildProcess } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { Processes } from '../../src/cli/processes.ts'
+import { Processes, type Ports } from '../../src/processes/supervisor.ts'
 import { openAuthority, type Authority } from '../harness/directory.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { closing, openWorld } from '../harness/opening.ts'
@@ -35,60 +33,50 @@ writeFileSync(
   program,
   `import { existsSync, readFileSync } from 'node:fs'
   if (existsSync(${JSON.stringify(ends)})) process.exit(Number(readFileSync(${JSON.stringify(ends)}, 'utf8')))
-  process.on('message', ({ says }) => says === 'stop' && process.disconnect())
-  process.send({ says: 'serves', ports: { port: 1, operatorPort: 2 } })`,
-)
-
-/** Serves, and begins to stop when it is to accept connections, but does not end. */
-const stopper = join(folder, 'stopper.mjs')
-writeFileSync(
-  stopper,
-  `process.on('message', ({ says, accepts }) => {
-    if (says === 'stop') process.disconnect()
-    else if (accepts) process.send({ says: 'stops' })
+  process.on('SIGTERM', () => process.exit(0))
+  process.on('SIGUSR2', () => process.send({ says: 'stops' }))
+  process.on('message', ({ id }) => {
+    const answer = { status: 200, type: 'text/plain', body: JSON.stringify({ reasons: [] }) }
+    process.send({ says: 'answer', id, answer })
   })
-  process.send({ says: 'serves', ports: { port: 1, operatorPort: 2 } })`,
+  process.send({ says: 'operator', at: { host: '127.0.0.1', port: 0 } })
+  process.send({ says: 'serves', port: 1 })`,
 )
 
 /** A parent of such processes, on a clock that stands; what it logs, and its end. */
-function openParent(count = 1, of = program) {
+function openParent() {
   const clock = openHandClock(0)
   const children: ChildProcess[] = []
+  const joined: boolean[] = []
   const pauses: number[] = []
-  const accepting: number[] = []
   const write = (line: string) => {
-    const { pause_ms: pause, msg, slot }: { pause_ms?: number; msg: string; slot: number } = JSON.parse(line)
-    if (msg === 'a process accepts connections') accepting.push(slot)
+    const { pause_ms: pause }: { pause_ms?: number } = JSON.parse(line)
     if (pause !== undefined) pauses.push(pause)
   }
   const log = openLog({ level: 'info', destination: { write } })
-  const start = () => {
-    const child = fork(of)
+  const start = (_slot: number, joins: boolean) => {
+    const child = fork(program)
     children.push(child)
+    joined.push(joins)
     return child
   }
-  let served = 0
+  const served: Ports[] = []
+  const onServing = (ports: Ports) => void served.push(ports)
   let signal: (why: string) => void = () => {}
   const stopped = new Promise<string>((resolve) => (signal = resolve))
-  const processes = new Processes({
-    count,
-    spread: 'full',
-    idleMs: () => 0,
-    start,
-    onServing: () => served++,
-    clock,
-    random: systemRandom,
-    log,
-  })
-  const ending = processes.run(stopped)
-  return { clock, children, pauses, accepting, ending, signal, served: () => served }
+  const processes = new Processes({ count: 1, start, onServing, clock, random: systemRandom, log })
+  return { clock, children, joined, pauses, ending: processes.run(stopped), signal, served }
 }
 
-const serving = ({ served }: ReturnType<typeof openParent>) => until(served, (count) => count === 1)
+const serving = ({ served }: ReturnType<typeof openParent>) =>
+  until(
+    () => served,
+    ({ length }) => length === 1,
+  ).then(([ports]) => ports!)
 
 test('a process that ends is started again at once, one that ends soon after later and later, and then all ends', async () => {
   const parent = openParent()
-  const { clock, children, pauses, ending } = parent
+  const { clock, children, joined, pauses, ending } = parent
   await serving(parent)
   clock.pass(10_000)
   children[0]!.kill('SIGKILL')
@@ -108,6 +96,7 @@ test('a process that ends is started again at once, one that ends soon after lat
   clock.pass(pauses.at(-1)!)
   assert.deepEqual(await ending, { why: 'process 0 of 1 cannot serve: exit code 7', code: 7 })
   assert.deepEqual(pauses, [0, 0, 1_000, 2_000, 4_000])
+  assert.deepEqual(joined, [false, true, true, true, true, true], 'those that follow join the first')
   rmSync(ends)
 })
 
@@ -127,83 +116,21 @@ test('a parent that is asked to stop starts nothing any more', async () => {
   assert.deepEqual([parent.children.length, parent.children[0]!.exitCode, parent.pauses], [1, 0, []])
 })
 
-test('while the one that accepts stops by itself another one accepts', async () => {
-  const { accepting, children, signal, ending } = openParent(2, stopper)
-  await until(
-    () => accepting,
-    ([first, second]) => first === 0 && second === 1,
-  )
-  assert.deepEqual([children.length, children[0]!.exitCode], [2, null])
-  signal('SIGTERM')
-  for (const child of children) child.kill('SIGKILL')
-  await ending
+test('a process that begins to stop is asked for nothing, and the gateway is not ready without another', async () => {
+  const parent = openParent()
+  const { operatorPort } = await serving(parent)
+  const ready = async () => (await (await fetch(`http://127.0.0.1:${operatorPort}/ready`)).json()) as { reasons: string[] }
+  assert.deepEqual(await ready(), { status: 'ready', reasons: [] })
+  parent.children[0]!.kill('SIGUSR2')
+  await until(ready, ({ reasons }) => reasons.length === 1 && reasons[0] === 'no process serves')
+  parent.signal('SIGTERM')
+  await parent.ending
 })
-
-const moduleAt = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}.js`, import.meta.url)))
-const orphan = join(folder, 'orphan.mjs')
-writeFileSync(
-  orphan,
-  `import { createServer } from 'node:net'
-  import { systemClock } from ${moduleAt('base/clock')}
-  import { openSlot } from ${moduleAt('gateway/slot')}
-  const slot = openSlot(process.env, process, systemClock)
-  const socket = await slot.socket('api', { host: '127.0.0.1', port: 0 })
-  const entrance = socket.enter(createServer(), () => {})
-  slot.serves({ port: socket.port, operatorPort: process.pid, connectionsUsed: () => 0 })
-  const why = await slot.ended
-  void entrance.close().then(() => console.log(JSON.stringify({ why })))
-  setInterval(() => {}, 1_000)`,
-)
-const parentOf = join(folder, 'parent.mjs')
-writeFileSync(
-  parentOf,
-  `import { systemClock as clock } from ${moduleAt('base/clock')}
-  import { openLog } from ${moduleAt('base/log')}
-  import { systemRandom as random } from ${moduleAt('base/random')}
-  import { untilSignal } from ${moduleAt('base/signals')}
-  import { starterOf } from ${moduleAt('cli/process-start')}
-  import { Processes } from ${moduleAt('cli/processes')}
-  const log = openLog({ level: 'silent', destination: process.stdout })
-  const start = starterOf(${JSON.stringify(orphan)}, [], process.env)
-  const onServing = (ports) => console.log(JSON.stringify(ports))
-  await new Processes({ count: 1, spread: 'full', idleMs: () => 0, start, onServing, clock, random, log }).run(untilSignal())`,
-)
-
-/** Whether somebody may listen at this port. */
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer().once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-
-// oxfmt-ignore
-const ended = [
-  ['its parent is gone',  'SIGKILL', false],
-  ['its parent stops',    'SIGTERM', true],
-] as const
-for (const [why, signal, isFreed] of ended)
-  test(`a process that stops because ${why} ${isFreed ? 'frees' : 'keeps'} the port while it has work to end`, async () => {
-    const parent = spawn(process.execPath, [parentOf], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const lines = createInterface(parent.stdout)[Symbol.asyncIterator]()
-    const line = async () => JSON.parse((await lines.next()).value) as { port: number; operatorPort: number; why: string }
-    const { port, operatorPort: pid } = await line()
-    try {
-      parent.kill(signal)
-      assert.equal((await line()).why, why)
-      assert.equal(await isFree(port), isFreed)
-    } finally {
-      process.kill(pid, 'SIGKILL')
-    }
-    await until(
-      () => isFree(port),
-      (free) => free,
-    )
-  })
 
 const refused = (env: Record<string, string>, ...args: string[]) => {
   const { PATH = '' } = process.env
   const { status, stderr } = spawnSync(process.execPath, [main, 'serve', ...args], {
-    env: { PATH, PORT: '0', ...env },
+    env: { PATH, PORT: '8080', ...env },
     encoding: 'utf8',
     timeout: 120_000,
   })
@@ -220,9 +147,9 @@ test('what is wrong with the settings is said once, and the exit code is that of
     assert.equal(bad.status, 2, bad.stderr)
     assert.match(bad.stderr, new RegExp(`PROCESSES is "${PROCESSES}", not a number of processes from 1 to 64`))
   }
-  const odd = refused({ SPREAD: 'odd' })
-  assert.equal(odd.status, 2, odd.stderr)
-  assert.match(odd.stderr, /SPREAD is "odd", neither full nor even/)
+  const anyPort = refused({ PROCESSES: '2', PORT: '0' })
+  assert.equal(anyPort.status, 2, anyPort.stderr)
+  assert.match(anyPort.stderr, /PORT is 0/)
   const tooMany = refused({}, '--processes', '65')
   assert.equal(tooMany.status, 2, tooMany.stderr)
   assert.match(refused({ TOLLGATE_KEY_FD: '99', PROCESSES: '2' }).stderr, /TOLLGATE_KEY_FD cannot be read: EBADF/)
@@ -236,7 +163,7 @@ test('a port that somebody has is named, with exit code 1', async () => {
   )
   const operatorPort = new URL(world.operatorUrl).port
   await assert.rejects(
-    startServe(world, undefined, { PROCESSES: '2', OPERATOR_PORT: operatorPort }),
+    startServe(world, undefined, { PROCESSES: '2', PORT: String(await freePort()), OPERATOR_PORT: operatorPort }),
     /The gateway ends: .*EADDRINUSE/,
   )
 })
@@ -271,7 +198,7 @@ test('all share the ports of the API and of results, renew certificates, and get
     THREE_DS_CONFIG: results.file,
     PUBLIC_URL: 'https://pay.example',
     PROCESSES: '2',
-    SPREAD: 'even',
+    PORT: String(await freePort()),
     TOLLGATE_KEY: '',
   }
   const gateway = await startServe(world, undefined, env, join(world.directory, 'keys', 'master.key'))

@@ -7,6 +7,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { openTurns } from '../../src/base/turn.ts'
 import { openServer, type Incoming } from '../../src/http/server.ts'
+import { freePort } from '../harness/port.ts'
 import { holds } from '../harness/until.ts'
 
 /** A server before it has routes, and requests before they have their turn. */
@@ -24,6 +25,19 @@ test('a server answers 503 until it is given its routes, and then by them on the
   const served = await ask()
   assert.deepEqual([served.status, await served.text()], [200, 'served'])
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/there`)).status, 404)
+  await server.close(1_000)
+  await assert.rejects(ask())
+})
+
+test('a server that joins others at their port listens with its routes, not before', async () => {
+  const log = openLog({ level: 'silent', destination: process.stdout })
+  const limits = { maxBodiesBytes: 1_000, maxConnections: 10 }
+  const place = { host: '127.0.0.1', port: await freePort(), sharing: 'joins' } as const
+  const server = await openServer({ ...place, ...limits, turns: openTurns(nextTurn), random: systemRandom, log })
+  const ask = () => fetch(`http://127.0.0.1:${place.port}/here`)
+  await assert.rejects(ask())
+  await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])
+  assert.equal(await (await ask()).text(), 'served')
   await server.close(1_000)
   await assert.rejects(ask())
 })

@@ -7,8 +7,9 @@ const pure = /^(?:src|simulation)\//
 
 /** Purity shows in the file name: only these touch the world, the sandbox and the command line. */
 const worldly =
-  /^src\/(?:(?:sandbox|cli)\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|asset|transaction|batch|locator|server|listeners|leaving|intake|shared-socket|outgoing|send|link|transport|directory|inbound|merchant-calls|steps|advance))\.ts$/
-const world = /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|worker_threads|fs|dns)(?:\/.*)?|pg|undici|fastify)$/
+  /^src\/(?:(?:sandbox|cli)\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|asset|transaction|batch|locator|server|listeners|listening|intake|cluster|slot|supervisor|outgoing|send|link|transport|directory|inbound|merchant-calls|steps|advance))\.ts$/
+const world =
+  /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|cluster|worker_threads|fs|dns)(?:\/.*)?|pg|undici|fastify)$/
 
 export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, text, imports }) =>

@@ -20,6 +20,7 @@ const rooms = [
   'pages',
   'operator',
   'gateway',
+  'processes',
   'merchant-check',
   'sandbox',
   'cli',

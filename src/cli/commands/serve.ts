@@ -2,16 +2,16 @@ import type { Command } from 'commander'
 import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog, type Log } from '../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../base/signals.ts'
-import { openSlot, type Slot } from '../../gateway/slot.ts'
 import type { GatewayOptions } from '../../gateway/start.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
 import { machineFacts } from '../../operator/store-machine.ts'
+import { openStarter } from '../../processes/cluster.ts'
+import { openSlot, type OwnSlot } from '../../processes/slot.ts'
+import { Processes } from '../../processes/supervisor.ts'
 import { whileRestarting } from '../../storage/patience.ts'
 import { serveConfig, type ServeConfig } from '../config.ts'
 import { encryptionBy, hourKeysBy } from '../key-config.ts'
-import { idleMs, mostProcesses, processesOf, spreadOf, starterOf } from '../process-start.ts'
-import { Processes } from '../processes.ts'
-import type { SpreadBy } from '../spread.ts'
+import { keyByDescriptor, mayShare, mostProcesses, processesOf } from '../process-start.ts'
 import type { Terminal } from '../terminal.ts'
 import { aNumber } from './options.ts'
 
@@ -39,7 +39,6 @@ Environment
   OPERATOR_NAMES names, by comma, under which they are asked for besides localhost and any address
   TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
   PROCESSES      so many processes share these ports (1); one that ends is started again
-  SPREAD         full: a process accepts connections only when those before it are full (the default); even: all do
   LOG_LEVEL      debug, info, warn, error (info)
   PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
                  more of them, by comma, where merchants sign calls of v4 for other addresses
@@ -55,16 +54,15 @@ Environment
   THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
     )
     .action(async ({ processes }: { processes?: number }) => {
-      const slot = openSlot(terminal.env, process, terminal.clock)
+      const slot = openSlot(terminal.env, process)
       if (slot) return serve(terminal, slot)
       const count = processes ?? processesOf(terminal.env)
-      const spread = spreadOf(terminal.env)
-      await (count === 1 ? serve(terminal) : serveTogether(count, spread, terminal))
+      await (count === 1 ? serve(terminal) : serveTogether(count, terminal))
     })
 }
 
 /** Serves until a signal. The process belongs to this gateway: signals and defects end it. */
-async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
+async function serve(terminal: Terminal, slot?: OwnSlot): Promise<void> {
   const { env, stdout, clock, random } = terminal
   const config = serveConfig(env)
   const all = openLog({ level: config.logLevel, destination: stdout })
@@ -91,8 +89,7 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
   const { port, operatorPort } = gateway
   if (slot) slot.serves(gateway)
   else log.info({ port, operatorPort }, 'the gateway serves')
-  const lost = gateway.lost.then(() => 'lease lost')
-  const why = await Promise.race([untilSignal(), lost, ...(slot ? [slot.ended] : [])])
+  const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
   log.info({ why }, slot ? 'this process stops' : 'the gateway stops')
   slot?.stops()
   await gateway.stop()
@@ -101,12 +98,13 @@ async function serve(terminal: Terminal, slot?: Slot): Promise<void> {
 }
 
 /** This process is the parent of those that serve. */
-async function serveTogether(count: number, spread: SpreadBy, terminal: Terminal): Promise<void> {
+async function serveTogether(count: number, terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
+  mayShare(env)
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
-  const start = starterOf(process.argv[1]!, ['serve'], env)
-  const { why, code } = await new Processes({ count, spread, idleMs, start, clock, random, log }).run(untilSignal())
+  const start = openStarter(keyByDescriptor(env))
+  const { why, code } = await new Processes({ count, start, clock, random, log }).run(untilSignal())
   if (code !== 0) terminal.complain(`The gateway ends: ${why}.`)
   terminal.exitCode = code
 }

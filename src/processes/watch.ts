@@ -14,7 +14,6 @@ export const healthy: Answer = { status: 200, type: 'application/json;charset=ut
 export interface Filled {
   slot: number
   isServing: boolean
-  accepts: boolean
   starts: number
 }
 
@@ -73,9 +72,6 @@ const ownMetrics = (filled: readonly Filled[]): string[] => [
   '# HELP tollgate_process_serving 1 while there is a process of this slot that serves',
   '# TYPE tollgate_process_serving gauge',
   ...filled.map(({ slot, isServing }) => `tollgate_process_serving{slot="${slot}"} ${isServing ? 1 : 0}`),
-  '# HELP tollgate_process_accepting 1 while the process of this slot accepts new connections',
-  '# TYPE tollgate_process_accepting gauge',
-  ...filled.map(({ slot, accepts }) => `tollgate_process_accepting{slot="${slot}"} ${accepts ? 1 : 0}`),
   '# HELP tollgate_process_starts_total How often a process of this slot was started',
   '# TYPE tollgate_process_starts_total counter',
   ...filled.map(({ slot, starts }) => `tollgate_process_starts_total{slot="${slot}"} ${starts}`),

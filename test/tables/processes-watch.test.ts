@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { metricsOf, readyOf } from '../../src/cli/process-watch.ts'
+import { metricsOf, readyOf } from '../../src/processes/watch.ts'
 
 /** What an operator is told of several processes at one port. */
 
@@ -40,7 +40,7 @@ b_seconds_sum ${n}
 `
 
 test('the metrics of all processes have the label slot, each family once with its head', () => {
-  const filled = [0, 1, 2].map((slot) => ({ slot, isServing: slot < 2, accepts: slot < 1, starts: slot + 1 }))
+  const filled = [0, 1, 2].map((slot) => ({ slot, isServing: slot < 2, starts: slot + 1 }))
   const { body } = metricsOf([said(0, text(1)), said(1, text(2)), silent(2)], filled)
   assert.equal(
     body,
@@ -49,11 +49,6 @@ test('the metrics of all processes have the label slot, each family once with it
 tollgate_process_serving{slot="0"} 1
 tollgate_process_serving{slot="1"} 1
 tollgate_process_serving{slot="2"} 0
-# HELP tollgate_process_accepting 1 while the process of this slot accepts new connections
-# TYPE tollgate_process_accepting gauge
-tollgate_process_accepting{slot="0"} 1
-tollgate_process_accepting{slot="1"} 0
-tollgate_process_accepting{slot="2"} 0
 # HELP tollgate_process_starts_total How often a process of this slot was started
 # TYPE tollgate_process_starts_total counter
 tollgate_process_starts_total{slot="0"} 1
