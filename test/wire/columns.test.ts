@@ -94,9 +94,9 @@ const nothing: Row = {
 }
 
 test('an entity has the columns as its members, but not those that are null, also inside a transaction', async () => {
-  const read = entities<object>(`
+  const ask = entities<object>(`
     select order_id, null as due_at, at, facts from (values (7::bigint, 'x', '{"a_b": null}'::json)) as n (order_id, at, facts)`)
   const expected = [{ orderId: 7n, at: 'x', facts: { a_b: null } }]
-  assert.deepEqual(await pool.run(read), expected)
-  assert.deepEqual(await transaction(pool, (runner) => runner.run(read)), expected)
+  assert.deepEqual(await pool.run(ask), expected)
+  assert.deepEqual(await transaction(pool, (runner) => runner.run(ask)), expected)
 })

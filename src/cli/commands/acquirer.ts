@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { defined } from '../../base/defined.ts'
 import { onOff } from '../../operator/facts.ts'
 import type { Terminal } from '../terminal.ts'
+import { verb } from './entity.ts'
 import { askAcquirer } from './acquirer-admin.ts'
 import { addEntries } from './acquirer-entries.ts'
 import { WrongUsage } from './failure.ts'
@@ -60,18 +61,14 @@ export function addAcquirerCommands(program: Command, terminal: Terminal): void 
   addEntries(acquirer, terminal)
   const fault = acquirer.command('fault').description('lost, late, wrong and broken answers, on purpose')
   addAdd(fault, terminal)
-  fault
-    .command('list')
-    .description('the faults there are, in the order in which they are tried, with how often each was met')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault list')
-    .action(list.bind(undefined, terminal))
-  fault
-    .command('clear')
-    .description('forgets one fault, or all')
+  verb(
+    fault,
+    'list',
+    'the faults there are, in the order in which they are tried, with how often each was met',
+    'acquirer fault list',
+  ).action(list.bind(undefined, terminal))
+  verb(fault, 'clear', 'forgets one fault, or all', 'acquirer fault clear', 'acquirer fault clear 3')
     .argument('[id]', 'number of the fault', aNumber(1, 1_000_000_000))
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate acquirer fault clear\n  npx tollgate acquirer fault clear 3')
     .action(clear.bind(undefined, terminal))
   fault
     .command('line')

@@ -1,3 +1,4 @@
+import { verb } from './entity.ts'
 import { Failure } from './failure.ts'
 import type { Command } from 'commander'
 import { binTableOf } from '../../card/bins.ts'
@@ -31,12 +32,8 @@ Examples
   gunzip -c bins.csv.gz | npx tollgate bin import -`,
     )
     .action(importTable.bind(undefined, terminal))
-  bin
-    .command('find')
-    .description('what the table says of cards that begin so')
+  verb(bin, 'find', 'what the table says of cards that begin so', 'bin find 400000')
     .argument('<digits>', 'the first 4 to 11 digits of a card number', judged(notAPrefix))
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate bin find 400000')
     .action(find.bind(undefined, terminal))
 }
 

@@ -18,7 +18,7 @@ import {
   readRepeatWindow,
 } from './endpoint-values.ts'
 import { WrongUsage } from './failure.ts'
-import { addSwitches, printList, verb } from './entity.ts'
+import { addSwitches, verb } from './entity.ts'
 import { atOffice, type Office } from './installation.ts'
 import { aCurrency, anId, aSwitch, fitting, judged, jsonOption, someTexts } from './options.ts'
 import { facts } from './present.ts'
@@ -149,12 +149,8 @@ Examples
   npx tollgate endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid`,
     )
     .action(add.bind(undefined, terminal))
-  endpoint
-    .command('list')
-    .description('all endpoints')
+  verb(endpoint, 'list', 'all endpoints', 'endpoint list', 'endpoint list --merchant shop --json')
     .option('--merchant <login>', 'only of this merchant')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate endpoint list\n  npx tollgate endpoint list --merchant shop --json')
     .action(list.bind(undefined, terminal))
   verb(endpoint, 'show', 'one endpoint with all its settings', 'endpoint show 101')
     .argument('<id>', 'number of the endpoint', anId)
@@ -236,13 +232,13 @@ async function set(terminal: Terminal, endpointId: bigint, options: Settable): P
 async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
-    printList(terminal, options, {
-      as: 'endpoints',
-      rows: (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId),
-      json: endpointJson,
-      none: `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
-      shown: endpointTable,
-    })
+    const endpoints = (await listEndpoints(pool)).filter((e) => of === undefined || e.merchantId === of.merchantId)
+    if (options.json) return terminal.printJson({ endpoints: endpoints.map(endpointJson) })
+    if (endpoints.length === 0)
+      return terminal.print(
+        `No endpoints yet. Make one: npx tollgate endpoint add --merchant ${options.merchant ?? 'shop'} --currency USD`,
+      )
+    terminal.print(endpointTable(endpoints))
   })
 }
 

@@ -4,7 +4,7 @@ import { onOff } from '../../operator/facts.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice, type Office } from './installation.ts'
 import { jsonOption } from './options.ts'
-import { statusColour, table, type Column } from './present.ts'
+import { statusColour } from './present.ts'
 
 export interface ForJson {
   json?: true
@@ -52,19 +52,4 @@ export const stateColumn = {
   title: 'STATE',
   of: (one: { enabled: boolean }) => onOff(one.enabled),
   colour: (one: { enabled: boolean }) => statusColour(onOff(one.enabled)),
-}
-
-/** A list, as JSON or for people, who read what to do where there is nothing. */
-export function printList<Row>(terminal: Terminal, options: ForJson, { as, rows, json, none, shown }: List<Row>): void {
-  if (options.json) terminal.printJson({ [as]: rows.map(json) })
-  else terminal.print(rows.length === 0 ? none : typeof shown === 'function' ? shown(rows) : table(shown, rows))
-}
-
-interface List<Row> {
-  /** The name in JSON. */
-  as: string
-  rows: readonly Row[]
-  json: (row: Row) => object
-  none: string
-  shown: readonly Column<Row>[] | ((rows: readonly Row[]) => string)
 }

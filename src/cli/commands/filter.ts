@@ -24,6 +24,7 @@ import {
   type FilterEntry,
 } from '../../operator/store-filters.ts'
 import type { Terminal } from '../terminal.ts'
+import { verb } from './entity.ts'
 import { WrongUsage } from './failure.ts'
 import { addFilterTrial } from './filter-trial.ts'
 import { noValues, valueOptions, valuesOf, type Values } from './filter-values.ts'
@@ -60,21 +61,13 @@ Examples
   npx tollgate filter list --merchant shop`,
     )
   addAdding(filter, terminal)
-  filter
-    .command('list')
-    .description('the filters, by merchant')
+  verb(filter, 'list', 'the filters, by merchant', 'filter list --merchant shop --json')
     .option('--merchant <login>', 'of one merchant')
     .option('--removed', 'those that were removed as well')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate filter list --merchant shop --json')
     .action(list.bind(undefined, terminal))
-  filter
-    .command('show')
-    .description('one filter, with what is on its list')
+  verb(filter, 'show', 'one filter, with what is on its list', 'filter show shop 1')
     .argument('<login>', 'whose it is')
     .argument('<number>', 'its number', aNumber(1, 1_000_000))
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate filter show shop 1')
     .action(show.bind(undefined, terminal))
   valueOptions(
     filter
@@ -94,13 +87,9 @@ Examples
   npx tollgate filter entries shop 1 remove --file freed.txt`,
     )
     .action(entries.bind(undefined, terminal))
-  filter
-    .command('remove')
-    .description('it judges no further order; what it decided stays told')
+  verb(filter, 'remove', 'it judges no further order; what it decided stays told', 'filter remove shop 1')
     .argument('<login>', 'whose it is')
     .argument('<number>', 'its number', aNumber(1, 1_000_000))
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate filter remove shop 1')
     .action(remove.bind(undefined, terminal))
   addFilterTrial(filter, terminal)
 }

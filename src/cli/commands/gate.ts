@@ -16,10 +16,10 @@ import { gateNamed, listGates } from '../../operator/store-config.ts'
 import { addGate, isLineWish, setGate, setGateEnabled, type LineWish } from '../../operator/store-gates.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
-import { addSwitches, printList, stateColumn, verb, type ForJson } from './entity.ts'
+import { addSwitches, stateColumn, verb, type ForJson } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, aSpan, aSwitch, fileText, fitting, judged, jsonOption, oneOf } from './options.ts'
-import { facts } from './present.ts'
+import { facts, table } from './present.ts'
 import { optionOf } from './refusals.ts'
 
 /** The files are read when the command runs; the gateway needs none of them. */
@@ -203,25 +203,27 @@ async function set(terminal: Terminal, name: string, { json, ...options }: Setti
 }
 
 async function list(terminal: Terminal, options: ForJson): Promise<void> {
-  await atOffice(terminal, async ({ pool }) =>
-    printList(terminal, options, {
-      as: 'gates',
-      rows: await listGates(pool),
-      json: gateJson,
-      none: 'No gates yet. Add the first: npx tollgate gate add --help',
-      shown: [
-        { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
-        { title: 'NAME', of: (g) => g.name },
-        stateColumn,
-        { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
-        { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
-        { title: 'TERMINAL', of: (g) => g.settings.terminalId },
-        { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
-        { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
-        { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
-      ],
-    }),
-  )
+  await atOffice(terminal, async ({ pool }) => {
+    const gates = await listGates(pool)
+    if (options.json) return terminal.printJson({ gates: gates.map(gateJson) })
+    if (gates.length === 0) return terminal.print('No gates yet. Add the first: npx tollgate gate add --help')
+    terminal.print(
+      table(
+        [
+          { title: 'ID', of: (g) => String(g.gateId), align: 'right' },
+          { title: 'NAME', of: (g) => g.name },
+          stateColumn,
+          { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+          { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
+          { title: 'TERMINAL', of: (g) => g.settings.terminalId },
+          { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
+          { title: 'MAX OPEN', of: (g) => String(g.settings.maxOpen), align: 'right' },
+          { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
+        ],
+        gates,
+      ),
+    )
+  })
 }
 
 async function show(terminal: Terminal, name: string, options: { json?: true }): Promise<void> {

@@ -4,7 +4,8 @@ import { nameMisfit } from '../../operator/settings.ts'
 import { listGroups, merchantNamed, type GroupEntry } from '../../operator/store-config.ts'
 import { addGroup, setGroupEnabled } from '../../operator/store-endpoints.ts'
 import type { Terminal } from '../terminal.ts'
-import { addSwitches, printList, stateColumn } from './entity.ts'
+import { addSwitches, stateColumn } from './entity.ts'
+import { verb } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { anId, judged, jsonOption, someIds } from './options.ts'
 import { table } from './present.ts'
@@ -27,12 +28,8 @@ Examples
   npx tollgate group add --merchant shop --name all --endpoint 101,102`,
     )
     .action(add.bind(undefined, terminal))
-  group
-    .command('list')
-    .description('all groups')
+  verb(group, 'list', 'all groups', 'group list', 'group list --merchant shop --json')
     .option('--merchant <login>', 'only of this merchant')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate group list\n  npx tollgate group list --merchant shop --json')
     .action(list.bind(undefined, terminal))
   addSwitches(group, terminal, {
     of: '<id>',
@@ -68,13 +65,11 @@ async function add(
 async function list(terminal: Terminal, options: { merchant?: string; json?: true }): Promise<void> {
   await atOffice(terminal, async ({ pool }) => {
     const of = options.merchant === undefined ? undefined : await merchantNamed(pool, options.merchant)
-    printList(terminal, options, {
-      as: 'groups',
-      rows: (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId),
-      json: groupJson,
-      none: 'No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102',
-      shown: groupTable,
-    })
+    const groups = (await listGroups(pool)).filter((g) => of === undefined || g.merchantId === of.merchantId)
+    if (options.json) return terminal.printJson({ groups: groups.map(groupJson) })
+    if (groups.length === 0)
+      return terminal.print('No endpoint groups. Make one: npx tollgate group add --merchant shop --name all --endpoint 101,102')
+    terminal.print(groupTable(groups))
   })
 }
 

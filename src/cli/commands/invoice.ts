@@ -5,6 +5,7 @@ import { merchantNamed } from '../../operator/store-config.ts'
 import { parkedInvoices, resumeInvoice } from '../../operator/store-invoices.ts'
 import type { Pool } from '../../storage/pool.ts'
 import type { Terminal } from '../terminal.ts'
+import { verb } from './entity.ts'
 import { atOffice } from './installation.ts'
 import { aLimit, jsonOption } from './options.ts'
 import { printable, table } from './present.ts'
@@ -18,13 +19,15 @@ export function addInvoiceCommands(program: Command, terminal: Terminal): void {
   const invoice = program
     .command('invoice')
     .description('transactions of the mobile API without an order yet: find parked ones, take them up')
-  invoice
-    .command('find')
-    .description('lists parked invoices, newest first, and says why each is parked')
+  verb(
+    invoice,
+    'find',
+    'lists parked invoices, newest first, and says why each is parked',
+    'invoice find',
+    'invoice find --merchant shop --json',
+  )
     .option('--merchant <login>', 'only of this merchant')
     .option('--limit <number>', 'invoices on a page', aLimit, 20)
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate invoice find\n  npx tollgate invoice find --merchant shop --json')
     .action(find.bind(undefined, terminal))
   invoice
     .command('resume')

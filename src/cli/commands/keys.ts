@@ -15,6 +15,7 @@ import {
 } from '../../operator/store-key-versions.ts'
 import { splitKek, combineShares } from '../../storage/key-shares.ts'
 import type { Terminal } from '../terminal.ts'
+import { verb } from './entity.ts'
 import { Failure } from './failure.ts'
 import { atOffice } from './installation.ts'
 import { aNumber, fileText, jsonOption } from './options.ts'
@@ -92,12 +93,12 @@ Examples
 }
 
 function addShareCommands(keys: Command, terminal: Terminal): void {
-  keys
-    .command('split <file>')
-    .description('the key of a file as two shares for two custodians, each useless alone; - is standard input')
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate keys split kek.txt')
-    .action(split.bind(undefined, terminal))
+  verb(
+    keys,
+    'split <file>',
+    'the key of a file as two shares for two custodians, each useless alone; - is standard input',
+    'keys split kek.txt',
+  ).action(split.bind(undefined, terminal))
   keys
     .command('combine <file> <file>')
     .description('the key of two shares, for the file that TOLLGATE_KEY_FILE names')

@@ -58,13 +58,9 @@ Examples
     'merchant key list shop',
     'merchant key list shop --json',
   ).action(list.bind(undefined, terminal))
-  key
-    .command('retire')
-    .description('what it signs is accepted no longer, within a second; it cannot come back')
+  verb(key, 'retire', 'what it signs is accepted no longer, within a second; it cannot come back', 'merchant key retire shop 1')
     .argument('<login>', 'whose it is')
     .argument('<number>', 'number of the key', aNumber(1, 1_000_000))
-    .option(...jsonOption)
-    .addHelpText('after', '\nExamples\n  npx tollgate merchant key retire shop 1')
     .action(retire.bind(undefined, terminal))
 }
 

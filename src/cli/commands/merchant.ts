@@ -12,7 +12,7 @@ import type { Terminal } from '../terminal.ts'
 import { endpointTable } from './endpoint-table.ts'
 import { WrongUsage } from './failure.ts'
 import { groupTable } from './group.ts'
-import { addSwitches, printList, stateColumn, verb } from './entity.ts'
+import { addSwitches, stateColumn, verb, type ForJson } from './entity.ts'
 import { atOffice, type Office } from './installation.ts'
 import { addMerchantCheckCommand } from './merchant-check.ts'
 import { addMerchantKeyCommands } from './merchant-key.ts'
@@ -20,7 +20,7 @@ import { addMerchantMoveCommand } from './merchant-move.ts'
 import { addMerchantSetCommand } from './merchant-set.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { aNumber, aSpan, judged, jsonOption } from './options.ts'
-import { facts } from './present.ts'
+import { facts, table } from './present.ts'
 import { addSigningCommands } from './signing-secret.ts'
 
 const keyHelp = 'the control key to use instead of a new one; - reads it from standard input'
@@ -173,27 +173,29 @@ async function keyGiven(
   return key
 }
 
-async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
+async function list(terminal: Terminal, options: ForJson): Promise<void> {
   await atOffice(terminal, async ({ pool, clock }) => {
     const [merchants, endpoints] = await Promise.all([listMerchants(pool), listEndpoints(pool)])
+    if (options.json) return terminal.printJson({ merchants: merchants.map(merchantJson) })
+    if (merchants.length === 0)
+      return terminal.print('No merchants yet. Register the first: npx tollgate merchant add --login shop')
     const now = clock.now()
     const endpointsOf = (m: MerchantEntry) => {
       const own = endpoints.filter((e) => e.merchantId === m.merchantId)
       return own.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none'
     }
-    printList(terminal, options, {
-      as: 'merchants',
-      rows: merchants,
-      json: merchantJson,
-      none: 'No merchants yet. Register the first: npx tollgate merchant add --login shop',
-      shown: [
-        { title: 'LOGIN', of: (m) => m.login },
-        { title: 'NAME', of: (m) => m.name },
-        stateColumn,
-        { title: 'ENDPOINTS', of: endpointsOf },
-        { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
-      ],
-    })
+    terminal.print(
+      table(
+        [
+          { title: 'LOGIN', of: (m) => m.login },
+          { title: 'NAME', of: (m) => m.name },
+          stateColumn,
+          { title: 'ENDPOINTS', of: endpointsOf },
+          { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+        ],
+        merchants,
+      ),
+    )
   })
 }
 
