@@ -21,20 +21,10 @@ export interface KeyName {
 
 const named = columnsOf<KeyName>()
 const nameRows = rowsOf({ merchant_id: named.int8((k) => k.merchantId), key: named.text((k) => k.key) })
-const select = onRows<
-  KeyName,
-  {
-    merchant_id: bigint
-    key: string
-    digest: Buffer
-    order_id: bigint
-    transaction_no: number
-    serial_number: string
-    held_until: number
-  }
->(
+const select = onRows<KeyName, IdempotencyRow>(
   nameRows,
-  `select k.merchant_id, k.key, k.digest, k.order_id, k.transaction_no, k.serial_number, k.held_until
+  `select k.merchant_id as "merchantId", k.key, k.digest, k.order_id as "orderId", k.transaction_no as "transactionNo",
+    k.serial_number as "serialNumber", k.held_until as "heldUntil"
   from ${nameRows.list} join idempotency_key k on k.merchant_id = n.merchant_id and k.key = n.key`,
 )
 
@@ -87,20 +77,8 @@ const forget = statement<object>(`
 const atOnce = 5_000
 
 /** The rows of these keys; keys that are free are left out. */
-export async function selectIdempotencyKeys(runner: Runner, keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]> {
-  const stored = await readOf(runner, select, keys)
-  return stored
-    .filter((r) => r.held_until > now)
-    .map((r) => ({
-      merchantId: r.merchant_id,
-      key: r.key,
-      digest: r.digest,
-      orderId: r.order_id,
-      transactionNo: r.transaction_no,
-      serialNumber: r.serial_number,
-      heldUntil: r.held_until,
-    }))
-}
+export const selectIdempotencyKeys = async (runner: Runner, keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]> =>
+  (await readOf(runner, select, keys)).filter(({ heldUntil }) => heldUntil > now)
 
 /**
  * Inside a transaction: whether all of them were taken. If not, other requests hold some, and the
