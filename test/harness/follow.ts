@@ -87,7 +87,7 @@ export async function bothBooks(desk: FaultDesk): Promise<string[]> {
     const theirs = name === null ? [] : (entries.get(name) ?? [])
     if (name !== null) entries.delete(name)
     const stands = state === 'approved' && isLast !== false && !(no === 1 && released.has(order_id))
-    const expected = stands ? `${kind} ${amount}` : ''
+    const expected = stands ? `${kind === 'transfer' ? 'debit' : kind} ${amount}` : ''
     const there = theirs.filter((e) => e.state === 'approved').map((e) => `${e.kind} ${e.amountMinor}`)
     if (there.join() !== expected)
       differences.push(`${kind} ${order_id}/${no} of ${amount} is ${state} here, there stands ${there.join() || 'nothing'}`)

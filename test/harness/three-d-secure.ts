@@ -30,6 +30,8 @@ export interface Stage extends SecureMerchant, Network, Pick<SecureRows, 'stored
    * recorded, so that it is sent again, and the same.
    */
   complaints(killed?: 'killed'): Promise<string[]>
+  /** The same without a look at money. */
+  leftovers(killed?: 'killed'): Promise<string[]>
 }
 
 /** Each outcome is sent to `callbacks`, at a path of the order's own. */
@@ -60,6 +62,11 @@ export function openStage(world: World, desk: FaultDesk, callbacks: Receiver): S
     assert.deepEqual([status, code, ...(await states(sold))], how)
   }
 
+  const leftovers = async (killed?: 'killed') => [
+    ...(await rows.kept()),
+    ...(await rows.untold(merchant.sold, callbacks, killed)),
+  ]
+
   return {
     ...merchant,
     ...openNetwork(world),
@@ -76,7 +83,8 @@ export function openStage(world: World, desk: FaultDesk, callbacks: Receiver): S
     isApproved: (sold) => endsAs(sold, ['approved', undefined, 'approved']),
     async complaints(killed) {
       const { differences } = await desk.books()
-      return [...differences, ...(await rows.kept()), ...(await rows.untold(merchant.sold, callbacks, killed))]
+      return [...differences, ...(await leftovers(killed))]
     },
+    leftovers,
   }
 }

@@ -116,9 +116,13 @@ export async function openApp(world: World, served = usuallyServed(world)) {
   }
 
   const { tell } = cliOf(() => world)
-  for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
-  await configurationRead(world)
-  return { merchant, begin, post, perform, status, complete, accepted, ended, refused, notified }
+  /** A sandbox that starts again puts its own server at the endpoints of its own merchant. */
+  async function serve(): Promise<void> {
+    for (const id of served) await tell(['endpoint', 'set', String(id), '--merchant-server-url', merchant.url])
+    await configurationRead(world)
+  }
+  await serve()
+  return { merchant, serve, begin, post, perform, status, complete, accepted, ended, refused, notified }
 }
 
 export type App = Awaited<ReturnType<typeof openApp>>
