@@ -10,7 +10,7 @@ import { cliOf } from './cli-run.ts'
 
 // The end of the audit trail is one locked row: its holder delays other commands, and nobody else.
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const { tell, refuse } = cliOf(() => world)
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 1, use: 'admin', log }))

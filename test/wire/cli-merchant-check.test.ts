@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
-import { startWorld } from '../harness/world.ts'
-import { cliOf, run } from './cli-run.ts'
+import { run } from './cli-run.ts'
 import { accessTokenOf, configurationOf, controlKey, startServer } from './mobile-merchant.ts'
 
 interface Told {
@@ -168,35 +167,4 @@ test('a server that is not there, a private address and a key that the mobile AP
     [good.url, '--file', file, '--login', 'x'],
   ])
     assert.equal((await run({}, ['merchant', 'check', ...args])).code, 2, args.join(' '))
-})
-
-test("the sandbox's own server is checked with the key of its installation", async () => {
-  const world = await startWorld({ own: true })
-  try {
-    const { tell, refuse, json } = cliOf(() => world)
-    assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
-    const told = await json<Told>(
-      'merchant',
-      'check',
-      world.merchantServerUrl,
-      '--currency',
-      'EUR',
-      '--endpoint',
-      String(world.endpoints.euro),
-    )
-    assert.ok(told.conforms)
-    assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
-    const foreign = await run({ TOLLGATE_DIR: world.directory }, [
-      'merchant',
-      'check',
-      world.merchantServerUrl,
-      '--login',
-      world.other.login,
-    ])
-    assert.equal(foreign.code, 1)
-    assert.match(foreign.out, /initiate sale +wrong +session\.signature is right: it is/)
-    assert.match(foreign.out, /initiate sale +wrong +the endpoint is this merchant's: it is \d+/)
-  } finally {
-    await world.stop()
-  }
 })

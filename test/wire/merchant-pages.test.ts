@@ -10,7 +10,7 @@ import { cliOf } from './cli-run.ts'
 
 /** What an operator sets for a merchant's pages, and what comes of it. */
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const { tell, json, refuse } = cliOf(() => world)
 const { login } = world.merchant
 const fileOf = (name: string, bytes: Buffer | string) => {

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { testDatabase, type TestDatabase } from '../harness/postgres.ts'
-import { startWorld } from '../harness/world.ts'
-import { cliOf } from './cli-run.ts'
+import { startWorld, type World } from '../harness/world.ts'
+import { cliOf, run as command } from './cli-run.ts'
 import {
   accessTokenOf,
   ask,
@@ -106,9 +106,12 @@ test('a configuration that cannot be used is refused in words, all of it at once
   }
 })
 
-test("the sandbox's merchant answers the mobile API beside callbacks, and keeps cards over a restart", async () => {
-  const world = await startWorld({ own: true })
-  try {
+describe("the sandbox's merchant", () => {
+  let world: World
+  before(async () => (world = await startWorld({ own: true })))
+  after(() => world?.stop())
+
+  test('answers the mobile API beside callbacks, and keeps cards over a restart', async () => {
     const base = world.merchantServerUrl
     const accessToken = await accessTokenOf(base, 'demo')
     for (const kind of kinds) {
@@ -131,7 +134,31 @@ test("the sandbox's merchant answers the mobile API beside callbacks, and keeps 
         merchantServerUrl,
       )
     assert.ok(output().includes(`The merchant's server, with its callbacks ${merchantServerUrl}/`))
-  } finally {
-    await world.stop()
-  }
+  })
+
+  test('is checked with the key of its installation', async () => {
+    const { tell, refuse, json } = cliOf(() => world)
+    assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
+    const told = await json<{ conforms: boolean }>(
+      'merchant',
+      'check',
+      world.merchantServerUrl,
+      '--currency',
+      'EUR',
+      '--endpoint',
+      String(world.endpoints.euro),
+    )
+    assert.ok(told.conforms)
+    assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
+    const foreign = await command({ TOLLGATE_DIR: world.directory }, [
+      'merchant',
+      'check',
+      world.merchantServerUrl,
+      '--login',
+      world.other.login,
+    ])
+    assert.equal(foreign.code, 1)
+    assert.match(foreign.out, /initiate sale +wrong +session\.signature is right: it is/)
+    assert.match(foreign.out, /initiate sale +wrong +the endpoint is this merchant's: it is \d+/)
+  })
 })
