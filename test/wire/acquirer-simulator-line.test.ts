@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { startAcquirer, type Acquirer } from '../../simulators/acquirer/start.ts'
-import { admin, boundMs, frame, GatewayEnd, ledger, network, payment, quietLog, reversal, type Fields } from './acquirer-line.ts'
+import { admin, boundMs, frame, GatewayEnd, ledger, network, payment, quietLog, type Fields } from './acquirer-line.ts'
 
 let acquirer: Acquirer
 let line: GatewayEnd
@@ -96,56 +96,6 @@ const ended = (program: Program): Promise<number | string | null> => {
 }
 
 describe('the program', () => {
-  test('killed at work, it has every answered message in its books after the restart, and answers repeats alike', async () => {
-    const file = join(folder, 'killed.jsonl')
-    const first = await run('--ledger', file)
-    const end = await GatewayEnd.signedOn(first.port)
-    const early = payment({ stan: 900_000, cvv2: '123' })
-    await end.ask('1420', reversal(early, 900_001))
-    const sales = Array.from({ length: 500 }, (_, i) => payment({ stan: 1000 + i, cvv2: i % 5 ? '123' : '116' }))
-    for (const sale of sales) end.send('1200', sale)
-    await end.until(() => sales.filter((sale) => end.to(sale).length > 0).length > 100, 'a hundred answers')
-    await end.ask('1420', reversal(sales[1]!, 900_002))
-    first.child.kill('SIGKILL')
-    await ended(first)
-    await end.ended()
-    await appendFile(file, '{"booked":{"rrn":"torn')
-
-    const second = await run('--ledger', file)
-    const again = await GatewayEnd.signedOn(second.port)
-    const books = new Map((await ledger(second.adminUrl)).map((entry) => [entry.stan, entry]))
-    const answered = sales.filter((sale) => end.to(sale).length > 0)
-    for (const sale of answered) {
-      const [reply] = end.to(sale)
-      const entry = books.get(sale[11]!)
-      assert.equal(entry?.actionCode, reply?.fields[39])
-      assert.equal(entry?.approvalCode ?? undefined, reply?.fields[38])
-    }
-    assert.equal(books.get(sales[1]![11]!)?.state, 'reversed')
-    assert.deepEqual(await again.ask('1201', answered[2]!), end.to(answered[2]!)[0])
-    assert.equal((await again.ask('1200', early)).fields[39], '909', 'a reversal that came first is not forgotten')
-    again.close()
-    second.child.kill('SIGTERM')
-    assert.equal(await ended(second), 0)
-    assert.ok((await readFile(file, 'utf8')).endsWith('}\n'))
-  })
-
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal} stops it cleanly and at once, whatever is under way`, async () => {
-      const program = await run('--slow-reversal-ms', '60000')
-      const end = await GatewayEnd.signedOn(program.port)
-      const sale = payment({ stan: 1, cvv2: '217' })
-      end.send('1200', sale)
-      end.send('1420', reversal(sale, 2))
-      await end.echo(3)
-      const start = performance.now()
-      program.child.kill(signal)
-      assert.equal(await ended(program), 0)
-      assert.ok(performance.now() - start < 30_000)
-      await end.ended()
-    })
-  }
-
   test('asked to die with its parent, it ends when its standard input does', async () => {
     const program = await run('--die-with-parent')
     program.child.stdin?.end()
