@@ -1,10 +1,11 @@
 // Runs one seed or many:
 // node dist/simulation/program.js --seed 42 [--orders N] [--trace]
 // node dist/simulation/program.js --from A --to B [--step N]
-// node dist/simulation/program.js --planted NAME
+// node dist/simulation/program.js --planted NAME [--planted NAME …]
 // Each with --cells 8: a world of cells, between which merchants move.
 import { parseArgs } from 'node:util'
 import { planted } from './planted.ts'
+import { search } from './planted-search.ts'
 import type { Planted } from './planting.ts'
 import { runWorld, usualOrders, type Ended } from './world.ts'
 
@@ -17,28 +18,25 @@ const { values } = parseArgs({
     to: { type: 'string' },
     step: { type: 'string' },
     cells: { type: 'string' },
-    planted: { type: 'string' },
+    planted: { type: 'string', multiple: true, default: [] },
     'list-planted': { type: 'boolean' },
   },
 })
 
-/** Sizes of the worlds to search for a planted bug, and how many worlds of each to try. */
-const searched = [
-  { size: 20, seeds: 10 },
-  { size: 50, seeds: 20 },
-  { size: 100, seeds: 30 },
-  { size: usualOrders, seeds: 500 },
-]
-
 const orders = number('orders', usualOrders)
-const bug = planted.find(({ name }) => name === values.planted)
-if (values.planted !== undefined && !bug) throw new Error(`there is no planted bug "${values.planted}"`)
-const cells = number('cells', bug?.cells ?? 1)
-const wrap = bug ? { wrap: bug.wrap } : {}
+const bugs = values.planted.map(bugNamed)
+const cells = number('cells', bugs[0]?.cells ?? 1)
+const wrap = bugs[0] ? { wrap: bugs[0].wrap } : {}
 if (values['list-planted']) console.log(JSON.stringify(planted.map(({ name }) => name)))
 else if (values.seed !== undefined) await replay(number('seed', 1))
-else if (bug) await search(bug)
+else if (bugs.length > 0) for (const bug of bugs) console.log(JSON.stringify({ name: bug.name, found: await search(bug) }))
 else await runMany(number('from', 1), number('to', 100), number('step', 1))
+
+function bugNamed(name: string): Planted {
+  const bug = planted.find((one) => one.name === name)
+  if (bug) return bug
+  throw new Error(`there is no planted bug "${name}"`)
+}
 
 function number(name: 'seed' | 'orders' | 'from' | 'to' | 'step' | 'cells', usual: number): number {
   const given = Number(values[name] ?? usual)
@@ -85,18 +83,4 @@ async function runMany(from: number, to: number, step: number): Promise<void> {
     const realMs = Number(process.hrtime.bigint() - began) / 1e6
     console.log(JSON.stringify({ seed, simulatedMs: Math.round(simulatedMs), realMs: Math.round(realMs), broken }))
   }
-}
-
-/**
- * Looks for a world in which a planted bug breaks one of its invariants, and prints its seed. Small
- * worlds come first, because every run of the suite repeats the world found here.
- */
-async function search({ breaks }: Planted): Promise<void> {
-  for (const { size, seeds } of searched)
-    for (let seed = 1; seed <= seeds; seed++) {
-      const { broken } = await runWorld({ seed, orders: size, cells, ...wrap })
-      if (!broken || !breaks.includes(broken.invariant)) continue
-      console.log(JSON.stringify({ seed, orders: size, invariant: broken.invariant }))
-      return
-    }
 }

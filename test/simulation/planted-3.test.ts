@@ -1,0 +1,3 @@
+import { testPlanted } from './planted-part.ts'
+
+testPlanted(3)
