@@ -31,7 +31,7 @@ after(async () => {
   await database?.close()
 })
 
-test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', { timeout: 900_000 }, async () => {
+test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', async () => {
   let asked = 0
   let followed = 0
   for (let seed = 1; seed <= 21; seed++) {

@@ -47,7 +47,7 @@ const clean = new Set<string>()
 
 function testBug(bug: Planted): void {
   const { name, by = 'a gateway', breaks, wrap, cells } = bug
-  test(`${by} that would ${name} is found out`, { timeout: 600_000 }, async () => {
+  test(`${by} that would ${name} is found out`, async () => {
     const known = found[name]
     assert.ok(known, 'npm run simulate -- --planted found a seed')
     const { seed, orders } = known

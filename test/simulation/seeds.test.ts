@@ -4,14 +4,14 @@ import { runWorld, usualOrders } from '../../simulation/world.ts'
 import { cellOrders, cellSeeds, cleanSeeds } from './clean-seeds.ts'
 
 for (let seed = 1; seed <= cleanSeeds; seed++)
-  test(`the world of seed ${seed} keeps every promise`, { timeout: 600_000 }, async () => {
+  test(`the world of seed ${seed} keeps every promise`, async () => {
     const { broken } = await runWorld({ seed, orders: usualOrders })
     assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed}`)
   })
 
 let moves = 0
 for (let seed = 1; seed <= cellSeeds; seed++)
-  test(`the world of eight cells of seed ${seed} keeps every promise`, { timeout: 600_000 }, async () => {
+  test(`the world of eight cells of seed ${seed} keeps every promise`, async () => {
     const { broken, moved } = await runWorld({ seed, orders: cellOrders, cells: 8 })
     assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed} --orders ${cellOrders} --cells 8`)
     moves += moved
@@ -21,7 +21,7 @@ test('merchants have moved from cell to cell in these worlds', () => {
   assert.ok(moves >= 5 * cellSeeds, `only ${moves} moves`)
 })
 
-test('the same seed gives the same time line, to the byte, and another seed another', { timeout: 600_000 }, async () => {
+test('the same seed gives the same time line, to the byte, and another seed another', async () => {
   const lineOf = async (seed: number, cells?: number) => {
     const lines: string[] = []
     await runWorld({ seed, orders: cells ? 10 : 100, cells, trace: (line) => lines.push(line) })

@@ -5,7 +5,8 @@ import { root } from '../build.mjs'
 
 /**
  * What fails fast comes first. A group without folders is the style of the code itself. All others
- * run together: some wait for clocks and others for the processor. A weight is how many of the
+ * run together: some wait for clocks and others for the processor, and the many short files of the
+ * last group fill the places that become free at the end. A weight is how many of the
  * places at once a process of the group takes. The files of a group with bunches need no world
  * around them and share so many processes, since loading the code costs more than most of them do.
  */
@@ -15,9 +16,9 @@ export const groups = [
   { name: 'pure',       means: 'functions and tables, without a world around',   folders: ['tables'],              weight: 3, bunches: 5 },
   { name: 'faults',     means: 'processes killed, lines cut, disks full',        folders: ['faults'],              weight: 1 },
   { name: 'simulation', means: 'years of traffic on a clock that is moved',      folders: ['simulation'],          weight: 2 },
-  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL', folders: ['wire', 'conformance'], weight: 1 },
   { name: 'browser',    means: 'pages in a real browser',                        folders: ['browser'],             weight: 2 },
   { name: 'scrub',      means: 'no card data where none may be',                 folders: ['scrub'],               weight: 1 },
+  { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL', folders: ['wire', 'conformance'], weight: 1 },
 ]
 export const places = 7
 /** For fewer files a further process does not pay. */
