@@ -13,7 +13,7 @@ import { startGateway } from '../src/gateway/start.ts'
 import { usualTuning } from '../src/gateway/tuning.ts'
 import { openStarter } from '../src/processes/cluster.ts'
 import { openSlot } from '../src/processes/slot.ts'
-import { Processes, type Ports } from '../src/processes/supervisor.ts'
+import { Processes, type ListeningPorts } from '../src/processes/supervisor.ts'
 
 const { env } = process
 const slot = openSlot(env, process)
@@ -53,7 +53,7 @@ async function serveTogether(): Promise<void> {
   )
 }
 
-function tell({ port, operatorPort }: Ports): void {
+function tell({ port, operatorPort }: ListeningPorts): void {
   process.send!({ port, operatorPort })
 }
 

@@ -1,4 +1,4 @@
-import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
+import type { Outgoing, OutgoingRequest, OutgoingReply } from '../src/http/outgoing.ts'
 import type { Actor, Events } from './clock.ts'
 
 /** An outgoing call of a gateway. The callee decides how it ends, and only the first end counts. */
@@ -19,11 +19,11 @@ export const outgoingOf = (events: Events, actor: Actor, carry: (call: Call) => 
   close: () => Promise.resolve(),
 })
 
-function openCall(events: Events, actor: Actor, request: OutgoingRequest, resolve: (reply: Reply) => void): Call {
+function openCall(events: Events, actor: Actor, request: OutgoingRequest, resolve: (reply: OutgoingReply) => void): Call {
   const began = events.now
   const leftMs = () => request.timeoutMs - (events.now - began)
   let isOver = false
-  const end = (afterMs: number, reply: (durationMs: number) => Reply, onTaken?: () => void) =>
+  const end = (afterMs: number, reply: (durationMs: number) => OutgoingReply, onTaken?: () => void) =>
     events.after(afterMs, actor, () => {
       if (!isOver) onTaken?.()
       isOver = true

@@ -7,7 +7,7 @@ import type { Random } from '../src/base/random.ts'
 import type { performUploadCres } from '../src/gateway-api/upload-cres.ts'
 import type { performUploadMethod } from '../src/gateway-api/upload-method.ts'
 import type { performUploadPares } from '../src/gateway-api/upload-pares.ts'
-import type { Neighbours } from '../src/gateway/neighbours.ts'
+import type { NeighbourCells } from '../src/gateway/neighbours.ts'
 import type { Ports } from '../src/gateway/open.ts'
 import type { Outgoing } from '../src/http/outgoing.ts'
 import type { Answer } from '../src/http/server.ts'
@@ -82,7 +82,7 @@ export interface Wraps {
   /** The configuration as a process uses it that serves these cells. */
   registry?: (registry: Registry, serves: ReadonlySet<number>) => Registry
   /** The other gateways of a process. */
-  neighbours?: (neighbours: Neighbours) => Neighbours
+  neighbours?: (neighbours: NeighbourCells) => NeighbourCells
   stores?: (stores: Stores, parts: GatewayParts) => Stores
   heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
   /** The memory that the main loop shares with the heart, as one of them sees it. */

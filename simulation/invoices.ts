@@ -1,7 +1,7 @@
 import { defined } from '../src/base/defined.ts'
 import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice, SealedInvoice } from '../src/mobile-api/store-invoice-rows.ts'
-import { byName, type InvoiceStore, type Move } from '../src/mobile-api/store-invoices.ts'
+import { byName, type InvoiceStore, type InvoiceMove } from '../src/mobile-api/store-invoices.ts'
 import { leaseLookMs } from '../src/storage/store-heartbeat.ts'
 import type { Claimer } from '../src/storage/store-silence.ts'
 import type { Fence } from './fence.ts'
@@ -112,7 +112,7 @@ export class Invoices {
   }
 
   /** Fields that `to` leaves out keep their values, except `restsUntil` and the decline reason. */
-  move(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
+  move(of: Invoice, { lease, ...to }: InvoiceMove & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
     if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
@@ -127,7 +127,7 @@ export class Invoices {
   }
 
   /** The invoice, if this move of it was stored before. */
-  moved(of: Invoice, { lease, ...to }: Move & { lease?: bigint }, now: number): OpenInvoice | undefined {
+  moved(of: Invoice, { lease, ...to }: InvoiceMove & { lease?: bigint }, now: number): OpenInvoice | undefined {
     const row = this.rows.get(invoiceKey(of))
     if (row?.invoice.state !== to.state || row.lease !== lease || row.dueAt !== dueAfter({ lease, ...to }, now)) return undefined
     const isSameDecline = row.invoice.errorCode === ('errorCode' in to ? to.errorCode : undefined)

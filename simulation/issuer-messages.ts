@@ -1,5 +1,6 @@
 import { uuid, type Random } from '../src/base/random.ts'
-import type { TransStatus, Version } from '../src/three-d-secure/authentication.ts'
+import type { TransStatus } from '../src/three-d-secure/authentication.ts'
+import type { Version } from '../src/spec/three-d-secure/kinds.ts'
 import type { Directory } from './configuration.ts'
 import { withOddities } from './issuer-oddities.ts'
 

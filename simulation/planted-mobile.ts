@@ -1,4 +1,4 @@
-import type { Outgoing, OutgoingRequest, Reply } from '../src/http/outgoing.ts'
+import type { Outgoing, OutgoingRequest, OutgoingReply } from '../src/http/outgoing.ts'
 import { sessionSignature, signedParts } from '../src/merchant/session.ts'
 import { checkText } from '../src/spec/mobile/signatures.ts'
 import { invoiceKey } from '../src/mobile-api/invoice.ts'
@@ -20,7 +20,9 @@ const inRows = (change: (invoices: Invoices) => Partial<Invoices>): Wraps => ({
 })
 
 /** Changes the answers of merchants' servers about invoices. */
-const inChecks = (change: (ask: () => Promise<Reply>, invoice: OpenInvoice, parts: GatewayParts) => Promise<Reply>): Wraps => ({
+const inChecks = (
+  change: (ask: () => Promise<OutgoingReply>, invoice: OpenInvoice, parts: GatewayParts) => Promise<OutgoingReply>,
+): Wraps => ({
   outgoing: (outgoing: Outgoing, parts) => ({
     ...outgoing,
     async send(request) {
@@ -44,7 +46,11 @@ interface Named {
 }
 
 /** The answer with which the merchant's server would confirm this invoice, with these cards. */
-function confirmation({ invoice }: OpenInvoice, { sourceOfFunds, destinationOfFunds }: Named, { registry }: GatewayParts): Reply {
+function confirmation(
+  { invoice }: OpenInvoice,
+  { sourceOfFunds, destinationOfFunds }: Named,
+  { registry }: GatewayParts,
+): OutgoingReply {
   const { kind, merchantId, nonce, sessionToken: token, invoiceId, endpointId, request } = invoice
   const parts = signedParts(checkText[kind], {
     'consumer.device.serialNumber': request.serialNumber,

@@ -1,4 +1,4 @@
-import type { InvoiceStore, Move } from '../src/mobile-api/store-invoices.ts'
+import type { InvoiceStore, InvoiceMove } from '../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../src/mobile-api/store-sums.ts'
 import type { Advanced } from '../src/order/submission.ts'
 import type { Wraps } from './gateway-parts.ts'
@@ -29,7 +29,7 @@ const askNobody: Wraps = {
     invoices: {
       ...stores.invoices,
       move: (decided, processId) => {
-        const confirmed: Move = { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
+        const confirmed: InvoiceMove = { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
         return stores.invoices.move(
           decided.map((one) => (one.to.state === 'answering' ? { ...one, to: confirmed } : one)),
           processId,

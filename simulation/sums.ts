@@ -1,6 +1,6 @@
 import type { CommonHashes } from '../src/card/vault.ts'
 import { wrongForMs } from '../src/mobile-api/random-sum.ts'
-import { afterAnswer, isAsked, type Answer, type WrongSums } from '../src/mobile-api/store-sums.ts'
+import { afterAnswer, isAsked, type SumAnswer, type WrongSums } from '../src/mobile-api/store-sums.ts'
 import { invoiceKey, type Invoice } from '../src/mobile-api/invoice.ts'
 import type { OpenInvoice } from '../src/mobile-api/store-invoice-rows.ts'
 import type { Invoices } from './invoices.ts'
@@ -21,7 +21,7 @@ export class Sums {
     return cardHashes.flatMap((hash) => this.#wrongAt.get(hash) ?? []).filter((at) => at > now - wrongForMs).length
   }
 
-  answer(of: Invoice, { answerNo, sumMinor, cardHashes }: Answer, processId: bigint, now: number): OpenInvoice | undefined {
+  answer(of: Invoice, { answerNo, sumMinor, cardHashes }: SumAnswer, processId: bigint, now: number): OpenInvoice | undefined {
     const row = this.#invoices.rows.get(invoiceKey(of))
     this.#invoices.found(of.merchantId, row)
     if (!row || !isAsked(row.invoice, answerNo, now)) return undefined

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { asset } from '../src/http/asset.ts'
-import type { Place, Places } from '../src/http/bar.ts'
+import type { BarPage, BarPages } from '../src/http/bar.ts'
 import { html, type Markup } from '../src/http/page.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { iconOf, ownPolicy, peoplePage } from './page.ts'
@@ -29,7 +29,7 @@ interface Section {
 
 export interface Overview {
   title: string
-  here: Place
+  here: BarPage
   /** Where it is, and what reads it. */
   path: string
   sections: readonly Section[]
@@ -46,7 +46,7 @@ export interface Happened {
 
 interface Desk {
   overview: Overview
-  places: Places
+  places: BarPages
   happened: () => readonly Happened[]
 }
 

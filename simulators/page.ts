@@ -1,5 +1,5 @@
 import { asset } from '../src/http/asset.ts'
-import { bar, barStyle, type Place, type Places } from '../src/http/bar.ts'
+import { bar, barStyle, type BarPage, type BarPages } from '../src/http/bar.ts'
 import { html, verbatim, type Markup } from '../src/http/page.ts'
 
 /** Shared by everything that the sandbox shows to people, the bar with it. */
@@ -9,8 +9,8 @@ interface Frame {
   /** Unique to this reply; the content security policy names it. */
   nonce: string
   title: string
-  places: Places
-  here: Place
+  places: BarPages
+  here: BarPage
   /** In addition to the style that all share. */
   style: string
   script?: string

@@ -1,7 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import { currencyOfNumeric, minorToDecimal } from '../../src/base/money.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { get, showToPeople, type Happened, type Overview } from '../desk-page.ts'
 import { nameOfMessage } from '../message-names.ts'
 import type { Desk } from './desk.ts'
@@ -21,7 +21,7 @@ interface Parts {
   faults: FaultScripts
   desk: Desk
   line: LineServer
-  places: Places
+  places: BarPages
   log: Log
 }
 

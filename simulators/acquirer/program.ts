@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { followParent } from '../parent.ts'
 import { macNames, type MacKey } from './mac.ts'
 import { startAcquirer, type AcquirerOptions } from './start.ts'
@@ -82,7 +82,7 @@ function whole(name: string, text: string | undefined, most: number): number {
 
 async function main(): Promise<void> {
   const { dieWithParent, ...options } = readOptions()
-  const places: Places = {}
+  const places: BarPages = {}
   const acquirer = await startAcquirer({ ...options, log, places, onFailure: () => process.exit(1) })
   let stopping = false
   const stop = (why: string) => {

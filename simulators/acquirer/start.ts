@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import type { CavvKey } from '../three-d-secure/cavv.ts'
 import { openAdmin } from './admin.ts'
 import { Desk } from './desk.ts'
@@ -13,7 +13,7 @@ import { LineServer, type Protection } from './server.ts'
 export interface AcquirerOptions extends Protection {
   log: Log
   /** The sandbox's other pages, known once all of them serve. */
-  places?: Places
+  places?: BarPages
   /** Where the gateway connects; 0 or absent picks a free port. */
   port?: number
   host?: string

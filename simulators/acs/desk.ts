@@ -3,7 +3,7 @@ import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Secret } from '../../src/base/secret.ts'
 import type { Outgoing } from '../../src/http/outgoing.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import type { LegacyOutcome } from '../three-d-secure/cards.ts'
 import type { CavvKey } from '../three-d-secure/cavv.ts'
 import type { Version } from '../three-d-secure/codec.ts'
@@ -95,7 +95,7 @@ export interface Desk {
   realClock: Clock
   random: Random
   log: Log
-  places: Places
+  places: BarPages
   /** Where results are sent; if absent, to the address in the AReq, if that is on this machine. */
   dsUrl: string | undefined
   /** Where browsers find this program, without a trailing slash. */

@@ -1,6 +1,6 @@
 import { asset } from '../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../src/http/page.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { iconOf, peoplePage } from '../page.ts'
 import { password, type TestCard } from '../three-d-secure/cards.ts'
 import type { View } from './challenge.ts'
@@ -165,7 +165,7 @@ export function methodPage(id: string, notificationUrl: string, methodData: stri
 }
 
 /** The list of test cards, for people. */
-export function cardsPage(cards: readonly TestCard[], nonce: string, places: Places): string {
+export function cardsPage(cards: readonly TestCard[], nonce: string, places: BarPages): string {
   const networks = [...new Set(cards.map(({ network }) => network))]
   return peoplePage(
     { nonce, title: 'Test cards · Simulated issuer', places, here: 'Issuer', style: listStyle, icon: iconOf(mark.text) },

@@ -3,7 +3,7 @@ import { fastify, type FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { systemRandom, type Random } from '../../src/base/random.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { openOutgoing } from '../../src/http/outgoing.ts'
 import { adminErrors } from '../three-d-secure/admin.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
@@ -22,7 +22,7 @@ import { readIssuers } from './pares.ts'
 export interface AcsOptions {
   log: Log
   /** The sandbox's other pages, known once all of them serve. */
-  places?: Places
+  places?: BarPages
   /**
    * Directory with ds-ca.pem, acs.pem, acs.key, cavv.key, and pares-<network>.pem and .key of visa
    * and mastercard.

@@ -1,6 +1,6 @@
 /** The admin port, always on loopback. GET / and GET /admin list what it does. */
 import { fastify, type FastifyInstance } from 'fastify'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { get, type Overview } from '../desk-page.ts'
 import { adminErrors, adminRoutes, faultCalls, Refused } from '../three-d-secure/admin.ts'
 import { rangeRows } from '../three-d-secure/fields.ts'
@@ -39,7 +39,7 @@ interface Parts {
   desk: Desk
   limit: PReqLimit
   server: PeerServer
-  places: Places
+  places: BarPages
 }
 
 export async function openAdmin(parts: Parts, port: number): Promise<{ app: FastifyInstance; port: number }> {

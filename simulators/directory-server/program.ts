@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Log } from '../../src/base/log.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { required, runProgram, scaleIn, urlIn, whole } from '../three-d-secure/run.ts'
 import { startDirectoryServer } from './start.ts'
 
@@ -17,7 +17,7 @@ const usage = `usage: program.js --port N --admin-port N --certificates DIR --ac
   --die-with-parent      stops when standard input ends
 `
 
-async function start(log: Log, places: Places) {
+async function start(log: Log, places: BarPages) {
   const { values } = parseArgs({
     options: {
       port: { type: 'string' },

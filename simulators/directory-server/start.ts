@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { systemRandom, type Random } from '../../src/base/random.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { openOutgoing } from '../../src/http/outgoing.ts'
 import { rangesAtStart } from '../three-d-secure/cards.ts'
 import { readCavvKey } from '../three-d-secure/cavv.ts'
@@ -21,7 +21,7 @@ import { answerVereq } from './vereq.ts'
 export interface DirectoryServerOptions {
   log: Log
   /** The sandbox's other pages, known once all of them serve. */
-  places?: Places
+  places?: BarPages
   /** Directory with ds-ca.pem, directory-server.pem, directory-server.key and cavv.key. */
   certificates: string
   /** Where the ACS receives AReq. */

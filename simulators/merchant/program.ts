@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog, reasonOf } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { followParent } from '../parent.ts'
 import { readConfiguration, variable } from './configuration.ts'
 import { startMerchant } from './start.ts'
@@ -15,7 +15,7 @@ const stopWithinMs = 900
 const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
 try {
   const { dieWithParent, ...addresses } = readArguments()
-  const places: Places = {}
+  const places: BarPages = {}
   const world = { ...addresses, places, clock: systemClock, random: systemRandom, log }
   const { port, url, shopUrl, close } = await startMerchant(world, readConfiguration(takeVariable()))
   const stop = stopOnce(close)

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { Clock } from '../../src/base/clock.ts'
 import { reasonOf, type Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import type { Merchant } from '../merchant-server/merchant.ts'
 import { strangerOf } from '../this-machine.ts'
 import { addOperations, pathsOf } from '../merchant-server/server.ts'
@@ -25,7 +25,7 @@ interface MerchantServerOptions extends CallbackKeys {
   mobile?: Merchant
   /** Where the demo app may pay; with `mobile`, whose endpoints it calls. */
   app?: AppOptions | undefined
-  places?: Places
+  places?: BarPages
   clock: Clock
   random: Random
   log: Log

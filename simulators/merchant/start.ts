@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import type { Random } from '../../src/base/random.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { whileRestarting } from '../../src/storage/patience.ts'
 import { openMerchant } from '../merchant-server/start.ts'
 import type { Configuration } from './configuration.ts'
@@ -14,7 +14,7 @@ interface Around {
   port: number
   shopPort: number
   /** Filled once the whole sandbox serves. */
-  places?: Places
+  places?: BarPages
   clock: Clock
   random: Random
   log: Log

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../../src/base/log.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { get, showToPeople, type AdminCall, type Happened, type Overview } from '../desk-page.ts'
 import { strangerOf } from '../this-machine.ts'
 import type { FaultScripts } from './faults.ts'
@@ -18,7 +18,7 @@ export interface AdminParts<Effect extends string> {
   log: Log
   /** Of GET /admin. */
   overview: Overview
-  places: Places
+  places: BarPages
   /** Called when the scripts have changed, before the answer. */
   onFaults: () => Promise<void>
 }

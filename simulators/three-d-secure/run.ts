@@ -1,5 +1,5 @@
 import { openLog, reasonOf, type Log } from '../../src/base/log.ts'
-import type { Places } from '../../src/http/bar.ts'
+import type { BarPages } from '../../src/http/bar.ts'
 import { followParent } from '../parent.ts'
 
 /** Shared parts of the programs: options, the ready line, the end. */
@@ -46,11 +46,11 @@ export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 
 export async function runProgram(
   name: string,
   usage: string,
-  start: (log: Log, places: Places) => Promise<Running & { dieWithParent: boolean }>,
+  start: (log: Log, places: BarPages) => Promise<Running & { dieWithParent: boolean }>,
 ): Promise<void> {
   const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
   try {
-    const places: Places = {}
+    const places: BarPages = {}
     const { ready, close, dieWithParent } = await start(log, places)
     const stop = stopOnce(name, close, log)
     process.on('SIGTERM', () => stop('SIGTERM'))

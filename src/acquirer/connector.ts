@@ -53,7 +53,7 @@ export interface Authorisation extends AttemptNames {
 }
 
 /** A capture of a preauthorisation, or a return of captured money, in full or in part. */
-export interface Follow extends AttemptNames {
+export interface FollowUp extends AttemptNames {
   kind: 'capture' | 'return'
   orderId: bigint
   amountMinor: bigint
@@ -70,7 +70,7 @@ export interface Reversal extends AttemptNames {
   amountMinor: bigint
   currencyNumeric: string
   /** Message type and processing code of the original, and the names it was sent under. */
-  original: AttemptNames & { kind: Authorisation['kind'] | Follow['kind'] }
+  original: AttemptNames & { kind: Authorisation['kind'] | FollowUp['kind'] }
   repeat: boolean
 }
 
@@ -132,7 +132,7 @@ export interface Stray {
  */
 export interface Connector {
   authorise(ask: Authorisation, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
-  follow(ask: Follow, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
+  follow(ask: FollowUp, deadline: number, mayStillSend: () => boolean): Promise<Outcome>
   reverse(
     ask: Reversal,
     deadline: number,

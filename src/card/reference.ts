@@ -6,7 +6,7 @@ import type { Payer } from '../spec/gateway/sale.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import type { ShownCard } from './number.ts'
 import type { SealedTable } from '../storage/reseal.ts'
-import { CardForgotten, numberIdOf, openCard, type Card, type Place, type SealedCard } from './vault.ts'
+import { CardForgotten, numberIdOf, openCard, type Card, type SealedFor, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */
 export interface ReferenceIds {
@@ -47,7 +47,7 @@ export interface SealedNumber extends Pick<SealedCard, 'panSealed' | 'panKey'> {
  * once that is no longer kept, and then only an existing reference is found.
  */
 export interface NewReference {
-  place: Place
+  place: SealedFor
   sealed: SealedCard | undefined
   card: ShownCard
   first: FirstPayment
@@ -56,7 +56,7 @@ export interface NewReference {
 
 /** The card that a transfer credited: without expiry and holder it can only be credited again. */
 export interface NewDestination {
-  place: Place
+  place: SealedFor
   sealed: SealedCard | undefined
   card: DestinationCard
   at: number
@@ -66,7 +66,7 @@ export type DestinationCard = Pick<ShownCard, 'bin' | 'lastFour' | 'network' | '
 
 export interface CardReference {
   /** The first payment. */
-  place: Place
+  place: SealedFor
   ids: ReferenceIds
   /** `unq-card-ref-id`: one for each card number of a merchant, below 2^53. */
   uniqueReference: number
@@ -151,7 +151,13 @@ export function sealDestination(
   return sealNumber(destination, place, cardRefId, keys, random)
 }
 
-function sealNumber(pan: Secret<string>, { merchantId }: Place, cardRefId: bigint, keys: KeyRing, random: Random): SealedNumber {
+function sealNumber(
+  pan: Secret<string>,
+  { merchantId }: SealedFor,
+  cardRefId: bigint,
+  keys: KeyRing,
+  random: Random,
+): SealedNumber {
   const { version, key } = keys.current('pan')
   return {
     panSealed: seal(key, Buffer.from(pan.reveal()), contextOf(merchantId, cardRefId), random),

@@ -17,7 +17,7 @@ import {
   type SealedNumber,
 } from './reference.ts'
 import type { ShownCard } from './number.ts'
-import type { Place } from './vault.ts'
+import type { SealedFor } from './vault.ts'
 
 interface ReferenceRow {
   merchant_id: bigint
@@ -184,7 +184,7 @@ async function registerDestination(
 }
 
 interface Registered {
-  place: Place
+  place: SealedFor
   card: ShownCard | DestinationCard
   first: FirstPayment
   at: number
@@ -265,7 +265,7 @@ async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Prom
 export type Destination = Pick<CardReference, 'place' | 'ids' | 'sealed'> & { card: DestinationCard }
 
 const referenceOf = (r: ReferenceRow): CardReference => ({
-  place: { merchantId: r.merchant_id, orderId: r.order_id } satisfies Place,
+  place: { merchantId: r.merchant_id, orderId: r.order_id } satisfies SealedFor,
   ids: {
     cardRefId: r.card_ref_id,
     recurringPaymentId: r.recurring_payment_id,

@@ -31,13 +31,13 @@ export interface SealedCard {
 /**
  * The order that sealed values belong to; sealed for one order, they cannot be opened for another.
  */
-export interface Place {
+export interface SealedFor {
   merchantId: bigint
   orderId: bigint
 }
 
 /** Seals the card number for one order, and the number of the card that it credits. */
-export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
+export function sealCard(card: Card, place: SealedFor, keys: KeyRing, random: Random): SealedCard {
   const panKey = keys.current('pan')
   return {
     panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
@@ -49,7 +49,7 @@ export function sealCard(card: Card, place: Place, keys: KeyRing, random: Random
 }
 
 /** Adds the CVV2, sealed with the key of the hour; stored only while an authorisation is owed. */
-export function withCvv2(sealed: SealedCard, card: Card, place: Place, keys: KeyRing, random: Random): SealedCard {
+export function withCvv2(sealed: SealedCard, card: Card, place: SealedFor, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
   const { bytes, keyVersion } = sealCvv2(card.cvv2, cvv2Context(place), keys, random)
   return { ...sealed, cvv2Sealed: bytes, cvv2Key: keyVersion }
@@ -76,7 +76,7 @@ export function openCvv2(sealed: Buffer, keyVersion: bigint, context: string, ke
 }
 
 /** Opens sealed values. A number that cannot be opened is a defect and throws. */
-export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card {
+export function openCard(sealed: SealedCard, place: SealedFor, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
   if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
   const card: Card = {
@@ -91,7 +91,7 @@ export function openCard(sealed: SealedCard, place: Place, keys: KeyRing): Card 
 
 /** The card of an order is needed, and its number is no longer kept. */
 export class CardForgotten extends Error {
-  constructor({ orderId }: Place) {
+  constructor({ orderId }: SealedFor) {
     super(`the card of order ${orderId} is no longer kept`)
   }
 }
@@ -100,12 +100,12 @@ export class CardForgotten extends Error {
  * Stands for the card of an ended order whose number was erased. Captures, returns and reversals
  * name the payment and need no number; whatever does need it gets a `CardForgotten`.
  */
-export const forgottenCard = (place: Place): Card => ({ pan: new ForgottenNumber(place) })
+export const forgottenCard = (place: SealedFor): Card => ({ pan: new ForgottenNumber(place) })
 
 class ForgottenNumber extends Secret<string> {
-  readonly #place: Place
+  readonly #place: SealedFor
 
-  constructor(place: Place) {
+  constructor(place: SealedFor) {
     super('')
     this.#place = place
   }
@@ -153,22 +153,22 @@ export const sealedCards: SealedTable = {
   },
 }
 
-const destinationContext = (place: Place) => `destination:${place.merchantId}:${place.orderId}`
-const panContext = (place: Place) => `pan:${place.merchantId}:${place.orderId}`
-const cvv2Context = (place: Place) => `cvv2:${place.merchantId}:${place.orderId}`
-const proofContext = (place: Place) => `proof:${place.merchantId}:${place.orderId}`
+const destinationContext = (place: SealedFor) => `destination:${place.merchantId}:${place.orderId}`
+const panContext = (place: SealedFor) => `pan:${place.merchantId}:${place.orderId}`
+const cvv2Context = (place: SealedFor) => `cvv2:${place.merchantId}:${place.orderId}`
+const proofContext = (place: SealedFor) => `proof:${place.merchantId}:${place.orderId}`
 
 /**
  * Seals the proof of an authentication for the acquirer with the key of the hour: text to store
  * with the order until its authorisation has an outcome.
  */
-export function sealProof(proof: Secret<string>, place: Place, keys: KeyRing, random: Random): string {
+export function sealProof(proof: Secret<string>, place: SealedFor, keys: KeyRing, random: Random): string {
   const { version, key } = keys.current('cvv2')
   return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`
 }
 
 /** Undefined if its hourly key is gone: then nothing can be proved any more. */
-export function openProof(sealed: string, place: Place, keys: KeyRing): Secret<string> | undefined {
+export function openProof(sealed: string, place: SealedFor, keys: KeyRing): Secret<string> | undefined {
   const [version = '', text = ''] = sealed.split('.')
   const key = keys.version('cvv2', BigInt(version))
   return key && secret(unseal(key, Buffer.from(text, 'base64'), proofContext(place)).toString())

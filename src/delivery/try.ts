@@ -2,9 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
-import type { Outgoing, Reply } from '../http/outgoing.ts'
+import type { Outgoing, OutgoingReply } from '../http/outgoing.ts'
 import { openBatch } from '../storage/batch.ts'
-import type { Follow } from '../storage/store-fence.ts'
+import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import type { Delivery, DeliveryKind } from './delivery.ts'
 import type { CallEnd } from './lane.ts'
@@ -12,7 +12,7 @@ import { nextTryAt } from './schedule.ts'
 import type { DeliveryStore, Try } from './store.ts'
 
 /** The meaning of a reply. `never`: the receiver will not accept it, however often it is sent. */
-export type Judged = 'received' | 'again' | 'never'
+export type ReplyMeaning = 'received' | 'again' | 'never'
 
 /** A message ready to go. */
 export interface Rendered {
@@ -22,14 +22,14 @@ export interface Rendered {
   body?: string
   policy: TargetPolicy
   /** Judges the reply by the message sent, in place of the judge of its kind. */
-  judge?: (reply: Reply) => Judged
+  judge?: (reply: OutgoingReply) => ReplyMeaning
 }
 
 /** A kind of message: how it is rendered, and which replies mean that it was received. */
-export interface Kind {
+export interface MessageKind {
   /** Undefined if there is nothing left to send; the message is then given up. */
   render: (delivery: Delivery) => Promise<Rendered | undefined>
-  judge: (reply: Reply) => Judged
+  judge: (reply: OutgoingReply) => ReplyMeaning
   /** Given up after this many tries; by default as many as a callback. */
   maxTries?: number
 }
@@ -42,13 +42,13 @@ export interface Job {
 export interface TrySettings {
   store: Pick<DeliveryStore, 'saveTries'>
   outgoing: Outgoing
-  kinds: Record<DeliveryKind, Kind>
+  kinds: Record<DeliveryKind, MessageKind>
   /** Adds the headers that sign a message. */
   sign: (message: Rendered, delivery: Delivery) => Rendered
   clock: Clock
   random: Random
   heartbeat: Heartbeat
-  follow: Follow<Pick<Tries, 'record'>>
+  follow: FollowMerchant<Pick<Tries, 'record'>>
   log: Log
   timeoutMs: number
 }
@@ -119,7 +119,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
   }
 }
 
-function tryOf(delivery: Delivery, at: number, reply: Reply | undefined, judged: Judged, s: TrySettings): Try {
+function tryOf(delivery: Delivery, at: number, reply: OutgoingReply | undefined, judged: ReplyMeaning, s: TrySettings): Try {
   const durationMs = reply?.durationMs ?? 0
   if (!reply) return { delivery, at, durationMs, state: 'given up', failure: 'there is nothing to tell' }
   const answer = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }

@@ -2,7 +2,7 @@ import type { Lanes } from './lanes.ts'
 import type { Claimed, DeliveryStore, Turn } from './store.ts'
 
 /** Which merchants a sweep serves, and where in their messages it begins. */
-export interface Turns {
+export interface DeliveryTurns {
   /**
    * Merchants with something due, and when the first message of all is due. The next call goes on
    * behind these merchants, if there are more, and then that time is `now`.
@@ -15,7 +15,7 @@ export interface Turns {
 /** One sweep looks at so many merchants, which keeps its statements short. */
 const mostMerchants = 256
 
-export function openTurns(store: Pick<DeliveryStore, 'waiting'>, lanes: Pick<Lanes<never>, 'held' | 'blocked'>): Turns {
+export function openTurns(store: Pick<DeliveryStore, 'waiting'>, lanes: Pick<Lanes<never>, 'held' | 'blocked'>): DeliveryTurns {
   /** The last merchant whom the sweep before looked at, if there were more. */
   let lastServed = 0n
   /** Where a sweep begins in a merchant's messages while those before are of blocked origins. */

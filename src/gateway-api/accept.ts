@@ -6,12 +6,12 @@ import type { KeyedDigest } from '../storage/keyed-digest.ts'
 import type { Ids } from '../storage/store-ids.ts'
 import { noteRepeat, type Noting } from './acknowledge.ts'
 import type { Payment, Rebill, Addressed, WithEndpoint } from './stages.ts'
-import { endpointHasRoom, type Room } from './room.ts'
+import { endpointHasRoom, type RoomParts } from './room.ts'
 import type { Reply, ReplyOf } from './reply.ts'
 
 /** What payments and rebills need to become orders. */
 export type Paying = Accepting &
-  Room &
+  RoomParts &
   Pick<Noting, 'log' | 'repeated'> & {
     orderIds: Ids
     orders: Pick<Reader, 'shown'>

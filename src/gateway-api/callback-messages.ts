@@ -1,5 +1,5 @@
 import type { Delivery } from '../delivery/delivery.ts'
-import type { Kind, Rendered } from '../delivery/try.ts'
+import type { MessageKind, Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { Order } from '../order/order.ts'
@@ -12,7 +12,7 @@ interface CallbackParts {
   policyOf: (endpoint: Endpoint | undefined) => TargetPolicy
 }
 
-export interface CallbackMessages extends Kind {
+export interface CallbackMessages extends MessageKind {
   /** The same for an order that is already loaded. */
   renderFor: (delivery: Delivery, order: Order) => Rendered | undefined
 }

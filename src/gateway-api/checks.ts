@@ -5,7 +5,7 @@ import { chooseGate } from '../acquirer/choose.ts'
 import { currencyOf } from '../base/money.ts'
 import type { Turns } from '../base/turn.ts'
 import type { CardReference } from '../card/reference.ts'
-import { judgeRedirectUrl, judgeTarget, type Refused, type TargetPolicy } from '../http/address.ts'
+import { judgeRedirectUrl, judgeTarget, type RefusedAddress, type TargetPolicy } from '../http/address.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn, isSwitchedOff, memberFor, type Endpoint, type Entry } from '../merchant/merchant.ts'
 import { cresReader } from '../order/authentication/browser.ts'
@@ -18,27 +18,32 @@ import { versions } from '../three-d-secure/authentication.ts'
 import { canCarry } from '../three-d-secure/codec.ts'
 import { paramInflater } from '../three-d-secure/pares-param.ts'
 import { needsHere, recurrenceOf } from './needs.ts'
-import { endpointHasRoom, type Room } from './room.ts'
+import { endpointHasRoom, type RoomParts } from './room.ts'
 import type {
   Addressed,
   ByMerchant,
-  Fields,
+  FormFields,
   Filled,
   Follow,
   Payment,
-  Read,
+  WithFields,
   Rebill,
   Received,
   StatusOperation,
   Upload,
+  Known,
+  WithCres,
+  WithEndpoint,
+  WithOrder,
+  WithReference,
+  WithTransaction,
 } from './stages.ts'
-import type { Known, WithCres, WithEndpoint, WithOrder, WithReference, WithTransaction } from './stages.ts'
 
 /**
  * Accepted requests stay in memory until they are committed, so a service that is full refuses
  * before it takes more.
  */
-export function serviceHasRoom({ operation, overloaded }: Received, { door, limits }: Room): Refusal | undefined {
+export function serviceHasRoom({ operation, overloaded }: Received, { door, limits }: RoomParts): Refusal | undefined {
   const { kind } = operations[operation]
   const makesOrder = kind === 'payment' || kind === 'rebill'
   const isFull = door.waiting() >= limits.maxWaiting || (makesOrder && door.room() === 0)
@@ -58,7 +63,7 @@ export function endpointExists({ operation, path, registry }: Received): Refusal
  * The open work of one merchant, and at one gate, is limited: the acquirer may have stopped
  * answering.
  */
-export function merchantHasRoom({ entry, registry }: Addressed, room: Room): Refusal | undefined {
+export function merchantHasRoom({ entry, registry }: Addressed, room: RoomParts): Refusal | undefined {
   const { endpoints } = entry
   const isFull = endpoints.length > 0 && endpoints.every((endpoint) => !endpointHasRoom(room, registry, endpoint))
   return isFull ? refuse('too many requests') : undefined
@@ -73,14 +78,14 @@ export const merchantKeepsRate = (
 export const bodyIsForm = ({ pairs }: Received): Refusal | Pick<Filled, 'pairs'> =>
   pairs ? { pairs } : refuse('body is invalid')
 
-export function fieldsCanBeRead(request: Filled): Refusal | Fields {
+export function fieldsCanBeRead(request: Filled): Refusal | FormFields {
   const { operation, pairs, entry } = request
   const { required, lifted } = needsHere(request)
   const read = readFields(operationRow(operation).request, pairs, required, lifted)
   if ('refused' in read) return read
   const values = operation === 'account-verification' ? withCurrency(read.values, entry) : read.values
   // The compiler cannot see that they were read with the operation's own table.
-  return { operation, values, raw: read.raw } as Fields
+  return { operation, values, raw: read.raw } as FormFields
 }
 
 /** An account verification at a single endpoint needs no currency: the endpoint's is used. */
@@ -99,7 +104,7 @@ export function keyCanBeRead({ idempotencyKey }: Received): Refusal | undefined 
 }
 
 /** The limits of a list of amounts depend on the endpoint. */
-export function listMayBeTried({ entry, values, registry }: Read<Rebill>): Refusal | undefined {
+export function listMayBeTried({ entry, values, registry }: WithFields<Rebill>): Refusal | undefined {
   const { amount, currency, enumerate_amounts: list } = values
   if (!list) return undefined
   const endpoint = memberFor(entry, currency.code)
@@ -116,7 +121,7 @@ const redirectUrls = ['redirect_url', 'redirect_success_url', 'redirect_fail_url
 const callbackUrls = ['server_callback_url', 'notify_url'] as const
 
 export function urlsMayBeUsed(
-  { entry, values }: Read<Payment | Rebill>,
+  { entry, values }: WithFields<Payment | Rebill>,
   { callbackPolicy }: { callbackPolicy: TargetPolicy },
 ): Refusal | undefined {
   for (const name of redirectUrls) {
@@ -132,14 +137,15 @@ export function urlsMayBeUsed(
   return undefined
 }
 
-const urlRefused = (name: string, { refused }: Refused): Refusal => refuse('field is invalid', `${name} is invalid: ${refused}`)
+const urlRefused = (name: string, { refused }: RefusedAddress): Refusal =>
+  refuse('field is invalid', `${name} is invalid: ${refused}`)
 
 /**
  * The issuer sends the browser to this URL with its answer: only a merchant's own page may receive
  * it, and the URL has to fit the message to the issuer.
  */
 export function notificationMayBeUsed(
-  { values }: Read<'upload-method-url-result'>,
+  { values }: WithFields<'upload-method-url-result'>,
   { usable }: { usable: (url: string) => boolean },
 ): Refusal | undefined {
   const url = values.notificationURL
@@ -154,19 +160,25 @@ interface InTurn {
   turns: Turns
 }
 
-export async function cresCanBeRead({ values }: Read<'upload-cres-result'>, { turns }: InTurn): Promise<Refusal | WithCres> {
+export async function cresCanBeRead(
+  { values }: WithFields<'upload-cres-result'>,
+  { turns }: InTurn,
+): Promise<Refusal | WithCres> {
   const cres = await turns.run(cresReader(values.cres))
   return cres.is === 'unreadable' ? refuse('field is invalid', `cres is invalid: ${cres.why}`) : { cres }
 }
 
 /** Checks only the format; whether it proves anything is decided with the order. */
-export async function paresCanBeRead({ values }: Read<'upload-pares-result'>, { turns }: InTurn): Promise<Refusal | undefined> {
+export async function paresCanBeRead(
+  { values }: WithFields<'upload-pares-result'>,
+  { turns }: InTurn,
+): Promise<Refusal | undefined> {
   const inflated = await turns.run(paramInflater(values.paRes))
   const unreadable = inflated.is === 'refused' && inflated.unreadable
   return unreadable ? refuse('field is invalid', `paRes is invalid: ${inflated.why}`) : undefined
 }
 
-export function paymentIsEnabled({ entry, operation, values }: Read<Payment | Rebill>): Refusal | undefined {
+export function paymentIsEnabled({ entry, operation, values }: WithFields<Payment | Rebill>): Refusal | undefined {
   const endpoint = memberFor(entry, values.currency.code)
   const isOff = !entry.enabled || (endpoint && (!endpoint.enabled || isSwitchedOff(endpoint, operation)))
   return isOff ? refuse('operation not enabled') : undefined
@@ -212,14 +224,14 @@ export function orderCanBeShown(
 type AboutReference = Rebill | 'get-card-info'
 
 export async function referenceIsThisMerchants(
-  { values, merchant }: { values: Pick<Read<AboutReference>['values'], 'cardrefid'> } & Pick<Known, 'merchant'>,
+  { values, merchant }: { values: Pick<WithFields<AboutReference>['values'], 'cardrefid'> } & Pick<Known, 'merchant'>,
   { findReference }: { findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> },
 ): Promise<Refusal | WithReference> {
   const reference = await findReference(merchant.merchantId, values.cardrefid)
   return reference ? { reference } : refuse('card reference not found')
 }
 
-export function currencyIsTaken({ entry, values, registry }: Read<Payment | Rebill>): Refusal | WithEndpoint {
+export function currencyIsTaken({ entry, values, registry }: WithFields<Payment | Rebill>): Refusal | WithEndpoint {
   const endpoint = memberFor(entry, values.currency.code)
   if (!endpoint) return refuse('currency not supported')
   return chooseGate(endpoint, registry) ? { endpoint } : refuse('operation not enabled')

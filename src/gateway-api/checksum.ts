@@ -9,9 +9,9 @@ import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
 import type { Amount } from '../spec/kinds.ts'
 import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
 import { blocked, refuse, type Refusal } from '../spec/refusals.ts'
-import type { Addressed, ByMerchant, Fields, Follow, Payment, Read, Rebill, SignedByKey } from './stages.ts'
+import type { Addressed, ByMerchant, FormFields, Follow, Payment, WithFields, Rebill, SignedByKey } from './stages.ts'
 
-export interface Signing {
+export interface ChecksumParts {
   orders: Pick<OrderStore, 'signedAmounts'>
   /**
    * Replaces the control key of a merchant who does not exist, so that the refusal takes the same
@@ -23,7 +23,7 @@ export interface Signing {
   explains: boolean
 }
 
-type Request = Pick<Addressed, 'path' | 'registry' | 'entry' | 'client'> & Fields<SignedByKey>
+type Request = Pick<Addressed, 'path' | 'registry' | 'entry' | 'client'> & FormFields<SignedByKey>
 
 /**
  * An unknown login, another merchant's endpoint and a wrong checksum get the same refusal after the
@@ -32,7 +32,7 @@ type Request = Pick<Addressed, 'path' | 'registry' | 'entry' | 'client'> & Field
  * the number of spellings is the same. A login that failed too often from this address is not
  * judged at all.
  */
-export function controlHolds(request: Request, parts: Signing): Refusal | ByMerchant | Promise<Refusal | ByMerchant> {
+export function controlHolds(request: Request, parts: ChecksumParts): Refusal | ByMerchant | Promise<Refusal | ByMerchant> {
   const { entry, registry, values, client } = request
   const { merchant } = entry
   const login = 'login' in values ? values.login : merchant.login
@@ -106,7 +106,7 @@ const unitsFor = (entry: Entry, currency: string) =>
   (memberFor(entry, currency) ?? entry.endpoints[0])?.settings.controlMinorUnits
 
 /** Where hundredths are signed, more decimals would have the checksum of another amount. */
-export function amountsCanBeSigned({ values, entry }: Read<Payment | Rebill | Follow>): Refusal | undefined {
+export function amountsCanBeSigned({ values, entry }: WithFields<Payment | Rebill | Follow>): Refusal | undefined {
   if (!values.currency || unitsFor(entry, values.currency.code) !== 'hundredths') return undefined
   const amount = 'amount' in values && values.amount ? [values.amount] : []
   const list = 'enumerate_amounts' in values ? values.enumerate_amounts : undefined
@@ -130,7 +130,7 @@ const decoyAmount = { currency: 'USD', amountText: '1.00', amountMinor: 100n }
 /** With a list of amounts, the requested and the approved amount differ; status shows both. */
 async function isSignedWithOrder(
   request: Request,
-  { orders }: Signing,
+  { orders }: ChecksumParts,
   orderId: bigint,
   ways: readonly Way[],
   isOneOf: (accepted: Parts[]) => boolean,

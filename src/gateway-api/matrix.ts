@@ -110,7 +110,7 @@ export const performers = {
 } as const satisfies { [O in Operation]: (request: Ready[O], ports: never) => Reply | Refusal | Promise<Reply | Refusal> }
 
 /** All ports of the checks and performers. */
-export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Operation]>
+export type GatewayApiPorts = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Operation]>
 
 const checks = new Map<Operation, readonly Check[]>(
   operationNames.map((operation) => [operation, matrix.filter(({ of }) => of.has(operation)).map(({ holds }) => holds)]),

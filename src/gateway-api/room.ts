@@ -4,12 +4,12 @@ import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { Door } from '../order/advance.ts'
 import { gateHasRoom } from '../order/room.ts'
 
-export interface Room {
+export interface RoomParts {
   door: Pick<Door, 'load' | 'room' | 'waiting'>
   limits: { maxWaiting: number; maxOfMerchant: number }
 }
 
-export function endpointHasRoom({ door, limits }: Room, registry: Registry, endpoint: Endpoint): boolean {
+export function endpointHasRoom({ door, limits }: RoomParts, registry: Registry, endpoint: Endpoint): boolean {
   const gate = chooseGate(endpoint, registry)
   const load = door.load(endpoint.merchantId, gate?.gateId ?? 0n)
   return load.ofMerchant < limits.maxOfMerchant && (gate === undefined || gateHasRoom(gate, load, registry))

@@ -10,14 +10,14 @@ import { recordRefusal } from '../merchant/refused-access.ts'
 import { operationNames, operations, type Operation } from '../spec/gateway/operations.ts'
 import { refusalFields } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'
-import { checksOf, performers, type Ports } from './matrix.ts'
+import { checksOf, performers, type GatewayApiPorts } from './matrix.ts'
 import { readBody } from './read-body.ts'
 import { refusalReply, replyWriter, wantsJson, type Reply, type WriteReply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
 import { endpointText, type Received, type WithMessage } from './stages.ts'
 
 /** All ports of the gateway API: every file declares its part. */
-export type GatewayApi = Ports & Verifying & Serving
+export type GatewayApi = GatewayApiPorts & Verifying & Serving
 
 interface Serving {
   accessLimits: Pick<AccessLimits, 'failed' | 'lineOf'>

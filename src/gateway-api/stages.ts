@@ -6,7 +6,7 @@ import type { Currency } from '../base/money.ts'
 import type { CardReference } from '../card/reference.ts'
 import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.ts'
 import type { Client } from '../merchant/access-limits.ts'
-import type { Message } from '../merchant/message-signature.ts'
+import type { SignedMessage } from '../merchant/message-signature.ts'
 import type { ReadCres } from '../order/authentication/browser.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import type { Pairs, Raw, Values } from '../spec/field.ts'
@@ -46,7 +46,7 @@ export const endpointText = ({ id, group }: Received['path']): string => (group 
 
 /** What a signature of the request covers. */
 export interface WithMessage {
-  readonly message: Message
+  readonly message: SignedMessage
 }
 
 /** Its path names an endpoint or a group. */
@@ -60,7 +60,7 @@ type ValuesOf<O extends Operation> = Values<(typeof operations)[O]['request']> &
   (O extends 'account-verification' ? { currency: Currency } : unknown)
 
 /** The fields of a form, by the table of its operation. */
-export type Fields<O extends Operation = Operation> = {
+export type FormFields<O extends Operation = Operation> = {
   [K in O]: {
     readonly operation: K
     readonly values: ValuesOf<K>
@@ -70,10 +70,10 @@ export type Fields<O extends Operation = Operation> = {
 }[O]
 
 /** Its fields are read. */
-export type Read<O extends Operation = Operation> = Filled & Fields<O>
+export type WithFields<O extends Operation = Operation> = Filled & FormFields<O>
 
 /** Its merchant signed it. */
-export type Known<O extends Operation = Operation> = Read<O> & ByMerchant
+export type Known<O extends Operation = Operation> = WithFields<O> & ByMerchant
 
 export interface ByMerchant {
   readonly merchant: Merchant

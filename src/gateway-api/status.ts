@@ -8,7 +8,7 @@ import type { HostedUrls } from '../three-d-secure/forms.ts'
 import type { Reply } from './reply.ts'
 import type { Received, WithTransaction } from './stages.ts'
 
-export interface Showing {
+export interface StatusParts {
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
   /** The parts of a PAReq that are not in the order. */
@@ -20,7 +20,7 @@ type Request = Pick<Received, 'serialNumber'> & WithTransaction & { readonly val
 /**
  * Shows an order; with `by-request-sn` the transaction that this request made or belonged to.
  */
-export function performStatus(request: Request, { pages, pareqParts }: Showing): Reply | Refusal {
+export function performStatus(request: Request, { pages, pareqParts }: StatusParts): Reply | Refusal {
   const { order, transaction, serialNumber, values } = request
   if (!transaction) return refuse('order not found')
   const own: StatusReply = { type: 'status-response', 'serial-number': serialNumber, 'by-request-sn': values['by-request-sn'] }

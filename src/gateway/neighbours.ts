@@ -13,7 +13,7 @@ import type { Door } from '../order/advance.ts'
 import type { Cards } from '../order/cards.ts'
 import type { Hand } from '../order/hand.ts'
 import type { Reader } from '../order/read.ts'
-import { MerchantLeft, stay, type Follow } from '../storage/store-fence.ts'
+import { MerchantLeft, stay, type FollowMerchant } from '../storage/store-fence.ts'
 
 /** The rooms of a gateway that others go to, or ask. */
 export interface Rooms {
@@ -30,9 +30,9 @@ export interface Rooms {
   invoiceWork: InvoiceWork
 }
 
-export interface Neighbours {
+export interface NeighbourCells {
   /** Goes to the gateway over the cell in which the configuration has the merchant. */
-  follow: Follow<Rooms>
+  follow: FollowMerchant<Rooms>
   /** Those of the open gateways over other cells. */
   others(): readonly Rooms[]
 }
@@ -48,7 +48,7 @@ export class OpenElsewhere extends Error {
 }
 
 /** For a gateway that is the only one of its process. */
-export const alone: Neighbours = { follow: stay, others: () => [] }
+export const alone: NeighbourCells = { follow: stay, others: () => [] }
 
 export interface NeighboursParts {
   /** The cell of the gateway that asks. */
@@ -58,7 +58,7 @@ export interface NeighboursParts {
   refresh: () => Promise<void>
   /** The gateway over a cell; undefined if it is not open in this process. */
   of: (cellNo: number) => { rooms: Rooms } | undefined
-  others: Neighbours['others']
+  others: NeighbourCells['others']
   clock: Clock
 }
 
@@ -66,7 +66,7 @@ export interface NeighboursParts {
 const longestMs = 5_000
 const lookEveryMs = 20
 
-export function neighboursOf({ cellNo, current, refresh, of, others, clock }: NeighboursParts): Neighbours {
+export function neighboursOf({ cellNo, current, refresh, of, others, clock }: NeighboursParts): NeighbourCells {
   function elsewhere(merchantId: bigint): Rooms | undefined {
     const now = current().merchant(merchantId)?.cellNo ?? cellNo
     if (now === cellNo) return undefined
@@ -97,11 +97,11 @@ export function neighboursOf({ cellNo, current, refresh, of, others, clock }: Ne
       throw error
     })
   }
-  return { follow: follow as Follow<Rooms>, others }
+  return { follow: follow as FollowMerchant<Rooms>, others }
 }
 
 /** The same for one room. */
 export const followTo =
-  <Name extends keyof Rooms>({ follow }: Neighbours, name: Name): Follow<Rooms[Name]> =>
+  <Name extends keyof Rooms>({ follow }: NeighbourCells, name: Name): FollowMerchant<Rooms[Name]> =>
   (merchantId, here, there) =>
     follow(merchantId, here, (rooms) => there(rooms[name]))

@@ -18,7 +18,7 @@ import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
 import type { Counting } from './counting.ts'
-import { alone, followTo, type Neighbours, type Rooms } from './neighbours.ts'
+import { alone, followTo, type NeighbourCells, type Rooms } from './neighbours.ts'
 import { startPeriodic } from './periodic.ts'
 import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
 import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
@@ -39,7 +39,7 @@ export interface GatewayParts extends Foundations {
   /** As `Gateway.collects`, for authentications of every cell; those of its own cell if absent. */
   collects?: HostedPages['collects']
   /** The other gateways of the process; none if absent. */
-  neighbours?: Neighbours
+  neighbours?: NeighbourCells
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */

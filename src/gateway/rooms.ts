@@ -27,7 +27,7 @@ import { startHeartbeat, type Heartbeat } from '../storage/store-heartbeat.ts'
 import { openJudge, type Judge } from '../storage/store-silence.ts'
 import { enrolmentBy } from '../three-d-secure/enrolment.ts'
 import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
-import { followTo, type Neighbours } from './neighbours.ts'
+import { followTo, type NeighbourCells } from './neighbours.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
 
 /** The foundations of a gateway. */
@@ -133,7 +133,7 @@ export interface Messages {
 /** Callbacks and card mappings, and their sender. */
 export function openMessages(
   { ground, stores, transports, settings }: Foundations,
-  over: Ways & Lease & Cards & { invoices: Invoices; neighbours: Neighbours },
+  over: Ways & Lease & Cards & { invoices: Invoices; neighbours: NeighbourCells },
 ): Messages {
   const { clock, random, log } = ground
   const { registry, cell } = stores
@@ -177,7 +177,7 @@ export interface Memory {
 /** The door, and the loop that carries orders on. */
 export function openOrders(
   on: Foundations,
-  over: Ways & Lease & Messages & { neighbours: Neighbours },
+  over: Ways & Lease & Messages & { neighbours: NeighbourCells },
   memory: Memory,
   between: Between,
 ): Orders {

@@ -11,7 +11,7 @@ export interface TargetPolicy {
   loopbackAnyPort: boolean
 }
 
-export interface Refused {
+export interface RefusedAddress {
   refused: string
 }
 
@@ -96,7 +96,7 @@ const httpsPorts = ['443', '8443']
  * address or a name without a dot at its end. Whether the host may be called is checked at the time
  * of the call, because a name may resolve differently tomorrow. The length is checked by the field.
  */
-export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
+export function judgeTarget(text: string, policy: TargetPolicy): URL | RefusedAddress {
   const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
   const { form } = verdictOn(url, policy)
@@ -107,7 +107,7 @@ export function judgeTarget(text: string, policy: TargetPolicy): URL | Refused {
  * Checks a URL about to be called: its form, and its host as far as the text shows it. The
  * addresses of a name are checked by `judgeResolved`.
  */
-export function judgeUrl(text: string, policy: TargetPolicy): URL | Refused {
+export function judgeUrl(text: string, policy: TargetPolicy): URL | RefusedAddress {
   const url = readUrl(text, policy)
   if (!(url instanceof URL)) return url
   const { form, host } = verdictOn(url, policy)
@@ -152,7 +152,7 @@ function judgePort(url: URL, policy: TargetPolicy): string | undefined {
  * credentials, any host and port. The policy is the installation's; an endpoint's rules for its
  * callbacks do not apply here.
  */
-export function judgeRedirectUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
+export function judgeRedirectUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | RefusedAddress {
   return readUrl(text, policy)
 }
 
@@ -190,7 +190,7 @@ export function judgeResolved(host: string, ips: readonly string[], policy: Targ
 /** localhost and the names below it, which never leave the machine (RFC 6761). */
 export const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
 
-function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | Refused {
+function readUrl(text: string, policy: Pick<TargetPolicy, 'plainHttp'>): URL | RefusedAddress {
   // A browser's parser drops tabs and newlines, turns backslashes and finds a host in
   // `http:example.com`; another parser sees another host.
   if (!visible.test(text) && /[\p{Cc}\p{Z}\\]/u.test(text))

@@ -1,7 +1,7 @@
 import { connectionOwner, type Network } from './client-address.ts'
 
 /** A connection as it is counted. */
-export interface Connection {
+export interface ClientConnection {
   remoteAddress?: string | undefined
   once(event: 'close', listener: () => void): unknown
 }
@@ -28,7 +28,7 @@ export interface ConnectionCounts {
  * The open connections of a server. Rejected: `maxConnections` of Node.js, which counts by
  * listening handle.
  */
-export class Connections<One extends Connection> {
+export class Connections<One extends ClientConnection> {
   readonly open = new Set<One>()
   readonly #perAddress = new Map<string, number>()
   readonly #limits: ConnectionLimits

@@ -40,13 +40,13 @@ export interface OutgoingRequest {
 export type FailureKind = 'refused url' | 'refused address' | 'timeout' | 'connection' | 'tls' | 'protocol'
 
 /** An answer of any status is an answer. `truncated`: the rest of its body was beyond the limit. */
-export type Reply =
+export type OutgoingReply =
   | { is: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean; durationMs: number }
   | { is: 'failed'; kind: FailureKind; why: string; durationMs: number }
 
 export interface Outgoing {
   /** Never rejects, follows no redirect, decompresses nothing and retries nothing. */
-  send(request: OutgoingRequest): Promise<Reply>
+  send(request: OutgoingRequest): Promise<OutgoingReply>
   /** Fails every running call, drops every connection, and resolves when they are gone. */
   close(): Promise<void>
 }
@@ -111,7 +111,8 @@ interface PoolLine extends Line {
   pool: Pool
 }
 
-const failed = (kind: FailureKind, why: string): Promise<Reply> => Promise.resolve({ is: 'failed', kind, why, durationMs: 0 })
+const failed = (kind: FailureKind, why: string): Promise<OutgoingReply> =>
+  Promise.resolve({ is: 'failed', kind, why, durationMs: 0 })
 
 /** Opens the only way out by HTTP. */
 export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Pools } {
@@ -166,7 +167,7 @@ function endPool(pool: Pool, { connecting, sockets }: Below): Promise<void> {
  * *under way*, *settled*; only `settle` ends it. With 64 in flight to loopback a call costs 23 to
  * 28 µs of CPU; with `pool.request` it was 10 to 20 % more.
  */
-function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<Reply> {
+function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clock, settled: () => void): Promise<OutgoingReply> {
   const { method, body = null, timeoutMs, maxReplyBytes = 65_536 } = request
   const startedAt = clock.monotonic()
   return new Promise((resolve) => {
@@ -179,7 +180,7 @@ function exchange(line: PoolLine, url: URL, request: OutgoingRequest, clock: Clo
     line.calls++
 
     const durationMs = () => clock.monotonic() - startedAt
-    const settle = (reply: Reply) => {
+    const settle = (reply: OutgoingReply) => {
       if (isSettled) return
       isSettled = true
       line.calls--

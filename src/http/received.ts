@@ -13,7 +13,7 @@ interface Request {
 }
 
 /** What few routes ask for is worked out when they ask. */
-export class Received {
+export class ReceivedRequest {
   readonly method: string
   readonly params: Readonly<Record<string, string>>
   readonly headers: Headers

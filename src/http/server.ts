@@ -11,7 +11,7 @@ import { Intake, type IntakeLimits } from './intake.ts'
 import { servedWith, type KeyPair } from './key-pair.ts'
 import { listen, type ListenPlace } from './listening.ts'
 import { openListeners, type Listeners } from './listeners.ts'
-import { Received } from './received.ts'
+import { ReceivedRequest } from './received.ts'
 import { alwaysOf, valuesOf, type ReplyHeaders } from './replies.ts'
 
 /**
@@ -247,7 +247,7 @@ function register(
       }
       try {
         const refused = refusalOf(route, body)
-        const said = refused ?? (await route.handle(new Received(request, body, address, trustedProxies)))
+        const said = refused ?? (await route.handle(new ReceivedRequest(request, body, address, trustedProxies)))
         void reply.code(said.status).headers(always).type(said.type)
         if (said.headers) void reply.headers(said.headers)
         return reply.send(said.body)
@@ -266,7 +266,7 @@ function register(
         const limitBytes = route.bodyLimitBytes ?? smallBytes
         const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
         const isGone = () => request.raw.socket.destroyed
-        const owner = () => networkOf(new Received(request, body, address, trustedProxies).clientAddress)
+        const owner = () => networkOf(new ReceivedRequest(request, body, address, trustedProxies).clientAddress)
         const place = turns.begin(route.isShed ? maxWaiting : Math.ceil((4 * maxWaiting) / 3), { owner, isGone })
         const isFull = place === 'full'
         if (place && !isFull) await place

@@ -11,9 +11,9 @@ import {
   refused,
   type Begun,
   type Complaint,
-  type Names,
+  type NamedInvoice,
 } from './judge.ts'
-import { spoiled, textAt, type Answer, type Caller, type Kind } from './wire.ts'
+import { spoiled, textAt, type ServerAnswer, type Caller, type CheckedKind } from './wire.ts'
 
 export interface CheckOptions {
   call: Caller
@@ -27,7 +27,7 @@ export interface CheckOptions {
   random: Random
 }
 
-export interface Finding {
+export interface CheckFinding {
   call: string
   promise: string
   /** Absent if the promise is kept. */
@@ -36,8 +36,8 @@ export interface Finding {
 
 type Note = (promise: string, complaint: Complaint) => void
 
-const kinds: readonly Kind[] = ['verification', 'sale', 'transfer']
-const initiatePaths: Record<Kind, string> = {
+const kinds: readonly CheckedKind[] = ['verification', 'sale', 'transfer']
+const initiatePaths: Record<CheckedKind, string> = {
   verification: '/verification/initiate-verification',
   sale: '/transfer/initiate-sale',
   transfer: '/transfer/initiate-transfer',
@@ -50,8 +50,8 @@ const amountCentis = 10_000
  * Plays app and gateway against a merchant's server: each call correct, repeated, and wrong in
  * every way. Ends early if nothing can follow.
  */
-export async function checkMerchant(options: CheckOptions): Promise<Finding[]> {
-  const findings: Finding[] = []
+export async function checkMerchant(options: CheckOptions): Promise<CheckFinding[]> {
+  const findings: CheckFinding[] = []
   const about =
     (call: string): Note =>
     (promise, complaint) =>
@@ -84,7 +84,7 @@ async function askForToken({ call }: CheckOptions, note: Note): Promise<string |
 
 const initiate = (
   { call, currency, serialNumber }: CheckOptions,
-  kind: Kind,
+  kind: CheckedKind,
   accessToken: string,
   device: object = { serialNumber },
 ) =>
@@ -94,7 +94,12 @@ const initiate = (
     transaction: { currency, ...(kind !== 'verification' && { amountCentis }) },
   })
 
-function begunIn({ serialNumber, random }: CheckOptions, kind: Kind, accessToken: string, answer: Answer): Begun | undefined {
+function begunIn(
+  { serialNumber, random }: CheckOptions,
+  kind: CheckedKind,
+  accessToken: string,
+  answer: ServerAnswer,
+): Begun | undefined {
   if (answer.is !== 'answered' || good(answer, isInitiated) !== undefined) return undefined
   const text = (path: string) => textAt(answer.json, path)
   return {
@@ -109,7 +114,12 @@ function begunIn({ serialNumber, random }: CheckOptions, kind: Kind, accessToken
   }
 }
 
-async function checkInitiate(options: CheckOptions, kind: Kind, accessToken: string, note: Note): Promise<Begun | undefined> {
+async function checkInitiate(
+  options: CheckOptions,
+  kind: CheckedKind,
+  accessToken: string,
+  note: Note,
+): Promise<Begun | undefined> {
   const { call, currency, key, knowsEndpoint, serialNumber } = options
   const answer = await initiate(options, kind, accessToken)
   note('answers endpoint, invoice, nonce and signature', good(answer, isInitiated))
@@ -119,7 +129,7 @@ async function checkInitiate(options: CheckOptions, kind: Kind, accessToken: str
   if (knowsEndpoint)
     note("the endpoint is this merchant's", knowsEndpoint(one.endpointId) ? undefined : `it is ${one.endpointId}`)
   if (kind === 'transfer') note('rates, where it tells them, are two texts', good(answer, hasRates))
-  const no = async (promise: string, refusal: Promise<Answer>) => note(promise, refused(await refusal, 'no invoice'))
+  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, refused(await refusal, 'no invoice'))
   await no('refuses an access token that was never given', initiate(options, kind, 'f'.repeat(64)))
   await no('refuses a request without consumer.device.serialNumber', initiate(options, kind, accessToken, {}))
   const bare = {
@@ -143,7 +153,7 @@ const ask = ({ call }: CheckOptions, one: Begun, session: object = {}, more: obj
 
 async function checkCheck(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key, currency, random } = options
-  const no = async (promise: string, refusal: Promise<Answer>, names: Names = { invoiceId: one.invoiceId }) =>
+  const no = async (promise: string, refusal: Promise<ServerAnswer>, names: NamedInvoice = { invoiceId: one.invoiceId }) =>
     note(promise, refused(await refusal, names))
   await no('refuses a wrong session.signature', ask(options, one, { signature: spoiled(one.signature) }))
   await no("refuses another invoice's nonce", ask(options, one, { nonce: other.nonce }))
@@ -176,7 +186,7 @@ const notify = ({ call }: CheckOptions, one: Begun, session: object = {}, card: 
  * The longest possible ids, which no gateway has issued: the check must never pay with somebody's
  * card.
  */
-function cardOf(kind: Kind): object {
+function cardOf(kind: CheckedKind): object {
   const reference = { serverCardId: '9'.repeat(20), uniqueReferenceCardId: Number.MAX_SAFE_INTEGER }
   return kind === 'verification' ? { reference, sourceCard: { bin: 411_111 } } : { sourceCard: { bin: 411_111, reference } }
 }
@@ -187,7 +197,7 @@ async function checkNotificationTooEarly(options: CheckOptions, one: Begun, note
 
 async function checkNotification(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key } = options
-  const no = async (promise: string, refusal: Promise<Answer>) => note(promise, refused(await refusal, 'whatever'))
+  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, refused(await refusal, 'whatever'))
   await no('refuses another access token', notify(options, one, { accessToken: 'f'.repeat(64) }))
   await no('refuses a body that is no JSON', call('POST', `/${one.kind}/notification`, noJson))
   if (one.kind !== 'verification') {
@@ -203,7 +213,7 @@ async function checkNotification(options: CheckOptions, one: Begun, other: Begun
   if (complaint === undefined) note('answers the same again', sameAs(answer, await notify(options, one)))
 }
 
-const sameAs = (before: Answer, again: Answer): Complaint =>
+const sameAs = (before: ServerAnswer, again: ServerAnswer): Complaint =>
   before.is === 'answered' && again.is === 'answered' && JSON.stringify(before) === JSON.stringify(again)
     ? undefined
     : 'it is another answer'

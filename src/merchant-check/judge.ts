@@ -1,11 +1,11 @@
 import type { Secret } from '../base/secret.ts'
-import { at, signatureOf, textAt, type Answer, type Json, type Kind } from './wire.ts'
+import { at, signatureOf, textAt, type ServerAnswer, type Json, type CheckedKind } from './wire.ts'
 
 /** The error in an answer; each judge returns one, or nothing if the answer is right. */
 export type Complaint = string | undefined
 
 export interface Begun {
-  kind: Kind
+  kind: CheckedKind
   serialNumber: string
   accessToken: string
   endpointId: string
@@ -19,7 +19,7 @@ export interface Begun {
 /** The first of several complaints. */
 const first = (...complaints: Complaint[]): Complaint => complaints.find((one) => one !== undefined)
 
-export function good(answer: Answer, judge: (json: Json) => Complaint): Complaint {
+export function good(answer: ServerAnswer, judge: (json: Json) => Complaint): Complaint {
   if (answer.is === 'failed') return answer.why
   if (answer.status !== 200) return `HTTP ${answer.status}${causeOf(answer)}`
   return answer.json === undefined ? 'the body is no JSON object' : judge(answer.json)
@@ -94,10 +94,10 @@ export const isNoted = (json: Json, key: Secret<string>, one: Begun): Complaint 
   first(isOf(json, one), signed(json, 'session.checkSignature', signatureOf(key, one.nonce, one.endpointId, one.invoiceId)))
 
 /** `whatever`: the server cannot know which invoice is meant. */
-export type Names = { invoiceId: string } | 'no invoice' | 'whatever'
+export type NamedInvoice = { invoiceId: string } | 'no invoice' | 'whatever'
 
 /** A refusal: its status, and the body that belongs to it. */
-export function refused(answer: Answer, names: Names): Complaint {
+export function refused(answer: ServerAnswer, names: NamedInvoice): Complaint {
   if (answer.is === 'failed') return answer.why
   const { status, json } = answer
   if (status < 300) return `it was accepted, HTTP ${status}`

@@ -5,13 +5,13 @@ import type { Outgoing } from '../http/outgoing.ts'
 
 /** The calls of the merchant check: what is sent and signed, and what is returned. */
 
-export type Kind = 'verification' | 'sale' | 'transfer'
+export type CheckedKind = 'verification' | 'sale' | 'transfer'
 
 /** An answer of the merchant's server; `json` is absent if the body was not JSON. */
-export type Answer = { is: 'answered'; status: number; json: Json | undefined } | { is: 'failed'; why: string }
+export type ServerAnswer = { is: 'answered'; status: number; json: Json | undefined } | { is: 'failed'; why: string }
 export type Json = Readonly<Record<string, unknown>>
 
-export type Caller = (method: 'GET' | 'POST', path: string, body?: string | object) => Promise<Answer>
+export type Caller = (method: 'GET' | 'POST', path: string, body?: string | object) => Promise<ServerAnswer>
 
 /** The same limit as the gateway's for one try. */
 const timeoutMs = 10_000

@@ -19,8 +19,15 @@ export type Counted = 'card' | 'email' | 'ip'
  */
 export type RuleFacts =
   | { is: 'black' | 'white' | 'loyalty'; of: Listed }
-  | { is: 'velocity'; per: Counted; limit: number; windowMs: number; counts: Counting }
-  | { is: 'volume'; per: Counted; limitMinor: string; currency: string; windowMs: number; counts: Exclude<Counting, 'refused'> }
+  | { is: 'velocity'; per: Counted; limit: number; windowMs: number; counts: CountedOrders }
+  | {
+      is: 'volume'
+      per: Counted
+      limitMinor: string
+      currency: string
+      windowMs: number
+      counts: Exclude<CountedOrders, 'refused'>
+    }
   | { is: 'amount'; leastMinor?: string; mostMinor?: string; currency: string }
   | { is: 'country mismatch' }
   /**
@@ -33,7 +40,7 @@ export type RuleFacts =
  * Which payments use a limit up: every attempt, whatever its outcome; those that were not refused;
  * or those that were.
  */
-export type Counting = 'all' | 'unrefused' | 'refused'
+export type CountedOrders = 'all' | 'unrefused' | 'refused'
 
 export interface FilterRule {
   filterNo: number

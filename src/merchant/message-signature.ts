@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual, verify, type KeyObject } from 'node:crypto
 import { hmacSha256 } from '../base/digest.ts'
 import type { Secret } from '../base/secret.ts'
 
-export interface Message {
+export interface SignedMessage {
   method: string
   /** As sent, without the query. */
   path: string
@@ -24,12 +24,12 @@ export interface Signer {
   publicKeys: readonly KeyObject[]
 }
 
-export type Judged = { is: 'signed'; nonce: string; createdSeconds: number } | { is: 'wrong'; why: string }
+export type SignatureVerdict = { is: 'signed'; nonce: string; createdSeconds: number } | { is: 'wrong'; why: string }
 
-const wrong = (why: string): Judged => ({ is: 'wrong', why })
+const wrong = (why: string): SignatureVerdict => ({ is: 'wrong', why })
 
 /** Half a signature counts as one, or somebody could drop the other half to pass as unsigned. */
-export const hasSignature = ({ headers }: Pick<Message, 'headers'>): boolean =>
+export const hasSignature = ({ headers }: Pick<SignedMessage, 'headers'>): boolean =>
   headers['signature'] !== undefined || headers['signature-input'] !== undefined
 
 /** Any label, then the covered components and the parameters. */
@@ -41,7 +41,11 @@ const parameterForm = /;([a-z*][a-z0-9_.*-]*)=(?:"([^"\\]*)"|(\d{1,15}))/g
 const parameters = ['created', 'nonce', 'keyid', 'alg']
 
 /** The caller uses up the nonce once everything else holds. */
-export function judgeSignature(message: Message, signer: Signer, timeHolds: (createdSeconds: number) => boolean): Judged {
+export function judgeSignature(
+  message: SignedMessage,
+  signer: Signer,
+  timeHolds: (createdSeconds: number) => boolean,
+): SignatureVerdict {
   const [, label, signed = '', list = '', rest = ''] = inputForm.exec(String(message.headers['signature-input'] ?? '')) ?? []
   const [, sameLabel, encoded = ''] = signatureForm.exec(String(message.headers['signature'] ?? '')) ?? []
   if (label === undefined || label !== sameLabel) return wrong('Signature and Signature-Input are not one signature')
@@ -84,7 +88,7 @@ const verifiers = new Map<string | undefined, (base: string, signature: Buffer, 
   ],
 ])
 
-function coverageComplaint(components: readonly string[], { headers }: Message): string | undefined {
+function coverageComplaint(components: readonly string[], { headers }: SignedMessage): string | undefined {
   if (new Set(components).size !== components.length) return 'it covers a component twice'
   const needed = ['@method', '@path', 'content-digest', ...(headers['idempotency-key'] === undefined ? [] : ['idempotency-key'])]
   const missing = needed.find((name) => !components.includes(name))
@@ -98,14 +102,17 @@ function coverageComplaint(components: readonly string[], { headers }: Message):
 export function signatureBase(
   components: readonly string[],
   signed: string,
-  message: Pick<Message, 'method' | 'path' | 'headers'>,
+  message: Pick<SignedMessage, 'method' | 'path' | 'headers'>,
 ): string | undefined {
   const values = components.map((name) => valueOf(name, message))
   if (values.includes(undefined)) return undefined
   return [...components.map((name, i) => `"${name}": ${values[i]}`), `"@signature-params": ${signed}`].join('\n')
 }
 
-function valueOf(component: string, { method, path, headers }: Pick<Message, 'method' | 'path' | 'headers'>): string | undefined {
+function valueOf(
+  component: string,
+  { method, path, headers }: Pick<SignedMessage, 'method' | 'path' | 'headers'>,
+): string | undefined {
   if (component === '@method') return method
   if (component === '@path') return path
   if (component === '@authority') return one(headers['host'])?.toLowerCase()
@@ -115,7 +122,7 @@ function valueOf(component: string, { method, path, headers }: Pick<Message, 'me
 const one = (value: string | string[] | undefined): string | undefined => (typeof value === 'string' ? value.trim() : undefined)
 
 /** `sha-256=:…:`, perhaps beside other digests. */
-function digestHolds({ headers, body }: Message): boolean {
+function digestHolds({ headers, body }: SignedMessage): boolean {
   const sent = String(headers['content-digest'] ?? '').split(',')
   return sent.some((each) => each.trim() === `sha-256=:${createHash('sha256').update(body).digest('base64')}:`)
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { Follow, MerchantLeft } from '../storage/store-fence.ts'
+import type { FollowMerchant, MerchantLeft } from '../storage/store-fence.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { NonceUse } from './store-nonces.ts'
 
@@ -37,7 +37,7 @@ export function openNonces({ use, follow, clock, log }: NonceParts): Nonces {
 export interface NonceParts {
   /** One answer for each use, in order. */
   use: (uses: readonly NonceUse[]) => Promise<(boolean | MerchantLeft)[]>
-  follow: Follow<Pick<Nonces, 'use'>>
+  follow: FollowMerchant<Pick<Nonces, 'use'>>
   clock: Clock
   log: Log
 }

@@ -18,7 +18,7 @@ import { merchantEndpointOf, type MerchantEndpoint } from './merchant-endpoint.t
 import { orderInvoice, type Making } from './pay.ts'
 import { answerMs, drawSumMinor, mostWrong, sumMinorOf } from './random-sum.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
-import type { Move } from './store-invoices.ts'
+import type { InvoiceMove } from './store-invoices.ts'
 import type { WrongSums } from './store-sums.ts'
 
 export type Carrying = MerchantCalls &
@@ -34,7 +34,7 @@ export type Carrying = MerchantCalls &
   }
 
 /** The next state; undefined if there is nothing to do now, and a sweep looks again. */
-export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: AbortSignal): Promise<Move | undefined> {
+export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: AbortSignal): Promise<InvoiceMove | undefined> {
   const { invoice } = open
   const { invoiceId } = invoice
   const at = merchantEndpointOf(parts.registry(), invoice)
@@ -73,7 +73,7 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
   }
 }
 
-const declined = (decline: Decline): Move => ({ state: 'declined', ...decline })
+const declined = (decline: Decline): InvoiceMove => ({ state: 'declined', ...decline })
 
 /**
  * Merchants who are notified of approvals are also notified of declines, so a declined invoice
@@ -84,7 +84,7 @@ async function declinedOrder(
   at: MerchantEndpoint,
   { invoice, secrets }: OpenInvoice,
   decline: Decline,
-): Promise<Move> {
+): Promise<InvoiceMove> {
   if (!(await parts.orders.byId(invoice))) {
     const confirmed = invoice.confirmed ?? { billing: {} }
     const funds = await fundsOf(parts, invoice, secrets, confirmed)
@@ -99,7 +99,12 @@ async function declinedOrder(
  * The consumer of a transfer may have a fee to choose; otherwise the fee of the endpoint's gate
  * applies.
  */
-function confirmedMove(parts: Carrying, { endpoint }: MerchantEndpoint, { kind, request }: Invoice, confirmed: Confirmed): Move {
+function confirmedMove(
+  parts: Carrying,
+  { endpoint }: MerchantEndpoint,
+  { kind, request }: Invoice,
+  confirmed: Confirmed,
+): InvoiceMove {
   const fees = mobileKind(kind).credits ? feesOf(eligibleGates(endpoint, parts.registry()), BigInt(request.amountMinor ?? 0)) : []
   // If no gate is switched on, the order fails with that reason.
   const [fee] = fees
@@ -109,7 +114,7 @@ function confirmedMove(parts: Carrying, { endpoint }: MerchantEndpoint, { kind, 
 }
 
 /** If 3-D Secure does not authenticate the cardholder, a random sum may: it is held first. */
-async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): Promise<Move> {
+async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): Promise<InvoiceMove> {
   const { invoice, secrets } = open
   const confirmed = confirmedOf(invoice)
   const funds = await fundsOf(parts, invoice, secrets, confirmed)
@@ -136,7 +141,7 @@ async function holdMove(
   at: MerchantEndpoint,
   open: OpenInvoice,
   stopping: AbortSignal,
-): Promise<Move | undefined> {
+): Promise<InvoiceMove | undefined> {
   const { invoice, secrets } = open
   const hold = holdOf(invoice)
   const confirmed = confirmedOf(invoice)
@@ -158,7 +163,7 @@ async function orderMove(
   invoice: Invoice,
   confirmed: Confirmed,
   funds: Funds | undefined,
-): Promise<Move> {
+): Promise<InvoiceMove> {
   const decline = funds ? await orderInvoice(parts, at, invoice, confirmed, funds) : declines.card
   return decline ? declined(decline) : { state: 'ordered' }
 }

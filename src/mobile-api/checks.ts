@@ -20,14 +20,14 @@ import { bodyLimits } from './body.ts'
 import { minorOfCentis } from './centis.ts'
 import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { noRoom, refuseMobile, unknown, type MobileRefusal } from './refusal.ts'
-import type { Received, WithAmount, WithDigest, WithEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
+import type { AppRequest, WithAmount, WithDigest, OfEndpoint, WithInvoice, WithJson, WithValues } from './stages.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice } from './store-invoice-rows.ts'
 
-export const serviceHasRoom = ({ overloaded }: Received): MobileRefusal | undefined => (overloaded ? noRoom : undefined)
+export const serviceHasRoom = ({ overloaded }: AppRequest): MobileRefusal | undefined => (overloaded ? noRoom : undefined)
 
 /** An endpoint that serves the mobile API, or why it does not. */
-export function endpointServes({ endpointId, kind, registry }: Received): MobileRefusal | MerchantEndpoint {
+export function endpointServes({ endpointId, kind, registry }: AppRequest): MobileRefusal | MerchantEndpoint {
   const refused = (why: string) => refuseMobile('endpoint not served', `endpointId ${why}`)
   const id = idIn(endpointId)
   const entry = id === undefined ? undefined : registry.entry(id, false)
@@ -43,16 +43,16 @@ export function endpointServes({ endpointId, kind, registry }: Received): Mobile
 }
 
 /** An app may ask about a transaction and finish it even if the endpoint is switched off. */
-export function endpointIsKnown({ endpointId, registry }: Received): MobileRefusal | WithEndpoint {
+export function endpointIsKnown({ endpointId, registry }: AppRequest): MobileRefusal | OfEndpoint {
   const id = idIn(endpointId)
   const endpoint = id === undefined ? undefined : registry.endpoint(id)
   return endpoint ? { endpoint } : unknown
 }
 
-export const invoiceIdCanBeRead = ({ invoiceId }: Received): MobileRefusal | undefined =>
+export const invoiceIdCanBeRead = ({ invoiceId }: AppRequest): MobileRefusal | undefined =>
   isInvoiceId(invoiceId) ? undefined : refuseMobile('unfit', 'invoiceId must be 1 to 128 of A-Z a-z 0-9 . _ -')
 
-export async function bodyIsJson({ body }: Received, { turns }: { turns: Turns }): Promise<MobileRefusal | WithJson> {
+export async function bodyIsJson({ body }: AppRequest, { turns }: { turns: Turns }): Promise<MobileRefusal | WithJson> {
   const { length, depth, nodes } = bodyLimits
   const read = body && (await turns.run(objectReader(body.toString('utf8'), bodyLimits)))
   if (read && read.is !== 'refused') return { json: read.fields }
@@ -61,7 +61,7 @@ export async function bodyIsJson({ body }: Received, { turns }: { turns: Turns }
 }
 
 /** Reads the fields by the table of the kind and the endpoint's additional requirements. */
-export function requestCanBeRead({ kind, endpoint, json }: Received & WithEndpoint & WithJson): MobileRefusal | WithValues {
+export function requestCanBeRead({ kind, endpoint, json }: AppRequest & OfEndpoint & WithJson): MobileRefusal | WithValues {
   const { request, choices } = mobileKind(kind)
   return read(readJson(request, json, choices, new Set(endpoint.settings.mandatoryFields)))
 }
@@ -78,7 +78,7 @@ const cardNumbers = ['sourceCard.number', 'sourceOfFunds.card.number', 'destinat
  * description. Secrets are sealed, so they are left out.
  */
 export function textsHaveNoCardNumber(
-  { values, endpoint, invoiceId }: Received & WithValues & WithEndpoint,
+  { values, endpoint, invoiceId }: AppRequest & WithValues & OfEndpoint,
   { issuerOf }: { issuerOf: (pan: string) => Issuer | undefined },
 ): MobileRefusal | undefined {
   const own = cardNumbers.flatMap((path) => values.text(path) ?? [])
@@ -98,7 +98,7 @@ export function textsHaveNoCardNumber(
   return undefined
 }
 
-export const currencyIsTaken = ({ values, endpoint }: WithValues & WithEndpoint): MobileRefusal | undefined =>
+export const currencyIsTaken = ({ values, endpoint }: WithValues & OfEndpoint): MobileRefusal | undefined =>
   values.given('transaction.currency') === endpoint.currency
     ? undefined
     : refuseMobile('unfit', 'transaction.currency is not that of the endpoint')
@@ -113,7 +113,7 @@ export function amountCanBeExpressed({ values }: WithValues): MobileRefusal | Wi
 }
 
 export function signatureHolds(
-  { values, merchant, endpoint, kind, invoiceId }: Received & WithValues & MerchantEndpoint,
+  { values, merchant, endpoint, kind, invoiceId }: AppRequest & WithValues & MerchantEndpoint,
   { keys }: { keys: KeyRing },
 ): MobileRefusal | WithDigest {
   const centis = values.number('transaction.amountCentis')
@@ -145,7 +145,7 @@ export const merchantKeepsRate = (
   { accessLimits }: { accessLimits: Pick<AccessLimits, 'takes'> },
 ): MobileRefusal | undefined => (accessLimits.takes(merchant.merchantId) ? undefined : noRoom)
 
-export interface Room {
+export interface MobileRoomParts {
   door: Pick<Door, 'load' | 'waiting'>
   invoices: Pick<Invoices, 'find'>
   limits: { maxWaiting: number; maxOfMerchant: number }
@@ -161,8 +161,8 @@ const mostWaitingOfMerchant = 1_000
  * there is no room.
  */
 export async function merchantHasRoom(
-  { merchant, endpoint, registry, invoiceId, digest }: Received & MerchantEndpoint & WithDigest,
-  { door, limits, invoices, waitingOf }: Room,
+  { merchant, endpoint, registry, invoiceId, digest }: AppRequest & MerchantEndpoint & WithDigest,
+  { door, limits, invoices, waitingOf }: MobileRoomParts,
 ): Promise<MobileRefusal | undefined> {
   const { merchantId } = merchant
   const waiting = waitingOf(merchantId)
@@ -186,7 +186,7 @@ const withInvoices = (load: Load, waiting: number): Load => ({
 
 /** Another app's invoice gets the same refusal as one that does not exist. */
 export async function invoiceIsThisApps(
-  { kind, invoiceId, endpoint, values }: Received & WithEndpoint & WithValues,
+  { kind, invoiceId, endpoint, values }: AppRequest & OfEndpoint & WithValues,
   { invoices }: { invoices: Pick<Invoices, 'find'> },
 ): Promise<MobileRefusal | WithInvoice> {
   const found = isInvoiceId(invoiceId) ? await invoices.find(endpoint.merchantId, invoiceId) : undefined

@@ -1,9 +1,9 @@
 import { invoiceAnswer, type Beginning } from './perform.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
-import type { Received, WithInvoice } from './stages.ts'
+import type { AppRequest, WithInvoice } from './stages.ts'
 import type { Invoices } from './invoices.ts'
 
-type Request = Pick<Received, 'now'> & WithInvoice & { readonly assignedId: string }
+type Request = Pick<AppRequest, 'now'> & WithInvoice & { readonly assignedId: string }
 export type Completing = Beginning & { invoices: Pick<Invoices, 'find' | 'move'> }
 
 /**

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles } from '../storage/batch.ts'
-import type { Follow } from '../storage/store-fence.ts'
+import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Invoice, InvoiceName, InvoiceSecrets } from './invoice.ts'
 import type { OpenInvoice, SealedInvoice } from './store-invoice-rows.ts'
-import type { Decided, InvoiceStore, Move } from './store-invoices.ts'
+import type { DecidedInvoice, InvoiceStore, InvoiceMove } from './store-invoices.ts'
 
 /**
  * Single reads and writes of invoices. Those that come at the same time share a round trip and a
@@ -15,7 +15,7 @@ export interface Invoices extends Pick<InvoiceStore, 'claimDue' | 'firstDue' | '
   add(invoice: Invoice, secrets: InvoiceSecrets): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   /** Undefined if it is in another state by now, or owned by another process. */
-  move(open: OpenInvoice, to: Move, now: number): Promise<OpenInvoice | undefined>
+  move(open: OpenInvoice, to: InvoiceMove, now: number): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   ofPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
   /** Resolves when what is under way is stored. */
@@ -25,7 +25,7 @@ export interface Invoices extends Pick<InvoiceStore, 'claimDue' | 'firstDue' | '
 export interface InvoicesParts {
   store: InvoiceStore
   processId: bigint
-  follow: Follow<Pick<Invoices, 'add' | 'find' | 'move' | 'ofPage'>>
+  follow: FollowMerchant<Pick<Invoices, 'add' | 'find' | 'move' | 'ofPage'>>
   clock: Clock
   log: Log
 }
@@ -38,7 +38,7 @@ export function openInvoices({ store, processId, follow, clock, log }: InvoicesP
     ...shared,
   })
   const finding = openBatch<InvoiceName, SealedInvoice | undefined>({ name: 'invoices', run: store.find, ...shared })
-  const moving = openBatch<Decided, SealedInvoice | undefined>({
+  const moving = openBatch<DecidedInvoice, SealedInvoice | undefined>({
     name: 'moves of invoices',
     run: (items) => store.move(items, processId),
     ...shared,

@@ -1,6 +1,6 @@
 import { CardForgotten } from '../card/vault.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import type { Kind, Rendered } from '../delivery/try.ts'
+import type { MessageKind, Rendered } from '../delivery/try.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { firstPaymentOf, type Cards } from '../order/cards.ts'
@@ -25,7 +25,7 @@ interface Mapping extends Pick<Cards, 'registerCard' | 'registerDestination'> {
 export function cardMapping(
   w: Mapping,
   orderOf: (delivery: Delivery) => Promise<Order | undefined>,
-): Kind & { renderFor(delivery: Delivery, order: Order): Promise<Rendered | undefined> } {
+): MessageKind & { renderFor(delivery: Delivery, order: Order): Promise<Rendered | undefined> } {
   async function renderFor(delivery: Delivery, order: Order): Promise<Rendered | undefined> {
     const { invoiceId } = order.request.mobile ?? {}
     const found = invoiceId === undefined ? undefined : await w.invoices.find(delivery.merchantId, invoiceId)

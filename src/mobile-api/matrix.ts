@@ -1,23 +1,23 @@
 /** The checks of the mobile API in the order of refusals, and what is done once they pass. */
 import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
-import { type Deed, type RefusalName } from '../spec/mobile/operations.ts'
+import { type Deed, type MobileRefusalName } from '../spec/mobile/operations.ts'
 import * as check from './checks.ts'
 import { completeTransfer } from './complete.ts'
 import { performMobile } from './perform.ts'
 import { answerTo, type MobileRefusal } from './refusal.ts'
-import { answeredByService, type Received } from './stages.ts'
+import { answeredByService, type AppRequest } from './stages.ts'
 import { statusOfMobile } from './status.ts'
 
 /** The promise of a check, its refusal, and the operations that it applies to. */
 interface CheckRow<C extends Check = Check, D extends Deed = Deed> extends Row<C, D> {
-  refusal: RefusalName
+  refusal: MobileRefusalName
 }
 
 const columns = ['perform', 'status', 'complete'] as const satisfies readonly Deed[]
 
 const row = <C extends Check, const Marks extends string>(
   promise: string,
-  refusal: RefusalName,
+  refusal: MobileRefusalName,
   holds: C,
   marks: Marks,
 ): CheckRow<C, Marked<Marks, typeof columns>> => ({ promise, refusal, holds, of: marked(promise, marks, columns) })
@@ -43,7 +43,7 @@ const rows = [
 
 export const mobileMatrix: readonly CheckRow[] = rows
 
-type Ready = { [D in Deed]: After<typeof rows, D, Received> }
+type Ready = { [D in Deed]: After<typeof rows, D, AppRequest> }
 
 export const deeds = {
   perform: performMobile,
@@ -54,7 +54,7 @@ export const deeds = {
 }
 
 /** All ports of the checks and deeds. */
-export type Ports = PortsOf<(typeof rows)[number]['holds'] | (typeof deeds)[Deed]>
+export type MobileApiPorts = PortsOf<(typeof rows)[number]['holds'] | (typeof deeds)[Deed]>
 
 // A refusal without an answer is a defect; it shows at start-up.
 for (const { operation, does } of answeredByService)

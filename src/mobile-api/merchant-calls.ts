@@ -13,7 +13,7 @@ const tries = 3
 const withinMs = 30_000
 const pauseMs = 500
 
-export type Verdict = Exclude<Checked, { is: 'unanswered' }>
+export type MerchantVerdict = Exclude<Checked, { is: 'unanswered' }>
 
 export interface MerchantCalls {
   outgoing: Outgoing
@@ -32,7 +32,7 @@ export async function askMerchant(
   { merchant, endpoint }: MerchantEndpoint,
   invoice: Invoice,
   secrets: InvoiceSecrets,
-): Promise<Verdict> {
+): Promise<MerchantVerdict> {
   const server = endpoint.settings.merchantServerUrl
   if (server === undefined) return { is: 'declined', decline: declines.unreachable, why: 'the endpoint has no merchant server' }
   const until = clock.monotonic() + withinMs

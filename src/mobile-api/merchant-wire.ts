@@ -5,7 +5,7 @@ import { sameText } from '../base/digest.ts'
 import { bodyLimits } from './body.ts'
 import type { Secret } from '../base/secret.ts'
 import { defined } from '../base/defined.ts'
-import type { Reply } from '../http/outgoing.ts'
+import type { OutgoingReply } from '../http/outgoing.ts'
 import { signatureHolds, signedParts } from '../merchant/session.ts'
 import { ipAddress } from '../spec/kinds.ts'
 import { isPlainText, readJson, valueAt, type JsonValues } from '../spec/mobile/field.ts'
@@ -41,7 +41,7 @@ export type Checked =
   | { is: 'unanswered'; why: string }
 
 /** docs/choices.md, "Mobile API": an answer is verified before anything in it is believed. */
-export function judgeCheck(invoice: Invoice, reply: Reply, controlKeys: readonly Secret<string>[]): Checked {
+export function judgeCheck(invoice: Invoice, reply: OutgoingReply, controlKeys: readonly Secret<string>[]): Checked {
   if (reply.is === 'failed') {
     // An address that may not be called now will not be allowed later.
     const isForGood = reply.kind === 'refused url' || reply.kind === 'refused address'
@@ -157,7 +157,7 @@ export function mappingBody(
 /** `again`: no answer, or an unsuitable one. `never`: the merchant's server refuses it. */
 export function judgeMapping(
   invoice: Invoice,
-  reply: Reply,
+  reply: OutgoingReply,
   controlKeys: readonly Secret<string>[],
 ): 'received' | 'again' | 'never' {
   if (reply.is !== 'answered') return 'again'

@@ -10,7 +10,7 @@ import type { Invoice, InvoiceSecrets, MobileRequest } from './invoice.ts'
 import type { MerchantEndpoint } from './merchant-endpoint.ts'
 import { billingOf, ipAddressOf } from './merchant-wire.ts'
 import { refuseMobile, type MobileRefusal } from './refusal.ts'
-import type { Received, WithAmount, WithDigest, WithValues } from './stages.ts'
+import type { AppRequest, WithAmount, WithDigest, WithValues } from './stages.ts'
 import type { Invoices } from './invoices.ts'
 
 /** Passes an invoice that this process has just written, under its lease, to the invoice worker. */
@@ -25,7 +25,7 @@ export type Performing = Beginning & {
   invoices: Pick<Invoices, 'add' | 'find'>
 }
 
-type Request = Received & MerchantEndpoint & WithValues & WithAmount & WithDigest
+type Request = AppRequest & MerchantEndpoint & WithValues & WithAmount & WithDigest
 
 /** Writes the invoice; its steps are run afterwards. */
 export async function performMobile(request: Request, parts: Performing): Promise<object | MobileRefusal> {

@@ -1,21 +1,21 @@
-import { mobileRow, type MobileOperation, type RefusalName } from '../spec/mobile/operations.ts'
+import { mobileRow, type MobileOperation, type MobileRefusalName } from '../spec/mobile/operations.ts'
 
 /** Why a request of an app is refused; the row of its operation has cause and HTTP status. */
 export interface MobileRefusal {
-  refused: RefusalName
+  refused: MobileRefusalName
   /** For the app's developer. */
   message: string
   /** The merchant's name of the invoice has a card number, and the answer leaves it out. */
   hidesName?: true
 }
 
-export const refuseMobile = (refused: RefusalName, message: string): MobileRefusal => ({ refused, message })
+export const refuseMobile = (refused: MobileRefusalName, message: string): MobileRefusal => ({ refused, message })
 
 export const unknown = refuseMobile('unknown', 'invoiceId is not known')
 export const noRoom = refuseMobile('no room', 'there is no room for it now; try again')
 
 /** How an operation answers a refusal. */
-export function answerTo(operation: MobileOperation, refused: RefusalName): { cause: string; http: number } {
+export function answerTo(operation: MobileOperation, refused: MobileRefusalName): { cause: string; http: number } {
   const row = mobileRow(operation).refusals.find(({ name }) => name === refused)
   if (!row) throw new Error(`${operation} has no answer to "${refused}"`)
   return row

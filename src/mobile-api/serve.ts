@@ -8,12 +8,12 @@ import type { AccessLimits } from '../merchant/access-limits.ts'
 import { recordRefusal, type RefusedAccess } from '../merchant/refused-access.ts'
 import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
-import { checksOf, deeds, type Ports } from './matrix.ts'
+import { checksOf, deeds, type MobileApiPorts } from './matrix.ts'
 import { answerTo, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
-import { answeredByService, type Answered, type Received, type WithEndpoint } from './stages.ts'
+import { answeredByService, type Answered, type AppRequest, type OfEndpoint } from './stages.ts'
 
 /** All that the mobile API works with: every file declares its part. */
-export type MobileApi = Ports & Serving
+export type MobileApi = MobileApiPorts & Serving
 
 interface Serving {
   registry: () => Registry
@@ -62,12 +62,12 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
 }
 
 /** Records a refusal. An app that fails too often learns no more than that. */
-function recorded(api: MobileApi, received: Received, code: string, refusal: MobileRefusal): MobileRefusal {
+function recorded(api: MobileApi, received: AppRequest, code: string, refusal: MobileRefusal): MobileRefusal {
   const { operation, endpointId: endpoint, registry } = received
   const { refused, message } = refusal
   const reason = reasonsOfAccess[refused]
   // The checks add what they find to the request.
-  const { endpoint: found } = received as Partial<WithEndpoint>
+  const { endpoint: found } = received as Partial<OfEndpoint>
   const login = found && registry.merchant(found.merchantId)?.login
   const isFailure = recordRefusal(api, {
     facts: { code, operation, cause: answerTo(operation, refused).cause, message },
@@ -79,7 +79,7 @@ function recorded(api: MobileApi, received: Received, code: string, refusal: Mob
   return isFailure && api.accessLimits.failedAt(received) ? noRoom : refusal
 }
 
-async function perform(api: MobileApi, received: Received): Promise<object | MobileRefusal> {
+async function perform(api: MobileApi, received: AppRequest): Promise<object | MobileRefusal> {
   const { does } = received
   const checked = await passChecks<MobileRefusal>(checksOf(does), received, api)
   if ('refused' in checked) return checked

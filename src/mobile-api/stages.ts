@@ -19,7 +19,7 @@ export const answeredByService: readonly Answered[] = mobileOperationNames.flatM
 })
 
 /** A request as received. */
-export interface Received extends Answered {
+export interface AppRequest extends Answered {
   /** As in the path. */
   readonly endpointId: string
   readonly invoiceId: string
@@ -33,7 +33,7 @@ export interface Received extends Answered {
 }
 
 /** Its path names an endpoint. */
-export interface WithEndpoint {
+export interface OfEndpoint {
   readonly endpoint: Endpoint
 }
 

@@ -134,7 +134,7 @@ const move = onRows<Moving, InvoiceRow>(
   select * from moved`,
 )
 /** A change of state, with the data that is known from then on. */
-export type Move = (
+export type InvoiceMove = (
   | { state: 'holding' | 'ordering'; lease: bigint }
   | { state: 'choosing'; restsUntil: number; fees: readonly Fee[] }
   | { state: 'answering'; restsUntil: number }
@@ -144,18 +144,18 @@ export type Move = (
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
 /** One that does not end the invoice. */
-export type OnwardMove = Exclude<Move, { state: 'ordered' | 'declined' }>
+export type OnwardMove = Exclude<InvoiceMove, { state: 'ordered' | 'declined' }>
 
 /** A decision about an invoice as it was read. */
-export interface Decided extends OpenInvoice {
-  to: Move
+export interface DecidedInvoice extends OpenInvoice {
+  to: InvoiceMove
   now: number
 }
 
 /** `tokens`: what an invoice that ends keeps of its secrets. */
-type Moving = Omit<Decided, 'secrets'> & { processId: bigint; tokens?: SealedBytes }
+type Moving = Omit<DecidedInvoice, 'secrets'> & { processId: bigint; tokens?: SealedBytes }
 
-const isEnd = ({ state }: Move): boolean => state === 'ordered' || state === 'declined'
+const isEnd = ({ state }: InvoiceMove): boolean => state === 'ordered' || state === 'declined'
 
 /**
  * Answers of the first three are in the order of what was asked. All of them may be repeated. They
@@ -167,7 +167,7 @@ export interface InvoiceStore {
   add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
   find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
   /** Undefined for an invoice that is in another state by now, or owned by another process. */
-  move(decided: readonly Decided[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
+  move(decided: readonly DecidedInvoice[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
   /** Whose page this is, also if the merchant has left the cell since. */
   merchantOfPage(pageToken: string): Promise<bigint | undefined>
   findByPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
@@ -303,11 +303,11 @@ const isMoved = (row: InvoiceRow, moving: Moving): boolean =>
   row.error_code === ('errorCode' in moving.to ? moving.to.errorCode : null) &&
   (moving.to.fee === undefined || row.fee?.assignedId === moving.to.fee.assignedId)
 
-function leaseOf(to: Move): bigint | undefined {
+function leaseOf(to: InvoiceMove): bigint | undefined {
   return 'lease' in to ? to.lease : undefined
 }
 
-function restOf(to: Move): number | undefined {
+function restOf(to: InvoiceMove): number | undefined {
   return 'restsUntil' in to ? to.restsUntil : undefined
 }
 

@@ -29,7 +29,7 @@ const forget = statement<object>(`
   where w.card_hash = old.card_hash returning w.card_hash`)
 const atOnce = 1_000
 
-export interface Answer {
+export interface SumAnswer {
   /**
    * The number of the answer that the page was made for, from 1: the same form sent twice is one
    * answer.
@@ -43,7 +43,7 @@ export interface WrongSums {
   /** Wrong answers for a card within a day, at all merchants. */
   count(cardHashes: CommonHashes, now: number): Promise<number>
   /** Judges an answer and stores the next state, once; undefined if no answer is awaited. */
-  answer(invoice: Invoice, answer: Answer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
+  answer(invoice: Invoice, answer: SumAnswer, processId: bigint, now: number): Promise<OpenInvoice | undefined>
 }
 
 export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {

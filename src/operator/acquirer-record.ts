@@ -8,7 +8,7 @@ export type OperationKind = (typeof operationKinds)[number]
 
 const outcomes = ['approved', 'declined', 'reversed'] as const
 
-export interface Operation {
+export interface RecordedOperation {
   terminalId: string
   stan: string
   /** Field 12 of the message, in milliseconds: a whole second. */
@@ -33,10 +33,10 @@ const optional = ['order_id', 'client_orderid', 'card', 'action_code', 'approval
 type Line = Record<(typeof mandatory)[number] | (typeof optional)[number], string>
 
 /** A text is the error message, with its line. */
-export function readRecord(csv: string): Operation[] | string {
+export function readRecord(csv: string): RecordedOperation[] | string {
   const rows = readCsv<keyof Line>(csv, mandatory)
   if (typeof rows === 'string') return rows
-  const operations: Operation[] = []
+  const operations: RecordedOperation[] = []
   for (const { record, line } of rows) {
     const lacking = mandatory.find((name) => !record[name])
     const read = lacking === undefined ? operationOf(record) : `${lacking} is missing`
@@ -60,7 +60,7 @@ const shapes: readonly (readonly [name: keyof Line, shape: RegExp, must: string]
   ['approval_code', /^[\x21-\x7e]{0,6}$/,                         'at most 6 characters'],
 ]
 
-function operationOf(line: Partial<Line>): Operation | string {
+function operationOf(line: Partial<Line>): RecordedOperation | string {
   const read = (name: keyof Line): string => line[name] ?? ''
   const unfit = shapes.find(([name, shape]) => !shape.test(read(name)))
   if (unfit) return `${unfit[0]} is ${JSON.stringify(read(unfit[0]))}, not ${unfit[2]}`

@@ -41,7 +41,7 @@ const published: ReadonlySet<string> = new Set(
 )
 
 /** In the sandbox, the keys of the documents may be used. */
-export type KeyUse = 'sandbox' | 'production'
+export type ControlKeyUse = 'sandbox' | 'production'
 
 /**
  * Checks a manually chosen key; undefined if it is good. Anybody who receives a callback or a
@@ -49,7 +49,7 @@ export type KeyUse = 'sandbox' | 'production'
  * 32 hex digits, neither of which are runs, sequences or repeats, or a longer text that the
  * estimate rates as random.
  */
-export async function keyComplaint(key: Secret<string>, use: KeyUse): Promise<string | undefined> {
+export async function keyComplaint(key: Secret<string>, use: ControlKeyUse): Promise<string | undefined> {
   const text = key.reveal()
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
   if (text.length > 128) return 'a control key has at most 128 characters'

@@ -6,7 +6,7 @@ import { scarceDays } from '../storage/store-partitions.ts'
 import type { MachineFacts } from './store-machine.ts'
 import { isSafeLine, type Encryption, type LineDemand } from './database-line.ts'
 import type { OdditySum } from '../three-d-secure/oddities.ts'
-import type { DirectoryFact, DirectoryFacts, MigrationFacts, ServerFacts, WorkFacts } from './store-doctor.ts'
+import type { DirectoryFact, DirectoryFacts, MigrationFacts, DatabaseFacts, WorkFacts } from './store-doctor.ts'
 import type { CellWork, LeaseFact } from './store-doctor-work.ts'
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -72,7 +72,7 @@ const oldestServer = 150_000
 const clocksAgreeMs = 1_000
 const clocksUsableMs = 5_000
 
-export function serverFindings(f: ServerFacts): Finding[] {
+export function serverFindings(f: DatabaseFacts): Finding[] {
   const { version, roundTripMs, aheadMs } = f
   const off = Math.abs(aheadMs)
   return [

@@ -1,7 +1,7 @@
 /** A filter as an operator writes it, and its description. */
 import { defined } from '../base/defined.ts'
 import { currencyOf, decimalToMinor, minorToDecimal, type Currency } from '../base/money.ts'
-import { comparable, type Counted, type Counting, type FilterRule, type Listed, type RuleFacts } from '../merchant/filter.ts'
+import { comparable, type Counted, type CountedOrders, type FilterRule, type Listed, type RuleFacts } from '../merchant/filter.ts'
 import { clockText } from '../risk/screening.ts'
 import { spanText } from './moments.ts'
 import { isMisfit, unfit, type Misfit } from './refused.ts'
@@ -11,14 +11,14 @@ export type RuleKind = (typeof ruleKinds)[number]
 
 export const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country', 'purpose']
 export const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
-export const countings: readonly Counting[] = ['all', 'unrefused', 'refused']
+export const countings: readonly CountedOrders[] = ['all', 'unrefused', 'refused']
 
 export interface FilterWish {
   of?: Listed
   per?: Counted
   limit?: string
   withinMs?: number
-  counts?: Counting
+  counts?: CountedOrders
   currency?: string
   least?: string
   most?: string

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { MerchantPage } from '../merchant/merchant.ts'
 import type { Fact } from './facts.ts'
-import { unfit, type Unfit } from './refused.ts'
+import { unfit, type UnfitValue } from './refused.ts'
 
 /** Absent values stay, null takes one away. */
 export interface PageWish {
@@ -16,14 +16,14 @@ export const mostLogoBytes = 32 * 1024
 const leastPixels = 16
 const mostPixels = 1_024
 
-export const colourMisfit = (text: string): Unfit | undefined =>
+export const colourMisfit = (text: string): UnfitValue | undefined =>
   /^#?[0-9a-f]{6}$/i.test(text) ? undefined : unfit('colour', 'red, green and blue in hexadecimal digits, such as 0a7d55')
 
 /**
  * Type and size, as the image itself states them. The container must be right at its first and last
  * bytes; whether a browser can show the image is not tried.
  */
-export function judgeLogo(bytes: Buffer): NonNullable<MerchantPage['logo']> | Unfit {
+export function judgeLogo(bytes: Buffer): NonNullable<MerchantPage['logo']> | UnfitValue {
   const found = bytes.length <= mostLogoBytes ? (pngSize(bytes) ?? jpegSize(bytes) ?? webpSize(bytes)) : undefined
   const [type, width, height] = found ?? ['png', 0, 0]
   if (Math.min(width, height) < leastPixels || Math.max(width, height) > mostPixels)

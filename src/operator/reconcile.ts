@@ -1,6 +1,6 @@
 /** The acquirer's record against the attempts here, as data. */
 import type { Place } from '../order/change.ts'
-import type { Operation } from './acquirer-record.ts'
+import type { RecordedOperation } from './acquirer-record.ts'
 
 /** A message that moved money, or may have, as it stands here. */
 export interface Booked extends Place {
@@ -19,12 +19,12 @@ export interface Booked extends Place {
 
 export type Difference =
   /** The acquirer approved it, and no attempt here has these names. */
-  | { is: 'only there'; operation: Operation }
+  | { is: 'only there'; operation: RecordedOperation }
   /** Approved here, and not in the record. */
   | { is: 'only here'; booked: Booked }
-  | { is: 'amount'; operation: Operation; booked: Booked }
+  | { is: 'amount'; operation: RecordedOperation; booked: Booked }
   /** Money moved on one side, and on the other it did not. */
-  | { is: 'outcome'; operation: Operation; booked: Booked }
+  | { is: 'outcome'; operation: RecordedOperation; booked: Booked }
 
 export interface Compared {
   /** Operations and attempts that agree. */
@@ -38,7 +38,7 @@ export interface Compared {
 const nameOf = ({ terminalId, stan, at }: Pick<Booked, 'terminalId' | 'stan' | 'at'>): string => `${terminalId} ${stan} ${at}`
 
 /** Both sides are of one gate and one span of time. */
-export function compare(operations: readonly Operation[], here: readonly Booked[]): Compared {
+export function compare(operations: readonly RecordedOperation[], here: readonly Booked[]): Compared {
   const byName = new Map(here.map((booked) => [nameOf(booked), booked]))
   const compared: Compared = { agree: 0, open: 0, differences: [] }
   for (const operation of operations) {
@@ -54,10 +54,10 @@ export function compare(operations: readonly Operation[], here: readonly Booked[
 }
 
 /** What was declined or reversed moved no money: it may be lost. */
-const unknownHere = (operation: Operation): Difference | undefined =>
+const unknownHere = (operation: RecordedOperation): Difference | undefined =>
   operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
 
-function differenceOf(operation: Operation, booked: Booked): Difference | undefined {
+function differenceOf(operation: RecordedOperation, booked: Booked): Difference | undefined {
   if (booked.stands === 'open') return undefined
   const stands = { here: booked.stands === 'approved', there: operation.outcome === 'approved' }
   if (stands.here !== stands.there) return { is: 'outcome', operation, booked }
@@ -71,7 +71,7 @@ export interface Highest {
   attempt: bigint
 }
 
-export const highestOf = (operations: readonly Operation[]): Highest =>
+export const highestOf = (operations: readonly RecordedOperation[]): Highest =>
   operations.reduce<Highest>(
     ({ order, attempt }, { orderId = 0n, rrn }) => ({
       order: orderId > order ? orderId : order,

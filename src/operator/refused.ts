@@ -1,5 +1,5 @@
 /** A value that does not fit its field; `must` continues "it must be". */
-export interface Unfit {
+export interface UnfitValue {
   what: 'unfit'
   field: string
   must: string
@@ -10,7 +10,7 @@ export interface Unfit {
  * a missing one.
  */
 export type Misfit =
-  | Unfit
+  | UnfitValue
   /** `or` is a field that would be accepted instead, `means` is the meaning of the field. */
   | { what: 'missing'; field: string; or?: string; means?: string }
   /** A filter of this kind has no such field. */
@@ -25,7 +25,7 @@ export type Misfit =
  * Why a wish cannot be met, as data: the display chooses the words, and explains what to do
  * instead.
  */
-export type Refusal =
+export type OperatorRefusal =
   | Misfit
   | { what: 'unknown'; thing: UnknownThing; name: string }
   | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
@@ -66,7 +66,7 @@ export type Refusal =
   | { what: 'writers slow'; forMs: number }
   /** Another command detaches, exports or drops partitions. */
   | { what: 'partitions held' }
-  | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly Need[] })[] }
+  | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly PartitionNeed[] })[] }
   | { what: 'partitions unproven'; partitions: readonly (CellPart & { unproven: Unproven })[] }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
@@ -89,7 +89,7 @@ export interface CellPart {
 }
 
 /** What the gateway still needs a partition for, with how many rows there are of it. */
-export type Need =
+export type PartitionNeed =
   /** Ids of new orders are in it. */
   | { is: 'current' }
   /** The process may still have ids of it, reserved before the later ones were used. */
@@ -115,9 +115,9 @@ export type UnknownThing =
   | 'message of page'
 
 export class Refused extends Error {
-  readonly refusal: Refusal
+  readonly refusal: OperatorRefusal
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: OperatorRefusal) {
     super(`refused: ${refusal.what}`)
     this.refusal = refusal
   }
@@ -136,4 +136,4 @@ const misfits: Readonly<Record<Misfit['what'], true>> = {
 export const isMisfit = (read: unknown): read is Misfit =>
   typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
 
-export const unfit = (field: string, must: string): Unfit => ({ what: 'unfit', field, must })
+export const unfit = (field: string, must: string): UnfitValue => ({ what: 'unfit', field, must })

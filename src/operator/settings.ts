@@ -8,7 +8,7 @@ import { rebillRequest } from '../spec/gateway/rebill.ts'
 import { saleRequest } from '../spec/gateway/sale.ts'
 import { transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
 import { departures } from './authentication-settings.ts'
-import { unfit, type Misfit, type Unfit } from './refused.ts'
+import { unfit, type Misfit, type UnfitValue } from './refused.ts'
 
 export const usualEndpoint: EndpointSettings = {
   threeDSecure: false,
@@ -103,18 +103,18 @@ export const isPaymentField = (name: string): boolean => Object.hasOwn(saleReque
 export const liftableFields = ['state']
 
 /** Text that fits a cardholder's statement. */
-export const descriptorMisfit = (text: string): Unfit | undefined =>
+export const descriptorMisfit = (text: string): UnfitValue | undefined =>
   /^[^\p{Cc}]{1,64}$/u.test(text) ? undefined : unfit('descriptor', 'one to 64 characters on one line')
 
 /** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
-export const loginMisfit = (login: string): Unfit | undefined =>
+export const loginMisfit = (login: string): UnfitValue | undefined =>
   /^[\x21-\x7e]{1,20}$/.test(login) ? undefined : unfit('login', 'one to twenty printable ASCII characters and no spaces')
 
 /**
  * Names are for people: any text of some length on one line, without marks that turn the direction
  * of what stands beside it.
  */
-export const nameMisfit = (name: string): Unfit | undefined =>
+export const nameMisfit = (name: string): UnfitValue | undefined =>
   /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]{1,64}$/u.test(name) && name.trim() === name
     ? undefined
     : unfit('name', 'one to 64 characters on one line, without spaces around or marks of direction')

@@ -14,10 +14,10 @@ export interface CellBooks {
   newestAt?: number
   faults: readonly BookFault[]
   /** The highest ids that its rows have. */
-  used: readonly Used[]
+  used: readonly UsedIds[]
 }
 
-export interface Used {
+export interface UsedIds {
   name: IdName
   used: bigint
 }
@@ -40,7 +40,7 @@ export interface BookFault {
   orderIds: readonly bigint[]
 }
 
-export interface IdBlock extends Used {
+export interface IdBlock extends UsedIds {
   /** The next id that will be drawn; undefined if the row is missing. */
   next?: bigint
 }
@@ -123,14 +123,14 @@ const rules: readonly (readonly [BookRule, ReturnType<typeof found>, readonly un
 ]
 
 /** The highest ids in a cell, zero if none has one. */
-const usedInCell = statement<Used>(`
+const usedInCell = statement<UsedIds>(`
   select u.name, coalesce(u.used, 0) as used from (values
     ('order', greatest((select max(order_id) from orders), (select max(order_id) from order_key),
       (select max(greatest(order_id, hold_order_id)) from mobile_invoice))),
     ('attempt', (select max(rrn::bigint) from all_attempts where rrn ~ '^[0-9]{12}$')),
     ('process', greatest((select max(process_id) from heartbeat), (select max(lease) from all_transactions)))
   ) as u (name, used)`)
-const usedInInstallation = statement<Used>(`
+const usedInInstallation = statement<UsedIds>(`
   select u.name, coalesce(u.used, 0) as used from (values
     ('merchant', (select max(merchant_id) from merchant)),
     ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),

@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { OdditySum } from '../three-d-secure/oddities.ts'
 import { cellWork, type CellWork } from './store-doctor-work.ts'
 
-export interface ServerFacts {
+export interface DatabaseFacts {
   /** As the server reports it, such as 18.4; and 180004. */
   version: string
   versionNumber: number
@@ -74,7 +74,7 @@ const server = statement<{ version: string; number: string; now: number; fsync: 
   select current_setting('server_version') as version, current_setting('server_version_num') as number, clock_timestamp() as now,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`)
 
-export async function serverFacts(pool: Pool, clock: Clock): Promise<ServerFacts> {
+export async function serverFacts(pool: Pool, clock: Clock): Promise<DatabaseFacts> {
   // The first query also opens the connection, so the second is measured.
   await pool.run(server)
   const [began, wall] = [clock.monotonic(), clock.now()]

@@ -6,12 +6,12 @@ import {
   partitionSpans,
   pieceOf,
   withPartitionsHeld,
-  type Piece,
+  type PartitionPiece,
   type Span,
 } from '../storage/store-detached.ts'
 import { connectedAs } from '../storage/store-roles.ts'
 import type { CellDesk, OrderDesk } from './desk.ts'
-import { Refused, unfit, type Need } from './refused.ts'
+import { Refused, unfit, type PartitionNeed } from './refused.ts'
 import { changeInCell } from './store-audit.ts'
 import { needsOf } from './store-partition-needs.ts'
 
@@ -21,7 +21,7 @@ const returnsMs = 180 * 86_400_000
 export interface Detached {
   detached: bigint[]
   /** Wholly before the date, but needed. */
-  left: { number: bigint; needs: Need[] }[]
+  left: { number: bigint; needs: PartitionNeed[] }[]
 }
 
 /**
@@ -75,12 +75,12 @@ async function detachSpan(
   cell: CellDesk,
   span: Span,
   { endedBefore, times }: { endedBefore: number; times: Times },
-): Promise<Need[]> {
+): Promise<PartitionNeed[]> {
   const { pool } = cell
   const needs = await needsOf(desk, cell, span, endedBefore)
   if (needs.length > 0 && !isBegun(span)) return needs
   await note(desk, cell, span, 'partitions detach')
-  const isFirst = ({ table }: Piece) => first.has(table)
+  const isFirst = ({ table }: PartitionPiece) => first.has(table)
   for (const piece of span.pieces.filter(isFirst)) await detachPiece(pool, piece)
   // Nobody can change these orders now; what began before the first look is over, and is seen.
   const lateNeeds = await needsOf(desk, cell, span, endedBefore)

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { statement, type Runner } from '../storage/pool.ts'
-import type { Piece, Span } from '../storage/store-detached.ts'
+import type { PartitionPiece, Span } from '../storage/store-detached.ts'
 
 /** A table of the export; hashes are SHA-256 in hexadecimal digits. */
 export interface ExportedTable {
@@ -60,7 +60,7 @@ export interface Content {
 }
 
 /** Within one transaction. *Rejected:* `copy … to stdout`, which the driver cannot read. */
-export async function contentOf(runner: Runner, { name }: Piece): Promise<Content> {
+export async function contentOf(runner: Runner, { name }: PartitionPiece): Promise<Content> {
   for (const setting of settings) await runner.run({ name: '', text: `set local ${setting}` })
   const columns = await runner.run(columnsOf, [name])
   const key = columns.filter((c) => c.key !== null).sort((a, b) => Number(a.key! - b.key!))
@@ -95,7 +95,11 @@ const copied = (value: string | null): string =>
   value === null ? '\\N' : value.replace(/[\\\b\f\n\r\t\v]/g, (letter) => escapes[letter]!)
 
 /** Writes a table under another name, to the disk, and then names it. */
-export async function writeTable(directory: string, piece: Piece, { columns, lines, count }: Content): Promise<ExportedTable> {
+export async function writeTable(
+  directory: string,
+  piece: PartitionPiece,
+  { columns, lines, count }: Content,
+): Promise<ExportedTable> {
   const file = `${piece.name}.copy.gz`
   const [stored, content] = [createHash('sha256'), createHash('sha256')]
   await pipeline(
@@ -177,7 +181,7 @@ export async function judgeFile(directory: string, table: ExportedTable): Promis
 }
 
 /** Whether the table has the rows that were exported. */
-export async function judgeTable(runner: Runner, piece: Piece, table: ExportedTable): Promise<boolean> {
+export async function judgeTable(runner: Runner, piece: PartitionPiece, table: ExportedTable): Promise<boolean> {
   const { lines, count } = await contentOf(runner, piece)
   const content = createHash('sha256')
   for await (const _ of hashed(lines, content));

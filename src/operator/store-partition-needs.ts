@@ -2,7 +2,7 @@ import { statement, timestamp } from '../storage/pool.ts'
 import { pieceOf, tablesWithDefault, type Span } from '../storage/store-detached.ts'
 import type { CellDesk, Databases } from './desk.ts'
 import { inEach } from './in-cells.ts'
-import type { Need } from './refused.ts'
+import type { PartitionNeed } from './refused.ts'
 
 const next = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
 const later = statement<{ later_at: number | null }>(`select min(created_at) as later_at from orders where order_id >= $1`)
@@ -54,7 +54,7 @@ async function usedBeyond({ cells }: Databases, cell: CellDesk, { to }: Span): P
 /**
  * What the gateway needs the partition of a cell for; nothing, if all of it ended before that time.
  */
-export async function needsOf(databases: Databases, cell: CellDesk, span: Span, endedBefore: number): Promise<Need[]> {
+export async function needsOf(databases: Databases, cell: CellDesk, span: Span, endedBefore: number): Promise<PartitionNeed[]> {
   const { pool } = cell
   const [[ids], laterAt, withDefault] = await Promise.all([
     databases.pool.run(next),
@@ -75,9 +75,9 @@ export async function needsOf(databases: Databases, cell: CellDesk, span: Span, 
     'idempotency keys': pointing!.keys,
   }
   return [
-    ...withDefault.map((table): Need => ({ is: 'default partition', table })),
-    ...gateways.map((g): Need => ({ is: 'gateway', instance: g.instance, startedAt: g.started_at })),
-    ...(Object.entries(counts) as [keyof typeof counts, bigint][]).flatMap(([is, count]): Need[] =>
+    ...withDefault.map((table): PartitionNeed => ({ is: 'default partition', table })),
+    ...gateways.map((g): PartitionNeed => ({ is: 'gateway', instance: g.instance, startedAt: g.started_at })),
+    ...(Object.entries(counts) as [keyof typeof counts, bigint][]).flatMap(([is, count]): PartitionNeed[] =>
       count === 0n ? [] : [{ is, count }],
     ),
   ]

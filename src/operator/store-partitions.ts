@@ -1,7 +1,7 @@
 import { defined } from '../base/defined.ts'
 import { schemaOf } from '../storage/cells.ts'
 import { entities } from '../storage/pool.ts'
-import { partitionSpans, type Piece } from '../storage/store-detached.ts'
+import { partitionSpans, type PartitionPiece } from '../storage/store-detached.ts'
 import { ensurePartitions, partitionsAhead, type Ahead } from '../storage/store-partitions.ts'
 import type { CellDesk, Databases, OrderDesk } from './desk.ts'
 import { changeInCell } from './store-audit.ts'
@@ -15,7 +15,7 @@ export interface PartitionFact {
   to: bigint
   /** `exported` is detached, with files that were complete once. */
   state: 'attached' | 'detaching' | 'detached' | 'exported'
-  pieces: readonly Piece[]
+  pieces: readonly PartitionPiece[]
   /** When its first and its last order was made, if there is any. */
   firstAt?: number
   lastAt?: number

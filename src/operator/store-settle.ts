@@ -6,13 +6,13 @@ import { judgeFollow, type FollowAsk } from '../order/amounts.ts'
 import { placeKey, type Change } from '../order/change.ts'
 import type { Order, Transaction } from '../order/order.ts'
 import { commissionsOf, gateFactsOf } from '../order/gate.ts'
-import { restoredFollow, restoredPayment, type Ending, type Names } from '../order/restored.ts'
+import { restoredFollow, restoredPayment, type RestoredOutcome, type RestoredNames } from '../order/restored.ts'
 import type { ReceiptIds } from '../order/receipt.ts'
 import { saveOrders } from '../order/store-save.ts'
 import { openOrderStore } from '../order/store.ts'
 import type { OrderKind } from '../spec/words.ts'
 import { openIds } from '../storage/store-ids.ts'
-import type { Operation } from './acquirer-record.ts'
+import type { RecordedOperation } from './acquirer-record.ts'
 import type { CellDesk, OrderDesk } from './desk.ts'
 import { changeInCell } from './store-audit.ts'
 import type { EndpointEntry, GateEntry } from './store-config.ts'
@@ -30,12 +30,12 @@ export interface SettleParts {
 }
 
 export interface Settled {
-  operation: Operation
+  operation: RecordedOperation
   orderId: bigint
 }
 
 /** Why an operation is left to an operator. */
-export type Left =
+export type LeftToOperator =
   | 'transfer'
   | 'no money'
   | 'too old'
@@ -47,8 +47,8 @@ export type Left =
   | 'order moved'
 
 export interface Unsettled {
-  operation: Operation
-  why: Left
+  operation: RecordedOperation
+  why: LeftToOperator
 }
 
 /**
@@ -63,7 +63,7 @@ const oldestMs = 30 * 86_400_000
  */
 export async function settle(
   parts: SettleParts,
-  lost: readonly Operation[],
+  lost: readonly RecordedOperation[],
   how: How,
 ): Promise<{ settled: Settled[]; left: Unsettled[] }> {
   const settled: Settled[] = []
@@ -76,9 +76,14 @@ export async function settle(
   return { settled, left }
 }
 
-const isFollow = ({ kind }: Operation): boolean => kind === 'capture' || kind === 'return'
+const isFollow = ({ kind }: RecordedOperation): boolean => kind === 'capture' || kind === 'return'
 
-async function settleOne(parts: SettleParts, operation: Operation, lost: readonly Operation[], how: How): Promise<bigint | Left> {
+async function settleOne(
+  parts: SettleParts,
+  operation: RecordedOperation,
+  lost: readonly RecordedOperation[],
+  how: How,
+): Promise<bigint | LeftToOperator> {
   const { kind, orderId } = operation
   if (kind === 'debit' || kind === 'credit') return 'transfer'
   if (how === 'reverse' && kind === 'account-verification') return 'no money'
@@ -110,10 +115,10 @@ async function settleOne(parts: SettleParts, operation: Operation, lost: readonl
 async function saved(
   { desk }: SettleParts,
   cell: CellDesk,
-  made: Change | Left,
-  operation: Operation,
+  made: Change | LeftToOperator,
+  operation: RecordedOperation,
   how: How,
-): Promise<bigint | Left> {
+): Promise<bigint | LeftToOperator> {
   if (typeof made === 'string') return made
   const { orderId } = made.after
   const { terminalId, stan, rrn, kind, amountMinor, currency } = operation
@@ -135,7 +140,7 @@ async function saved(
 class OrderMoved extends Error {}
 
 /** The answer time of the gate: the reversal has the same limit. */
-const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: Operation): Names => ({
+const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: RecordedOperation): RestoredNames => ({
   gateId: gate.gateId,
   terminalId,
   stan,
@@ -144,7 +149,13 @@ const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: Operation
   deadlineAt: at + gate.settings.answerTimeoutMs,
 })
 
-function endingOf({ gate, endpoints, receipts }: SettleParts, how: How, order: Order, no: number, operation: Operation): Ending {
+function endingOf(
+  { gate, endpoints, receipts }: SettleParts,
+  how: How,
+  order: Order,
+  no: number,
+  operation: RecordedOperation,
+): RestoredOutcome {
   if (how === 'reverse') return { is: 'lost' }
   const { actionCode, approvalCode, at } = operation
   const endpoint = endpoints.find(({ endpointId }) => endpointId === order.endpointId)
@@ -161,7 +172,7 @@ function paymentOf(
   parts: SettleParts,
   endpoint: EndpointEntry,
   orderId: bigint,
-  operation: Operation,
+  operation: RecordedOperation,
   kind: Exclude<OrderKind, 'transfer'>,
   how: How,
 ): Change {
@@ -219,7 +230,13 @@ function paymentOf(
   return restoredPayment(order, namesOf(parts, operation), endingOf(parts, how, order, 1, operation), clock.now())
 }
 
-function followOf(parts: SettleParts, order: Order, operation: Operation, kind: 'capture' | 'return', how: How): Change | Left {
+function followOf(
+  parts: SettleParts,
+  order: Order,
+  operation: RecordedOperation,
+  kind: 'capture' | 'return',
+  how: How,
+): Change | LeftToOperator {
   const { random, clock } = parts.desk
   const { amountMinor, currency, at } = operation
   const amountText = spellMinor(amountMinor, currency)

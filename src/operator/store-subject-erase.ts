@@ -15,14 +15,14 @@ import { inTurn, refuseWhileMoving } from './in-cells.ts'
 import { change } from './store-audit.ts'
 import { ordersAt } from './store-subject.ts'
 import type { Traces } from './store-subject-others.ts'
-import type { Bounds, Left, OtherTrace, Person } from './subject.ts'
+import type { Bounds, LeftUnerased, OtherTrace, Person } from './subject.ts'
 
 export interface Erased {
   orders: number
   invoices: number
   references: number
   /** Orders and invoices that stay for now. */
-  left: Record<Left, number>
+  left: Record<LeftUnerased, number>
 }
 
 const atOnce = 50
@@ -123,7 +123,7 @@ export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], 
   const total: Erased = { orders: 0, invoices: 0, references: 0, left: { open: 0, callbacks: 0, young: 0 } }
   const addTo = ({ left, ...erased }: Partial<Erased>) => {
     for (const [what, count] of Object.entries(erased) as ['orders' | 'invoices' | 'references', number][]) total[what] += count
-    for (const [why, count] of Object.entries(left ?? {}) as [Left, number][]) total.left[why] += count
+    for (const [why, count] of Object.entries(left ?? {}) as [LeftUnerased, number][]) total.left[why] += count
   }
   const tracesOf = (cell: CellDesk) => found.find((one) => one.cell === cell)!
   const cells = found.map(({ cell }) => cell)
@@ -195,8 +195,8 @@ const eraseInvoices = (runner: Runner, invoices: readonly InvoiceRow[]) =>
 
 const keysOf = (places: readonly Place[]) => [list(places, (p) => p.merchantId), list(places, (p) => p.orderId)]
 
-export function countedLeft(judged: readonly { left?: Left }[]): Record<Left, number> {
-  const count = (why: Left) => judged.filter(({ left }) => left === why).length
+export function countedLeft(judged: readonly { left?: LeftUnerased }[]): Record<LeftUnerased, number> {
+  const count = (why: LeftUnerased) => judged.filter(({ left }) => left === why).length
   return { open: count('open'), callbacks: count('callbacks'), young: count('young') }
 }
 

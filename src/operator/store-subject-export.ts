@@ -20,7 +20,7 @@ export type StoredOther = Traced &
     | { is: 'reference'; card: Omit<ShownCard, 'hashId'>; payer: FirstPayment['payer'] & { appEmail?: string } }
   )
 
-export interface Stored {
+export interface StoredOfPerson {
   orders: { order: Order; urls: string[] }[]
   /** All invoices and card references: with an order, and without. */
   others: StoredOther[]
@@ -41,7 +41,7 @@ const references = entities<Traced & { card: ShownCard; firstPayment: FirstPayme
   select r.merchant_id, r.card_ref_id::text as id, r.created_at, r.card, r.first_payment from ${places}
   join card_reference r on r.merchant_id = n.merchant_id and r.order_id = n.order_id`)
 
-export async function readStored(pool: Pool, { orders, others }: Traces): Promise<Stored> {
+export async function readStored(pool: Pool, { orders, others }: Traces): Promise<StoredOfPerson> {
   const named = others.filter(({ is }) => is === 'invoice')
   const loose = others.filter(({ is }) => is === 'reference')
   const [loaded, sent, invoiced, registered] = await Promise.all([

@@ -24,7 +24,7 @@ export interface Bounds {
  *   callbacks  a message to the merchant still has to be sent
  *   young      a return, a chargeback or a reversal may still need it
  */
-export type Left = 'open' | 'callbacks' | 'young'
+export type LeftUnerased = 'open' | 'callbacks' | 'young'
 
 export interface OrderTrace extends Place {
   clientOrderid: string
@@ -36,7 +36,7 @@ export interface OrderTrace extends Place {
   /** When its last transaction ended; absent while one is open. */
   endedAt?: number
   erasedAt?: string
-  left?: Left
+  left?: LeftUnerased
 }
 
 /** An invoice or a card reference. Its order may exist, or not. */
@@ -46,7 +46,7 @@ export interface OtherTrace {
   id: string
   orderId: bigint
   createdAt: number
-  left?: Left
+  left?: LeftUnerased
 }
 
 /**

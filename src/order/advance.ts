@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { Card } from '../card/vault.ts'
 import { openBatch } from '../storage/batch.ts'
-import type { Follow } from '../storage/store-fence.ts'
+import type { FollowMerchant } from '../storage/store-fence.ts'
 import { placeKey, type Place } from './change.ts'
 import type { Copies } from './copies.ts'
 import type { Held } from './hand.ts'
@@ -45,7 +45,7 @@ export interface Door {
 export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'begin' | 'onResultMissing'> {
   copies: Pick<Copies, 'keep'>
   log: Log
-  follow: Follow<Pick<Door, 'resubmit'>>
+  follow: FollowMerchant<Pick<Door, 'resubmit'>>
   /** Whether a gateway of this process over another cell is running a step of that transaction. */
   heldElsewhere: (step: Place & { transactionNo: number }) => boolean
   /**

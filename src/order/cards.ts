@@ -15,7 +15,7 @@ import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
 import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'
-import type { Follow } from '../storage/store-fence.ts'
+import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { KeyRing } from '../storage/store-keys.ts'
 import { placeKey, type Place } from './change.ts'
 import { head, type Order } from './order.ts'
@@ -47,7 +47,7 @@ export interface CardsParts {
   references: ReferenceStore
   keys: KeyRing
   random: Random
-  follow: Follow<Cards>
+  follow: FollowMerchant<Cards>
   clock: Clock
   log: Log
 }

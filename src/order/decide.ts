@@ -31,7 +31,7 @@ export interface Decided {
  * Why an event changes nothing. `stale`: it answers an attempt that is no longer open.
  * `impossible`: the machine has no such move.
  */
-export interface Refused {
+export interface RefusedEvent {
   is: 'stale' | 'impossible'
   why: string
 }
@@ -41,7 +41,7 @@ export interface Refused {
  * returns the order after it, its event row, the deliveries, and the events that follow. The
  * version rises by one.
  */
-export function decide(order: Order, event: Event, now: number): Decided | Refused {
+export function decide(order: Order, event: Event, now: number): Decided | RefusedEvent {
   const transaction = order.transactions.find((t) => t.no === event.transactionNo)
   if (!transaction) return { is: 'impossible', why: `order ${order.orderId} has no transaction ${event.transactionNo}` }
   if ('attemptNo' in event) {

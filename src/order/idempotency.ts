@@ -8,7 +8,7 @@ import { head, type Order } from './order.ts'
 import { placeKey, type RepeatRow } from './change.ts'
 import type { OrderStore } from './store.ts'
 import type { IdempotencyRow, KeyName } from './store-idempotency.ts'
-import { placeOf, type Advanced, type Entry, type Submission } from './submission.ts'
+import { placeOf, type Advanced, type QueuedSubmission, type Submission } from './submission.ts'
 import type { Work } from './work.ts'
 
 /** How long an Idempotency-Key is held. */
@@ -68,7 +68,11 @@ export function rowsFor(bound: readonly Bound[], now: number): IdempotencyRow[] 
 }
 
 /** The requests of these entries that created a transaction which was saved. */
-export function madeBy(entries: readonly Entry[], works: ReadonlyMap<string, Work>, saved: ReadonlySet<string>): Bound[] {
+export function madeBy(
+  entries: readonly QueuedSubmission[],
+  works: ReadonlyMap<string, Work>,
+  saved: ReadonlySet<string>,
+): Bound[] {
   return entries.flatMap(({ item, at }) => {
     const request = keyedRequest(item)
     const work = request && works.get(placeKey(placeOf(item)))
@@ -87,16 +91,16 @@ export class KeysTaken extends Error {
 }
 
 /** The stored keys of these entries. A batch without keys makes no query. */
-export function keysHeld(store: OrderStore, entries: readonly Entry[], now: number): Promise<IdempotencyRow[]> {
+export function keysHeld(store: OrderStore, entries: readonly QueuedSubmission[], now: number): Promise<IdempotencyRow[]> {
   const requests = entries.map(({ item }) => keyedRequest(item)).filter((request) => request !== undefined)
   return requests.length === 0 ? Promise.resolve([]) : store.idempotencyKeys(requests, now)
 }
 
 export interface JudgedKeys {
   /** Entries without a key, or whose key is still free. */
-  open: Entry[]
+  open: QueuedSubmission[]
   /** The other entries with their answers. */
-  answered: (readonly [Entry, Advanced])[]
+  answered: (readonly [QueuedSubmission, Advanced])[]
   repeats: RepeatRow[]
 }
 
@@ -106,7 +110,7 @@ export interface JudgedKeys {
  * batch have the same key, all but the first are refused, even if the first one fails: the client
  * may send the others again.
  */
-export function judgeKeys(entries: readonly Entry[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
+export function judgeKeys(entries: readonly QueuedSubmission[], held: readonly IdempotencyRow[], now: number): JudgedKeys {
   const rows = new Map(held.map((row) => [keyName(row), row]))
   const first = new Map<string, Buffer>()
   const judged: JudgedKeys = { open: [], answered: [], repeats: [] }

@@ -4,7 +4,7 @@ import { machine } from './machine.ts'
 import { head, type Order } from './order.ts'
 import { placeKey, type Place } from './change.ts'
 import { isOutside } from './perform.ts'
-import { placeOf, type Entry, type Happened } from './submission.ts'
+import { placeOf, type QueuedSubmission, type Happened } from './submission.ts'
 import type { Work } from './work.ts'
 
 export interface Sources {
@@ -27,7 +27,11 @@ const needsCard = (item: Happened): boolean => (item.is === 'event' ? leadOutsid
  * a payment that is under way is gone, only its own entry fails: the batch is halved until only
  * that order is left.
  */
-export async function openWorks(entries: readonly Entry[], works: Map<string, Work>, sources: Sources): Promise<[Entry, Work][]> {
+export async function openWorks(
+  entries: readonly QueuedSubmission[],
+  works: Map<string, Work>,
+  sources: Sources,
+): Promise<[QueuedSubmission, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')
   const absent = new Map<string, Place>()
   const cardless = new Map<string, Place>()
@@ -41,7 +45,7 @@ export async function openWorks(entries: readonly Entry[], works: Map<string, Wo
     cardless.size === 0 ? undefined : sources.cards([...cardless.values()]),
   ])
   const read = new Map(orders.map((o) => [placeKey(o), o]))
-  const opened: [Entry, Work][] = []
+  const opened: [QueuedSubmission, Work][] = []
   for (const entry of happened) {
     const place = placeOf(entry.item)
     const key = placeKey(place)

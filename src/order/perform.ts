@@ -1,5 +1,5 @@
 import { defined } from '../base/defined.ts'
-import type { Authorisation, Connector, Follow, Outcome, Reversal, ReversalOutcome } from '../acquirer/connector.ts'
+import type { Authorisation, Connector, FollowUp, Outcome, Reversal, ReversalOutcome } from '../acquirer/connector.ts'
 import { knownCurrency } from '../base/money.ts'
 import type { CellMarks } from '../base/cell-mark.ts'
 import type { Clock } from '../base/clock.ts'
@@ -206,7 +206,7 @@ function destinationOf(order: Order, { destination }: Card): Secret<string> {
 }
 
 /** The request to capture or return all or part of a payment. */
-function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'return', attempt: Attempt): Follow {
+function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'return', attempt: Attempt): FollowUp {
   const original = originalOf(order, transaction)
   return {
     kind,

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles, type Batch } from '../storage/batch.ts'
 import type { Order } from './order.ts'
-import type { Follow } from '../storage/store-fence.ts'
+import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../storage/store-heartbeat.ts'
 import { placeKey, type Place } from './change.ts'
 import type { Copies } from './copies.ts'
@@ -36,7 +36,7 @@ export interface ReaderParts {
   hand: Pick<Hand, 'lastCommitted' | 'saved'>
   copies: Pick<Copies, 'get'>
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
-  follow: Follow<Pick<Reader, 'byId' | 'signedAmounts' | 'shown'>>
+  follow: FollowMerchant<Pick<Reader, 'byId' | 'signedAmounts' | 'shown'>>
   clock: Clock
   log: Log
 }

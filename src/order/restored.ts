@@ -9,15 +9,17 @@ import { decide } from './decide.ts'
 import type { Event, Named } from './event.ts'
 import type { Attempt, Order, Transaction } from './order.ts'
 
-export type Ending = { is: 'lost' } | ({ is: 'approved' } & Pick<Named<'approved'>, 'actionCode' | 'data' | 'receiptId' | 'gate'>)
+export type RestoredOutcome =
+  | { is: 'lost' }
+  | ({ is: 'approved' } & Pick<Named<'approved'>, 'actionCode' | 'data' | 'receiptId' | 'gate'>)
 
-export type Names = Omit<Attempt, 'no' | 'transactionNo' | 'outcome' | 'actionCode' | 'why' | 'endedAt'>
+export type RestoredNames = Omit<Attempt, 'no' | 'transactionNo' | 'outcome' | 'actionCode' | 'why' | 'endedAt'>
 
 /** No process has ever had this id, and nothing of it stays in the row. */
 const nobody = 0n
 
 /** `order` is new, with its one transaction. */
-export function restoredPayment(order: Order, names: Names, ending: Ending, now: number): Change {
+export function restoredPayment(order: Order, names: RestoredNames, ending: RestoredOutcome, now: number): Change {
   const change: Change = { after: order, rows: [], deliveries: [], eraseCvv2: false }
   for (const is of ['accepted', 'screened clean'] as const) apply(change, { is, transactionNo: 1 }, now)
   attempted(change, 1, names, ending, now)
@@ -25,7 +27,13 @@ export function restoredPayment(order: Order, names: Names, ending: Ending, now:
 }
 
 /** `follow` is a new transaction of an order that is stored. */
-export function restoredFollow(before: Order, follow: Transaction, names: Names, ending: Ending, now: number): Change {
+export function restoredFollow(
+  before: Order,
+  follow: Transaction,
+  names: RestoredNames,
+  ending: RestoredOutcome,
+  now: number,
+): Change {
   const after = { ...before, transactions: [...before.transactions, follow] }
   const change: Change = { before, after, rows: [], deliveries: [], eraseCvv2: false }
   apply(change, { is: 'requested', transactionNo: follow.no }, now)
@@ -33,7 +41,7 @@ export function restoredFollow(before: Order, follow: Transaction, names: Names,
   return change
 }
 
-function attempted(change: Change, transactionNo: number, attempt: Names, ending: Ending, now: number): void {
+function attempted(change: Change, transactionNo: number, attempt: RestoredNames, ending: RestoredOutcome, now: number): void {
   apply(change, { is: 'attempt recorded', transactionNo, attempt, lease: nobody, leaseDueAt: now }, now)
   const about = { transactionNo, attemptNo: change.after.attempts.length }
   const event: Event =

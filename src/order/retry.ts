@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Order } from './order.ts'
-import type { Advanced, Entry, Submission } from './submission.ts'
+import type { Advanced, QueuedSubmission, Submission } from './submission.ts'
 import type { Work } from './work.ts'
 
 /**
@@ -13,9 +13,9 @@ export interface Retries {
   answer(item: Submission, answer: Advanced): void
   /** Whether an earlier run tried to commit it. */
   wasBegun(item: Submission): boolean
-  begin(entries: readonly Entry[]): void
+  begin(entries: readonly QueuedSubmission[]): void
   /** They were not saved: it is as if this round had not tried. Earlier runs tried `before`. */
-  withdraw(entries: readonly Entry[], before: ReadonlySet<Entry>): void
+  withdraw(entries: readonly QueuedSubmission[], before: ReadonlySet<QueuedSubmission>): void
   /** Records the decision about an event until it is known whether it was saved. */
   decide(item: Submission, work: Work): void
   /**

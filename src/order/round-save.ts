@@ -6,7 +6,16 @@ import type { FilterRound } from './filtering.ts'
 import { KeysTaken, madeBy, repeatRow, rowsFor, type Bound } from './idempotency.ts'
 import type { Order } from './order.ts'
 import type { KeyRow, OrderStore, OrderTables } from './store.ts'
-import { answerTo, claimOf, nameKey, pairUp, type Accept, type AcceptEntry, type Advanced, type Entry } from './submission.ts'
+import {
+  answerTo,
+  claimOf,
+  nameKey,
+  pairUp,
+  type Accept,
+  type AcceptEntry,
+  type Advanced,
+  type QueuedSubmission,
+} from './submission.ts'
 import { acceptWork, type Deciding, type Work } from './work.ts'
 
 export interface SavingParts {
@@ -28,7 +37,7 @@ export interface SavingParts {
 
 /** What a save needs of its round, and adds to it. */
 export interface Saving {
-  entries: readonly Entry[]
+  entries: readonly QueuedSubmission[]
   /** Answers by the position of the entry in the batch. */
   results: Advanced[]
   now: number
@@ -37,7 +46,7 @@ export interface Saving {
   filters: FilterRound
   deciding: (hold: boolean) => Deciding
   /** Entries that an earlier run of the batch tried to commit. */
-  triedBefore: ReadonlySet<Entry>
+  triedBefore: ReadonlySet<QueuedSubmission>
   /** Requests whose serial numbers must find a transaction, besides the request that created it. */
   noted: readonly RepeatRow[]
   repeated: Bound[]

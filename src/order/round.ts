@@ -14,7 +14,7 @@ import { openWorks } from './open-works.ts'
 import type { Order } from './order.ts'
 import type { Retries } from './retry.ts'
 import { saveAtOnce, saveStepByStep, type Saved, type Saving, type SavingParts } from './round-save.ts'
-import { nameKey, unchanged, type Advanced, type Entry, type Happened } from './submission.ts'
+import { nameKey, unchanged, type Advanced, type QueuedSubmission, type Happened } from './submission.ts'
 import { drive, follow, isNotFollowed, resume, type Deciding, type Work } from './work.ts'
 import type { Hide } from '../risk/limits.ts'
 
@@ -44,7 +44,7 @@ interface Round extends Saving {
   /** The same moment by the monotonic clock. */
   since: number
   /** The entries whose order exists, each with its order. */
-  opened: readonly [Entry, Work][]
+  opened: readonly [QueuedSubmission, Work][]
   /**
    * Entries that were refused because of an earlier decision of this round. If that decision is not
    * saved, they are judged again.
@@ -54,7 +54,7 @@ interface Round extends Saving {
 
 /** Entries that are decided together. */
 export interface Group {
-  entries: readonly Entry[]
+  entries: readonly QueuedSubmission[]
   /** Whether they may be saved in one round trip, which fails if anybody else was there before. */
   isPlain: boolean
 }
@@ -190,7 +190,7 @@ function beginCommitted(hand: Hand, begin: RoundParts['begin'], { before, after,
  */
 async function afterConflict(
   { store, hand, retries }: RoundParts,
-  entries: readonly Entry[],
+  entries: readonly QueuedSubmission[],
   { works, triedBefore }: Round,
 ): Promise<Group[]> {
   retries.withdraw(entries, triedBefore)
@@ -200,7 +200,7 @@ async function afterConflict(
   const taken = new Set(holders.map(nameKey))
   const moved = new Set(changed.filter((order) => versions.get(placeKey(order)) !== order.version).map(placeKey))
   for (const order of changed) if (moved.has(placeKey(order))) hand.outdate(order)
-  const isConcerned = ({ item }: Entry) =>
+  const isConcerned = ({ item }: QueuedSubmission) =>
     isKeyed(item) || (item.is === 'accept' ? taken.has(nameKey(item.order)) : moved.has(placeKey(item)))
   const concerned = entries.filter(isConcerned)
   if (concerned.length === 0) return [{ entries, isPlain: false }]

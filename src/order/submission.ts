@@ -2,7 +2,7 @@
 import type { Card, SealedCard } from '../card/vault.ts'
 import { isSameRequest, type KeyedDigest } from '../storage/keyed-digest.ts'
 import type { FollowAsk } from './amounts.ts'
-import type { Refused } from './decide.ts'
+import type { RefusedEvent } from './decide.ts'
 import type { Event } from './event.ts'
 import type { Order } from './order.ts'
 import type { KeyClaim, Place, RepeatRow } from './change.ts'
@@ -56,12 +56,12 @@ export type Advanced =
   | { is: 'repeated'; transactionNo: number }
   | { is: 'not followed'; judged: NotFollowed }
 
-export interface Entry {
+export interface QueuedSubmission {
   at: number
   item: Submission
 }
 
-export interface AcceptEntry extends Entry {
+export interface AcceptEntry extends QueuedSubmission {
   item: Accept
 }
 
@@ -69,7 +69,7 @@ export interface AcceptEntry extends Entry {
  * The new orders of a batch by name. The first of each name claims it; the others are answered with
  * the order that then holds the name.
  */
-export function pairUp(entries: readonly Entry[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
+export function pairUp(entries: readonly QueuedSubmission[]): { firsts: AcceptEntry[]; twins: AcceptEntry[] } {
   const firsts = new Map<string, AcceptEntry>()
   const twins: AcceptEntry[] = []
   for (const entry of entries) {
@@ -101,5 +101,5 @@ export const answerTo = (item: Accept, holder: KeyRow, own: boolean): Advanced =
   own || isSameRequest(item.digest, holder.digest) ? { is: 'accepted', orderId: holder.orderId, repeat: !own } : { is: 'in use' }
 
 /** An earlier run already added the merchant's follow-up, though the order has changed since. */
-export const unchanged = (item: Submission, { after }: Work, { why }: Refused): Advanced =>
+export const unchanged = (item: Submission, { after }: Work, { why }: RefusedEvent): Advanced =>
   item.is === 'follow' ? { is: 'applied', order: after } : { is: 'ignored', why }

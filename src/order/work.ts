@@ -7,7 +7,7 @@ import { leaseLookMs } from '../storage/store-heartbeat.ts'
 import { judgeFollow, usualRepeatWindowMs, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
 import { atOnceEvent, authenticated } from './authentication/browser.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from './authentication/plan.ts'
-import { decide, type Refused } from './decide.ts'
+import { decide, type RefusedEvent } from './decide.ts'
 import { originalOf } from './obligations.ts'
 import type { Event } from './event.ts'
 import { gateOf } from './gate.ts'
@@ -63,7 +63,7 @@ export function acceptWork(
 /**
  * Applies an event, the events that follow from it, and every next step that needs nothing outside.
  */
-export function drive(work: Work, event: Event, deciding: Deciding): Refused | undefined {
+export function drive(work: Work, event: Event, deciding: Deciding): RefusedEvent | undefined {
   const events = [event]
   for (const todo of events) {
     const decided = decide(work.after, todo, deciding.now)
@@ -117,7 +117,7 @@ function endsNeedOfCvv2(event: Event, transaction: Transaction): boolean {
  * have made is never repeated: its attempt counts as lost, its authentication as failed. If another
  * process has changed the order meanwhile, that process has the order in memory.
  */
-export function resume(work: Work, transactionNo: number, deciding: Deciding): Refused | undefined {
+export function resume(work: Work, transactionNo: number, deciding: Deciding): RefusedEvent | undefined {
   const transaction = work.after.transactions.find((t) => t.no === transactionNo)
   const untouched = work.before?.transactions.includes(transaction!)
   if (!transaction?.step || !untouched || transaction.lease !== deciding.processId)
@@ -171,7 +171,7 @@ const undoes = ({ kind }: Transaction): boolean => kind === 'reversal' || kind =
 export type NotFollowed = Exclude<Judged, { is: 'allowed' | 'repeat' }>
 export type Repeated = Extract<Judged, { is: 'repeat' }>
 
-export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refused is NotFollowed =>
+export const isNotFollowed = (refused: RefusedEvent | NotFollowed | Repeated): refused is NotFollowed =>
   refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
 
 /**
@@ -179,7 +179,7 @@ export const isNotFollowed = (refused: Refused | NotFollowed | Repeated): refuse
  * cannot. If a commit whose reply was lost has already added this very request, there is nothing to
  * add.
  */
-export function follow(work: Work, ask: FollowAsk, deciding: Deciding): Refused | NotFollowed | Repeated | undefined {
+export function follow(work: Work, ask: FollowAsk, deciding: Deciding): RefusedEvent | NotFollowed | Repeated | undefined {
   const order = work.after
   const judged = judgeFollow(order, ask, rulesFor(order, deciding.registry), deciding.now)
   if (judged.is === 'repeat' && judged.transaction.serialNumber === ask.serialNumber)

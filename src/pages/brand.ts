@@ -10,7 +10,7 @@ export interface Look {
   logo?: string | undefined
 }
 
-export interface LookParts {
+export interface BrandParts {
   /** The bytes of a merchant's logo. */
   logo: (merchantId: bigint) => Promise<Buffer | undefined>
 }
@@ -20,7 +20,7 @@ export interface LookParts {
  * read now is left out.
  */
 export async function lookOf(
-  { logo }: LookParts,
+  { logo }: BrandParts,
   { headers }: Pick<Incoming, 'headers'>,
   { merchant, languages }: { merchant?: Branded | undefined; languages?: string | undefined } = {},
 ): Promise<Look> {

@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts'
 import { asset } from '../http/asset.ts'
-import { bar, barStyle, type Places } from '../http/bar.ts'
+import { bar, barStyle, type BarPages } from '../http/bar.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import { pageAnswer } from './layout.ts'
@@ -9,7 +9,7 @@ const style = asset(new URL('./docs.css', import.meta.url)) + barStyle
 
 interface Parts {
   random: Random
-  places: Places
+  places: BarPages
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { signOauth } from '../merchant/oauth-sign.ts'
-import { signingOf, type Complaint, type Signing } from '../reference/signing.ts'
+import { signingOf, type SigningComplaint, type Signing } from '../reference/signing.ts'
 import type { Pairs } from '../spec/field.ts'
 import { readForm, writeForm } from '../spec/form.ts'
 import { operationNames, operationRow, type Operation } from '../spec/gateway/operations.ts'
@@ -45,18 +45,21 @@ export interface Posted {
   body: string
 }
 
-export type Signature = ({ is: 'control' } & Signing) | { is: 'OAuth'; baseString: string; authorization: string } | Complaint
+export type Signature =
+  | ({ is: 'control' } & Signing)
+  | { is: 'OAuth'; baseString: string; authorization: string }
+  | SigningComplaint
 
-export interface Attempt {
+export interface TriedRequest {
   operation: Operation
   /** Such as `101` or `group/104`. */
   path: string
   pairs: Pairs
 }
 
-const urlOf = ({ operation, path }: Attempt, account: Account) => `${account.baseUrl}${operationRow(operation).path}/${path}`
+const urlOf = ({ operation, path }: TriedRequest, account: Account) => `${account.baseUrl}${operationRow(operation).path}/${path}`
 
-export function signatureOf(attempt: Attempt, account: Account, nonce: string, now: number): Signature {
+export function signatureOf(attempt: TriedRequest, account: Account, nonce: string, now: number): Signature {
   const { operation, path, pairs } = attempt
   if (operationRow(operation).signed !== 'OAuth') {
     const signing = signingOf(operation, { id: path.replace('group/', ''), pairs }, account.controlKey)
@@ -78,7 +81,7 @@ export interface Sent extends Posted {
 
 /** An incomplete request is sent unsigned: the gateway's refusal names what is missing. */
 export async function sendAttempt(
-  attempt: Attempt,
+  attempt: TriedRequest,
   account: Account,
   signature: Signature,
   json: boolean,
@@ -102,7 +105,7 @@ function replyOf({ type, body }: Posted): Pairs {
 }
 
 /** The possible next operations after a reply, with the ids in it. */
-function nextOf({ operation, path }: Attempt, reply: Pairs): Sent['next'] {
+function nextOf({ operation, path }: TriedRequest, reply: Pairs): Sent['next'] {
   const fields = new Map(reply)
   const [order, name, card] = [fields.get('gateway-order-id'), fields.get('merchant-order-id'), fields.get('card-ref-id')]
   const endpoint = fields.get('end-point-id') ?? path

@@ -1,7 +1,7 @@
 /** The reference as pages of the sandbox, on which each operation can be tried. */
 import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import type { Places } from '../http/bar.ts'
+import type { BarPages } from '../http/bar.ts'
 import { html } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { exampleMerchantUrl } from '../reference/example.ts'
@@ -20,7 +20,7 @@ import { operationContent, type OperationPage } from './docs-operation.ts'
 import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './docs-try.ts'
 
 export interface DocsParts {
-  places: Places
+  places: BarPages
   random: Random
   account: Account
   /** Paths of the merchant with their names, the usual one first. */

@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts'
 import type { Turns } from '../base/turn.ts'
 import { takeSum, viewOfSum, type AskingSum, type OverSum, type SumParts, type SumView } from '../mobile-api/sum-page.ts'
 import { formReader } from '../spec/form.ts'
-import { lookOf, type LookParts } from './brand.ts'
+import { lookOf, type BrandParts } from './brand.ts'
 import { minutesText, moneyText, numberText, textsFor, type Texts } from './languages.ts'
 import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
 import { amount, doing, sign, style } from './three-d-secure-look.ts'
@@ -16,7 +16,7 @@ const folder = 'random-sum'
 
 export const sumPageUrl = (publicUrl: string, token: string): string => `${publicUrl}/${folder}/${token}`
 
-type SumPage = SumParts & LookParts & { random: Random; turns: Turns }
+type SumPage = SumParts & BrandParts & { random: Random; turns: Turns }
 
 /**
  * The page on which a cardholder confirms the sum that was held on the card. Each GET shows the

@@ -9,12 +9,12 @@ import type { Place } from '../order/change.ts'
 import type { ReceiptIds } from '../order/receipt.ts'
 import { statusView } from '../order/view.ts'
 import { statusOfState } from '../order/order.ts'
-import { lookOf, type LookParts } from './brand.ts'
+import { lookOf, type BrandParts } from './brand.ts'
 import { timeText, type Texts } from './languages.ts'
 import { pageAnswer } from './layout.ts'
 import { amount, sign, style as shared } from './three-d-secure-look.ts'
 
-export interface ReceiptParts extends LookParts {
+export interface ReceiptParts extends BrandParts {
   random: Random
   receipts: Pick<ReceiptIds, 'placeOf'>
   order: (place: Place) => Promise<Order | undefined>

@@ -6,7 +6,7 @@ import { english, moneyMarkup, type Texts } from './languages.ts'
 /** Common parts of the 3-D Secure pages. */
 
 /** What every page of an order shows before a confirmation. */
-export interface Shown {
+export interface ShownOrder {
   merchantName: string
   amountText: string
   currency: string
@@ -21,11 +21,11 @@ export interface Shown {
 
 export const textsOf = ({ look }: { look?: Look | undefined }): Texts => look?.texts ?? english
 
-export const heading = (order: Shown): Markup =>
+export const heading = (order: ShownOrder): Markup =>
   html`<h1>${textsOf(order).sale.title(order.merchantName)}</h1>
     ${amount(order)}`
 
-export const amount = (order: Pick<Shown, 'amountText' | 'currency' | 'look'>): Markup =>
+export const amount = (order: Pick<ShownOrder, 'amountText' | 'currency' | 'look'>): Markup =>
   html`<p class="amount">${moneyMarkup(textsOf(order), order.amountText, order.currency)}</p>`
 
 // oxfmt-ignore
@@ -45,7 +45,7 @@ export const doing = (what: string): Markup =>
 /** Content that depends on a script is hidden if no script runs. */
 export const scripted = (content: Markup): Markup => html`<div class="scripted">${content}</div>`
 
-export const bankSays = ({ cardholderInfo, look }: Shown): Markup | undefined =>
+export const bankSays = ({ cardholderInfo, look }: ShownOrder): Markup | undefined =>
   cardholderInfo === undefined
     ? undefined
     : html`<div class="says">

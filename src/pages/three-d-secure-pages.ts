@@ -1,17 +1,17 @@
 import { html, type Markup } from '../http/page.ts'
 import type { DeclineReason } from '../spec/action-codes.ts'
 import type { Status } from '../spec/words.ts'
-import type { Version } from '../three-d-secure/authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
 import type { Texts } from './languages.ts'
-import { amount, bankSays, doing, heading, scripted, sign, style, textsOf, type Shown } from './three-d-secure-look.ts'
+import { amount, bankSays, doing, heading, scripted, sign, style, textsOf, type ShownOrder } from './three-d-secure-look.ts'
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /**
  * The issuer's method has to run; or, if there is none, only the browser's own report is needed.
  */
-export interface MethodOrder extends Shown {
+export interface MethodOrder extends ShownOrder {
   is: 'method'
   threeDSServerTransId: string
   methodUrl?: string
@@ -24,7 +24,7 @@ export interface MethodOrder extends Shown {
   saleDescribes?: true
 }
 
-export interface ChallengeOrder extends Shown {
+export interface ChallengeOrder extends ShownOrder {
   is: 'challenge'
   threeDSServerTransId: string
   acsTransId: string
@@ -33,14 +33,14 @@ export interface ChallengeOrder extends Shown {
 }
 
 /** The issuer of a 1.0.2 card asks the cardholder, on its own page. */
-export interface PayerOrder extends Shown {
+export interface PayerOrder extends ShownOrder {
   is: 'payer'
   acsUrl: string
   fields: readonly (readonly [string, string])[]
 }
 
 /** Shows only that something is in progress. */
-export interface WorkingOrder extends Shown {
+export interface WorkingOrder extends ShownOrder {
   is: 'working'
   /** Where the cardholder is sent if it takes too long. */
   later?: Return
@@ -56,7 +56,7 @@ export interface Return {
  * The cardholder returns to the shop, whatever the outcome, with the same pairs as in the
  * merchant's callback.
  */
-export interface OverOrder extends Shown {
+export interface OverOrder extends ShownOrder {
   is: 'over'
   /** `given back`: approved, and a return or void was asked for since. */
   status: Status | 'given back'

@@ -7,7 +7,7 @@ import { formReader } from '../spec/form.ts'
 import type { BrowserData, CompInd } from '../three-d-secure/authentication.ts'
 import { hostedUrls, methodMs, methodRan, usableUrl } from '../three-d-secure/forms.ts'
 import { decodeParam, encodeParam } from '../three-d-secure/param.ts'
-import { lookOf, type LookParts } from './brand.ts'
+import { lookOf, type BrandParts } from './brand.ts'
 import { textsFor, type Texts } from './languages.ts'
 import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
 import { acceptOf, browserOfHeaders, readBrowser } from './three-d-secure-browser.ts'
@@ -28,7 +28,7 @@ import {
   type WorkingOrder,
 } from './three-d-secure-pages.ts'
 
-export interface ThreeDSecureParts extends LookParts {
+export interface ThreeDSecureParts extends BrandParts {
   /** Path of the service, such as `/gateway`. */
   base: string
   /** The origin under which browsers reach it. */

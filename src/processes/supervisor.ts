@@ -7,7 +7,7 @@ import type { Answer, Server } from '../http/server.ts'
 import type { ToParent, ToSlot } from './slot.ts'
 import { healthy, metricsOf, readyOf, type Said } from './watch.ts'
 
-export interface Ports {
+export interface ListeningPorts {
   port: number
   operatorPort: number
 }
@@ -17,7 +17,7 @@ export interface ProcessesParts {
   /** Starts the process of a slot. It `joins` if others have served before. */
   start(slot: number, joins: boolean): ChildProcess
   /** All of them serve for the first time. */
-  onServing?(ports: Ports): void
+  onServing?(ports: ListeningPorts): void
   clock: Clock
   random: Random
   log: Log
@@ -43,7 +43,7 @@ interface SlotRow {
 }
 
 /** Why all of it ends. */
-export interface Ending {
+export interface ProcessesEnd {
   why: string
   code: number
 }
@@ -71,7 +71,7 @@ export class Processes {
   #hasServed = false
   #isUp = false
   #isStopping = false
-  #fail: (ending: Ending) => void = () => {}
+  #fail: (ending: ProcessesEnd) => void = () => {}
 
   constructor(parts: ProcessesParts) {
     this.#parts = parts
@@ -86,11 +86,11 @@ export class Processes {
   }
 
   /** Runs them until `signal`, or until none can be started. */
-  async run(signal: Promise<string>): Promise<Ending> {
-    const failed = new Promise<Ending>((resolve) => (this.#fail = resolve))
+  async run(signal: Promise<string>): Promise<ProcessesEnd> {
+    const failed = new Promise<ProcessesEnd>((resolve) => (this.#fail = resolve))
     // The first one takes the ports, and finds for all what is wrong with the settings.
     this.#start(this.#rows[0]!)
-    const ending = await Promise.race([signal.then((why): Ending => ({ why, code: 0 })), failed])
+    const ending = await Promise.race([signal.then((why): ProcessesEnd => ({ why, code: 0 })), failed])
     this.#parts.log.info({ why: ending.why }, 'the gateway stops')
     await this.#stop()
     return ending

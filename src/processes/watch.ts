@@ -11,7 +11,7 @@ export interface Said {
 export const healthy: Answer = { status: 200, type: 'application/json;charset=utf-8', body: '{"status":"ok"}\n' }
 
 /** How each place among the processes is filled. */
-export interface Filled {
+export interface FilledSlot {
   slot: number
   isServing: boolean
   starts: number
@@ -43,7 +43,7 @@ function reasonsOf(answer: Answer | undefined): readonly string[] {
  * The metrics of all processes, told apart by the label `slot`. *Rejected:* sums, in which a
  * process that lost its lease disappears; Prometheus sums what it is asked to.
  */
-export function metricsOf(all: readonly Said[], filled: readonly Filled[]): Answer {
+export function metricsOf(all: readonly Said[], filled: readonly FilledSlot[]): Answer {
   const families = new Map<string, { head: string[]; samples: string[] }>()
   for (const { slot, answer } of all) {
     let family = { head: [] as string[], samples: [] as string[] }
@@ -68,7 +68,7 @@ const withSlot = (sample: string, slot: number): string =>
     return `${name}{slot="${slot}"${others}} `
   })
 
-const ownMetrics = (filled: readonly Filled[]): string[] => [
+const ownMetrics = (filled: readonly FilledSlot[]): string[] => [
   '# HELP tollgate_process_serving 1 while there is a process of this slot that serves',
   '# TYPE tollgate_process_serving gauge',
   ...filled.map(({ slot, isServing }) => `tollgate_process_serving{slot="${slot}"} ${isServing ? 1 : 0}`),

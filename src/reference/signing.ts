@@ -17,7 +17,7 @@ export interface Signing {
   control: string
 }
 
-export interface Complaint {
+export interface SigningComplaint {
   complaint: string
 }
 
@@ -29,7 +29,11 @@ export interface SigningRequest {
 }
 
 /** The usual way to sign an operation, with these values. */
-export function signingOf(operation: Operation, { id, pairs, units }: SigningRequest, key: Secret<string>): Signing | Complaint {
+export function signingOf(
+  operation: Operation,
+  { id, pairs, units }: SigningRequest,
+  key: Secret<string>,
+): Signing | SigningComplaint {
   const { request, signed } = operationRow(operation)
   if (signed === 'OAuth') return { complaint: `${operation} is signed with OAuth, and has no control.` }
   const take = takerOf(request, pairs)
@@ -55,7 +59,7 @@ function takerOf(table: Table, pairs: SigningRequest['pairs']): (name: string) =
   return (name) => (given.get(name)?.trim() || given.get(table[name]?.alias ?? '')?.trim()) ?? ''
 }
 
-function sumOf(take: (name: string) => string, units: SigningRequest['units']): SignedSum | Complaint {
+function sumOf(take: (name: string) => string, units: SigningRequest['units']): SignedSum | SigningComplaint {
   const code = take('currency')
   if (code === '') return { complaint: 'currency is missing: without it nobody knows the minor units of the amount.' }
   const currency = readCurrency(code)

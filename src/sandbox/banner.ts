@@ -1,6 +1,6 @@
 import { controlOf } from '../merchant/control.ts'
 import { secret } from '../base/secret.ts'
-import type { Places } from '../http/bar.ts'
+import type { BarPages } from '../http/bar.ts'
 import { trialRequest } from '../spec/gateway/examples.ts'
 
 export interface SandboxFile {
@@ -27,7 +27,7 @@ export interface SandboxFile {
 
 export const step = (text: string): void => console.log(`- ${text} …`)
 
-export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, simulators }: SandboxFile): Required<Places> => ({
+export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, simulators }: SandboxFile): Required<BarPages> => ({
   Shop: forBrowsers(shop_url),
   App: `${merchant}/app`,
   Callbacks: `${merchant}/`,

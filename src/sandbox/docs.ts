@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sleep, systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
-import type { Places } from '../http/bar.ts'
+import type { BarPages } from '../http/bar.ts'
 import type { Route } from '../http/server.ts'
 import { docsRoutes } from '../pages/docs.ts'
 import { signatureOf, sendAttempt, type Account, type Need, type Post } from '../pages/docs-try.ts'
@@ -18,7 +18,7 @@ export interface SandboxDocs {
   world: SandboxWorld
   oauthKeyFile: string
   acsUrl: string
-  places: Places
+  places: BarPages
 }
 
 export function sandboxDocs({ world, oauthKeyFile, acsUrl, places }: SandboxDocs): (baseUrl: string) => Route[] {

@@ -3,7 +3,7 @@ import { openSync, closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Places } from '../http/bar.ts'
+import type { BarPages } from '../http/bar.ts'
 
 /** A simulator that runs as a separate process. */
 export interface Program {
@@ -14,7 +14,7 @@ export interface Program {
   ended: Promise<string>
   stop: () => Promise<void>
   /** Sends it the pages of the whole sandbox, for the bar of its own. */
-  tell: (places: Places) => void
+  tell: (places: BarPages) => void
 }
 
 /** Longer than one waits for a database that is being restarted. */

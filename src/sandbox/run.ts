@@ -7,7 +7,7 @@ import { systemRandom } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
-import type { Places } from '../http/bar.ts'
+import type { BarPages } from '../http/bar.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../storage/key-encryption.ts'
 import { openHourKeys } from '../storage/store-hour-keys.ts'
 import { startEmbedded } from '../storage/embedded.ts'
@@ -156,7 +156,7 @@ async function serve(
     const { mobile, mobile_fee: fee, mobile_random_sum: randomSum, euro } = shop.endpoints
     await pointMobile(pool, [mobile, fee, randomSum, euro], String(merchant.ready.url))
   }
-  const places: Places = {}
+  const places: BarPages = {}
   step('Starting the gateway')
   const gateway = await startGateway({
     ...config,

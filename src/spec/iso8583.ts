@@ -21,11 +21,11 @@ export interface Format {
  * one per digit if the length is fixed, else three, to hide the length. The last two are passed as
  * `Secret`.
  */
-export type Guard = 'open' | 'card' | 'secret'
+export type IsoGuard = 'open' | 'card' | 'secret'
 
-export interface Row {
+export interface IsoRow {
   is: Format
-  guard: Guard
+  guard: IsoGuard
   means: string
   /**
    * A sequence of elements, each with a tag (two characters), a length (three digits) and a value.
@@ -39,7 +39,7 @@ export interface Row {
 }
 
 export interface TagRow {
-  guard: Guard
+  guard: IsoGuard
   means: string
 }
 
@@ -109,20 +109,20 @@ export const isoFields = {
   49: { is: fixed('n', 3),    guard: 'open',   means: 'currency, ISO 4217 numeric' },
   56: { is: upTo('n', 35),    guard: 'open',   means: 'original data: type, STAN, local date and time, acquiring institution' },
   62: { is: upTo('ans', 999), guard: 'open',   means: 'additional data of a reply', tags: replyTags, patient: true },
-} as const satisfies Record<number, Row>
+} as const satisfies Record<number, IsoRow>
 
-type Guarded<R extends { guard: Guard }> = R['guard'] extends 'open' ? string : Secret<string>
+type Guarded<R extends { guard: IsoGuard }> = R['guard'] extends 'open' ? string : Secret<string>
 type Tagged<T extends Record<string, TagRow>> = { [K in keyof T]?: Guarded<T[K]> | undefined }
-type Value<R extends Row> = R extends { tags: infer T extends Record<string, TagRow> } ? Tagged<T> : Guarded<R>
+type Value<R extends IsoRow> = R extends { tags: infer T extends Record<string, TagRow> } ? Tagged<T> : Guarded<R>
 
 export type FieldNumber = keyof typeof isoFields
 /** Values by field number, as on the wire without prefixes and padding. `undefined`: absent. */
-export type Fields = { [N in FieldNumber]?: Value<(typeof isoFields)[N]> | undefined }
+export type IsoFields = { [N in FieldNumber]?: Value<(typeof isoFields)[N]> | undefined }
 
-export interface Message {
+export interface IsoMessage {
   /** Four digits, the first of them 1: the version of 1993. */
   type: string
-  fields: Fields
+  fields: IsoFields
 }
 
 /**

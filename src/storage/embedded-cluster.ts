@@ -6,8 +6,8 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { type Secret, secret } from '../base/secret.ts'
 import type { Binaries } from './embedded-binaries.ts'
-import { leaveNote, type Place, syncDirectory, writeDurably } from './embedded-place.ts'
-import { run, type Traces } from './embedded-process.ts'
+import { leaveNote, type DataPlace, syncDirectory, writeDurably } from './embedded-place.ts'
+import { run, type ServerTraces } from './embedded-process.ts'
 
 /** The one role and the one database of the gateway. */
 export const roleName = 'tollgate'
@@ -23,7 +23,7 @@ const formatFile = (directory: string): string => join(directory, 'format')
 const format = '1\n'
 
 /** How to recognise the processes of the server on this data directory. */
-export const tracesOf = (data: string): Traces => ({
+export const tracesOf = (data: string): ServerTraces => ({
   data,
   clusterName: `tollgate ${createHash('sha256').update(data).digest('hex').slice(0, 12)}`,
 })
@@ -45,7 +45,7 @@ function majorOf(data: string): number | undefined {
 }
 
 /** Whether there is a database that we can read; throws if there is another one. */
-export function holdsDatabase({ directory, data }: Place, { major, version }: Binaries): boolean {
+export function holdsDatabase({ directory, data }: DataPlace, { major, version }: Binaries): boolean {
   const found = majorOf(data)
   if (found === undefined) return false
   const path = formatFile(directory)
@@ -63,7 +63,7 @@ export function holdsDatabase({ directory, data }: Place, { major, version }: Bi
 }
 
 export interface ClusterParts {
-  place: Place
+  place: DataPlace
   binaries: Binaries
   durable: boolean
   random: Random

@@ -8,7 +8,7 @@ export interface Lock {
 }
 
 /** Another owner has the lock: a live process with this pid, possibly this very one. */
-export interface Held {
+export interface LockHeld {
   holder: number
 }
 
@@ -23,7 +23,7 @@ export interface Held {
  * again before replacing, so nobody can remove a lock that somebody else took meanwhile.
  * *Rejected:* delete and create again, where two starters can delete each other's new lock.
  */
-export async function takeLock(path: string, random: Random, proc = systemProc): Promise<Lock | Held> {
+export async function takeLock(path: string, random: Random, proc = systemProc): Promise<Lock | LockHeld> {
   const text = `${JSON.stringify({
     pid: process.pid,
     incarnation: incarnationOf(process.pid, proc),

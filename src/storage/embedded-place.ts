@@ -17,7 +17,7 @@ import type { Random } from '../base/random.ts'
 import type { User } from './embedded-process.ts'
 
 /** Where one installation's database lives. */
-export interface Place {
+export interface DataPlace {
   /**
    * The real path of the operator's directory, which always holds the secrets, the log and the
    * lock.
@@ -67,7 +67,7 @@ export function knownData(directory: string): string | undefined {
  * /root, a `mktemp -d`), new data goes to a directory of root's that it can pass. Existing data is
  * never abandoned for a better place.
  */
-export function findPlace(directory: string, random: Random, log: Log): Place {
+export function findPlace(directory: string, random: Random, log: Log): DataPlace {
   const data = knownData(directory)
   if (data !== undefined) return existingPlace(directory, data, log)
   const inside = join(directory, 'postgres')
@@ -82,7 +82,7 @@ export function findPlace(directory: string, random: Random, log: Log): Place {
   return { directory, data: join(home, 'postgres'), user, moved }
 }
 
-function existingPlace(directory: string, data: string, log: Log): Place {
+function existingPlace(directory: string, data: string, log: Log): DataPlace {
   const owner = statSync(data)
   if (!isRoot()) {
     if (owner.uid === process.geteuid?.()) return { directory, data }
@@ -109,7 +109,7 @@ function existingPlace(directory: string, data: string, log: Log): Place {
  * Leaves a note in the directory about where its data is. It is written once the data is complete,
  * so the note always names a database.
  */
-export async function leaveNote(place: Place, log: Log): Promise<void> {
+export async function leaveNote(place: DataPlace, log: Log): Promise<void> {
   const note = join(place.directory, noteName)
   const text = [
     place.data,

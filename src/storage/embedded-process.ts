@@ -33,7 +33,7 @@ export function incarnationOf(pid: number, proc = systemProc): string | undefine
 export const hasProc = (proc: string): boolean => existsSync(`${proc}/self`)
 
 /** Which processes to find: by a server's working directory and the name of its children. */
-export interface Traces {
+export interface ServerTraces {
   data: string
   clusterName: string
 }
@@ -44,7 +44,7 @@ export interface Traces {
  * CAP_SYS_PTRACE may not look at the working directory of another user's process; there the command
  * line decides, which everybody may read.
  */
-export function isServerOf(traces: Traces, pid: number, proc = systemProc): boolean {
+export function isServerOf(traces: ServerTraces, pid: number, proc = systemProc): boolean {
   if (incarnationOf(pid, proc) === undefined) return false
   const words = textOf(`${proc}/${pid}/cmdline`)?.split('\0') ?? []
   const program = words[0] ?? ''
@@ -57,7 +57,7 @@ export function isServerOf(traces: Traces, pid: number, proc = systemProc): bool
 }
 
 /** All processes that work on this data directory; none are found without /proc. */
-export function serversOf(traces: Traces, proc = systemProc): number[] {
+export function serversOf(traces: ServerTraces, proc = systemProc): number[] {
   if (!hasProc(proc)) return []
   return readdirSync(proc)
     .filter((name) => /^[0-9]+$/.test(name))

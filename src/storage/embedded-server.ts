@@ -7,7 +7,7 @@ import { type Clock, sleep } from '../base/clock.ts'
 import { type Log, reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { databaseName, roleName, tracesOf } from './embedded-cluster.ts'
-import type { Place } from './embedded-place.ts'
+import type { DataPlace } from './embedded-place.ts'
 import {
   answersSignal,
   asUser,
@@ -23,7 +23,7 @@ import {
 } from './embedded-process.ts'
 
 /** Everything that the functions of this file need to know of one installation. */
-export interface Site extends Place {
+export interface Site extends DataPlace {
   password: Secret<string>
   clock: Clock
   log: Log

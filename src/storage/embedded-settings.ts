@@ -1,10 +1,10 @@
-import type { Traces } from './embedded-process.ts'
+import type { ServerTraces } from './embedded-process.ts'
 
 /** The inputs for the settings of a server. */
 export interface SettingsFor {
   version: string
   major: number
-  clusterName: Traces['clusterName']
+  clusterName: ServerTraces['clusterName']
   /** False only for a throw-away cluster of the tests: a loss of power may destroy it. */
   durable: boolean
   /** The operator's own settings, which take precedence. */

@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts'
 import { type Binaries, packagedBinaries, packageFolder, tryBinaries } from './embedded-binaries.ts'
 import { createCluster, holdsDatabase, readPassword, sweepUnfinished, tracesOf } from './embedded-cluster.ts'
 import { type Lock, takeLock } from './embedded-lock.ts'
-import { findPlace, knownData, openDirectory, type Place, writeDurably } from './embedded-place.ts'
+import { findPlace, knownData, openDirectory, type DataPlace, writeDurably } from './embedded-place.ts'
 import { holdingOpen, incarnationOf, systemProc } from './embedded-process.ts'
 import {
   ensureDatabase,
@@ -116,7 +116,7 @@ async function lockOf(directory: string, { random, proc = systemProc }: Surround
 }
 
 function binariesFor(
-  place: Place,
+  place: DataPlace,
   { binaries, random, log }: Pick<EmbeddedOptions, 'binaries' | 'random' | 'log'>,
 ): Promise<Binaries> {
   if (binaries !== undefined) return tryBinaries(binaries, place.user)

@@ -126,7 +126,7 @@ const longestPauseMs = 60_000
 export class Hopeless extends Error {}
 
 /** A piece of work that failed. */
-export interface Failure {
+export interface FailedWork {
   /** How the log calls it, such as `a step`. */
   kind: string
   /** Facts for the log. */
@@ -145,7 +145,7 @@ export interface Failure {
  */
 export async function putBackLater(
   { clock, log }: { clock: Clock; log: Log },
-  { kind, about, what, tries, error, firstPauseMs }: Failure,
+  { kind, about, what, tries, error, firstPauseMs }: FailedWork,
   putBack: (dueAt: number, alarm: string | undefined) => Promise<void>,
 ): Promise<boolean> {
   const reason = reasonOf(error)

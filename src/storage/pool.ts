@@ -214,7 +214,7 @@ export const bytea = (bytes: Buffer | undefined): string | null => (bytes === un
 const idleInTransaction = '25P03'
 const readOnlyTransaction = '25006'
 
-export type Failure = 'retry' | 'connection' | 'data'
+export type DatabaseFailure = 'retry' | 'connection' | 'data'
 
 /**
  * What a database error means for the caller of a transaction: `retry` (serialisation failure,
@@ -222,7 +222,7 @@ export type Failure = 'retry' | 'connection' | 'data'
  * commit in progress is unknown), or `data` (this work will fail again). A server takes no writes
  * while it is a standby: a primary that was demoted, or one that is being promoted.
  */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): DatabaseFailure {
   const code = codeOf(error)
   if (code === '40001' || code === '40P01' || code === '55P03') return 'retry'
   if (/^(08|57P|53)/.test(code) || sessionCodes.has(code) || socketCodes.has(code)) return 'connection'

@@ -9,7 +9,7 @@ import { partitionBounds, partitioned, type PartitionedTable } from './store-par
 export type PieceState = 'attached' | 'detaching' | 'detached'
 
 /** The part of one table for a range of order ids. */
-export interface Piece {
+export interface PartitionPiece {
   table: PartitionedTable
   name: string
   state: PieceState
@@ -32,7 +32,7 @@ export interface Span {
   from: bigint
   /** The first id after it. */
   to: bigint
-  pieces: readonly Piece[]
+  pieces: readonly PartitionPiece[]
   note?: DetachedNote
 }
 
@@ -83,13 +83,13 @@ export const tablesWithDefault = async (runner: Runner): Promise<string[]> =>
  * Takes a piece off its table while statements on the table go on; waits for those that began
  * before. What was interrupted is finished.
  */
-export const detachPiece = (pool: Pool, { table, name, state }: Piece): Promise<void> =>
+export const detachPiece = (pool: Pool, { table, name, state }: PartitionPiece): Promise<void> =>
   state === 'detached'
     ? Promise.resolve()
     : alone(pool, `alter table ${table} detach partition ${name} ${state === 'detaching' ? 'finalize' : 'concurrently'}`)
 
 /** Puts a detached piece back; its rows are known to lie in its range, so they are not read. */
-export const attachPiece = (pool: Pool, { table, name }: Piece, { from, to }: Span): Promise<void> =>
+export const attachPiece = (pool: Pool, { table, name }: PartitionPiece, { from, to }: Span): Promise<void> =>
   alone(pool, `alter table ${table} attach partition ${name} for values from (${from}) to (${to})`)
 
 /** Outside of any transaction, as detaching demands. */
@@ -104,7 +104,7 @@ async function alone(pool: Pool, sql: string): Promise<void> {
   }
 }
 
-export const dropPieces = async (runner: Runner, all: readonly Piece[]): Promise<void> =>
+export const dropPieces = async (runner: Runner, all: readonly PartitionPiece[]): Promise<void> =>
   void (await runner.run({ name: '', text: `drop table ${all.map(({ name }) => name).join(', ')}` }))
 
 export async function noteDetached(runner: Runner, span: Span, note: DetachedNote): Promise<void> {
@@ -112,7 +112,7 @@ export async function noteDetached(runner: Runner, span: Span, note: DetachedNot
   await runner.run({ name: '', text: `comment on table ${name} is '${JSON.stringify(note)}'` })
 }
 
-export function pieceOf({ number, pieces: all }: Pick<Span, 'number' | 'pieces'>, table: PartitionedTable): Piece {
+export function pieceOf({ number, pieces: all }: Pick<Span, 'number' | 'pieces'>, table: PartitionedTable): PartitionPiece {
   const piece = all.find((one) => one.table === table)
   if (!piece) throw new Error(`partition ${number} has no table of ${table}`)
   return piece

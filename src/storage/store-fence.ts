@@ -23,10 +23,10 @@ export class MerchantLeft extends Error {
  * merchant has moved. If `here` rejects with `MerchantLeft`, it waits until the configuration says
  * which cell that is.
  */
-export type Follow<Room> = <Result>(merchantId: bigint, here: () => Result, there: (room: Room) => Result) => Result
+export type FollowMerchant<Room> = <Result>(merchantId: bigint, here: () => Result, there: (room: Room) => Result) => Result
 
 /** For a gateway whose merchants never move. */
-export const stay: Follow<never> = (_merchantId, here) => here()
+export const stay: FollowMerchant<never> = (_merchantId, here) => here()
 
 /** SQL that holds for a row whose merchant is in this cell. */
 export const isHere = (row: string): string =>

@@ -2,15 +2,14 @@
  * Everything stored about one authentication by EMV 3-D Secure, kept with its transaction. Facts,
  * never decisions: those are in interpret.ts.
  */
-import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
+import type { Version, ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
 
 /** UUIDs are compared without regard to case, which not every sender keeps. */
 export const sameId = (one: unknown, other: string | undefined): boolean =>
   typeof one === 'string' && one.toLowerCase() === other?.toLowerCase()
 
 /** Versions the gateway speaks, lowest first. */
-export const versions = ['2.1.0', '2.2.0'] as const
-export type Version = (typeof versions)[number]
+export const versions = ['2.1.0', '2.2.0'] as const satisfies readonly Version[]
 
 /** A version of EMV 3-D Secure, or the protocol before it if the installation still speaks that. */
 export type AnyVersion = Version | '1.0.2'

@@ -3,13 +3,12 @@
  * that decide nothing.
  */
 import { isObject } from '../base/json.ts'
-import type { Asked, Kind, Layout, Presence, Row, Scene } from '../spec/three-d-secure/kinds.ts'
-import type { Version } from './authentication.ts'
+import type { AReqFacts, FieldKind, Layout, Presence, MessageFieldRow, Scene, Version } from '../spec/three-d-secure/kinds.ts'
 
-export type Fields = Readonly<Record<string, unknown>>
+export type MessageFields = Readonly<Record<string, unknown>>
 
 /** A list entry that was left out, with the names of the fields that do not fit. */
-export interface Unfit {
+export interface UnfitEntry {
   entry: unknown
   missing: readonly string[]
   unfit: readonly string[]
@@ -21,20 +20,20 @@ export class Faults {
   readonly unknown = new Set<string>()
 }
 
-export interface Walk {
+export interface FieldWalk {
   version: Version
-  asked: Asked
+  asked: AReqFacts
   faults: Faults
   /** Who compares an answer with its request. */
   as: 'requestor' | 'author'
   /** Collects entries that do not fit; if absent, they are errors of the message. */
-  leftOut?: Unfit[]
+  leftOut?: UnfitEntry[]
   /** Collects what does not fit and decides nothing; if absent, that is an error like any other. */
   odd?: Set<string>
 }
 
 /** The fields of the layout that are present and valid. `path` is the object's, ending in a dot. */
-export function readObject(walk: Walk, layout: Layout, given: Fields, path: string): Fields {
+export function readObject(walk: FieldWalk, layout: Layout, given: MessageFields, path: string): MessageFields {
   const read: Record<string, unknown> = {}
   const { missing, unfit, unknown } = walk.faults
   const scene: Scene = { asked: walk.asked, value: (name) => scalarOf(walk.version, layout, given, name) }
@@ -71,17 +70,17 @@ export function readObject(walk: Walk, layout: Layout, given: Fields, path: stri
 }
 
 /** Where a fault of this field goes if it makes nothing unusable. */
-const oddOf = ({ odd }: Walk, { decides = true }: Row, scene: Scene): Set<string> | undefined =>
+const oddOf = ({ odd }: FieldWalk, { decides = true }: MessageFieldRow, scene: Scene): Set<string> | undefined =>
   (typeof decides === 'object' ? decides.holds(scene) : decides) ? undefined : odd
 
-const mended = (kind: Kind, value: unknown): string | undefined =>
+const mended = (kind: FieldKind, value: unknown): string | undefined =>
   kind.is === 'text' && typeof value === 'string' ? kind.mend?.(value) : undefined
 
-export function needOf({ need }: Row, version: Version): Presence {
+export function needOf({ need }: MessageFieldRow, version: Version): Presence {
   return typeof need === 'object' && version in need ? (need as Record<Version, Presence>)[version] : (need as Presence)
 }
 
-function scalarOf(version: Version, layout: Layout, given: Fields, name: string): string | boolean | undefined {
+function scalarOf(version: Version, layout: Layout, given: MessageFields, name: string): string | boolean | undefined {
   const row = layout.fields[name]
   if (row === undefined || needOf(row, version) === 'absent' || !Object.hasOwn(given, name)) return undefined
   const value = given[name]
@@ -89,7 +88,7 @@ function scalarOf(version: Version, layout: Layout, given: Fields, name: string)
 }
 
 /** The content of an extension may be an empty object; any other empty value counts as blank. */
-export function isBlank(value: unknown, kind?: Kind): boolean {
+export function isBlank(value: unknown, kind?: FieldKind): boolean {
   if (value === undefined || value === null) return true
   if (typeof value === 'string') return value.trim() === ''
   if (Array.isArray(value)) return value.length === 0
@@ -97,7 +96,7 @@ export function isBlank(value: unknown, kind?: Kind): boolean {
 }
 
 /** Undefined if the whole value does not fit. Errors inside it are recorded by their own names. */
-export function readValue(walk: Walk, kind: Kind, value: unknown, path: string): unknown {
+export function readValue(walk: FieldWalk, kind: FieldKind, value: unknown, path: string): unknown {
   switch (kind.is) {
     case 'text':
       return typeof value === 'string' && kind.fits(value, walk.version) ? value : undefined
@@ -116,7 +115,7 @@ export function readValue(walk: Walk, kind: Kind, value: unknown, path: string):
   }
 }
 
-function readEach(walk: Walk, leftOut: Unfit[], kind: Kind, list: readonly unknown[], path: string): unknown[] {
+function readEach(walk: FieldWalk, leftOut: UnfitEntry[], kind: FieldKind, list: readonly unknown[], path: string): unknown[] {
   return list.flatMap((entry) => {
     const faults = new Faults()
     const read = readValue({ ...walk, faults }, kind, entry, path)

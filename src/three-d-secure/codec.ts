@@ -2,10 +2,11 @@
 import { isMarked, isObject, objectReader } from '../base/json.ts'
 import { mask, maskCardNumbers } from '../base/log.ts'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
-import { isUuid, type Asked, type Kind, type Layout } from '../spec/three-d-secure/kinds.ts'
+import { isUuid, type AReqFacts, type FieldKind, type Layout } from '../spec/three-d-secure/kinds.ts'
 import { messages } from '../spec/three-d-secure/messages.ts'
-import { versions, type Version } from './authentication.ts'
-import { Faults, isBlank, needOf, readObject, readValue, type Fields, type Unfit } from './codec-fields.ts'
+import { versions } from './authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
+import { Faults, isBlank, needOf, readObject, readValue, type MessageFields, type UnfitEntry } from './codec-fields.ts'
 
 export type MessageType = keyof typeof messages
 
@@ -35,7 +36,7 @@ export interface Wanted {
   /**
    * The AReq, for rules that depend on it. Without challengeIndicator no exemption was requested.
    */
-  asked?: Asked
+  asked?: AReqFacts
   /**
    * Collects what does not fit and decides nothing, such as `ARes eci unfit`; if absent, the reader
    * is strict and such a message is unusable. Only our words and names of our tables are in it.
@@ -43,13 +44,13 @@ export interface Wanted {
   odd?: Set<string>
 }
 
-export type ReadMessage = Read | Unusable
+export type ReadMessage = MessageRead | Unusable
 
-export interface Read {
+export interface MessageRead {
   is: 'message'
   message: Message
   /** Absent if none was left out. */
-  leftOut?: readonly Unfit[]
+  leftOut?: readonly UnfitEntry[]
 }
 
 // oxfmt-ignore
@@ -98,7 +99,7 @@ export function* messageReader(text: string, wanted: Wanted): InPieces<ReadMessa
   if ('is' in version) return version
 
   const faults = new Faults()
-  const leftOut: Unfit[] = []
+  const leftOut: UnfitEntry[] = []
   const patience = odd ? { odd } : {}
   const walk = { version: version.version, asked: wanted.asked ?? {}, faults, as: 'requestor', leftOut, ...patience } as const
   const read = readObject(walk, messages[type], fields, '') as Message
@@ -128,7 +129,7 @@ function withOwnId(message: Message, odd: Set<string>): Message {
  * A version other than the transaction's is code 102, not 203 or 301: 102 is for versions that are
  * "not valid for the receiving component", and lists the valid ones.
  */
-function versionOf(fields: Fields, kept: Version | undefined): { version: Version } | Unusable {
+function versionOf(fields: MessageFields, kept: Version | undefined): { version: Version } | Unusable {
   const given = Object.hasOwn(fields, 'messageVersion') ? fields['messageVersion'] : undefined
   if (isBlank(given)) return unusable(fields, 201, ['messageVersion'])
   if (typeof given !== 'string' || !/^[0-9]+\.[0-9]+\.[0-9]+$/.test(given)) return unusable(fields, 203, ['messageVersion'])
@@ -137,7 +138,7 @@ function versionOf(fields: Fields, kept: Version | undefined): { version: Versio
   return version === undefined ? unusable(fields, 102, spoken) : { version }
 }
 
-function unusable(fields: Fields, code: keyof typeof descriptions, detail: Iterable<string>): Unusable {
+function unusable(fields: MessageFields, code: keyof typeof descriptions, detail: Iterable<string>): Unusable {
   const ids: Unusable['ids'] = {}
   for (const name of idNames) {
     const id = Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -182,7 +183,7 @@ export function canCarry(type: MessageType, version: Version, name: string, valu
  * No extension is supported, so every critical one is an error, also one that does not fit.
  * Anything but a plain no counts as critical.
  */
-function criticalExtensions({ messageExtension: all }: Fields): string[] {
+function criticalExtensions({ messageExtension: all }: MessageFields): string[] {
   const extensions = Array.isArray(all) ? all.filter(isObject) : isObject(all) ? [all] : []
   return extensions
     .filter((one) => ![false, 'false', null, undefined].includes(one['criticalityIndicator'] as null))
@@ -229,7 +230,7 @@ export function describeMessage(message: Message): Record<string, unknown> {
   return isType(message.messageType) ? describeObject(messages[message.messageType], message) : {}
 }
 
-function describeObject(layout: Layout, given: Fields): Record<string, unknown> {
+function describeObject(layout: Layout, given: MessageFields): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [name, row] of Object.entries(layout.fields)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
@@ -242,7 +243,7 @@ function describeObject(layout: Layout, given: Fields): Record<string, unknown> 
 /** For a number too short to be a card number, six plus four digits would be most or all of it. */
 const masked = (value: unknown): string => (typeof value === 'string' && /^[0-9]{13,}$/.test(value) ? mask(value) : '***')
 
-function describeOpen(kind: Kind, value: unknown): unknown {
+function describeOpen(kind: FieldKind, value: unknown): unknown {
   if (kind.is === 'object') return isObject(value) ? describeObject(kind.of, value) : '***'
   if (kind.is === 'list') {
     if (!Array.isArray(value)) return '***'

@@ -7,10 +7,11 @@ import { defined } from '../base/defined.ts'
 import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
-import type { Outgoing, OutgoingTls, Reply } from '../http/outgoing.ts'
-import { versions, type Version } from './authentication.ts'
+import type { Outgoing, OutgoingTls, OutgoingReply } from '../http/outgoing.ts'
+import { versions } from './authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
 import { erroAbout, readMessage, writeMessage, type Message, type Unusable, type Wanted } from './codec.ts'
-import type { Unfit } from './codec-fields.ts'
+import type { UnfitEntry } from './codec-fields.ts'
 import { usableUrl } from './forms.ts'
 import type { Oddities } from './oddities.ts'
 import { applyFull, describeUnfit, itemsOf, type RangeItem } from './range-changes.ts'
@@ -96,7 +97,7 @@ const mostBytes = { ares: 128 * 1024, pres: 16 * 1024 * 1024, nothing: 4_096 }
 const rangesTimeoutMs = 60_000
 const erroTimeoutMs = 5_000
 
-type Heard = { is: 'heard'; message: Message; leftOut?: readonly Unfit[] } | (RangesFailure & { unusable?: Unusable })
+type Heard = { is: 'heard'; message: Message; leftOut?: readonly UnfitEntry[] } | (RangesFailure & { unusable?: Unusable })
 
 interface Question {
   settings: DirectorySettings
@@ -226,7 +227,7 @@ export function openDirectories(parts: DirectoryParts): DirectoryClient {
 }
 
 /** Reads the reply to `sent`; `unusable` is to be reported to its sender. */
-function hear(reply: Reply, sent: Message, wanted: Wanted): Heard {
+function hear(reply: OutgoingReply, sent: Message, wanted: Wanted): Heard {
   if (reply.is === 'failed') {
     if (reply.kind === 'timeout') return failure('perhaps served', reply.why, '402')
     return failure(reply.kind === 'protocol' ? 'perhaps served' : 'unserved', `${reply.kind}: ${reply.why}`, '405')

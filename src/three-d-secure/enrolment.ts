@@ -1,5 +1,5 @@
 import { networkOf } from '../card/number.ts'
-import type { Version } from './authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
 import type { LegacyDirectory } from './directory-legacy.ts'
 import { versionFor, type Ranges } from './ranges.ts'
 

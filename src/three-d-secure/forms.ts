@@ -1,7 +1,7 @@
 import { asset } from '../http/asset.ts'
-import { isLocalhost, judgeRedirectUrl, type Refused } from '../http/address.ts'
+import { isLocalhost, judgeRedirectUrl, type RefusedAddress } from '../http/address.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
-import type { Version } from './authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
 import { encodeParam } from './param.ts'
 
 /** The gateway's own addresses of one authentication, as browsers reach them. */
@@ -34,7 +34,7 @@ export function hostedUrls(publicUrl: string, base: string, token: string): Host
  * page will send a browser to: https, without credentials. If loopback is allowed, so is plain
  * http, to the hosts that a Content-Security-Policy can name. ::1 is not one of them.
  */
-export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolean }): URL | Refused {
+export function usableUrl(text: string, { loopbackHttp }: { loopbackHttp: boolean }): URL | RefusedAddress {
   const url = judgeRedirectUrl(text, { plainHttp: loopbackHttp })
   if (!(url instanceof URL) || url.protocol === 'https:') return url
   const thisMachine = url.hostname === '127.0.0.1' || isLocalhost(url.hostname)

@@ -18,9 +18,9 @@ const soundSignatures: ReadonlySet<string> = new Set([
   '2a864886f70d01010d', // sha512WithRSAEncryption
 ])
 
-export type Signer = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: string }
+export type PaResSigner = { is: 'signer'; key: KeyObject } | { is: 'refused'; why: string }
 
-const refused = (why: string): Signer => ({ is: 'refused', why })
+const refused = (why: string): PaResSigner => ({ is: 'refused', why })
 
 /**
  * The key of the one certificate that is not an authority and issued none of the others, which may
@@ -28,7 +28,7 @@ const refused = (why: string): Signer => ({ is: 'refused', why })
  * bits, valid at that time, every issuer an authority. `roots` are PEM; an unreadable root is a
  * configuration error and throws.
  */
-export function* signerFinder(certificates: readonly string[], roots: readonly string[], atMs: number): InPieces<Signer> {
+export function* signerFinder(certificates: readonly string[], roots: readonly string[], atMs: number): InPieces<PaResSigner> {
   const trusted = roots.map((pem) => new X509Certificate(pem))
   if (certificates.length === 0) return refused('no certificate')
   if (certificates.length > most.certificates) return refused('too many certificates')

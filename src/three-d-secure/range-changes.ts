@@ -1,5 +1,5 @@
 /** Applies a PRes to the card ranges of its directory server. */
-import type { Unfit } from './codec-fields.ts'
+import type { UnfitEntry } from './codec-fields.ts'
 import { isObject } from '../base/json.ts'
 import { compare, endOf, isNumber, startOf, type CardRange } from './ranges.ts'
 
@@ -18,7 +18,7 @@ export function itemsOf(directory: string, data: readonly unknown[]): RangeItem[
 }
 
 /** For people, to help find the entry. A text that is not the number of a range is not repeated. */
-export function describeUnfit({ entry, missing, unfit }: Unfit): string {
+export function describeUnfit({ entry, missing, unfit }: UnfitEntry): string {
   const ends = isObject(entry) ? [entry['startRange'], entry['endRange']] : []
   const known = ends.map((end) => (typeof end === 'string' && isNumber(end) ? end : '?'))
   const short = (name: string) => name.replace(/^cardRangeData\./, '')
@@ -180,14 +180,14 @@ function extended({ last, other }: Reach, range: CardRange): Reach {
   return { last, other: other === undefined || endOf(range) > endOf(other) ? range : other }
 }
 
-export interface Change {
+export interface RangeChange {
   removed: CardRange[]
   /** New, or with different contents. */
   written: CardRange[]
 }
 
 /** The changes from `before` to `after`; a full load without news costs nothing. */
-export function differenceOf(before: readonly CardRange[], after: readonly CardRange[]): Change {
+export function differenceOf(before: readonly CardRange[], after: readonly CardRange[]): RangeChange {
   const then = new Map(before.map((range) => [words(range), contentsOf(range)]))
   const now = new Set(after.map(words))
   return {

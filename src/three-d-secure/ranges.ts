@@ -2,7 +2,8 @@
  * Card ranges in memory: which directory server a number belongs to, and in which version. Numbers
  * stay digit strings, because they exceed 2^53.
  */
-import { versions, type Version } from './authentication.ts'
+import { versions } from './authentication.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
 
 export interface CardRange {
   /** Name of the directory server. */

@@ -5,7 +5,7 @@ import { asJson, entities, statement, timestamp, type Pool, type Runner } from '
 import { claimDuty, enterDuty, type ClaimedDuty } from '../storage/store-duty.ts'
 import type { Claimer } from '../storage/store-silence.ts'
 import { transaction } from '../storage/transaction.ts'
-import type { Change } from './range-changes.ts'
+import type { RangeChange } from './range-changes.ts'
 import type { LoadedRanges } from './enrolment.ts'
 import { openRanges, type CardRange } from './ranges.ts'
 
@@ -143,7 +143,7 @@ export const endFailed = (
   })
 
 export interface Refreshed {
-  change: Change
+  change: RangeChange
   serialNum: string | undefined
   speaks: Interval
   /** Entries of a full load that cannot be used, each with the reason; undefined for a delta. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { systemRandom } from '../../src/base/random.ts'
 import { startEmbedded } from '../../src/storage/embedded.ts'
-import { type Held, type Lock, takeLock } from '../../src/storage/embedded-lock.ts'
+import { type LockHeld, type Lock, takeLock } from '../../src/storage/embedded-lock.ts'
 import { incarnationOf } from '../../src/storage/embedded-process.ts'
 import { holderOn, optionsFor, ownDirectory, statOf, withServer, zombie } from '../harness/embedded.ts'
 
@@ -29,7 +29,7 @@ for (const [what, text] of left) {
       await writeFile(path, text)
       const claims = await Promise.all(Array.from({ length: 20 }, () => takeLock(path, systemRandom)))
       const locks = claims.filter((claim): claim is Lock => 'release' in claim)
-      const held = claims.filter((claim): claim is Held => 'holder' in claim)
+      const held = claims.filter((claim): claim is LockHeld => 'holder' in claim)
       assert.equal(locks.length, 1)
       assert.ok(held.every(({ holder }) => holder === process.pid))
       await locks[0]!.release()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 import { sendable } from '../harness/iso8583.ts'
 import { mutator, seeded } from '../harness/mutate.ts'
 
@@ -13,7 +13,7 @@ const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 
 const names = { 3: '000000', 4: '10500', 7: '0102030405', 11: '17', 12: '260102030405', 32: '123456', 37: '000000000017' }
 const acceptor = { 41: 'TERM1', 42: 'SHOP', 49: '840' }
-const seeds: Message[] = [
+const seeds: IsoMessage[] = [
   { type: '1814', fields: { 7: '0102030405', 11: '1', 12: '260102030405', 39: '800' } },
   { type: '1210', fields: { ...names, ...acceptor, 38: 'A1B2C3', 39: '000', 62: { TX: 'SIM-17', NR: 'N1', LB: '10.00' } } },
   { type: '1210', fields: { ...names, ...acceptor, 39: '116', 44: 'Not enough', 62: { MM: 'Try less' } } },

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, frameReader, momentOf, momentOfLocal, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 import { sendable } from '../harness/iso8583.ts'
 import type { Target } from './loop.ts'
 
 const names = { 3: '000000', 4: '10500', 7: '0102030405', 11: '17', 12: '260102030405', 32: '123456', 37: '000000000017' }
-const messages: Message[] = [
+const messages: IsoMessage[] = [
   { type: '1814', fields: { 7: '0102030405', 11: '1', 12: '260102030405', 39: '800' } },
   { type: '1210', fields: { ...names, 38: 'A1B2C3', 39: '000', 62: { TX: 'SIM-17', NR: 'N1', LB: '10.00' } } },
   { type: '1200', fields: { ...names, 2: secret('4111111111111111'), 14: secret('3012'), 48: { OI: '17', 92: secret('123') } } },

@@ -4,12 +4,12 @@ import type { TlsOptions } from 'node:tls'
 import { pino } from 'pino'
 import { frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { openFraming, type LineMac } from '../../src/acquirer/iso8583/mac.ts'
-import { Link, type Answer, type LinkOptions, type MismatchOf } from '../../src/acquirer/iso8583/link.ts'
+import { Link, type LinkAnswer, type LinkOptions, type MismatchOf } from '../../src/acquirer/iso8583/link.ts'
 import { usualLimits, type LinkLimits } from '../../src/acquirer/iso8583/link-limits.ts'
 import type { Stray } from '../../src/acquirer/connector.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 import { AcquirerPeer, HandClock, replyTo, until } from './acquirer-peer.ts'
 
 export const always = (): boolean => true
@@ -18,7 +18,7 @@ export const anyAnswer: MismatchOf = () => undefined
 /** For a line with a MAC. */
 export const lineMac: LineMac = { algorithm: 'aes-cmac', key: secret(Buffer.alloc(16, 7)) }
 
-export const sale = (stan: number): Message => ({
+export const sale = (stan: number): IsoMessage => ({
   type: '1200',
   fields: { 3: '000000', 4: '000000001050', 11: String(stan).padStart(6, '0'), 12: '260102030405', 41: 'TERM1', 49: '840' },
 })
@@ -27,9 +27,9 @@ export interface Line {
   peer: AcquirerPeer
   clock: HandClock
   link: Link
-  strays: Message[]
+  strays: IsoMessage[]
   kinds: Stray['kind'][]
-  ask: (stan: number, deadline?: number, mayStillSend?: () => boolean) => Promise<Answer>
+  ask: (stan: number, deadline?: number, mayStillSend?: () => boolean) => Promise<LinkAnswer>
 }
 
 interface Setup {
@@ -50,7 +50,7 @@ export async function openLine(t: TestContext, setup: Setup = {}): Promise<Line>
   peer.framing = openFraming(setup.mac)
   if (setup.network) peer.network = setup.network
   const clock = new HandClock()
-  const strays: Message[] = []
+  const strays: IsoMessage[] = []
   const kinds: Stray['kind'][] = []
   const link = new Link({
     host: '127.0.0.1',
@@ -89,11 +89,11 @@ export async function openUp(t: TestContext, setup: Setup = {}): Promise<Line> {
   return line
 }
 
-export const stanOf = (answer: Answer): string | undefined => (answer.is === 'reply' ? answer.message.fields[11] : answer.why)
+export const stanOf = (answer: LinkAnswer): string | undefined => (answer.is === 'reply' ? answer.message.fields[11] : answer.why)
 
 /** A transport in memory that signs on by itself, records each write, and can stop taking bytes. */
 export class MemoryWire extends Duplex {
-  writes: Message[][] = []
+  writes: IsoMessage[][] = []
   stuck: (() => void)[] | undefined
   readonly #read = frameReader()
 

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'nod
 import { frameReader } from '../../src/acquirer/iso8583/codec.ts'
 import { openFraming } from '../../src/acquirer/iso8583/mac.ts'
 import type { Cancel, Clock } from '../../src/base/clock.ts'
-import { replyTypeOf, type Fields, type Message } from '../../src/spec/iso8583.ts'
+import { replyTypeOf, type IsoFields, type IsoMessage } from '../../src/spec/iso8583.ts'
 import { holds } from './until.ts'
 
 /** A clock that stands still until a test moves it. */
@@ -53,7 +53,7 @@ export class HandClock implements Clock {
 export const until = (what: string, condition: () => boolean): Promise<void> => holds(condition, what, 30_000)
 
 /** The reply to a request: what it repeats of it, and an action code. */
-export function replyTo(request: Message, actionCode: string, more: Fields = {}): Message {
+export function replyTo(request: IsoMessage, actionCode: string, more: IsoFields = {}): IsoMessage {
   const {
     3: processing,
     4: amount,
@@ -65,7 +65,7 @@ export function replyTo(request: Message, actionCode: string, more: Fields = {})
     42: acceptor,
     49: currency,
   } = request.fields
-  const repeated: Fields = {
+  const repeated: IsoFields = {
     3: processing,
     4: amount,
     7: sent,
@@ -92,7 +92,7 @@ export class AcquirerPeer {
   /** The common names of the client certificates, a connection each. */
   clients: string[] = []
   /** Everything received, over all connections. */
-  received: Message[] = []
+  received: IsoMessage[] = []
   /** Action code by function code of a network message; no answer where there is none. */
   network: Record<string, string> = { 801: '800', 802: '800', 831: '800' }
 
@@ -116,7 +116,7 @@ export class AcquirerPeer {
     return address.port
   }
 
-  get payments(): Message[] {
+  get payments(): IsoMessage[] {
     return this.received.filter((message) => message.type !== '1804')
   }
 
@@ -124,7 +124,7 @@ export class AcquirerPeer {
     return this.received.filter((message) => message.fields[24] === functionCode && message.type === '1804').length
   }
 
-  send(...messages: Message[]): void {
+  send(...messages: IsoMessage[]): void {
     this.socket!.write(Buffer.concat(messages.map(this.framing.pack)))
   }
 

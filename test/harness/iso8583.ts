@@ -1,16 +1,16 @@
 import { Secret, secret } from '../../src/base/secret.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 
 /**
  * A message with its secrets laid open, so that it can be compared: two `Secret`s always look
  * equal.
  */
-export function laidOpen(message: Message): unknown {
+export function laidOpen(message: IsoMessage): unknown {
   return bare(message)
 }
 
 /** A message that was read, as it could be sent: patient texts in ASCII, and of their length. */
-export function sendable({ type, fields }: Message): Message {
+export function sendable({ type, fields }: IsoMessage): IsoMessage {
   const { 38: approvalCode, ...others } = fields
   const plain = Object.entries(others).map(([key, value]) => [key, plainOf(value)])
   return { type, fields: { ...Object.fromEntries(plain), ...(approvalCode && { 38: codeOf(approvalCode) }) } }
@@ -32,7 +32,7 @@ function bare(value: unknown): unknown {
 }
 
 /** A sale as the gateway sends it. */
-export const sale: Message = {
+export const sale: IsoMessage = {
   type: '1200',
   fields: {
     2: secret('4111111111111111'),
@@ -56,7 +56,7 @@ export const sale: Message = {
 }
 
 /** The acquirer's yes to that sale. */
-export const approval: Message = {
+export const approval: IsoMessage = {
   type: '1210',
   fields: {
     3: '000000',

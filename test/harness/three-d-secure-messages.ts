@@ -2,8 +2,8 @@
  * One good message of each type in each version, with every field that has a row. Written by hand
  * from the field lists of EMVCo, not from the tables.
  */
-import type { Version } from '../../src/three-d-secure/authentication.ts'
-import type { MessageType, Read, Unusable } from '../../src/three-d-secure/codec.ts'
+import type { Version } from '../../src/spec/three-d-secure/kinds.ts'
+import type { MessageType, MessageRead, Unusable } from '../../src/three-d-secure/codec.ts'
 
 export const serverId = '0739d5aa-1111-4222-8333-0123456789ab'
 export const acsId = '1739d5aa-1111-4222-8333-0123456789ab'
@@ -206,7 +206,7 @@ export function changed(fields: Fields, path: string, value: unknown): Fields {
 }
 
 /** `ok`, or the code and the names of the fields, also of an entry of a list that was left out. */
-export function verdictOf(read: Read | Unusable): string {
+export function verdictOf(read: MessageRead | Unusable): string {
   if (read.is === 'unusable') return `${read.errorCode} ${read.errorDetail}`
   const [first] = read.leftOut ?? []
   if (first === undefined) return 'ok'

@@ -4,7 +4,7 @@ import type { Chance } from '../../simulation/chance.ts'
 import { secret } from '../../src/base/secret.ts'
 import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
 import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/store-invoice-rows.ts'
-import type { InvoiceStore, Move } from '../../src/mobile-api/store-invoices.ts'
+import type { InvoiceStore, InvoiceMove } from '../../src/mobile-api/store-invoices.ts'
 import type { WrongSums } from '../../src/mobile-api/store-sums.ts'
 import { claimerBy, processes } from './model-events.ts'
 
@@ -56,10 +56,10 @@ const confirmed: Confirmed = { billing: { city: 'Town' }, email: 'b@example.com'
 
 const fee: Fee = { assignedId: 'plain', gateId: '1', commissionMinor: '30' }
 
-function newMove(chance: Chance, now: number, number: number): Move {
+function newMove(chance: Chance, now: number, number: number): InvoiceMove {
   const lease = chance.pick(processes)
   const hold: Hold = { orderId: BigInt(2_000 + number), sumMinor: 345n, pageToken: `page ${chance.whole(1, 1e9)}` }
-  const moves: Move[] = [
+  const moves: InvoiceMove[] = [
     { state: 'holding', lease, confirmed, hold },
     { state: 'ordering', lease, confirmed },
     { state: 'choosing', restsUntil: now + 60_000, confirmed, fees: [fee, { ...fee, assignedId: 'other' }] },
@@ -67,7 +67,7 @@ function newMove(chance: Chance, now: number, number: number): Move {
     { state: 'ordered' },
     { state: 'declined', ...declines.refused },
   ]
-  const held: Move[] = [
+  const held: InvoiceMove[] = [
     { state: 'answering', restsUntil: now + 60_000, wrongAnswers: chance.whole(0, 2) },
     { state: 'ordering', lease, sumStatus: 'AUTHENTICATED' },
     { state: 'releasing', lease, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },

@@ -14,7 +14,7 @@ import {
   type CardReference,
   type NewReference,
 } from '../../src/card/reference.ts'
-import { openCard, sealCard, withCvv2, type Place } from '../../src/card/vault.ts'
+import { openCard, sealCard, withCvv2, type SealedFor } from '../../src/card/vault.ts'
 import { readFields, type Pairs, type Table } from '../../src/spec/field.ts'
 import {
   cardInfoReply,
@@ -47,7 +47,7 @@ const keys: KeyRing = {
 }
 
 const pan = '4929421234600821'
-const place: Place = { merchantId: 7n, orderId: 1_000_042n }
+const place: SealedFor = { merchantId: 7n, orderId: 1_000_042n }
 const card = { bin: '492942', lastFour: '0821', expiryMonth: 12, expiryYear: 2031, printedName: 'ANNA MAAS', hashId: 'aa' }
 const sealedCard = withCvv2(
   sealCard({ pan: secret(pan), cvv2: secret('123') }, place, keys, systemRandom),

@@ -14,12 +14,12 @@ import {
   serverFindings,
   workFindings,
 } from '../../src/operator/doctor.ts'
-import type { ServerFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
+import type { DatabaseFacts, WorkFacts } from '../../src/operator/store-doctor.ts'
 import type { LeaseFact } from '../../src/operator/store-doctor-work.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 
-const goodServer: ServerFacts = {
+const goodServer: DatabaseFacts = {
   version: '18.4',
   versionNumber: 180_004,
   roundTripMs: 1,
@@ -52,7 +52,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
     workFindings({ ...goodWork, ...facts }, now).filter((finding) => finding.is !== 'ok')
   const lived = (facts: Partial<LeaseFact>) => sick({ alive: [{ ...goodWork.alive[0]!, ...facts }] })
   const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
-  const ill = (facts: Partial<ServerFacts>) =>
+  const ill = (facts: Partial<DatabaseFacts>) =>
     serverFindings({ ...goodServer, ...facts }).filter((finding) => finding.is !== 'ok')
   const longAgo = lived({ lapses: 1, lapsedAt: now - 90_000_000, takenOver: 3, takenOverAt: now - 90_000_000 })
   assert.deepEqual([...sick({}), ...ill({}), ...longAgo], [])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { judgeKeys, rowsFor } from '../../src/order/idempotency.ts'
-import type { Entry, Submission } from '../../src/order/submission.ts'
+import type { QueuedSubmission, Submission } from '../../src/order/submission.ts'
 import { secret } from '../../src/base/secret.ts'
 import { now, orderIn } from './decide-orders.ts'
 import { storedDigest } from '../../src/storage/keyed-digest.ts'
@@ -32,7 +32,7 @@ const held = (key: string, request: string, serialNumber = 'first', merchantId =
 })
 
 function answers(items: readonly Submission[], rows: Parameters<typeof judgeKeys>[1]): string {
-  const entries: Entry[] = items.map((item, at) => ({ item, at }))
+  const entries: QueuedSubmission[] = items.map((item, at) => ({ item, at }))
   const { open, answered, repeats } = judgeKeys(entries, rows, now)
   const of = new Map(answered.map(([{ at }, answer]) => [at, answer]))
   assert.equal(repeats.length, answered.filter(([, { is }]) => is !== 'key in use').length)

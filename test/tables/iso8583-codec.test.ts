@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localTime, pack, transmissionTime, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { secret } from '../../src/base/secret.ts'
-import { isoFields, repeatTypeOf, replyTypeOf, type Fields, type Message, type Row } from '../../src/spec/iso8583.ts'
+import { isoFields, repeatTypeOf, replyTypeOf, type IsoFields, type IsoMessage, type IsoRow } from '../../src/spec/iso8583.ts'
 import { approval, laidOpen, sale } from '../harness/iso8583.ts'
 
 /** Bytes from hex; what follows `;` on a line is for people. */
 const hex = (text: string): Buffer => Buffer.from(text.replace(/;.*$/gm, '').replace(/\s/g, ''), 'hex')
 
-function read(body: Buffer): Message {
+function read(body: Buffer): IsoMessage {
   const unpacked = unpack(body)
   assert.equal(unpacked.is, 'message', `refused: ${unpacked.is === 'refused' ? unpacked.why : ''}`)
   return unpacked.message
@@ -20,7 +20,7 @@ const refusalOf = (body: Buffer): string => {
 }
 
 // Made by hand from the layout of ISO 8583:1993, not with the code under test.
-const frames: [title: string, frame: Buffer, message: Message][] = [
+const frames: [title: string, frame: Buffer, message: IsoMessage][] = [
   [
     'a sign-on',
     hex(`
@@ -94,7 +94,7 @@ test('a secondary bitmap is read when it names no field, and refused when it doe
 // The bounds of each field, by hand from docs/iso8583.md: the longest value, and values refused
 // when packing and when reading.
 // oxfmt-ignore
-const bounds: [field: keyof Fields, longest: string, tooLong: string, wrong: string][] = [
+const bounds: [field: keyof IsoFields, longest: string, tooLong: string, wrong: string][] = [
   [2,  '4'.repeat(19),  '4'.repeat(20),   '41111111x'],
   [3,  '999999',        '1000000',        '00000x'],
   [4,  '9'.repeat(12),  '1'.repeat(13),   '00000000-100'],
@@ -120,9 +120,9 @@ const bounds: [field: keyof Fields, longest: string, tooLong: string, wrong: str
 ]
 
 for (const [field, longest, tooLong, wrong] of bounds) {
-  const row: Row = isoFields[field]
+  const row: IsoRow = isoFields[field]
   const guarded = row.guard !== 'open'
-  const message = (value: string): Message => ({ type: '1200', fields: { [field]: guarded ? secret(value) : value } })
+  const message = (value: string): IsoMessage => ({ type: '1200', fields: { [field]: guarded ? secret(value) : value } })
   test(`field ${field} takes its longest value, and neither a longer one nor another alphabet`, () => {
     assert.deepEqual(laidOpen(read(pack(message(longest)).subarray(2))), laidOpen(message(longest)))
     assert.throws(() => pack(message(tooLong)), new RegExp(`^Error: field ${field} is longer than ${longest.length}$`))
@@ -135,7 +135,7 @@ for (const [field, longest, tooLong, wrong] of bounds) {
 }
 
 test('digits are padded left with zeros and text right with spaces, and only text is trimmed', () => {
-  const sent: Message = { type: '1200', fields: { 4: '1050', 11: '7', 41: 'T1', 42: ' S' } }
+  const sent: IsoMessage = { type: '1200', fields: { 4: '1050', 11: '7', 41: 'T1', 42: ' S' } }
   const body = pack(sent).subarray(2)
   assert.equal(body.subarray(12).toString(), '000000001050000007T1       S             ')
   assert.deepEqual(read(body).fields, { 4: '000000001050', 11: '000007', 41: 'T1', 42: ' S' })
@@ -173,7 +173,7 @@ const refusals: [title: string, body: Buffer, why: string][] = [
 for (const [title, body, why] of refusals) test(`${title} is refused`, () => assert.equal(refusalOf(body), why))
 
 // oxfmt-ignore
-const patient: [title: string, bitmap: string, content: string, fields: Fields][] = [
+const patient: [title: string, bitmap: string, content: string, fields: IsoFields][] = [
   ['an accent',                      bit[44], '12rejet\xe9 \xe0 4 h', { 44: 'rejet\xe9 \xe0 4 h' }],
   ['control characters',             bit[44], '08a\0b\r\nc\x7f\x92',   { 44: 'abc' }],
   ['an empty text',                  bit[44], '00',                     { 44: '' }],

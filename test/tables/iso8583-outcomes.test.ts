@@ -9,7 +9,7 @@ import {
   reversalRequest,
 } from '../../src/acquirer/iso8583/connector.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Fields, Message } from '../../src/spec/iso8583.ts'
+import type { IsoFields, IsoMessage } from '../../src/spec/iso8583.ts'
 import { laidOpen } from '../harness/iso8583.ts'
 
 const gate: GateSettings = {
@@ -157,7 +157,7 @@ test('a reversal says why, is repeated as 1421, and names the type of its origin
   assert.deepEqual([verification[3], verification[4]], ['330000', '000000000000'])
 })
 
-const echo: Fields = {
+const echo: IsoFields = {
   3: '000000',
   4: '000000010500',
   11: '000017',
@@ -176,7 +176,7 @@ const known: ProcessorData = { rrn: '000000000017', terminalId: 'TERM1' }
  */
 function outcome(
   type: string,
-  fields: Fields,
+  fields: IsoFields,
   is: 'approved' | 'declined' | 'unknown' | 'stray',
   text?: string,
   repeat = false,
@@ -263,7 +263,7 @@ test('what only the acquirer knows is taken from the reply, each by its field or
   })
 })
 
-const acknowledging = (type: string, code?: string): Message => ({ type, fields: { ...echo, 39: code } })
+const acknowledging = (type: string, code?: string): IsoMessage => ({ type, fields: { ...echo, 39: code } })
 
 test('only 1430 with 400 acknowledges a reversal', () => {
   assert.deepEqual(reversalOutcomeOf(acknowledging('1430', '400')), { is: 'acknowledged', actionCode: '400' })

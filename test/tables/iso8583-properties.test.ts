@@ -14,11 +14,11 @@ import {
 } from 'fast-check'
 import { describe, frameReader, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { secret } from '../../src/base/secret.ts'
-import { isoFields, type Format, type Message } from '../../src/spec/iso8583.ts'
+import { isoFields, type Format, type IsoMessage } from '../../src/spec/iso8583.ts'
 import { approval, laidOpen, sale } from '../harness/iso8583.ts'
 import { mutator } from '../harness/mutate.ts'
 
-function read(body: Buffer): Message {
+function read(body: Buffer): IsoMessage {
   const unpacked = unpack(body)
   assert.equal(unpacked.is, 'message')
   return unpacked.message
@@ -35,7 +35,7 @@ function valueOf({ kind, length, prefix }: Format): Arbitrary<string> {
 }
 
 const tagText = valueOf({ kind: 'ans', length: 40, prefix: 3 })
-const anyMessage: Arbitrary<Message> = record({
+const anyMessage: Arbitrary<IsoMessage> = record({
   type: constantFrom('1200', '1201', '1210', '1100', '1420', '1430', '1804', '1814'),
   fields: record(
     Object.fromEntries(
@@ -69,7 +69,7 @@ test('the description shows six and four digits of the card, and nothing of expi
 
 const number = (length: number) => string({ unit: constantFrom(...'0123456789'.split('')), minLength: length, maxLength: length })
 const hidden = record({ middle: number(6), expiry: number(4), cvv2: oneof(number(3), number(4)) })
-const withHidden = ({ type, fields }: Message, h: { middle: string; expiry: string; cvv2: string }): Message => ({
+const withHidden = ({ type, fields }: IsoMessage, h: { middle: string; expiry: string; cvv2: string }): IsoMessage => ({
   type,
   fields: { ...fields, 2: secret(`411111${h.middle}1111`), 14: secret(h.expiry), 48: { ...fields[48], 92: secret(h.cvv2) } },
 })

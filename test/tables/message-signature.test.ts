@@ -3,13 +3,19 @@ import { createHash, createHmac, createPublicKey, generateKeyPairSync, verify, t
 import { test } from 'node:test'
 import { signatureHeaders } from '../../client/message-signature.ts'
 import { secret } from '../../src/base/secret.ts'
-import { hasSignature, judgeSignature, signatureBase, type Message, type Signer } from '../../src/merchant/message-signature.ts'
+import {
+  hasSignature,
+  judgeSignature,
+  signatureBase,
+  type SignedMessage,
+  type Signer,
+} from '../../src/merchant/message-signature.ts'
 
 /** Signatures of requests, by the vectors of RFC 9421 and RFC 9530, and as the client makes. */
 
 // RFC 9421, B.1.5 and B.2.5.
 const sharedSecret = 'uzvJfB4u3N0Jy4T7NZ75MDVcr8zSTInedJtkgcu46YW4XByzNJjxBdtjUkdJPBtbmHhIDi6pcl8jsasjlTMtDQ=='
-const published: Omit<Message, 'body'> = {
+const published: Omit<SignedMessage, 'body'> = {
   method: 'POST',
   path: '/foo',
   headers: { host: 'Example.com', date: 'Tue, 20 Apr 2021 02:07:55 GMT', 'content-type': 'application/json' },
@@ -53,18 +59,18 @@ function made(
   headers: Record<string, string> = {},
   login = 'shop',
   by: string | KeyObject = signingSecret,
-): Message {
+): SignedMessage {
   const nonce = 'n-1'
   const more = signatureHeaders({ method: 'POST', url, body, headers, login, key: by, nonce, timestampSeconds: now })
   return { method: 'POST', path: '/gateway/api/v2/return/101', headers: { ...headers, ...more }, body: Buffer.from(body) }
 }
-const judge = (message: Message, by: Partial<Signer> = {}) =>
+const judge = (message: SignedMessage, by: Partial<Signer> = {}) =>
   judgeSignature(message, { ...signer, ...by }, (created) => Math.abs(created - now) <= 300)
 
 /** Signs by hand, so that each part can be another. */
 function byHand(
   parts: { list?: string; parameters?: string; input?: string; header?: string; more?: Record<string, string> } = {},
-): Message {
+): SignedMessage {
   const body = 'a=1'
   const headers = {
     'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:`,
@@ -105,7 +111,7 @@ test('any part that is another makes it wrong', () => {
       ...changes,
     }).join('')
   // oxfmt-ignore
-  const cases: [why: RegExp, message: Message][] = [
+  const cases: [why: RegExp, message: SignedMessage][] = [
     [/match/,            { ...good, method: 'PUT' }],
     [/match/,            { ...good, path: '/gateway/api/v2/status/101' }],
     [/sha-256/,          { ...good, body: Buffer.from('a=1&b=3') }],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Version } from '../../src/three-d-secure/authentication.ts'
+import type { Version } from '../../src/spec/three-d-secure/kinds.ts'
 import { readMessage, writeMessage, type Message, type MessageType } from '../../src/three-d-secure/codec.ts'
 import { messages } from '../../src/spec/three-d-secure/messages.ts'
 import { changed, good, verdictOf, type Fields } from '../harness/three-d-secure-messages.ts'

@@ -8,7 +8,7 @@ import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Fields } from '../../src/spec/iso8583.ts'
+import type { IsoFields } from '../../src/spec/iso8583.ts'
 import { AcquirerPeer, HandClock, replyTo, until } from '../harness/acquirer-peer.ts'
 
 const always = (): boolean => true
@@ -122,7 +122,7 @@ test('texts of ISO 8859-1 leave an approval an approval and a decline a decline,
     connector.authorise({ ...ask, stan: `00002${i}`, rrn: `00000000002${i}` }, deadline(), always),
   )
   await until('both have arrived', () => peer.payments.length === 2)
-  const texts: Fields = { 44: 'refus@ ^ ce jour~', 62: { IB: 'Cr@dit Agricole', NR: 'r@f', TX: 'T1' } }
+  const texts: IsoFields = { 44: 'refus@ ^ ce jour~', 62: { IB: 'Cr@dit Agricole', NR: 'r@f', TX: 'T1' } }
   const bytes: Record<string, string> = { '@': '\xe9', '^': '\xe0', '~': '\x07' }
   for (const [i, code] of ['000', '116'].entries()) {
     const plain = pack(replyTo(peer.payments[i]!, code, texts)).toString('latin1')
@@ -160,7 +160,7 @@ test('settings that fit no message are reported when the connector opens, before
 
 /** Each is an answer to another request under the names of the first one. */
 // oxfmt-ignore
-const strayAnswers: readonly [what: string, change: Fields, mismatch: string][] = [
+const strayAnswers: readonly [what: string, change: IsoFields, mismatch: string][] = [
   ['another RRN',             { 37: '000000000018' },               'field 37 differs from the request'],
   ['another amount',          { 4: '000000010499' },                'field 4 differs from the request'],
   ['another currency',        { 49: '978' },                        'field 49 differs from the request'],
@@ -207,7 +207,7 @@ test('an acknowledgement between two tries of a reversal counts, once and of tha
   clock.advance(30_000)
   assert.deepEqual(await lost, { is: 'unknown', why: 'no answer in time', waitedMs: 30_000 })
   const [request] = peer.payments
-  const others: [code: string, of: Fields][] = [
+  const others: [code: string, of: IsoFields][] = [
     ['400', { 37: '000000000019' }],
     ['400', { 4: '000000000001' }],
     ['909', {}],

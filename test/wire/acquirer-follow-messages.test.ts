@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Connector, Follow, GateSettings, Outcome, Reversal } from '../../src/acquirer/connector.ts'
+import type { Connector, FollowUp, GateSettings, Outcome, Reversal } from '../../src/acquirer/connector.ts'
 import { pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { followRequest, openIso8583Connector, reversalRequest } from '../../src/acquirer/iso8583/connector.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 import { AcquirerPeer, replyTo, until } from '../harness/acquirer-peer.ts'
 import { laidOpen } from '../harness/iso8583.ts'
 
@@ -27,7 +27,7 @@ const gate: GateSettings = {
   answerTimeoutMs: 30_000,
 }
 const payment = { kind: 'preauth', stan: '000017', rrn: '000000000017', startedAt: Date.UTC(2026, 0, 2, 3, 4, 5) } as const
-const ask: Follow = {
+const ask: FollowUp = {
   kind: 'capture',
   orderId: 170n,
   stan: '000018',
@@ -52,7 +52,7 @@ const advice: Reversal = {
 }
 
 /** As the acquirer reads it. */
-function overTheWire(message: Message): { type: string; fields: Record<string, unknown> } {
+function overTheWire(message: IsoMessage): { type: string; fields: Record<string, unknown> } {
   const unpacked = unpack(pack(message).subarray(2))
   assert.ok(unpacked.is === 'message')
   return laidOpen(unpacked.message) as { type: string; fields: Record<string, unknown> }
@@ -95,7 +95,7 @@ const part = { amountMinor: 1n, originalMinor: 10_500n }
 const ofSale = { ...payment, kind: 'sale' } as const
 
 // oxfmt-ignore
-const follows: readonly (readonly [string, Partial<Follow>, string, object])[] = [
+const follows: readonly (readonly [string, Partial<FollowUp>, string, object])[] = [
   ['a capture of the whole',            {},                                          '1220', {}],
   ['a capture of a part',               part,                                        '1220', { 4: '000000000001', 24: '202' }],
   ['a return of a sale',                { kind: 'return', original: ofSale },        '1200', { 3: '200000', 24: '200', 56: '120000001726010203040506123456' }],
@@ -153,7 +153,11 @@ async function open(t: TestContext): Promise<{ peer: AcquirerPeer; connector: Co
   return { peer, connector, lines }
 }
 
-async function answered(t: TestContext, about: Partial<Follow>, ...replies: ((request: Message) => Message)[]): Promise<Outcome> {
+async function answered(
+  t: TestContext,
+  about: Partial<FollowUp>,
+  ...replies: ((request: IsoMessage) => IsoMessage)[]
+): Promise<Outcome> {
   const { peer, connector } = await open(t)
   const outcome = connector.follow({ ...ask, ...about }, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
@@ -162,7 +166,7 @@ async function answered(t: TestContext, about: Partial<Follow>, ...replies: ((re
 }
 
 // oxfmt-ignore
-const outcomes: readonly (readonly [string, (request: Message) => Message, Outcome['is']])[] = [
+const outcomes: readonly (readonly [string, (request: IsoMessage) => IsoMessage, Outcome['is']])[] = [
   ['000 approves it',                              (r) => replyTo(r, '000'),                                       'approved'],
   ['116 declines it',                              (r) => replyTo(r, '116'),                                       'declined'],
   ['914 declines it',                              (r) => replyTo(r, '914'),                                       'declined'],
@@ -170,7 +174,7 @@ const outcomes: readonly (readonly [string, (request: Message) => Message, Outco
   ['an approval without an amount says nothing',   (r) => replyTo(r, '000', { 4: undefined }),                     'unknown'],
 ]
 // oxfmt-ignore
-const strays: readonly (readonly [string, (request: Message) => Message])[] = [
+const strays: readonly (readonly [string, (request: IsoMessage) => IsoMessage])[] = [
   ['another amount',          (r) => replyTo(r, '000', { 4: '000000010499' })],
   ['another processing code', (r) => replyTo(r, '000', { 3: '260000' })],
   ['another RRN',             (r) => replyTo(r, '000', { 37: '000000000017' })],
@@ -189,7 +193,7 @@ test('two captures under way at once each get their own answer', async (t) => {
   const first = connector.follow(ask, deadline(), always)
   const second = connector.follow({ ...ask, stan: '000020', rrn: '000000000020', kind: 'return' }, deadline(), always)
   await until('both have arrived', () => peer.payments.length === 2)
-  const [one, other] = peer.payments as [Message, Message]
+  const [one, other] = peer.payments as [IsoMessage, IsoMessage]
   peer.send(replyTo(other, '116'), replyTo(one, '000'))
   assert.deepEqual([(await first).is, (await second).is], ['approved', 'declined'])
 })

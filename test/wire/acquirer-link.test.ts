@@ -4,7 +4,7 @@ import { pack } from '../../src/acquirer/iso8583/codec.ts'
 import { usualLimits } from '../../src/acquirer/iso8583/link-limits.ts'
 import { openFraming } from '../../src/acquirer/iso8583/mac.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { Message } from '../../src/spec/iso8583.ts'
+import type { IsoMessage } from '../../src/spec/iso8583.ts'
 import { always, anyAnswer, lineMac, MemoryWire, openLine, openUp, sale, stanOf } from '../harness/acquirer-line.ts'
 import { type AcquirerPeer, replyTo, until } from '../harness/acquirer-peer.ts'
 import { seeded } from '../harness/mutate.ts'
@@ -90,7 +90,7 @@ test('a doubled reply and a reply under a wrong STAN, time or terminal answer no
 
 test('a request waits on after a reply with its names that is not its answer', async (t) => {
   const { peer, clock, link, strays } = await openUp(t)
-  const notOfFive = (reply: Message) => (reply.fields[4] === '000000000005' ? 'another amount' : undefined)
+  const notOfFive = (reply: IsoMessage) => (reply.fields[4] === '000000000005' ? 'another amount' : undefined)
   const answers = [1, 2].map((stan) => link.ask(sale(stan), 20_000, always, notOfFive))
   await until('both have arrived', () => peer.payments.length === 2)
   for (const stan of [1, 2]) peer.send(replyTo(sale(stan), '000', { 4: '000000000005' }))

@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { sealCard } from '../../src/card/vault.ts'
 import type { CellDesk, OrderDesk } from '../../src/operator/desk.ts'
-import { Refused, type Refusal } from '../../src/operator/refused.ts'
+import { Refused, type OperatorRefusal } from '../../src/operator/refused.ts'
 import { resealAll, resealingIn, retireKey, rotateKeyOf } from '../../src/operator/store-key-versions.ts'
 import { fixedKek } from '../../src/storage/key-encryption.ts'
 import { createCell, migrate } from '../../src/storage/migrate.ts'
@@ -46,7 +46,7 @@ type Cells = Awaited<ReturnType<typeof openCells>>
 const versions = async ({ desk }: Cells) =>
   (await resealingIn(desk)).filter(({ table }) => table === 'order_facts').map((one) => [one.cellNo, one.version])
 
-const refusalOf = (work: Promise<unknown>): Promise<Refusal | undefined> =>
+const refusalOf = (work: Promise<unknown>): Promise<OperatorRefusal | undefined> =>
   work.then(
     () => undefined,
     (error: unknown) => {

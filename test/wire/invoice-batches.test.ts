@@ -6,7 +6,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { Fee, Invoice, InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
 import { openInvoices, type Invoices } from '../../src/mobile-api/invoices.ts'
-import { openInvoiceStore, type InvoiceStore, type Move } from '../../src/mobile-api/store-invoices.ts'
+import { openInvoiceStore, type InvoiceStore, type InvoiceMove } from '../../src/mobile-api/store-invoices.ts'
 import { statement, type Pool } from '../../src/storage/pool.ts'
 import { stay } from '../../src/storage/store-fence.ts'
 import { log, openDoorGround } from '../harness/door.ts'
@@ -39,8 +39,8 @@ const secrets: InvoiceSecrets = { accessToken: secret('a token'), signature: sec
 const newInvoice = (over: Partial<Invoice> = {}): Invoice => invoiceNo(++made, over)
 
 const fees: Fee[] = ['plain', 'other'].map((assignedId) => ({ assignedId, gateId: '1', commissionMinor: '30' }))
-const choosing: Move = { state: 'choosing', restsUntil: now + 60_000, fees }
-const chosen = (fee: Fee): Move => ({ state: 'ordering', lease: 1n, fee })
+const choosing: InvoiceMove = { state: 'choosing', restsUntil: now + 60_000, fees }
+const chosen = (fee: Fee): InvoiceMove => ({ state: 'ordering', lease: 1n, fee })
 
 async function waitingForChoice(): Promise<Invoice> {
   const invoice = newInvoice()

@@ -4,7 +4,7 @@ import type { Server, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { queryObjects } from 'node:v8'
 import { Pool } from 'undici'
-import { openOutgoing, type OutgoingOptions, type Reply } from '../../src/http/outgoing.ts'
+import { openOutgoing, type OutgoingOptions, type OutgoingReply } from '../../src/http/outgoing.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { until } from '../harness/until.ts'
 
@@ -50,7 +50,7 @@ async function holds(held: readonly unknown[], calls: number): Promise<void> {
   assert.equal(await until(count, (n) => n === calls, 60_000), calls)
 }
 
-const isAnswered = (reply: Reply) => assert.equal(reply.is, 'answered', JSON.stringify(reply))
+const isAnswered = (reply: OutgoingReply) => assert.equal(reply.is, 'answered', JSON.stringify(reply))
 
 test('after their calls a thousand hanging origins leave no pool or connection beyond the limit of their owner', async () => {
   const held: ServerResponse[] = []

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { systemClock } from '../../src/base/clock.ts'
 import { secret } from '../../src/base/secret.ts'
-import { openOutgoing, type FailureKind, type OutgoingOptions, type Reply } from '../../src/http/outgoing.ts'
+import { openOutgoing, type FailureKind, type OutgoingOptions, type OutgoingReply } from '../../src/http/outgoing.ts'
 import { holds } from '../harness/until.ts'
 
 const sandbox = { plainHttp: true, loopbackAnyPort: true }
@@ -65,13 +65,13 @@ function open(options: Partial<OutgoingOptions> = {}) {
   return { ...outgoing, get }
 }
 
-function answered(reply: Reply, status = 200) {
+function answered(reply: OutgoingReply, status = 200) {
   assert.equal(reply.is, 'answered', JSON.stringify(reply))
   assert.equal(reply.status, status)
   return reply
 }
 
-function failed(reply: Reply, kind: FailureKind, why = /./) {
+function failed(reply: OutgoingReply, kind: FailureKind, why = /./) {
   assert.equal(reply.is, 'failed', JSON.stringify(reply))
   assert.equal(reply.kind, kind, reply.why)
   assert.match(reply.why, why)

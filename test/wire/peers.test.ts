@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
-import type { Passed } from '../../src/gateway/peers/known.ts'
+import type { PassedOn } from '../../src/gateway/peers/known.ts'
 import { tlsOf } from '../../src/gateway/peers/tls.ts'
 import type { Answer } from '../../src/http/server.ts'
 import { clock, keys, lookFor, ok, openSlow, page, sale, scene, silence, store, usual } from '../harness/peers.ts'
@@ -11,7 +11,7 @@ import { freePort } from '../harness/port.ts'
 
 // Requests between processes, over real sockets and the table in which they find each other.
 
-const textOf = (passed: Passed) => (passed.is === 'answer' ? String(passed.answer.body) : passed.is)
+const textOf = (passed: PassedOn) => (passed.is === 'answer' ? String(passed.answer.body) : passed.is)
 
 test('a request arrives as it came, with the address of its client, and its answer comes back as it was', () =>
   scene(async ({ peer, sender }) => {

@@ -10,7 +10,7 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { Processes, type Ports } from '../../src/processes/supervisor.ts'
+import { Processes, type ListeningPorts } from '../../src/processes/supervisor.ts'
 import { openAuthority, type Authority } from '../harness/directory.ts'
 import { openHandClock } from '../harness/hand-clock.ts'
 import { closing, openWorld } from '../harness/opening.ts'
@@ -60,8 +60,8 @@ function openParent() {
     joined.push(joins)
     return child
   }
-  const served: Ports[] = []
-  const onServing = (ports: Ports) => void served.push(ports)
+  const served: ListeningPorts[] = []
+  const onServing = (ports: ListeningPorts) => void served.push(ports)
   let signal: (why: string) => void = () => {}
   const stopped = new Promise<string>((resolve) => (signal = resolve))
   const processes = new Processes({ count: 1, start, onServing, clock, random: systemRandom, log })

@@ -1,6 +1,6 @@
 import { asset } from '../../../src/http/asset.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { goodUntil } from '../../../src/spec/gateway/examples.ts'
 import { iconOf, peoplePage } from '../../page.ts'
 
@@ -16,7 +16,7 @@ interface AppPage {
   /** Including its path. */
   gatewayBaseUrl: string
   endpoints: readonly AppEndpoint[]
-  places: Places
+  places: BarPages
   now: number
 }
 

@@ -5,7 +5,7 @@ import type { Random } from '../../../src/base/random.ts'
 import { sumsHeld } from './bank.ts'
 import { appPage, type AppEndpoint } from './page.ts'
 import type { Clock } from '../../../src/base/clock.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { ownPolicy } from '../../page.ts'
 import { plain, sendPage } from '../sending.ts'
 
@@ -14,7 +14,7 @@ export interface DemoAppOptions {
   gatewayBaseUrl: string
   /** Where the app may pay; the first is the default. */
   endpoints: readonly AppEndpoint[]
-  places: Places
+  places: BarPages
   clock: Clock
   acquirerAdminUrl: string
   random: Random

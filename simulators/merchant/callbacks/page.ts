@@ -1,7 +1,7 @@
 import { isBelieved, signedParts, type Callback, type CallbackFilter } from './book.ts'
 import { controlMark, copyable, counted, cut, signatureMark, statusMark } from './look.ts'
 import { asset } from '../../../src/http/asset.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { iconOf, peoplePage } from '../../page.ts'
 
@@ -12,7 +12,7 @@ const icon = iconOf(asset(new URL('./mark.svg', import.meta.url)))
 interface CallbacksPage {
   /** Unique to this reply; the content security policy names it. */
   nonce: string
-  places: Places
+  places: BarPages
   /** Changes with every callback. */
   revision: string
   login: string

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { Clock } from '../../../src/base/clock.ts'
 import type { Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { ownPolicy } from '../../page.ts'
 import { plain, sendPage } from '../sending.ts'
 import type { CallbackBook, CallbackFilter, Message } from './book.ts'
@@ -16,7 +16,7 @@ interface CallbackRoutes {
   callbackUrl: () => string
   login: string
   gatewayBaseUrl: string
-  places: Places
+  places: BarPages
   clock: Clock
   random: Random
   log: Log

@@ -1,5 +1,5 @@
 import { asset } from '../../../src/http/asset.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { html, verbatim, type Markup } from '../../../src/http/page.ts'
 import { iconOf, peoplePage } from '../../page.ts'
 
@@ -9,7 +9,7 @@ export interface Frame {
   title: string
   style: string
   script?: string
-  places: Places
+  places: BarPages
   head?: Markup
   /** The page is the shop's front page, so its title is not a link. */
   isFront?: true

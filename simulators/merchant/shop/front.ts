@@ -1,5 +1,5 @@
 import { asset } from '../../../src/http/asset.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { answers, products, scenarios, type Product, type TestCard } from './catalogue.ts'
 import { networkBadge, shopPage } from './frame.ts'
@@ -8,7 +8,7 @@ const style = asset(new URL('./front.css', import.meta.url))
 
 interface FrontPage {
   nonce: string
-  places: Places
+  places: BarPages
   /** As the issuer lists them. */
   cards: readonly TestCard[]
   /** What is chosen already, by name; the first of each otherwise. */

@@ -1,5 +1,5 @@
 import { asset } from '../../../src/http/asset.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { networkBadge, shopPage } from './frame.ts'
 import type { Message } from './message.ts'
@@ -11,7 +11,7 @@ const script = asset(new URL('./order-live.js', import.meta.url))
 
 interface OrderPage {
   nonce: string
-  places: Places
+  places: BarPages
   order: ShopOrder
   messages: readonly Message[]
   revision: string

@@ -4,7 +4,7 @@ import { reasonOf, type Log } from '../../../src/base/log.ts'
 import type { Random } from '../../../src/base/random.ts'
 import { isThisMachine } from '../../this-machine.ts'
 import type { CallbackBook } from '../callbacks/book.ts'
-import type { Places } from '../../../src/http/bar.ts'
+import type { BarPages } from '../../../src/http/bar.ts'
 import { ownPolicy } from '../../page.ts'
 import { plain, sendPage } from '../sending.ts'
 import { answers, plainCards, products, scenarios, type TestCard } from './catalogue.ts'
@@ -26,7 +26,7 @@ export interface ShopOptions {
   /** The merchant server receives the callbacks; the shop reads them from here. */
   book: CallbackBook
   callbackUrl: string
-  places: Places
+  places: BarPages
   clock: Clock
   random: Random
   log: Log

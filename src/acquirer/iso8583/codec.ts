@@ -1,18 +1,18 @@
 import { mask, maskCardNumbers } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
-import { isoFields, type Format, type Guard, type Message, type Row } from '../../spec/iso8583.ts'
+import { isoFields, type Format, type IsoGuard, type IsoMessage, type IsoRow } from '../../spec/iso8583.ts'
 
 /** The longest message in bytes, without its length prefix. */
 const longestBody = 4096
 
-export type Unpacked = { is: 'message'; message: Message } | { is: 'refused'; why: string }
+export type Unpacked = { is: 'message'; message: IsoMessage } | { is: 'refused'; why: string }
 
 type Text = string | Secret<string>
 type Tags = Record<string, Text | undefined>
 type Content = Record<string, Text | Tags | undefined>
 
 /** The rows of the table by field number; this dialect does not have the missing fields. */
-const rows: (Row | undefined)[] = []
+const rows: (IsoRow | undefined)[] = []
 for (const [number, row] of Object.entries(isoFields)) rows[Number(number)] = row
 
 /** Numbers below a hundred and a thousand, with leading zeros: lengths and times. */
@@ -47,7 +47,7 @@ class Refusal extends Error {}
  * are left-padded with zeros, text of fixed length is right-padded with spaces. Throws on a value
  * that its row does not allow, naming the field and never the value.
  */
-export function pack(message: Message): Buffer {
+export function pack(message: IsoMessage): Buffer {
   if (!version1993.test(message.type)) throw new Refusal('the type is not one of ISO 8583:1993')
   const fields = message.fields as Content
   const bitmap = [0, 0, 0, 0, 0, 0, 0, 0]
@@ -66,7 +66,7 @@ export function pack(message: Message): Buffer {
   return Buffer.from(head + body, 'latin1')
 }
 
-function packField(number: number, row: Row, text: string): string {
+function packField(number: number, row: IsoRow, text: string): string {
   const { kind, length, prefix } = row.is
   if (text.length > length) throw new Refusal(`field ${number} is longer than ${length}`)
   if (!isMadeOf(kind, text)) throw new Refusal(`field ${number} has a character that ${kind} has not`)
@@ -78,7 +78,7 @@ function packField(number: number, row: Row, text: string): string {
   return text
 }
 
-function packTags(number: number, known: NonNullable<Row['tags']>, tags: Tags): string {
+function packTags(number: number, known: NonNullable<IsoRow['tags']>, tags: Tags): string {
   let text = ''
   for (const tag of Object.keys(tags)) {
     const value = tags[tag]
@@ -105,7 +105,7 @@ export function unpack(body: Buffer): Unpacked {
   }
 }
 
-function read(body: Buffer): Message {
+function read(body: Buffer): IsoMessage {
   if (body.length > longestBody) throw new Refusal(`longer than ${longestBody} bytes`)
   const text = body.toString('latin1')
   const reader = { text, at: 0 }
@@ -141,7 +141,7 @@ function take(reader: Reader, length: number, what: string, number: number | '' 
   return taken
 }
 
-function readField(reader: Reader, number: number, { is: { kind, length, prefix }, patient = false }: Row): string {
+function readField(reader: Reader, number: number, { is: { kind, length, prefix }, patient = false }: IsoRow): string {
   const wanted = prefix === 0 ? length : readLength(reader, prefix, 'the length of field ', number)
   if (wanted > length) throw new Refusal(`field ${number} is longer than ${length}`)
   const value = take(reader, wanted, 'field ', number)
@@ -160,7 +160,7 @@ function readLength(reader: Reader, digits: number, what: string, number: number
 }
 
 /** Unknown tags are skipped. If a tag is repeated, the first counts. */
-function readTags(known: NonNullable<Row['tags']>, text: string): Tags {
+function readTags(known: NonNullable<IsoRow['tags']>, text: string): Tags {
   const tags: Tags = {}
   for (let at = 0; ;) {
     const tag = text.slice(at, at + 2)
@@ -174,7 +174,7 @@ function readTags(known: NonNullable<Row['tags']>, text: string): Tags {
 }
 
 const isText = (value: Text | Tags): value is Text => typeof value === 'string' || value instanceof Secret
-const guard = (how: Guard, text: string): Text => (how === 'open' ? text : new Secret(text))
+const guard = (how: IsoGuard, text: string): Text => (how === 'open' ? text : new Secret(text))
 const reveal = (value: Text): string => (value instanceof Secret ? value.reveal() : value)
 
 /**
@@ -182,7 +182,7 @@ const reveal = (value: Text): string => (value instanceof Secret ? value.reveal(
  * Guarded values are masked as their row requires; a card number that an acquirer put into a text
  * is masked too.
  */
-export function describe(message: Message): string {
+export function describe(message: IsoMessage): string {
   const parts = [message.type]
   for (const [key, value] of Object.entries(message.fields as Content)) {
     const row = rows[Number(key)]
@@ -192,7 +192,7 @@ export function describe(message: Message): string {
   return parts.join(' ')
 }
 
-function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
+function describeTags(known: NonNullable<IsoRow['tags']>, tags: Tags): string {
   const parts: string[] = []
   for (const [tag, value] of Object.entries(tags)) {
     if (value !== undefined) parts.push(`${tag}=${masked(known[tag]?.guard ?? 'secret', reveal(value))}`)
@@ -201,7 +201,7 @@ function describeTags(known: NonNullable<Row['tags']>, tags: Tags): string {
 }
 
 /** Below 13 digits nothing is shown: first six and last four would be most of the number. */
-function masked(how: Guard, text: string, format?: Format): string {
+function masked(how: IsoGuard, text: string, format?: Format): string {
   if (how === 'secret') return '*'.repeat(format?.prefix === 0 ? format.length : 3)
   if (how === 'card') return text.length < 13 ? '***' : mask(text)
   return maskCardNumbers(text)

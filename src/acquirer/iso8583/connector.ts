@@ -1,12 +1,12 @@
 import { asciiText } from '../../base/ascii.ts'
 import { secret } from '../../base/secret.ts'
 import { actionCodes } from '../../spec/action-codes.ts'
-import { repeatTypeOf, replyTypeOf, type FieldNumber, type Fields, type Message } from '../../spec/iso8583.ts'
+import { repeatTypeOf, replyTypeOf, type FieldNumber, type IsoFields, type IsoMessage } from '../../spec/iso8583.ts'
 import type {
   AttemptNames,
   Authorisation,
   Connector,
-  Follow,
+  FollowUp,
   GateSettings,
   Outcome,
   ProcessorData,
@@ -15,7 +15,7 @@ import type {
   Stray,
 } from '../connector.ts'
 import { describe, localTime, momentOf, momentOfLocal, pack } from './codec.ts'
-import { keyOf, Link, type Answer, type LinkOptions } from './link.ts'
+import { keyOf, Link, type LinkAnswer, type LinkOptions } from './link.ts'
 import { usualLimits, type LinkLimits } from './link-limits.ts'
 import { lineMac, openFraming } from './mac.ts'
 import { lineAddress } from './transport.ts'
@@ -57,7 +57,7 @@ const processorTags = {
   TC: 'typeCode',        TN: 'typeName',         IC: 'issuerCountry',  IB: 'issuerName',
   LB: 'loyaltyBalance',  LM: 'loyaltyMessage',   LO: 'loyaltyBonus',   LP: 'loyaltyProgram',
   MM: 'motivationalMessage',
-} as const satisfies Record<keyof NonNullable<Fields[62]>, keyof ProcessorData>
+} as const satisfies Record<keyof NonNullable<IsoFields[62]>, keyof ProcessorData>
 /** The network reference is sent again, with later payments of its card. */
 const canBeSent = /^[\x20-\x7e]{1,99}$/
 const processorTagsInOrder = Object.keys(processorTags) as (keyof typeof processorTags)[]
@@ -73,7 +73,7 @@ const echoed = [3, 4, 37, 42, 49] as const satisfies FieldNumber[]
  * repeat, or its card. An approval of another payment must not approve this one, and an
  * acknowledgement of another reversal must not end this one. An absent field is not a mismatch.
  */
-export function mismatchOf(request: Message, reply: Message): string | undefined {
+export function mismatchOf(request: IsoMessage, reply: IsoMessage): string | undefined {
   if (reply.type !== replyTypeOf(request.type)) return `type ${reply.type} to ${request.type}`
   const different = echoed.find((number) => reply.fields[number] !== undefined && reply.fields[number] !== request.fields[number])
   if (different !== undefined) return `field ${different} differs from the request`
@@ -89,7 +89,7 @@ const digits = (text: string | bigint | number, length: number): string => text.
  * The request of an authorisation; a repeat differs from the first only in its type. Field 7 is
  * field 12 without its year.
  */
-export function authorisationRequest(gate: GateSettings, ask: Authorisation): Message {
+export function authorisationRequest(gate: GateSettings, ask: Authorisation): IsoMessage {
   const { type, processing, functionCode } = spelling[ask.kind]
   const shown = ask.authentication
   const time = localTime(ask.startedAt)
@@ -129,7 +129,7 @@ export function authorisationRequest(gate: GateSettings, ask: Authorisation): Me
 }
 
 /** A capture or return names the payment in field 56, and has its own STAN, time and RRN. */
-export function followRequest(gate: GateSettings, ask: Follow): Message {
+export function followRequest(gate: GateSettings, ask: FollowUp): IsoMessage {
   const { type, processing, whole, part } = followSpelling[ask.kind]
   const time = localTime(ask.startedAt)
   return {
@@ -160,7 +160,7 @@ const originalNames = (gate: GateSettings, type: string, { stan, startedAt }: At
  * The advice that cancels an authorisation. It names the original in field 56 and by its RRN, and
  * has its own STAN and time.
  */
-export function reversalRequest(gate: GateSettings, ask: Reversal): Message {
+export function reversalRequest(gate: GateSettings, ask: Reversal): IsoMessage {
   const { kind } = ask.original
   const { type, processing } = kind === 'capture' || kind === 'return' ? followSpelling[kind] : spelling[kind]
   const time = localTime(ask.startedAt)
@@ -193,7 +193,7 @@ const unusable = (what: string): { is: 'unknown'; why: string } => ({ is: 'unkno
  * or not. Any other code, or none, makes the answer unusable; among them are conditional approvals
  * (001–099), whose conditions this gateway cannot meet.
  */
-export function outcomeOf(reply: Message): Outcome {
+export function outcomeOf(reply: IsoMessage): Outcome {
   const actionCode = reply.fields[39]
   if (actionCode === undefined) return unusable('no action code')
   const data = processorData(reply.fields)
@@ -207,20 +207,20 @@ export function outcomeOf(reply: Message): Outcome {
 }
 
 /** The outcome in the reply to a reversal, which has no mismatch. Only 400 ends the obligation. */
-export function reversalOutcomeOf(reply: Message): ReversalOutcome {
+export function reversalOutcomeOf(reply: IsoMessage): ReversalOutcome {
   const actionCode = reply.fields[39]
   if (actionCode !== '400') return unusable(`action code ${actionCode ?? 'missing'}`)
   return { is: 'acknowledged', actionCode }
 }
 
-function isAcknowledged(request: Message, reply: Message, onLate?: (actionCode: string) => void): boolean {
+function isAcknowledged(request: IsoMessage, reply: IsoMessage, onLate?: (actionCode: string) => void): boolean {
   const outcome = mismatchOf(request, reply) === undefined && reversalOutcomeOf(reply)
   if (!outcome || outcome.is !== 'acknowledged') return false
   onLate?.(outcome.actionCode)
   return true
 }
 
-function processorData(fields: Fields): ProcessorData {
+function processorData(fields: IsoFields): ProcessorData {
   const data: ProcessorData = {}
   // Field 12 is that of the request, and gives the year.
   const processedAt = fields[7] && fields[12] && momentOf(fields[7], momentOfLocal(fields[12]))
@@ -250,7 +250,7 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   pack(authorisationRequest(gate, probe))
   const lineLimits = { ...usualLimits, answerMs: gate.answerTimeoutMs, ...limits }
   const unanswered = openUnanswered(keyOf, lineLimits.maxOpen)
-  const onStray = (message: Message, kind: Stray['kind'], why?: string): void => {
+  const onStray = (message: IsoMessage, kind: Stray['kind'], why?: string): void => {
     if (kind === 'unexpected' && unanswered.take(message))
       return log.info({ message: describe(message) }, 'an acknowledgement came late, and counts')
     const { 11: stan = '', 41: terminalId = '' } = message.fields
@@ -270,11 +270,11 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   })
 
   async function send<T>(
-    request: Message,
+    request: IsoMessage,
     deadline: number,
     mayStillSend: () => boolean,
-    understand: (reply: Message) => T,
-  ): Promise<T | { is: 'unknown'; why: string; waitedMs: number } | Extract<Answer, { is: 'not sent' }>> {
+    understand: (reply: IsoMessage) => T,
+  ): Promise<T | { is: 'unknown'; why: string; waitedMs: number } | Extract<LinkAnswer, { is: 'not sent' }>> {
     const debugging = log.isLevelEnabled('debug')
     if (debugging) log.debug({ message: describe(request) }, 'to the acquirer')
     const answer = await link.ask(request, deadline, mayStillSend, (reply) => mismatchOf(request, reply))

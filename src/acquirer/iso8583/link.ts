@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { Cancel, Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { below, type Random } from '../../base/random.ts'
-import { replyTypeOf, type Message } from '../../spec/iso8583.ts'
+import { replyTypeOf, type IsoMessage } from '../../spec/iso8583.ts'
 import type { Stray } from '../connector.ts'
 import { afterReading, type LinkLimits } from './link-limits.ts'
 import type { Framing } from './mac.ts'
@@ -27,8 +27,8 @@ import { describe, frameReader, localTime, transmissionTime } from './codec.ts'
 export type Mode = 'connecting' | 'signing on' | 'up' | 'down' | 'closed'
 
 /** `waitedMs`: since the request was written. */
-export type Answer =
-  | { is: 'reply'; message: Message }
+export type LinkAnswer =
+  | { is: 'reply'; message: IsoMessage }
   | { is: 'lost'; why: string; waitedMs: number }
   | { is: 'not sent'; why: string; isUnpackable?: true }
 
@@ -42,11 +42,11 @@ export interface LinkOptions extends LineAddress {
   /** Opens another transport than the usual one; it emits `connect` once it carries bytes. */
   connect?: (host: string, port: number) => Duplex
   /** Called with a readable message that answers no request, and why where its names would. */
-  onStray: (message: Message, kind: Stray['kind'], why?: string) => void
+  onStray: (message: IsoMessage, kind: Stray['kind'], why?: string) => void
 }
 
 /** Why a reply with the names of a request is not its answer; undefined if it is. */
-export type MismatchOf = (reply: Message) => string | undefined
+export type MismatchOf = (reply: IsoMessage) => string | undefined
 
 interface Ask {
   key: string
@@ -60,11 +60,11 @@ interface Ask {
   /** What the last stray under the names of this request was. */
   stray?: string
   cancelTimer: Cancel
-  settle: (answer: Answer) => void
+  settle: (answer: LinkAnswer) => void
 }
 
 /** A reply belongs to the request with the same STAN, time and terminal. */
-export const keyOf = ({ fields }: Message): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
+export const keyOf = ({ fields }: IsoMessage): string => `${fields[11]} ${fields[12]} ${fields[41] ?? ''}`
 
 export class Link {
   readonly #options: LinkOptions
@@ -96,7 +96,7 @@ export class Link {
    * called right before the write. Fields 11, 12 and 41 identify the message, spelled as on the
    * wire. A reply with these names and a reason of `mismatchOf` is a stray: the request waits on.
    */
-  ask(message: Message, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<Answer> {
+  ask(message: IsoMessage, deadline: number, mayStillSend: () => boolean, mismatchOf: MismatchOf): Promise<LinkAnswer> {
     const { clock, limits } = this.#options
     const key = keyOf(message)
     const now = clock.monotonic()
@@ -280,7 +280,7 @@ export class Link {
     this.#finish(ask, { is: 'lost', why, waitedMs: this.#options.clock.monotonic() - ask.sentAt })
   }
 
-  #finish(ask: Ask, answer: Answer): void {
+  #finish(ask: Ask, answer: LinkAnswer): void {
     ask.cancelTimer()
     this.#held.delete(ask.key)
     this.#open.delete(ask.key)
@@ -292,14 +292,17 @@ export class Link {
     const at = this.#options.clock.now()
     this.#networkStan = (this.#networkStan % 999_999) + 1
     const stan = String(this.#networkStan).padStart(6, '0')
-    const message: Message = { type: '1804', fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: functionCode } }
+    const message: IsoMessage = {
+      type: '1804',
+      fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: functionCode },
+    }
     this.#network = { key: keyOf(message), type: replyTypeOf(message.type), answered }
     this.#options.log.debug({ message: describe(message) }, 'network message sent')
     this.#socket?.write(this.#options.framing.pack(message))
   }
 
   /** The acquirer looks whether this side is alive. A peer that reads no answers gets none. */
-  #answerEcho({ type, fields }: Message): void {
+  #answerEcho({ type, fields }: IsoMessage): void {
     if (this.#socket?.writableNeedDrain !== false) return
     const { 7: sent, 11: stan, 12: at, 24: code, 32: acquirer, 41: terminal, 42: acceptor } = fields
     const repeated = { 7: sent, 11: stan, 12: at, 24: code, 32: acquirer, 41: terminal, 42: acceptor }
@@ -326,5 +329,5 @@ export class Link {
 }
 
 const noAnswer = ({ stray }: Ask): string => (stray === undefined ? 'no answer in time' : `no answer in time, but ${stray}`)
-const tooLate: Answer = { is: 'not sent', why: 'it could not be sent in time' }
-const notSent = (why: string): Promise<Answer> => Promise.resolve({ is: 'not sent', why })
+const tooLate: LinkAnswer = { is: 'not sent', why: 'it could not be sent in time' }
+const notSent = (why: string): Promise<LinkAnswer> => Promise.resolve({ is: 'not sent', why })

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { aesCmac, retailMac, type Mac } from '../../base/mac.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { GateRow, GateSecrets, MacAlgorithm } from '../../merchant/merchant.ts'
-import type { Message } from '../../spec/iso8583.ts'
+import type { IsoMessage } from '../../spec/iso8583.ts'
 import { pack, unpack, type Unpacked } from './codec.ts'
 
 /** What the messages of a line are authenticated by. */
@@ -20,14 +20,14 @@ export function lineMac({ mac, secrets }: Pick<GateRow, 'mac'> & { secrets?: Gat
 }
 
 /** `fault`: why the message proves nothing. */
-export type Received = Unpacked & { fault?: 'without a MAC' | 'with a wrong MAC' }
+export type ReceivedFrame = Unpacked & { fault?: 'without a MAC' | 'with a wrong MAC' }
 
 /** How a line writes frames and reads their bodies. */
 export interface Framing {
   /** A frame without a MAC shows nothing, not even that the other side is alive. */
   demandsMac: boolean
-  pack: (message: Message) => Buffer
-  unpack: (body: Buffer) => Received
+  pack: (message: IsoMessage) => Buffer
+  unpack: (body: Buffer) => ReceivedFrame
 }
 
 const algorithms: Record<MacAlgorithm, (key: Secret<Buffer>) => Mac> = { 'aes-cmac': aesCmac, 'retail-mac': retailMac }
@@ -59,7 +59,7 @@ function withMac(frame: Buffer, macOf: Mac): Buffer {
   return whole
 }
 
-function received(body: Buffer, macOf: Mac): Received {
+function received(body: Buffer, macOf: Mac): ReceivedFrame {
   const bit = (body[4] ?? 0) & 0x80 ? lastOfSecondary : lastOfBitmap
   if (body.length <= bit + macLength || (body[bit]! & 1) === 0) return { ...unpack(body), fault: 'without a MAC' }
   const covered = body.subarray(0, -macLength)

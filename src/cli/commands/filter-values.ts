@@ -14,7 +14,7 @@ import { fileText, someIds, someTexts } from './options.ts'
 import { failureOf } from './refusals.ts'
 
 /** Values to add to a list, or to remove from it. */
-export interface Values {
+export interface FilterValues {
   value?: string[]
   file?: string
   cardOf?: bigint[]
@@ -26,7 +26,7 @@ export const valueOptions = (command: Command): Command =>
     .option('--file <file>', 'one value a line, - is standard input; of a list of cards their numbers')
     .option('--card-of <order>', 'the card of that order; may be given more than once', someIds)
 
-export function noValues(given: Values, kind: string): Set<string> {
+export function noValues(given: FilterValues, kind: string): Set<string> {
   if (Object.values(given).some((one) => one !== undefined))
     throw new WrongUsage(`A ${kind} filter has no list, so --value, --file and --card-of say nothing of it.`)
   return new Set()
@@ -41,7 +41,7 @@ export async function valuesOf(
   office: Office,
   login: string,
   of: Listed,
-  { value = [], file, cardOf = [] }: Values,
+  { value = [], file, cardOf = [] }: FilterValues,
 ): Promise<Set<string>> {
   const lines = file === undefined ? [] : linesOf(await fileText(terminal, file))
   if (of !== 'card' && cardOf.length > 0) throw new WrongUsage('--card-of is for lists of cards.')

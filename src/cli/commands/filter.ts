@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import type { Counted, Counting, Listed } from '../../merchant/filter.ts'
+import type { Counted, CountedOrders, Listed } from '../../merchant/filter.ts'
 import {
   countedKinds,
   countings,
@@ -27,13 +27,13 @@ import type { Terminal } from '../terminal.ts'
 import { verb } from './entity.ts'
 import { WrongUsage } from './failure.ts'
 import { addFilterTrial } from './filter-trial.ts'
-import { noValues, valueOptions, valuesOf, type Values } from './filter-values.ts'
+import { noValues, valueOptions, valuesOf, type FilterValues } from './filter-values.ts'
 import { atOffice } from './installation.ts'
 import { failureOf } from './refusals.ts'
 import { aCurrency, anId, aNumber, aSpan, judged, jsonOption, oneOf } from './options.ts'
 import { facts, table } from './present.ts'
 
-interface AddOptions extends Omit<FilterWish, 'withinMs'>, Values {
+interface AddOptions extends Omit<FilterWish, 'withinMs'>, FilterValues {
   merchant: string
   endpoint?: bigint
   within?: number
@@ -109,7 +109,7 @@ function addAdding(filter: Command, terminal: Terminal): void {
     .option('--per <what>', `of a limit: ${countedKinds.join(', ')}`, oneOf<Counted>(...countedKinds))
     .option('--limit <number>', 'velocity: so many payments; volume: so much money')
     .option('--within <span>', 'of a limit: how far back it counts, from 1min to 366d', aSpan)
-    .option('--counts <which>', `of a limit: ${countings.join(', ')} (all)`, oneOf<Counting>(...countings))
+    .option('--counts <which>', `of a limit: ${countings.join(', ')} (all)`, oneOf<CountedOrders>(...countings))
     .option('--currency <code>', 'volume and amount: of payments in this currency alone', aCurrency)
     .option('--least <amount>', 'amount: no less')
     .option('--most <amount>', 'amount: no more')
@@ -153,7 +153,7 @@ async function add(terminal: Terminal, kind: RuleKind, options: AddOptions): Pro
   const rule = readRule(kind, { ...rest, ...(within === undefined ? {} : { withinMs: within }) })
   if (isMisfit(rule)) throw failureOf(rule)
   const usual = usualOf[kind]
-  const given = { value, file, cardOf } as Values
+  const given = { value, file, cardOf } as FilterValues
   await atOffice(terminal, async (office) => {
     const listed = 'of' in rule ? await valuesOf(terminal, office, login, rule.of, given) : noValues(given, kind)
     const added = await addFilter(office, {
@@ -218,7 +218,7 @@ async function entries(
   login: string,
   filterNo: number,
   what: 'add' | 'remove',
-  options: Values & { json?: true },
+  options: FilterValues & { json?: true },
 ): Promise<void> {
   await atOffice(terminal, async (office) => {
     const { facts: rule } = await filterNumbered(office.pool, login, filterNo)

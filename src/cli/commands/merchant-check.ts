@@ -6,7 +6,7 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { loadRegistry } from '../../merchant/store.ts'
 import { servesMobile } from '../../operator/control-key.ts'
 import { counted } from '../../operator/moments.ts'
-import { checkMerchant, type Finding } from '../../merchant-check/cases.ts'
+import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice, findInstallation } from './installation.ts'
@@ -66,7 +66,7 @@ async function check(terminal: Terminal, base: string, options: Options): Promis
   const { openOutgoing } = await import('../../http/outgoing.ts')
   const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: terminal.clock })
   const { currency, accessToken, device, endpoint } = options
-  let findings: Finding[]
+  let findings: CheckFinding[]
   try {
     findings = await checkMerchant({
       call: callerOf(outgoing, base),
@@ -86,19 +86,19 @@ async function check(terminal: Terminal, base: string, options: Options): Promis
   if (wrong.length > 0) terminal.exitCode = 1
 }
 
-const resultOf = ({ complaint }: Finding) => (complaint === undefined ? 'ok' : 'wrong')
+const resultOf = ({ complaint }: CheckFinding) => (complaint === undefined ? 'ok' : 'wrong')
 
 const columns = [
-  { title: 'CALL', of: (one: Finding) => one.call },
+  { title: 'CALL', of: (one: CheckFinding) => one.call },
   {
     title: 'RESULT',
     of: resultOf,
-    colour: (one: Finding) => (one.complaint === undefined ? ('green' as const) : ('red' as const)),
+    colour: (one: CheckFinding) => (one.complaint === undefined ? ('green' as const) : ('red' as const)),
   },
-  { title: 'WHAT', of: (one: Finding) => (one.complaint === undefined ? one.promise : `${one.promise}: ${one.complaint}`) },
+  { title: 'WHAT', of: (one: CheckFinding) => (one.complaint === undefined ? one.promise : `${one.promise}: ${one.complaint}`) },
 ]
 
-const findingJson = (one: Finding) => ({
+const findingJson = (one: CheckFinding) => ({
   call: one.call,
   promise: one.promise,
   conforms: one.complaint === undefined,

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { textOf } from '../../base/csv.ts'
 import { currentCurrencyOf } from '../../base/money.ts'
 import { readMoment, readSpan } from '../../operator/moments.ts'
-import type { Unfit } from '../../operator/refused.ts'
+import type { UnfitValue } from '../../operator/refused.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 
@@ -72,7 +72,7 @@ export const fitting =
 
 /** A text that passes a check. */
 export const judged =
-  (judge: (text: string) => Unfit | undefined) =>
+  (judge: (text: string) => UnfitValue | undefined) =>
   (text: string): string => {
     const unfit = judge(text)
     if (unfit) throw new InvalidArgumentError(`It must be ${unfit.must}.`)

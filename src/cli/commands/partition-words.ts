@@ -1,10 +1,10 @@
 /** Why a partition is not detached, or not dropped. */
 import { counted, timeText } from '../../operator/moments.ts'
-import type { CellPart, Need, Unproven } from '../../operator/refused.ts'
+import type { CellPart, PartitionNeed, Unproven } from '../../operator/refused.ts'
 
 export const partText = ({ cellNo, number }: CellPart): string => (cellNo === 0 ? String(number) : `${number} of cell ${cellNo}`)
 
-type Counted = Extract<Need, { count: bigint }>
+type Counted = Extract<PartitionNeed, { count: bigint }>
 
 const verb = (count: bigint, one: string, several: string): string => (count === 1n ? one : several)
 
@@ -16,7 +16,7 @@ const needCounts: Readonly<Record<Counted['is'], (count: bigint) => string>> = {
   'idempotency keys': (count) => `${counted(count, 'Idempotency-Key')} of the last day ${verb(count, 'stands', 'stand')} for it`,
 }
 
-export function needText(need: Need): string {
+export function needText(need: PartitionNeed): string {
   if (need.is === 'current') return 'new orders get ids in it'
   if (need.is === 'default partition')
     return `${need.table} has a default partition, beside which nothing can be detached while payments go on: detach that by hand`

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { CellDesk } from '../../operator/desk.ts'
 import { inEach, inTurn } from '../../operator/in-cells.ts'
 import { counted, isoTime, timeText } from '../../operator/moments.ts'
-import { Refused, type Need } from '../../operator/refused.ts'
+import { Refused, type PartitionNeed } from '../../operator/refused.ts'
 import { cellNumbered } from '../../operator/store-logins.ts'
 import { detachPartitions, refuseLate } from '../../operator/store-partition-detach.ts'
 import { dropPartitions, exportPartitions, filesOf } from '../../operator/store-partition-export.ts'
@@ -178,7 +178,7 @@ async function ensure(terminal: Terminal, options: Options): Promise<void> {
 const named = ({ cellNo }: CellDesk, numbers: readonly bigint[]): string =>
   `${numbers.length === 1 ? 'partition' : 'partitions'} ${numbers.join(', ')}${cellNo === 0 ? '' : ` of cell ${cellNo}`}`
 
-const needJson = (need: Need): object =>
+const needJson = (need: PartitionNeed): object =>
   need.is === 'gateway' ? { is: need.is, instance: need.instance, started_at: isoTime(need.startedAt) } : need
 
 const inCellNo = <Part extends object>({ cellNo }: CellDesk, parts: readonly Part[]) => parts.map((part) => ({ cellNo, ...part }))

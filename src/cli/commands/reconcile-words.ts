@@ -1,15 +1,15 @@
 /** What differs between an acquirer and its gate, for people and for machines. */
 import { minorToDecimal, knownCurrency } from '../../base/money.ts'
-import type { Operation } from '../../operator/acquirer-record.ts'
+import type { RecordedOperation } from '../../operator/acquirer-record.ts'
 import { isoTime, timeText } from '../../operator/moments.ts'
 import type { Booked, Difference } from '../../operator/reconcile.ts'
 import type { BlockFacts } from '../../operator/store-reconcile.ts'
-import type { Left, Settled, Unsettled } from '../../operator/store-settle.ts'
+import type { LeftToOperator, Settled, Unsettled } from '../../operator/store-settle.ts'
 import { table } from './present.ts'
 
 type Side = Pick<Booked, 'at' | 'terminalId' | 'stan' | 'rrn' | 'kind' | 'amountMinor' | 'currency'> & { orderId?: bigint }
 
-const operationIn = (one: Difference): Operation | undefined => ('operation' in one ? one.operation : undefined)
+const operationIn = (one: Difference): RecordedOperation | undefined => ('operation' in one ? one.operation : undefined)
 const bookedIn = (one: Difference): Booked | undefined => ('booked' in one ? one.booked : undefined)
 const sideOf = (one: Difference): Side => (one.is === 'only here' ? one.booked : one.operation)
 
@@ -49,7 +49,7 @@ export const differenceJson = (one: Difference) => ({
 
 const namesJson = ({ at, terminalId, stan, rrn, kind }: Side) => ({ time: isoTime(at), terminal: terminalId, stan, rrn, kind })
 
-const operationJson = (operation: Operation | undefined) =>
+const operationJson = (operation: RecordedOperation | undefined) =>
   operation
     ? {
         outcome: operation.outcome,
@@ -88,7 +88,7 @@ export function blockText({ name, next, seen }: BlockFacts, isMoved: boolean, ga
 export const leftText = (left: readonly Unsettled[]): string =>
   left.map(({ operation, why }) => `  ${operation.stan} ${timeText(operation.at)}, ${operation.kind}: ${words[why]}`).join('\n')
 
-const words: Readonly<Record<Left, string>> = {
+const words: Readonly<Record<LeftToOperator, string>> = {
   transfer: 'a leg of a transfer. Ask the acquirer whether both legs stand, and settle it there',
   'no money': 'no money moved. It can be taken over: --import',
   'too old': 'older than 30 days, when it may have left the database with its partition',

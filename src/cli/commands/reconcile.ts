@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openReceiptIds } from '../../order/receipt.ts'
-import { readRecord, type Operation } from '../../operator/acquirer-record.ts'
+import { readRecord, type RecordedOperation } from '../../operator/acquirer-record.ts'
 import { counted, timeText } from '../../operator/moments.ts'
 import { compare, highestOf, type Compared, type Highest } from '../../operator/reconcile.ts'
 import { endpointOf, gateNamed, listEndpoints, type EndpointEntry, type GateEntry } from '../../operator/store-config.ts'
@@ -63,7 +63,7 @@ Examples
 interface Run {
   office: Office
   gate: GateEntry
-  operations: readonly Operation[]
+  operations: readonly RecordedOperation[]
   /** The highest ids in the whole file. */
   highest: Highest
   /** Whole seconds; `to` itself is not in it. */

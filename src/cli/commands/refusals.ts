@@ -1,11 +1,11 @@
 /** The refusals of the operator's room in words, with the option or the command that helps. */
 import { spanText, timeText } from '../../operator/moments.ts'
-import { isMisfit, type KeyUse, type Refusal, type UnknownThing } from '../../operator/refused.ts'
+import { isMisfit, type KeyUse, type OperatorRefusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { needText, partText, unprovenText } from './partition-words.ts'
 
-export const failureOf = (refusal: Refusal): Failure => {
-  const text = (words[refusal.what] as (refusal: Refusal) => string)(refusal)
+export const failureOf = (refusal: OperatorRefusal): Failure => {
+  const text = (words[refusal.what] as (refusal: OperatorRefusal) => string)(refusal)
   return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)
 }
 
@@ -20,7 +20,7 @@ const named: Readonly<Record<string, string>> = {
 export const optionOf = (field: string): string =>
   named[field] ?? `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
-const words: { [W in Refusal['what']]: (refusal: Extract<Refusal, { what: W }>) => string } = {
+const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal, { what: W }>) => string } = {
   unfit: ({ field, must }) => `${optionOf(field)} must be ${must}.`,
   missing: ({ field, or, means }) =>
     `${optionOf(field)}${or === undefined ? '' : ` or ${optionOf(or)}`} is needed${means === undefined ? '' : `: ${means}`}.`,

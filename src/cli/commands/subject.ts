@@ -15,7 +15,14 @@ import { readStored } from '../../operator/store-subject-export.ts'
 import { ledBy, tracesOf, type Traces } from '../../operator/store-subject-others.ts'
 import { isNamed, ordersOf, type Search } from '../../operator/store-subject.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from '../../operator/subject-json.ts'
-import { emailSpellings, phoneSpellings, type Bounds, type Left, type OrderTrace, type Person } from '../../operator/subject.ts'
+import {
+  emailSpellings,
+  phoneSpellings,
+  type Bounds,
+  type LeftUnerased,
+  type OrderTrace,
+  type Person,
+} from '../../operator/subject.ts'
 import type { Terminal } from '../terminal.ts'
 import { atLeast } from './cards.ts'
 import { WrongUsage } from './failure.ts'
@@ -230,7 +237,7 @@ const inSearches = <T>(searches: readonly Search[], work: (search: Search) => Pr
 const tracesIn = (searches: readonly Search[], person: Person): Promise<TracesIn[]> =>
   inSearches(searches, async (search) => ({ cell: search.cell, ...(await tracesOf(search, person)) }))
 
-const leftText: Readonly<Record<Left, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
+const leftText: Readonly<Record<LeftUnerased, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
 
 const stateOf = ({ erasedAt, left }: OrderTrace) => (erasedAt ? 'erased' : left === undefined ? 'can be erased' : leftText[left])
 
@@ -294,7 +301,7 @@ async function erase(terminal: Terminal, options: Named & { yes?: true }): Promi
   )
 }
 
-function leftIn(left: Readonly<Record<Left, number>>): string {
-  const reasons = (Object.entries(left) as [Left, number][]).filter(([, count]) => count > 0)
+function leftIn(left: Readonly<Record<LeftUnerased, number>>): string {
+  const reasons = (Object.entries(left) as [LeftUnerased, number][]).filter(([, count]) => count > 0)
   return reasons.length === 0 ? '' : ` Left for now: ${reasons.map(([why, count]) => `${count} (${leftText[why]})`).join(', ')}.`
 }

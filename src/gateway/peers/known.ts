@@ -4,10 +4,10 @@ import type { Log } from '../../base/log.ts'
 import { deadAfterMs } from '../../storage/store-heartbeat.ts'
 import type { PeerPlace, PeerRow } from '../../storage/store-peers.ts'
 import type { PeerLink } from './link.ts'
-import { isPage, packAsk, unpackReply, type Ask, type Reply } from './message.ts'
+import { isPage, packAsk, unpackReply, type Ask, type PeerReply } from './message.ts'
 
-export type Passed =
-  | Exclude<Reply, { is: 'not here' }>
+export type PassedOn =
+  | Exclude<PeerReply, { is: 'not here' }>
   /** Nothing was done: no process took it. */
   | { is: 'nobody' }
   /** One took it, and its answer did not come. */
@@ -15,7 +15,7 @@ export type Passed =
 
 export interface Peers {
   /** Passes an ask to one process that serves its cell; the next, if that cannot be reached. */
-  pass(ask: Ask): Promise<Passed>
+  pass(ask: Ask): Promise<PassedOn>
   /** Reads again who is there; called once a second. */
   look(): Promise<void>
   stop(): Promise<void>
@@ -121,7 +121,7 @@ export function openPeers(parts: PeersParts): Peers {
   const { clock, log, passed, withinMs = usualWithinMs } = parts
   const { look, serving, stop } = openTable(parts)
 
-  async function askOne(peer: Peer, ask: Ask, leftMs: number): Promise<Reply | 'unsent' | 'lost'> {
+  async function askOne(peer: Peer, ask: Ask, leftMs: number): Promise<PeerReply | 'unsent' | 'lost'> {
     const bytes = packAsk(ask, clock.now())
     const count = (by: number) => {
       peer.underWay += by
@@ -141,7 +141,7 @@ export function openPeers(parts: PeersParts): Peers {
     return 'lost'
   }
 
-  async function pass(ask: Ask): Promise<Passed> {
+  async function pass(ask: Ask): Promise<PassedOn> {
     const until = clock.monotonic() + withinMs
     for (const peer of serving(ask)) {
       const leftMs = until - clock.monotonic()

@@ -5,7 +5,7 @@ import type { KeyRing } from '../../storage/store-keys.ts'
 import type { PeerPlace } from '../../storage/store-peers.ts'
 import { tlsTo } from './tls.ts'
 
-export type Sent =
+export type SentAsk =
   | { is: 'answered'; body: Buffer }
   /** No byte of it was written, or it was refused before anything was done. */
   | { is: 'unsent'; why: string }
@@ -14,7 +14,7 @@ export type Sent =
 
 export interface PeerLink {
   /** Never rejects, and sends nothing twice. */
-  post(bytes: Buffer, timeoutMs: number): Promise<Sent>
+  post(bytes: Buffer, timeoutMs: number): Promise<SentAsk>
   /** Resolves when what is under way has ended. */
   close(): Promise<void>
   /** Ends what is under way, as lost. */
@@ -52,14 +52,14 @@ export function openPeerLink({ instance, url }: PeerPlace, keys: KeyRing, clock:
 }
 
 /** Its modes: *waiting* for a connection (no controller), *under way*, *settled*. */
-function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Promise<Sent> {
+function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Promise<SentAsk> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined
     let isSettled = false
     let status = 0
     const chunks: Buffer[] = []
     let size = 0
-    const settle = (sent: Sent) => {
+    const settle = (sent: SentAsk) => {
       if (isSettled) return
       isSettled = true
       cancel()

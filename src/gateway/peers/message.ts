@@ -19,13 +19,13 @@ export const isPage = ({ method }: Pick<Route, 'method'>, { params }: Pick<Incom
   method === 'GET' || params.token !== undefined
 
 /** An ask as it arrives. */
-export interface Received {
+export interface ReceivedAsk {
   ask: Ask
   /** When it was sent. */
   at: number
 }
 
-export type Reply =
+export type PeerReply =
   /** Nothing was done: that cell is not served there. */
   | { is: 'not here' }
   /** Nothing was done: the merchant has moved on to this cell, which is not served there. */
@@ -45,7 +45,7 @@ export function packAsk(ask: Ask, at: number): Buffer {
 }
 
 /** `overloaded`: the receiver has no room for new work. */
-export function unpackAsk(packed: Buffer, overloaded: boolean): Received {
+export function unpackAsk(packed: Buffer, overloaded: boolean): ReceivedAsk {
   const { head, bytes } = unpack(packed)
   const { at, ...ask } = head as unknown as Ask & { at: number }
   if (ask.is !== 'request') return { ask, at }
@@ -53,15 +53,15 @@ export function unpackAsk(packed: Buffer, overloaded: boolean): Received {
   return { ask: { ...ask, request: { ...request, body: hasBody ? bytes : undefined, overloaded } }, at }
 }
 
-export function packReply(reply: Reply): Buffer {
+export function packReply(reply: PeerReply): Buffer {
   if (reply.is !== 'answer') return pack(reply)
   const { body, ...answer } = reply.answer
   return pack({ ...reply, answer }, Buffer.isBuffer(body) ? body : Buffer.from(body, 'utf8'))
 }
 
-export function unpackReply(packed: Buffer): Reply {
+export function unpackReply(packed: Buffer): PeerReply {
   const { head, bytes } = unpack(packed)
-  const reply = head as unknown as Reply
+  const reply = head as unknown as PeerReply
   return reply.is === 'answer' ? { ...reply, answer: { ...reply.answer, body: bytes } } : reply
 }
 

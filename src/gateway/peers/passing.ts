@@ -4,7 +4,7 @@ import type { Results } from '../../three-d-secure/inbound.ts'
 import { OpenElsewhere } from '../neighbours.ts'
 import type { Gateway } from '../open.ts'
 import type { Ask } from './message.ts'
-import type { Passed, Peers } from './known.ts'
+import type { PassedOn, Peers } from './known.ts'
 
 /** A cell, and the one to which the merchant has moved on, if that is known. */
 export interface Where {
@@ -21,7 +21,7 @@ export interface Passing {
 }
 
 export function passingBy({ pass }: Pick<Peers, 'pass'>): Passing {
-  async function ask(one: Ask): Promise<Exclude<Passed, { is: 'moved' }>> {
+  async function ask(one: Ask): Promise<Exclude<PassedOn, { is: 'moved' }>> {
     const passed = await pass(one)
     if (passed.is === 'moved') throw new OpenElsewhere('what was passed on', passed.cellNo)
     return passed
@@ -46,7 +46,7 @@ export function passingBy({ pass }: Pick<Peers, 'pass'>): Passing {
   }
 }
 
-function expect<Is extends Passed['is']>(passed: Passed, is: Is): Extract<Passed, { is: Is }> {
-  if (passed.is === is) return passed as Extract<Passed, { is: Is }>
+function expect<Is extends PassedOn['is']>(passed: PassedOn, is: Is): Extract<PassedOn, { is: Is }> {
+  if (passed.is === is) return passed as Extract<PassedOn, { is: Is }>
   throw new Error(`what was passed to another process has no answer: ${passed.is}`)
 }

@@ -11,7 +11,7 @@ import { startPeriodic } from '../periodic.ts'
 import { openPeers } from './known.ts'
 import { openPeerLink } from './link.ts'
 import { passingBy, type Passing } from './passing.ts'
-import { peerPort, type Asked } from './port.ts'
+import { peerPort, type GatewayOfCell } from './port.ts'
 import { tlsOf } from './tls.ts'
 
 /** Where others reach a process, and where it listens for them: `PEER_URL`. */
@@ -52,7 +52,7 @@ export interface Peering {
 
 interface Served {
   routes: readonly Route[]
-  gatewayOf: (cellNo: number) => Asked | undefined
+  gatewayOf: (cellNo: number) => GatewayOfCell | undefined
   /** The cells that take requests now. */
   cells: () => readonly number[]
 }

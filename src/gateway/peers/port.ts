@@ -9,14 +9,14 @@ import type { Answer, Route } from '../../http/server.ts'
 import type { Gateway } from '../open.ts'
 import { OpenElsewhere } from '../neighbours.ts'
 import { peerPath } from './link.ts'
-import { packReply, unpackAsk, type Ask, type Reply } from './message.ts'
+import { packReply, unpackAsk, type Ask, type PeerReply } from './message.ts'
 
 /** What a peer needs of the gateway over a cell. */
-export type Asked = Pick<Gateway, 'routes' | 'results' | 'collects'>
+export type GatewayOfCell = Pick<Gateway, 'routes' | 'results' | 'collects'>
 
 export interface PeerPortParts {
   /** The gateway over a cell; undefined if it takes no requests here. */
-  gatewayOf: (cellNo: number) => Asked | undefined
+  gatewayOf: (cellNo: number) => GatewayOfCell | undefined
   /** The time that all processes of the installation share. */
   clock: Pick<Clock, 'now'>
   random: Random
@@ -73,7 +73,7 @@ export function peerPort(parts: PeerPortParts, longestBodyBytes: number): PeerPo
   return { route, refused }
 }
 
-async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Promise<Reply> {
+async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Promise<PeerReply> {
   const gateway = gatewayOf(ask.cellNo)
   if (!gateway) return { is: 'not here' }
   try {

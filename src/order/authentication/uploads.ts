@@ -20,7 +20,7 @@ export interface UploadParts extends ParesParts {
 }
 
 /** A payment that is being authenticated. */
-export interface Upload {
+export interface AuthenticatingPayment {
   order: Order
   transaction: Transaction & { authentication: Authentication }
   /** The merchant's request, so that its serial number finds the transaction. */
@@ -30,7 +30,7 @@ export interface Upload {
 /** The issuer's method is over. False if it is not awaited. */
 export async function uploadMethod(
   parts: UploadParts,
-  upload: Upload,
+  upload: AuthenticatingPayment,
   result: Parameters<typeof methodEvent>[1],
 ): Promise<boolean> {
   const { transaction } = upload
@@ -43,7 +43,11 @@ export async function uploadMethod(
  * The browser is back from the challenge with a CRes of this payment. False if it was back before,
  * or the challenge is over.
  */
-export async function uploadCres(parts: UploadParts, upload: Upload, { odd }: Pick<ReadCres, 'odd'>): Promise<boolean> {
+export async function uploadCres(
+  parts: UploadParts,
+  upload: AuthenticatingPayment,
+  { odd }: Pick<ReadCres, 'odd'>,
+): Promise<boolean> {
   const event = challengeEvent(upload.transaction, parts.clock.now())
   if (!event) return false
   const { directory, threeDSServerTransId } = upload.transaction.authentication
@@ -53,7 +57,11 @@ export async function uploadCres(parts: UploadParts, upload: Upload, { odd }: Pi
 }
 
 /** The issuer's signed answer of 1.0.2. False if it is not awaited. */
-export async function uploadPares(parts: UploadParts, upload: Upload, answer: { paRes: string; md: string }): Promise<boolean> {
+export async function uploadPares(
+  parts: UploadParts,
+  upload: AuthenticatingPayment,
+  answer: { paRes: string; md: string },
+): Promise<boolean> {
   const { order, transaction, request } = upload
   if (transaction.state !== 'awaiting pares') return false
   const { event, refused } = await judgePares(parts, order, transaction, answer, parts.clock.now())
@@ -63,7 +71,7 @@ export async function uploadPares(parts: UploadParts, upload: Upload, answer: { 
   return true
 }
 
-async function submit({ door }: UploadParts, { order, request }: Upload, event: Event): Promise<void> {
+async function submit({ door }: UploadParts, { order, request }: AuthenticatingPayment, event: Event): Promise<void> {
   const { merchantId, orderId } = order
   await door.submit({ is: 'event', merchantId, orderId, event, ...(request && { request }) })
 }

@@ -10,7 +10,7 @@ import type { SentTable } from './sent.ts'
 export type MobileTable = Readonly<Record<string, Pick<JsonField, 'is' | 'means'> & { need: string }>>
 
 /** How the service refuses a request of an app; each operation defines its answer. */
-export type RefusalName =
+export type MobileRefusalName =
   | 'endpoint not served'
   | 'unfit'
   | 'signature does not hold'
@@ -20,9 +20,9 @@ export type RefusalName =
   | 'no room'
   | 'internal error'
 
-export interface MobileRefusal {
+export interface MobileRefusalRow {
   /** Only the service's own operations name their refusals. */
-  name?: RefusalName
+  name?: MobileRefusalName
   cause: string
   http: number
   when: string
@@ -46,16 +46,16 @@ export interface MobileOperationRow {
   /** A signature that the request or the answer carries. */
   carries?: SignedText
   answers?: SignedText
-  refusals: readonly MobileRefusal[]
+  refusals: readonly MobileRefusalRow[]
 }
 
-const refusal = (name: RefusalName, cause: string, http: number, when: string) => ({ name, cause, http, when })
+const refusal = (name: MobileRefusalName, cause: string, http: number, when: string) => ({ name, cause, http, when })
 
 const failed = refusal('internal error', 'INTERNAL_ERROR', 500, 'the service failed; the same request may be sent again')
 const noRoom = refusal('no room', 'PROCESSING_FAILED', 500, 'there is no room for it now; try again')
 const unfit = 'a field is missing or does not fit'
 
-const performRefusals: readonly MobileRefusal[] = [
+const performRefusals: readonly MobileRefusalRow[] = [
   refusal(
     'endpoint not served',
     'INVALID_CONFIGURATION',
@@ -70,14 +70,14 @@ const performRefusals: readonly MobileRefusal[] = [
   failed,
 ]
 
-const statusRefusals: readonly MobileRefusal[] = [
+const statusRefusals: readonly MobileRefusalRow[] = [
   refusal('unfit', 'INVALID_REQUEST', 400, unfit),
   refusal('unknown', 'ORDER_NOT_FOUND', 400, 'endpoint, invoice and tokens are not those of a transaction of this kind'),
   noRoom,
   failed,
 ]
 
-const completeRefusals: readonly MobileRefusal[] = [
+const completeRefusals: readonly MobileRefusalRow[] = [
   refusal('unfit', 'INVALID_REQUEST', 400, unfit),
   refusal('unknown', 'INVALID_REQUEST', 400, 'endpoint, invoice and tokens are not those of a transfer'),
   refusal(
@@ -91,7 +91,7 @@ const completeRefusals: readonly MobileRefusal[] = [
 ]
 
 /** Refusals of a merchant's server to its app. */
-const appRefusals: readonly MobileRefusal[] = [
+const appRefusals: readonly MobileRefusalRow[] = [
   { cause: 'FILTERED', http: 400, when: 'the merchant does not serve the consumer' },
   { cause: 'INVALID_REQUEST', http: 400, when: `${unfit}, or the access token is unknown, expired or another device's` },
   { cause: 'SERVER_FAILED', http: 500, when: 'the server failed' },
@@ -99,7 +99,7 @@ const appRefusals: readonly MobileRefusal[] = [
 ]
 
 /** Refusals of a merchant's server to the service, each with its effect. */
-const serviceRefusals = (no: string, again: string): readonly MobileRefusal[] => [
+const serviceRefusals = (no: string, again: string): readonly MobileRefusalRow[] => [
   { cause: 'FILTERED', http: 400, when: `the merchant does not serve the consumer; ${no}` },
   { cause: 'INVALID_REQUEST', http: 400, when: `it is not what the merchant's server began; ${no}` },
   { cause: 'SERVER_FAILED', http: 500, when: `the server failed; ${again}` },

@@ -35,7 +35,7 @@ import {
   whiteList,
   yearMonth,
   yes,
-  type Kind,
+  type FieldKind,
   type Layout,
   type Scene,
 } from './kinds.ts'
@@ -59,7 +59,7 @@ const shippedToState = when('shipAddrState is there', ({ value }) => value('ship
 const isToken = when('payTokenInd is there', ({ value }) => value('payTokenInd') !== undefined)
 
 // oxfmt-ignore
-const phone: Kind = object({
+const phone: FieldKind = object({
   fields: {
     cc:         { is: digits(1, 3),  need: R, guard: 'personal', means: 'country code' },
     subscriber: { is: digits(1, 15), need: R, guard: 'personal', means: 'the number within the country' },
@@ -147,11 +147,11 @@ export const areq: Layout = {
 /** The reason of a status: 01 authentication failed … 14 timed out … 26; 2.2.0 has five more. */
 const reasons = '01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21'
 /** A reason of a later version is kept for readers of the payment's story. */
-export const statusReason: Kind = {
+export const statusReason: FieldKind = {
   ...codes(`${reasons} 80-99`, `${reasons} 22 23 24 25 26 80-99`),
   mend: (t) => (/^[0-9]{2}$/.test(t) ? t : undefined),
 }
-export const authenticationType: Kind = codes('01 02 03 80-99', '01 02 03 04 80-99')
+export const authenticationType: FieldKind = codes('01 02 03 80-99', '01 02 03 04 80-99')
 
 export const proven = when(
   'the category is 01 and transStatus is Y or A',
