@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { reasonOf } from '../src/base/log.ts'
-import { bodies } from './bodies.ts'
+import { bodies } from './benches/bodies.ts'
 import { benches, benchNamed } from './benches.ts'
-import { byName } from './by-name.ts'
-import { readRun, type Line } from './compare.ts'
+import { byName } from './benches/by-name.ts'
+import { readRun, type Line } from './figures/compare.ts'
 import type { Wishes } from './wishes.ts'
 
 const longUsual = { orders: 1_000_000, sales: 1_000_000 }

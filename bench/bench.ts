@@ -1,5 +1,5 @@
-import type { Merchant } from './merchant.ts'
-import type { Kind } from './processes.ts'
+import type { Merchant } from './load/merchant.ts'
+import type { Kind } from './figures/processes.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** How one payment went, seen by the merchant. */

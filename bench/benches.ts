@@ -1,11 +1,11 @@
-import { barePost } from './bare-post.ts'
+import { barePost } from './load/bare-post.ts'
 import type { Bench } from './bench.ts'
-import { mobileSale } from './mobile-sale.ts'
-import { recurrent } from './recurrent.ts'
-import { repeats } from './repeats.ts'
-import { sale } from './sale.ts'
-import { storedStatus } from './stored-status.ts'
-import { challenge, frictionless } from './three-d-secure.ts'
+import { mobileSale } from './benches/mobile-sale.ts'
+import { recurrent } from './benches/recurrent.ts'
+import { repeats } from './load/repeats.ts'
+import { sale } from './benches/sale.ts'
+import { storedStatus } from './load/stored-status.ts'
+import { challenge, frictionless } from './benches/three-d-secure.ts'
 
 /** Every bench there is; `npm run bench -- <name>` chooses among them. */
 export const benches: readonly Bench[] = [sale, repeats, recurrent, frictionless, challenge, mobileSale]

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadNamed } from './benches.ts'
-import type { LoadOrder } from './exchange.ts'
-import { openMerchant } from './merchant.ts'
+import type { LoadOrder } from './load/exchange.ts'
+import { openMerchant } from './load/merchant.ts'
 
 /**
  * The kernel sends a request again for about so long after its sender has given up, when the

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { openLog } from '../src/base/log.ts'
 import { systemRandom } from '../src/base/random.ts'
-import { stopEmbeddedOrphan } from '../src/storage/embedded.ts'
+import { stopEmbeddedOrphan } from '../src/embedded/start.ts'
 import { openPool, type Pool } from '../src/storage/pool.ts'
-import type { Site } from './merchant.ts'
+import type { Site } from './load/merchant.ts'
 
 /** A process that serves. */
 export interface Gateway {

@@ -1,6 +1,6 @@
 import type { Bench } from './bench.ts'
-import type { Line } from './compare.ts'
-import type { Output } from './output.ts'
+import type { Line } from './figures/compare.ts'
+import type { Output } from './figures/output.ts'
 import type { Started } from './started.ts'
 
 /** What the command line asks for. */

@@ -4,10 +4,10 @@
 // node dist/simulation/program.js --planted NAME [--planted NAME …]
 // Each with --cells 8: a world of cells, between which merchants move.
 import { parseArgs } from 'node:util'
-import { planted } from './planted.ts'
-import { search } from './planted-search.ts'
-import type { Planted } from './planting.ts'
-import { runWorld, usualOrders, type Ended } from './world.ts'
+import { planted } from './planted/planted.ts'
+import { search } from './planted/search.ts'
+import type { Planted } from './planted/planting.ts'
+import { runWorld, usualOrders, type Ended } from './world/world.ts'
 
 const { values } = parseArgs({
   options: {

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 
 const programs = [
   'src/cli/main',
-  'src/storage/store-heart-thread',
+  'src/leases/heart-thread',
   ...['acquirer', 'acs', 'directory-server', 'merchant', 'merchant-server'].map((name) => `simulators/${name}/program`),
 ]
 const chunks = join('dist', 'chunks')

@@ -9,7 +9,7 @@ import { openLog } from '../src/base/log.ts'
 import { migrate } from '../src/storage/migrate.ts'
 import { cellTables } from '../src/storage/grants.ts'
 import { openPool, statement, type Pool } from '../src/storage/pool.ts'
-import { testDatabase } from '../test/harness/postgres.ts'
+import { testDatabase } from '../test/harness/postgres/postgres.ts'
 
 /** From the root of the project. */
 export const schemaFile = join('src', 'storage', 'schema.sql')

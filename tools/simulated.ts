@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { buildSync } from 'esbuild'
 
 /** Where the digest is noted, beside the worlds in which the bugs were found; from the root. */
-export const plantedFile = 'simulation/planted-seeds.json'
+export const plantedFile = 'simulation/planted/seeds.json'
 
 const entry = `export * from './simulation/planted.ts'; export * from './simulation/world.ts'`
 

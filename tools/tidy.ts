@@ -12,6 +12,7 @@ import {
 } from './tidy/habits.ts'
 import { linesAndFunctionsAreShort } from './tidy/layout.ts'
 import {
+  aTypeNameStandsForOneThing,
   clientNeedsNodeAlone,
   everyAssetIsNamed,
   everyExportIsImported,
@@ -28,6 +29,7 @@ const rules: ((tree: Tree) => Violation[])[] = [
   nothingIsDead,
   everyAssetIsNamed,
   everyExportIsImported,
+  aTypeNameStandsForOneThing,
   programsKeepApart,
   clientNeedsNodeAlone,
   onlyNamedFilesTouchTheWorld,
@@ -41,19 +43,32 @@ const rules: ((tree: Tree) => Violation[])[] = [
 /**
  * What is out of place under this folder, by file and line. `files`: how many sources were read.
  */
-export function findViolations(root: string): { violations: Violation[]; files: number } {
+export function findViolations(root: string): { violations: Violation[]; files: number; src: Size } {
   const tree = readTree(root)
   const violations = rules.flatMap((rule) => rule(tree))
   violations.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1))
-  return { violations, files: tree.sources.size }
+  return { violations, files: tree.sources.size, src: sizeOf(tree) }
+}
+
+/** Lines of TypeScript in src, and how many of them are neither blank, comment nor import. */
+interface Size {
+  lines: number
+  code: number
+}
+
+function sizeOf({ sources }: Tree): Size {
+  const lines = [...sources.values()].flatMap(({ path, text }) =>
+    /^src\/.*\.ts$/.test(path) ? text.split('\n').slice(0, text.endsWith('\n') ? -1 : undefined) : [],
+  )
+  return { lines: lines.length, code: lines.filter((line) => !/^\s*(?:$|\/\/|\/?\*|import )/.test(line)).length }
 }
 
 function main(root: string) {
-  const { violations, files } = findViolations(root)
+  const { violations, files, src } = findViolations(root)
   for (const { file, line, says } of violations) console.log(`${file}:${line}  ${says}`)
   console.log(
     violations.length === 0
-      ? `tidy: ${files} files, nothing to say`
+      ? `tidy: ${files} files, nothing to say; src has ${src.lines} lines, ${src.code} of code`
       : `tidy: ${violations.length} out of place in ${files} files`,
   )
   if (violations.length > 0) process.exitCode = 1

@@ -3,9 +3,9 @@ import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { Payer } from '../spec/gateway/sale.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import type { KeyRing } from '../keys/ring.ts'
 import type { ShownCard } from './number.ts'
-import type { SealedTable } from '../storage/reseal.ts'
+import type { SealedTable } from '../keys/reseal.ts'
 import { CardForgotten, numberIdOf, openCard, type Card, type SealedFor, type SealedCard } from './vault.ts'
 
 /** The ids of one reference. The two `dst` ids serve only as destination of a transfer. */

@@ -2,7 +2,7 @@ import type { Random } from '../base/random.ts'
 import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import type { KeyRing } from '../keys/ring.ts'
 import {
   drawIds,
   drawUnique,

@@ -2,9 +2,9 @@ import { hmacSha256 } from '../base/digest.ts'
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { Secret, secret } from '../base/secret.ts'
-import { keyedHashes } from '../storage/keyed-digest.ts'
-import type { SealedTable } from '../storage/reseal.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import { keyedHashes } from '../keys/digest.ts'
+import type { SealedTable } from '../keys/reseal.ts'
+import type { KeyRing } from '../keys/ring.ts'
 
 /** A card with everything that an order needs to authorise; only in memory. */
 export interface Card {

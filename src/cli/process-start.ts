@@ -1,6 +1,6 @@
 import { secret, type Secret } from '../base/secret.ts'
-import { ConfigError } from './config.ts'
-import { descriptorNo, fileText } from './key-config.ts'
+import { ConfigError } from '../settings/serve.ts'
+import { descriptorNo, fileText } from '../settings/keys.ts'
 import type { Environment } from './terminal.ts'
 
 export const mostProcesses = 64

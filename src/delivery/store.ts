@@ -1,10 +1,10 @@
 import { columnsOf, insertion, onRows, rowsOf, writes } from '../storage/columns.ts'
-import { isFree } from '../storage/leased.ts'
+import { isFree } from '../leases/leased.ts'
 import { asJson, statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Write } from '../storage/transaction.ts'
-import { deadAfterMs, leaseLookMs } from '../storage/store-heartbeat.ts'
+import { deadAfterMs, leaseLookMs } from '../leases/heartbeat.ts'
 import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
-import type { Claimer } from '../storage/store-silence.ts'
+import type { Claimer } from '../leases/silence.ts'
 import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
 
 interface DeliveryRecord {

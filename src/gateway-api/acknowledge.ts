@@ -1,7 +1,7 @@
 /** How requests about an existing order are acknowledged, recorded and refused. */
 import type { Log } from '../base/log.ts'
-import type { Door } from '../order/advance.ts'
-import type { RepeatRow } from '../order/change.ts'
+import type { Door } from '../order/door/advance.ts'
+import type { RepeatRow } from '../order/decide/change.ts'
 import type { Operation } from '../spec/gateway/operations.ts'
 import type { asyncReply } from '../spec/gateway/reply.ts'
 import { refuse, type Refusal } from '../spec/refusals.ts'

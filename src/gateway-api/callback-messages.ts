@@ -2,7 +2,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { MessageKind, Rendered } from '../delivery/try.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
-import type { Order } from '../order/order.ts'
+import type { Order } from '../order/decide/order.ts'
 import { callbackForm, renderCallback } from './callback.ts'
 
 interface CallbackParts {

@@ -1,5 +1,5 @@
 import { firstPaymentOf, type Cards } from '../order/cards.ts'
-import { isRandomSum, statusOf } from '../order/order.ts'
+import { isRandomSum, statusOf } from '../order/decide/order.ts'
 import type { cardInfoReply, createCardRefReply, createCardRefV4Reply } from '../spec/gateway/card.ts'
 import { refusals, type Refusal } from '../spec/refusals.ts'
 import { finalStatuses } from '../spec/words.ts'

@@ -1,6 +1,6 @@
 import type { Table } from '../spec/field.ts'
-import { keyedDigest, type KeyedDigest } from '../storage/keyed-digest.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import { keyedDigest, type KeyedDigest } from '../keys/digest.ts'
+import type { KeyRing } from '../keys/ring.ts'
 
 export interface Digesting {
   keys: KeyRing

@@ -4,7 +4,7 @@
  */
 import { chooseGate } from '../acquirer/choose.ts'
 import { memberFor, type Endpoint, type Registry } from '../merchant/merchant.ts'
-import type { RecurrentFacts } from '../order/order.ts'
+import type { RecurrentFacts } from '../order/decide/order.ts'
 import { operations } from '../spec/gateway/operations.ts'
 import { rebillRequest, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Pairs } from '../spec/field.ts'

@@ -1,5 +1,5 @@
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
-import type { OrderRequest } from '../order/order.ts'
+import type { OrderRequest } from '../order/decide/order.ts'
 import { saleRequest, storedRequest, type SaleRequest, type VerificationRequest } from '../spec/gateway/sale.ts'
 import type { Currency } from '../base/money.ts'
 import type { Refusal } from '../spec/refusals.ts'

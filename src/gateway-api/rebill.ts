@@ -1,7 +1,7 @@
 import { defined } from '../base/defined.ts'
 import type { CardReference } from '../card/reference.ts'
 import type { Card } from '../card/vault.ts'
-import type { OrderRequest, RecurrentFacts } from '../order/order.ts'
+import type { OrderRequest, RecurrentFacts } from '../order/decide/order.ts'
 import { rebillRequest, storedRebill, type RebillRequest } from '../spec/gateway/rebill.ts'
 import type { Refusal } from '../spec/refusals.ts'
 import { acceptPayment, type Paying } from './accept.ts'

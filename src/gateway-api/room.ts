@@ -1,8 +1,8 @@
 /** Whether this process takes one more order, and one more of this merchant at this gate. */
 import { chooseGate } from '../acquirer/choose.ts'
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
-import type { Door } from '../order/advance.ts'
-import { gateHasRoom } from '../order/room.ts'
+import type { Door } from '../order/door/advance.ts'
+import { gateHasRoom } from '../order/door/room.ts'
 
 export interface RoomParts {
   door: Pick<Door, 'load' | 'room' | 'waiting'>

@@ -8,7 +8,7 @@ import type { Endpoint, Entry, Merchant, Registry } from '../merchant/merchant.t
 import type { Client } from '../merchant/access-limits.ts'
 import type { SignedMessage } from '../merchant/message-signature.ts'
 import type { ReadCres } from '../order/authentication/browser.ts'
-import type { Order, Transaction } from '../order/order.ts'
+import type { Order, Transaction } from '../order/decide/order.ts'
 import type { Pairs, Raw, Values } from '../spec/field.ts'
 import type { operations, Operation } from '../spec/gateway/operations.ts'
 

@@ -4,8 +4,8 @@ import type { Log } from '../base/log.ts'
 import { roles } from '../storage/grants.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import type { Pool } from '../storage/pool.ts'
-import { partitionsAhead, scarceDays, type Ahead } from '../storage/store-partitions.ts'
-import { connectedAs, type ConnectedAs } from '../storage/store-roles.ts'
+import { partitionsAhead, scarceDays, type Ahead } from '../storage/partitions.ts'
+import { connectedAs, type ConnectedAs } from '../storage/roles.ts'
 import { startPeriodic } from './periodic.ts'
 
 /**

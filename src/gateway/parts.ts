@@ -17,20 +17,19 @@ import type { LimitSettings } from '../merchant/access-limits.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import type { RefusedSum } from '../merchant/refused-access.ts'
 import type { NonceUse } from '../merchant/store-nonces.ts'
-import type { InvoiceStore } from '../mobile-api/store-invoices.ts'
-import type { WrongSums } from '../mobile-api/store-sums.ts'
+import type { InvoiceStore } from '../mobile-api/invoice/store.ts'
+import type { WrongSums } from '../mobile-api/sum/store.ts'
 import type { ServerIdentity } from '../order/authentication/areq.ts'
 import type { AuthenticationParts } from '../order/authentication/ask-issuer.ts'
-import type { OrderStore } from '../order/store.ts'
-import type { Pool } from '../storage/pool.ts'
-import type { Pulse } from '../storage/pulse.ts'
+import type { OrderStore } from '../order/store/store.ts'
+import type { Pulse } from '../leases/pulse.ts'
 import type { MerchantLeft } from '../storage/store-fence.ts'
-import type { Heartbeat, HeartbeatStore, HeartStart } from '../storage/store-heartbeat.ts'
-import type { IdName, Ids } from '../storage/store-ids.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
-import type { Judge, Silence } from '../storage/store-silence.ts'
-import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/directory-legacy.ts'
-import type { LoadedRanges } from '../three-d-secure/enrolment.ts'
+import type { HeartbeatStore, HeartStart } from '../leases/heartbeat.ts'
+import type { IdName, Ids } from '../storage/ids.ts'
+import type { KeyRing } from '../keys/ring.ts'
+import type { Silence } from '../leases/silence.ts'
+import type { AskEnrolment, LegacyDirectory } from '../three-d-secure/legacy/directory.ts'
+import type { LoadedRanges } from '../three-d-secure/legacy/enrolment.ts'
 import type { OdditySum } from '../three-d-secure/oddities.ts'
 import type { Periodic } from './periodic.ts'
 import type { Tuning } from './tuning.ts'
@@ -41,14 +40,6 @@ export interface Ground {
   log: Log
   /** Reads what clients send in pieces, so that a large body does not hold up other requests. */
   turns: Turns
-}
-
-/** What work needs that one process does for all. */
-export interface DutyParts extends Omit<Ground, 'turns'> {
-  pool: Pool
-  keys: KeyRing
-  heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
-  judge: Judge
 }
 
 /**

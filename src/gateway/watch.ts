@@ -4,8 +4,8 @@ import { turnBudget, units, type Turns } from '../base/turn.ts'
 import type { ConnectionCounts } from '../http/connections.ts'
 import type { Answer, Route } from '../http/server.ts'
 import { limitNames, type AccessLimits } from '../merchant/access-limits.ts'
-import type { LeaseMode } from '../storage/heart.ts'
-import type { LeaseCounts } from '../storage/store-heartbeat.ts'
+import type { LeaseMode } from '../leases/heart.ts'
+import type { LeaseCounts } from '../leases/heartbeat.ts'
 
 /** The facts about one gateway that metrics show; read at each request. */
 export interface GatewayGauges {

@@ -111,8 +111,7 @@ interface PoolLine extends Line {
   pool: Pool
 }
 
-const failed = (kind: FailureKind, why: string): Promise<OutgoingReply> =>
-  Promise.resolve({ is: 'failed', kind, why, durationMs: 0 })
+const failed = async (kind: FailureKind, why: string): Promise<OutgoingReply> => ({ is: 'failed', kind, why, durationMs: 0 })
 
 /** Opens the only way out by HTTP. */
 export function openOutgoing(options: OutgoingOptions): Outgoing & { pools(): Pools } {

@@ -1,8 +1,8 @@
 import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { SealedTable } from '../storage/reseal.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import type { SealedTable } from '../keys/reseal.ts'
+import type { KeyRing } from '../keys/ring.ts'
 
 const controlContext = (merchantId: bigint) => `control:${merchantId}`
 

@@ -2,8 +2,8 @@ import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, entities, statement, timestamp, type Runner } from '../storage/pool.ts'
-import type { SealedTable } from '../storage/reseal.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import type { SealedTable } from '../keys/reseal.ts'
+import type { KeyRing } from '../keys/ring.ts'
 import type { Gate, GateSecrets } from './merchant.ts'
 
 interface SealedGate extends Omit<Gate, 'secrets'> {

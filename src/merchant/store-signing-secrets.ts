@@ -8,8 +8,8 @@ import type { Random } from '../base/random.ts'
 import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { bytea, entities, statement, type Runner } from '../storage/pool.ts'
-import type { SealedTable } from '../storage/reseal.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
+import type { SealedTable } from '../keys/reseal.ts'
+import type { KeyRing } from '../keys/ring.ts'
 import type { SignedRequests, Signers } from './merchant.ts'
 
 export interface SealedSigners {

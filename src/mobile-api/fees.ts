@@ -1,7 +1,7 @@
 /** The commission of a transfer at each gate, and the names of these gates for apps. */
 import { commissionOf, transferCommission } from '../acquirer/commission.ts'
 import type { Gate } from '../merchant/merchant.ts'
-import type { Fee, Invoice } from './invoice.ts'
+import type { Fee, Invoice } from './invoice/invoice.ts'
 
 /** How long the consumer may choose. */
 export const chooseMs = 15 * 60_000

@@ -4,9 +4,9 @@ import type { DestinationCard, FirstPayment } from '../card/reference.ts'
 import type { Secret } from '../base/secret.ts'
 import type { NewOrder } from '../order/accept.ts'
 import type { Cards } from '../order/cards.ts'
-import type { OrderRequest } from '../order/order.ts'
+import type { OrderRequest } from '../order/decide/order.ts'
 import { mobileKind } from '../spec/mobile/kinds.ts'
-import type { Confirmed, Invoice, InvoiceSecrets } from './invoice.ts'
+import type { Confirmed, Invoice, InvoiceSecrets } from './invoice/invoice.ts'
 
 export type Funds = Pick<NewOrder, 'card' | 'shown'> & { request: Partial<OrderRequest>; destination?: Destination }
 

@@ -2,7 +2,7 @@
 import { marked, type After, type Check, type Marked, type PortsOf, type Row } from '../base/matrix.ts'
 import { type Deed, type MobileRefusalName } from '../spec/mobile/operations.ts'
 import * as check from './checks.ts'
-import { completeTransfer } from './complete.ts'
+import { completeTransfer } from './invoice/complete.ts'
 import { performMobile } from './perform.ts'
 import { answerTo, type MobileRefusal } from './refusal.ts'
 import { answeredByService, type AppRequest } from './stages.ts'

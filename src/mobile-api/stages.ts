@@ -3,8 +3,8 @@ import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { JsonValues } from '../spec/mobile/field.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'
 import { mobileOperationNames, mobileRow, type Deed, type MobileOperation } from '../spec/mobile/operations.ts'
-import type { OpenInvoice } from './store-invoice-rows.ts'
-import type { KeyedDigest } from '../storage/keyed-digest.ts'
+import type { OpenInvoice } from './invoice/rows.ts'
+import type { KeyedDigest } from '../keys/digest.ts'
 
 /** An operation that the service answers, from its row. */
 export interface Answered {

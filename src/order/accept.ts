@@ -4,11 +4,11 @@ import type { ShownCard } from '../card/number.ts'
 import { hashIdOf, numberIdOf, sealCard, type Card } from '../card/vault.ts'
 import type { Endpoint } from '../merchant/merchant.ts'
 import type { OrderKind } from '../spec/words.ts'
-import type { KeyedDigest } from '../storage/keyed-digest.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
-import type { Door } from './advance.ts'
-import type { Order, OrderRequest } from './order.ts'
-import type { Advanced } from './submission.ts'
+import type { KeyedDigest } from '../keys/digest.ts'
+import type { KeyRing } from '../keys/ring.ts'
+import type { Door } from './door/advance.ts'
+import type { Order, OrderRequest } from './decide/order.ts'
+import type { Advanced } from './door/submission.ts'
 
 export interface Accepting {
   door: Pick<Door, 'submit'>

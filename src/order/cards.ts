@@ -16,10 +16,10 @@ import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vau
 import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { FollowMerchant } from '../storage/store-fence.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
-import { placeKey, type Place } from './change.ts'
-import { head, type Order } from './order.ts'
-import type { OrderStore } from './store.ts'
+import type { KeyRing } from '../keys/ring.ts'
+import { placeKey, type Place } from './decide/change.ts'
+import { head, type Order } from './decide/order.ts'
+import type { OrderStore } from './store/store.ts'
 
 /** The vault as the operations use it. Retention erases card numbers of ended payments. */
 export interface Cards {

@@ -1,5 +1,5 @@
-import { placeKey, type Place } from './change.ts'
-import type { Order } from './order.ts'
+import { placeKey, type Place } from './decide/change.ts'
+import type { Order } from './decide/order.ts'
 
 /**
  * The orders that this process committed last, for showing. A copy is true as long as its version

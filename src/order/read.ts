@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles, type Batch } from '../storage/batch.ts'
-import type { Order } from './order.ts'
+import type { Order } from './decide/order.ts'
 import type { FollowMerchant } from '../storage/store-fence.ts'
-import type { Heartbeat } from '../storage/store-heartbeat.ts'
-import { placeKey, type Place } from './change.ts'
+import type { Heartbeat } from '../leases/heartbeat.ts'
+import { placeKey, type Place } from './decide/change.ts'
 import type { Copies } from './copies.ts'
-import type { Hand } from './hand.ts'
-import type { OrderStore } from './store.ts'
-import type { Shown, ShownWish } from './store-shown.ts'
+import type { Hand } from './door/hand.ts'
+import type { OrderStore } from './store/store.ts'
+import type { Shown, ShownWish } from './store/shown.ts'
 
 type Wanted = Place | { merchantId: bigint; clientOrderid: string }
 

@@ -1,7 +1,8 @@
 /** How the hosted pages speak to a cardholder, and what they show of the merchant. */
 import type { Incoming } from '../http/server.ts'
 import type { Merchant } from '../merchant/merchant.ts'
-import { textsFor, type Texts } from './languages.ts'
+import { textsFor } from './languages.ts'
+import type { Texts } from './texts/en.ts'
 
 export interface Look {
   texts: Texts

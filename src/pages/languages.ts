@@ -7,8 +7,6 @@ import { es } from './texts/es.ts'
 import { fr } from './texts/fr.ts'
 import { ru } from './texts/ru.ts'
 
-export type { Texts }
-
 export const english: Texts = en
 export const languages: readonly Texts[] = [en, de, fr, es, ru]
 

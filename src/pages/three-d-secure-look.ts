@@ -1,7 +1,8 @@
 import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Branded, Look } from './brand.ts'
-import { english, moneyMarkup, type Texts } from './languages.ts'
+import { english, moneyMarkup } from './languages.ts'
+import type { Texts } from './texts/en.ts'
 
 /** Common parts of the 3-D Secure pages. */
 

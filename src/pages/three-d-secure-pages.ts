@@ -4,7 +4,7 @@ import type { Status } from '../spec/words.ts'
 import type { Version } from '../spec/three-d-secure/kinds.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
-import type { Texts } from './languages.ts'
+import type { Texts } from './texts/en.ts'
 import { amount, bankSays, doing, heading, scripted, sign, style, textsOf, type ShownOrder } from './three-d-secure-look.ts'
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 

@@ -1,7 +1,7 @@
 /** Every file of docs/reference, by name. */
-import { stages } from '../order/view.ts'
-import { machine } from '../order/machine.ts'
-import { statusOfState, type State } from '../order/order.ts'
+import { stages } from '../order/decide/view.ts'
+import { machine } from '../order/decide/machine.ts'
+import { statusOfState, type State } from '../order/decide/order.ts'
 import { callbackFormula, inWords } from '../spec/gateway/control.ts'
 import { callbackParams } from '../spec/gateway/callback.ts'
 import { operationNames, operationRow } from '../spec/gateway/operations.ts'

@@ -1,6 +1,6 @@
 import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
-import type { KeyRing } from '../storage/store-keys.ts'
-import { keyedHashes } from '../storage/keyed-digest.ts'
+import type { KeyRing } from '../keys/ring.ts'
+import { keyedHashes } from '../keys/digest.ts'
 import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
 
 /** The row of one limited key. */

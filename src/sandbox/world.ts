@@ -22,14 +22,14 @@ import {
   signingKeyText,
   signingSecretText,
 } from '../merchant/store-signing-secrets.ts'
-import { fingerprintOf, pemOf } from '../operator/public-key.ts'
-import { endpointOf } from '../operator/store-config.ts'
-import { listMerchantKeys } from '../operator/store-merchant-keys.ts'
+import { fingerprintOf, pemOf } from '../operator/configuration/public-key.ts'
+import { endpointOf } from '../operator/configuration/rows.ts'
+import { listMerchantKeys } from '../operator/configuration/merchant-key-rows.ts'
 import type { Pool, Runner } from '../storage/pool.ts'
 import type { SecureLine } from './simulators.ts'
-import { openIds } from '../storage/store-ids.ts'
-import type { KeyEncryption } from '../storage/key-encryption.ts'
-import { openKeyRing, type KeyRing } from '../storage/store-keys.ts'
+import { openIds } from '../storage/ids.ts'
+import type { KeyEncryption } from '../keys/encryption.ts'
+import { openKeyRing, type KeyRing } from '../keys/ring.ts'
 import { transaction } from '../storage/transaction.ts'
 
 /** The sandbox's merchant, gate and endpoints: ids as numbers, as written to sandbox.json. */

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts'
 import { databaseOf, schemaOf } from './cells.ts'
 import { migrate, migrateCell } from './migrate.ts'
 import { openPool, type Pool } from './pool.ts'
-import { listCells } from './store-cells.ts'
+import { listCells } from './cell-rows.ts'
 
 /** What was applied, and to which cell; that of the installation is with cell 0. */
 export interface Applied {

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
 import { statement, type Pool, type Runner } from './pool.ts'
-import { ensurePartitions } from './store-partitions.ts'
-import { ensureRoles, grantRoles } from './store-roles.ts'
+import { ensurePartitions } from './partitions.ts'
+import { ensureRoles, grantRoles } from './roles.ts'
 import { transaction } from './transaction.ts'
 
 export interface Migration {

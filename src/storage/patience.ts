@@ -1,7 +1,7 @@
 /** How a start meets a database that is being restarted. */
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { holdingOpen } from './embedded-process.ts'
+import { holdingOpen } from '../base/hold-open.ts'
 import { failureOf } from './pool.ts'
 
 /** A crash of PostgreSQL is recovered from well within this, also on a busy machine. */

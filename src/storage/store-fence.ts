@@ -2,7 +2,7 @@
  * The fence around a merchant that moves to another cell. Every statement of a gateway that writes
  * rows of a merchant asks it, in the same transaction: whoever writes holds a lock on the table
  * `merchant_move` until the commit, so the mover knows when the last writer that did not see the
- * fence is gone (operator/merchant-move.ts). Without a move the table is empty.
+ * fence is gone (operator/cells/merchant-move.ts). Without a move the table is empty.
  */
 import { columnsOf, onRows, readOf, rowsOf, writes } from './columns.ts'
 import { statement, type Runner } from './pool.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledger } from '../conformance/client.ts'
-import { until } from '../harness/until.ts'
-import { decoded } from '../conformance/shopper.ts'
-import type { Sold } from '../harness/shop.ts'
+import { ledger } from '../conformance/requests/client.ts'
+import { until } from '../harness/clock/until.ts'
+import { decoded } from '../conformance/three-d-secure/shopper.ts'
+import type { Sold } from '../harness/browser/shop.ts'
 import { atBank, creqsOf, say, typeIn } from './bank.ts'
 import { openStand } from './stand.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../harness/until.ts'
-import { openBrowser } from '../harness/browser.ts'
-import { closing, openWorld } from '../harness/opening.ts'
+import { until } from '../harness/clock/until.ts'
+import { openBrowser } from '../harness/browser/browser.ts'
+import { closing, openWorld } from '../harness/world/opening.ts'
 import { say } from './bank.ts'
 
 /** The demo app, by whoever tries it: each test is a consumer of its own. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../harness/until.ts'
-import { openBrowser, type Visit } from '../harness/browser.ts'
-import { closing, openWorld } from '../harness/opening.ts'
+import { until } from '../harness/clock/until.ts'
+import { openBrowser, type Visit } from '../harness/browser/browser.ts'
+import { closing, openWorld } from '../harness/world/opening.ts'
 
 /** The reference of the sandbox in a browser, where each operation can be tried. */
 

@@ -3,11 +3,11 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { openBrowser, standStill } from '../harness/browser.ts'
-import { makeLineCertificates } from '../harness/line-certificates.ts'
-import { closing } from '../harness/opening.ts'
-import { challenge, method, openPages, over, working } from '../harness/three-d-secure-pages.ts'
-import { until } from '../harness/until.ts'
+import { openBrowser, standStill } from '../harness/browser/browser.ts'
+import { makeLineCertificates } from '../harness/acquirer/line-certificates.ts'
+import { closing } from '../harness/world/opening.ts'
+import { challenge, method, openPages, over, working } from '../harness/three-d-secure/three-d-secure-pages.ts'
+import { until } from '../harness/clock/until.ts'
 
 /**
  * Shops and issuers answer a page of the gateway with another host, an app or a window. No app is

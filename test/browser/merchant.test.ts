@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accepted, notEmpty, type Fields } from '../conformance/client.ts'
-import { until } from '../harness/until.ts'
-import { uploadCres, uploadMethod, waitsFor } from '../conformance/shopper.ts'
-import { standStill } from '../harness/browser.ts'
+import { accepted, notEmpty, type Fields } from '../conformance/requests/client.ts'
+import { until } from '../harness/clock/until.ts'
+import { uploadCres, uploadMethod, waitsFor } from '../conformance/three-d-secure/shopper.ts'
+import { standStill } from '../harness/browser/browser.ts'
 import { atBank, say } from './bank.ts'
 import { openStand } from './stand.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openBrowser, type Visit } from '../harness/browser.ts'
-import { connectOwn } from '../harness/own-rows.ts'
-import { closing, openWorld } from '../harness/opening.ts'
-import { openApp } from '../wire/mobile-app.ts'
-import { openSumPage, type Asked } from '../wire/mobile-sum-page.ts'
+import { openBrowser, type Visit } from '../harness/browser/browser.ts'
+import { connectOwn } from '../harness/postgres/own-rows.ts'
+import { closing, openWorld } from '../harness/world/opening.ts'
+import { openApp } from '../wire/mobile/mobile-app.ts'
+import { openSumPage, type Asked } from '../wire/mobile/mobile-sum-page.ts'
 
 /** A cardholder names the sum that was held on the card, in a real browser. */
 

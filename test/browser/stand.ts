@@ -1,7 +1,7 @@
-import { openBrowser, type TestBrowser } from '../harness/browser.ts'
-import { closing, openWorld } from '../harness/opening.ts'
-import { openShop, type Shop } from '../harness/shop.ts'
-import type { World } from '../harness/world.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser/browser.ts'
+import { closing, openWorld } from '../harness/world/opening.ts'
+import { openShop, type Shop } from '../harness/browser/shop.ts'
+import type { World } from '../harness/world/world.ts'
 
 export interface Stand {
   world: World

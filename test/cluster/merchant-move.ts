@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { plainEnvironment } from '../../src/storage/embedded-process.ts'
+import { plainEnvironment } from '../../src/embedded/process.ts'
 import type { Engine } from './engine.ts'
 import { keyFileOf } from './installation.ts'
 

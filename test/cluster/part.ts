@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { openSync, closeSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { asUser, incarnationOf, signal, type User } from '../../src/storage/embedded-process.ts'
+import { asUser, incarnationOf, signal, type User } from '../../src/embedded/process.ts'
 
 export interface PartSettings {
   name: string

@@ -3,8 +3,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unprivilegedUser } from '../../src/storage/embedded-place.ts'
-import { plainEnvironment, serversOf, signal, type User } from '../../src/storage/embedded-process.ts'
+import { unprivilegedUser } from '../../src/embedded/place.ts'
+import { plainEnvironment, serversOf, signal, type User } from '../../src/embedded/process.ts'
 import { Part, untilGone } from './part.ts'
 
 interface Program {

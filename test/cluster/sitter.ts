@@ -4,7 +4,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { incarnationOf, serversOf, signal } from '../../src/storage/embedded-process.ts'
+import { incarnationOf, serversOf, signal } from '../../src/embedded/process.ts'
 
 const directories = process.argv.slice(2)
 const lives = new Map<number, string | undefined>()

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, frameReader, momentOf, momentOfLocal, pack, unpack } from '../../src/acquirer/iso8583/codec.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { IsoMessage } from '../../src/spec/iso8583.ts'
-import { sendable } from '../harness/iso8583.ts'
+import { sendable } from '../harness/acquirer/iso8583.ts'
 import type { Target } from './loop.ts'
 
 const names = { 3: '000000', 4: '10500', 7: '0102030405', 11: '17', 12: '260102030405', 32: '123456', 37: '000000000017' }

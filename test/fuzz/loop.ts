@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { mutator, seeded } from '../harness/mutate.ts'
+import { mutator, seeded } from '../harness/world/mutate.ts'
 import type { Coverage } from './coverage.ts'
 
 /** What reads bytes of strangers. */

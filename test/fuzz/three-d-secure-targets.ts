@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { deflateSync } from 'node:zlib'
 import { describeMessage, readMessage, writeMessage, type MessageType } from '../../src/three-d-secure/codec.ts'
-import { readXml } from '../../src/three-d-secure/legacy-xml.ts'
-import { readVeres } from '../../src/three-d-secure/legacy.ts'
+import { readXml } from '../../src/three-d-secure/legacy/xml.ts'
+import { readVeres } from '../../src/three-d-secure/legacy/legacy.ts'
 import { decodeParam, encodeParam } from '../../src/three-d-secure/param.ts'
-import { verifyPares } from '../../src/three-d-secure/pares.ts'
-import { asked, documentOf, makeNetwork, pack, paresXml, signatureOf, textsOf } from '../harness/pares.ts'
-import { good } from '../harness/three-d-secure-messages.ts'
+import { verifyPares } from '../../src/three-d-secure/legacy/pares.ts'
+import { asked, documentOf, makeNetwork, pack, paresXml, signatureOf, textsOf } from '../harness/three-d-secure/pares.ts'
+import { good } from '../harness/three-d-secure/three-d-secure-messages.ts'
 import type { Target } from './loop.ts'
 
 const versions = ['2.1.0', '2.2.0'] as const

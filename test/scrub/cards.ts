@@ -1,5 +1,5 @@
 import { checkDigitHolds } from '../../src/base/luhn.ts'
-import type { Changes } from '../conformance/client.ts'
+import type { Changes } from '../conformance/requests/client.ts'
 
 /** Card data that is searched for. */
 

@@ -12,8 +12,8 @@ import {
   statusUrl,
   type Changes,
   type Order,
-} from '../conformance/client.ts'
-import type { World } from '../harness/world.ts'
+} from '../conformance/requests/client.ts'
+import type { World } from '../harness/world/world.ts'
 import { card, cvv2, pans } from './cards.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Client } from 'pg'
-import { bytesOf, filesBelow } from '../harness/files.ts'
-import type { World } from '../harness/world.ts'
+import { bytesOf, filesBelow } from '../harness/world/files.ts'
+import type { World } from '../harness/world/world.ts'
 
 /** Searches for a text wherever data outlives a request: rows, files, and the sandbox's output. */
 export interface Search {

@@ -1,11 +1,11 @@
 /** What may happen to an order, drawn by chance: events of every kind, requests, and new orders. */
-import { Chance } from '../../simulation/chance.ts'
+import { Chance } from '../../simulation/world/chance.ts'
 import type { DeliveryLease } from '../../src/delivery/store.ts'
-import type { FollowAsk } from '../../src/order/amounts.ts'
-import type { Event } from '../../src/order/event.ts'
-import { moveFor } from '../../src/order/machine.ts'
-import type { Order, Transaction } from '../../src/order/order.ts'
-import type { Claimer } from '../../src/storage/store-silence.ts'
+import type { FollowAsk } from '../../src/order/decide/amounts.ts'
+import type { Event } from '../../src/order/decide/event.ts'
+import { moveFor } from '../../src/order/decide/machine.ts'
+import type { Order, Transaction } from '../../src/order/decide/order.ts'
+import type { Claimer } from '../../src/leases/silence.ts'
 import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 
 /** The first two processes live, the third is dead, the fourth fell silent some time ago. */

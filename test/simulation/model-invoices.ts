@@ -1,11 +1,18 @@
 /** What processes ask the store about invoices, drawn by chance. */
 import type { CommonHashes } from '../../src/card/vault.ts'
-import type { Chance } from '../../simulation/chance.ts'
+import type { Chance } from '../../simulation/world/chance.ts'
 import { secret } from '../../src/base/secret.ts'
-import { declines, type Confirmed, type Fee, type Hold, type Invoice, type InvoiceSecrets } from '../../src/mobile-api/invoice.ts'
-import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/store-invoice-rows.ts'
-import type { InvoiceStore, InvoiceMove } from '../../src/mobile-api/store-invoices.ts'
-import type { WrongSums } from '../../src/mobile-api/store-sums.ts'
+import {
+  declines,
+  type Confirmed,
+  type Fee,
+  type Hold,
+  type Invoice,
+  type InvoiceSecrets,
+} from '../../src/mobile-api/invoice/invoice.ts'
+import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/invoice/rows.ts'
+import type { InvoiceStore, InvoiceMove } from '../../src/mobile-api/invoice/store.ts'
+import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
 import { claimerBy, processes } from './model-events.ts'
 
 export interface Asking {

@@ -1,6 +1,6 @@
-import type { Chance } from '../../simulation/chance.ts'
-import type { OrderStore } from '../../src/order/store.ts'
-import type { IdempotencyRow } from '../../src/order/store-idempotency.ts'
+import type { Chance } from '../../simulation/world/chance.ts'
+import type { OrderStore } from '../../src/order/store/store.ts'
+import type { IdempotencyRow } from '../../src/order/store/idempotency.ts'
 import { serial } from './model-events.ts'
 
 interface KeyParts {

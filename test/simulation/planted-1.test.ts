@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planted } from '../../simulation/planted.ts'
-import { found } from '../../simulation/planted-search.ts'
+import { planted } from '../../simulation/planted/planted.ts'
+import { found } from '../../simulation/planted/search.ts'
 import { testPlanted } from './planted-part.ts'
 
 test('there are at least eighty planted bugs, and some are rare', () => {

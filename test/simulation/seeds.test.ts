@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runWorld, usualOrders } from '../../simulation/world.ts'
+import { runWorld, usualOrders } from '../../simulation/world/world.ts'
 import { cellOrders, cellSeeds, cleanSeeds } from './clean-seeds.ts'
 
 for (let seed = 1; seed <= cleanSeeds; seed++)

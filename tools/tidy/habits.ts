@@ -1,24 +1,34 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { everyMatch, lineOf, type Tree, type Violation } from './tree.ts'
+import { worldly, worldlyRooms } from './world.ts'
 
 const mostLines = 330
+const mostFiles = 25
 const pure = /^(?:src|simulation)\//
 
-/** Purity shows in the file name: only these touch the world, the sandbox and the command line. */
-const worldly =
-  /^src\/(?:(?:sandbox|cli)\/.*|.*\/(?:(?:store|embedded)(?:-[\w-]+)?|pool|migrate|asset|transaction|batch|locator|server|listeners|listening|intake|cluster|slot|supervisor|outgoing|send|link|transport|directory|inbound|merchant-calls|steps|advance))\.ts$/
 const world =
   /^(?:(?:node:)?(?:net|http|http2|https|tls|dgram|child_process|cluster|worker_threads|fs|dns)(?:\/.*)?|pg|undici|fastify)$/
 
 export function onlyNamedFilesTouchTheWorld({ sources }: Tree): Violation[] {
-  return [...sources.values()].flatMap(({ path, text, imports }) =>
-    !pure.test(path) || path.endsWith('.js') || worldly.test(path)
-      ? []
-      : imports
-          .filter(({ from }) => world.test(from))
-          .map(({ from, at }) => ({ file: path, line: lineOf(text, at), says: `a file of this name may not import ${from}` })),
-  )
+  const needless = [...worldly].filter((path) => {
+    const file = sources.get(path)
+    return file ? !file.imports.some(({ from }) => world.test(from)) : sources.has('tools/tidy/world.ts')
+  })
+  return [
+    ...needless.map((path) => ({ file: 'tools/tidy/world.ts', line: 1, says: `${path} need not be in the list` })),
+    ...[...sources.values()].flatMap(({ path, text, imports }) =>
+      !pure.test(path) || path.endsWith('.js') || worldly.has(path) || worldlyRooms.test(path)
+        ? []
+        : imports
+            .filter(({ from }) => world.test(from))
+            .map(({ from, at }) => ({
+              file: path,
+              line: lineOf(text, at),
+              says: `a file that is not in the list of tools/tidy/world.ts may not import ${from}`,
+            })),
+    ),
+  ]
 }
 
 const ambient =
@@ -28,7 +38,7 @@ export function timeAndChanceAreArguments({ sources }: Tree): Violation[] {
   return [...sources.values()].flatMap(({ path, text, names }) =>
     !pure.test(path) ||
     path.endsWith('.js') ||
-    /^src\/(?:sandbox\/|base\/(?:clock|random)\.ts$)|^simulation\/(?:clock|program)\.ts$/.test(path)
+    /^src\/(?:sandbox\/|base\/(?:clock|random)\.ts$)|^simulation\/(?:world\/clock|program)\.ts$/.test(path)
       ? []
       : names
           .filter(({ name }) => ambient.test(name))
@@ -40,6 +50,10 @@ export function filesAreSmallAndNamed({ sources, folders }: Tree): Violation[] {
   const named = folders
     .filter((path) => /(?:^|\/)(?:common|utils?|helpers?)$/.test(path))
     .map((file) => ({ file, line: 1, says: 'a folder is called after what is in it' }))
+  const crowded = folders.flatMap((file) => {
+    const own = [...sources.keys()].filter((path) => path.endsWith('.ts') && dirname(path) === file).length
+    return own > mostFiles ? [{ file, line: 1, says: `${own} files; at most ${mostFiles} in a folder` }] : []
+  })
   const long = [...sources.values()].flatMap(({ path, text }) => {
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
     return lines > mostLines ? [{ file: path, line: mostLines + 1, says: `${lines} lines; at most ${mostLines}` }] : []
@@ -47,7 +61,7 @@ export function filesAreSmallAndNamed({ sources, folders }: Tree): Violation[] {
   const barrels = [...sources.keys()]
     .filter((path) => /(?:^|\/)index\.(?:ts|mjs)$/.test(path))
     .map((file) => ({ file, line: 1, says: 'no barrels: import the file that is meant' }))
-  return [...named, ...long, ...barrels]
+  return [...named, ...crowded, ...long, ...barrels]
 }
 
 // The patterns are written so that they do not match themselves.

@@ -5,8 +5,10 @@ import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
 const rooms = [
   'base',
   'spec',
-  'storage',
   'http',
+  'storage',
+  'leases',
+  'keys',
   'merchant',
   'card',
   'risk',
@@ -18,11 +20,13 @@ const rooms = [
   'mobile-api',
   'reference',
   'pages',
-  'operator',
   'gateway',
+  'operator',
   'processes',
   'merchant-check',
+  'embedded',
   'sandbox',
+  'settings',
   'cli',
 ]
 
@@ -202,4 +206,20 @@ export function everyExportIsImported({ sources }: Tree): Violation[] {
       .filter(({ name, isType }) => !used?.has(name) && !(isType && usedWithin(name)))
       .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `nobody imports ${name}: do not export it` }))
   })
+}
+
+/** A reader who knows what a name means in one file knows it in all. */
+export function aTypeNameStandsForOneThing({ sources }: Tree): Violation[] {
+  const first = new Map<string, string>()
+  return [...sources.values()].flatMap(({ path, text, exports }) =>
+    !path.startsWith('src/')
+      ? []
+      : exports
+          .filter(({ isType }) => isType)
+          .flatMap(({ name, at }) => {
+            const other = first.get(name)
+            if (other === undefined) first.set(name, path)
+            return other === undefined ? [] : [{ file: path, line: lineOf(text, at), says: `${other} has a type ${name} too` }]
+          }),
+  )
 }

@@ -288,14 +288,11 @@ export class Link {
   }
 
   /** A network message has no terminal, so its names never match those of a payment. */
-  #sendNetwork(functionCode: '801' | '802' | '831', answered: (actionCode: string | undefined) => void): void {
+  #sendNetwork(code: '801' | '802' | '831', answered: (actionCode: string | undefined) => void): void {
     const at = this.#options.clock.now()
     this.#networkStan = (this.#networkStan % 999_999) + 1
     const stan = String(this.#networkStan).padStart(6, '0')
-    const message: IsoMessage = {
-      type: '1804',
-      fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: functionCode },
-    }
+    const message: IsoMessage = { type: '1804', fields: { 7: transmissionTime(at), 11: stan, 12: localTime(at), 24: code } }
     this.#network = { key: keyOf(message), type: replyTypeOf(message.type), answered }
     this.#options.log.debug({ message: describe(message) }, 'network message sent')
     this.#socket?.write(this.#options.framing.pack(message))

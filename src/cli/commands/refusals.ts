@@ -2,7 +2,7 @@
 import { spanText, timeText } from '../../operator/moments.ts'
 import { isMisfit, type KeyUse, type OperatorRefusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
-import { needText, partText, unprovenText } from './partition-words.ts'
+import { needText, partText, unprovenText } from './partitions/partition-words.ts'
 
 export const failureOf = (refusal: OperatorRefusal): Failure => {
   const text = (words[refusal.what] as (refusal: OperatorRefusal) => string)(refusal)

@@ -1,8 +1,8 @@
 /** The other processes of the installation, and asks that are passed to them. */
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import { deadAfterMs } from '../../storage/store-heartbeat.ts'
-import type { PeerPlace, PeerRow } from '../../storage/store-peers.ts'
+import { deadAfterMs } from '../../leases/heartbeat.ts'
+import type { PeerPlace, PeerRow } from './rows.ts'
 import type { PeerLink } from './link.ts'
 import { isPage, packAsk, unpackReply, type Ask, type PeerReply } from './message.ts'
 

@@ -1,8 +1,8 @@
 /** Connections to another process of the installation, each for one request at a time. */
 import { buildConnector, Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
-import type { KeyRing } from '../../storage/store-keys.ts'
-import type { PeerPlace } from '../../storage/store-peers.ts'
+import type { KeyRing } from '../../keys/ring.ts'
+import type { PeerPlace } from './rows.ts'
 import { tlsTo } from './tls.ts'
 
 export type SentAsk =

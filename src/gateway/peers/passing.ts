@@ -1,7 +1,7 @@
 /** Passes on what is about a cell that this process does not serve. */
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import type { Results } from '../../three-d-secure/inbound.ts'
-import { OpenElsewhere } from '../neighbours.ts'
+import { OpenElsewhere } from '../cells/neighbours.ts'
 import type { Gateway } from '../open.ts'
 import type { Ask } from './message.ts'
 import type { PassedOn, Peers } from './known.ts'

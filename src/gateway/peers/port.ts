@@ -7,7 +7,7 @@ import { uuid, type Random } from '../../base/random.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Answer, Route } from '../../http/server.ts'
 import type { Gateway } from '../open.ts'
-import { OpenElsewhere } from '../neighbours.ts'
+import { OpenElsewhere } from '../cells/neighbours.ts'
 import { peerPath } from './link.ts'
 import { packReply, unpackAsk, type Ask, type PeerReply } from './message.ts'
 

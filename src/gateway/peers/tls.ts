@@ -8,7 +8,7 @@
  */
 import { constants, hkdfSync } from 'node:crypto'
 import type { Secret } from '../../base/secret.ts'
-import type { KeyRing } from '../../storage/store-keys.ts'
+import type { KeyRing } from '../../keys/ring.ts'
 
 const ofBothEnds = {
   minVersion: 'TLSv1.2',

@@ -10,8 +10,8 @@ import type { Gate } from '../../merchant/merchant.ts'
 import { emvVersion, type AnyVersion, type Authentication, type BrowserData } from '../../three-d-secure/authentication.ts'
 import { canCarry, type Message } from '../../three-d-secure/codec.ts'
 import type { HostedUrls } from '../../three-d-secure/forms.ts'
-import type { Order, Transaction } from '../order.ts'
-import { phoneOf } from '../phone.ts'
+import type { Order, Transaction } from '../decide/order.ts'
+import { phoneOf } from '../decide/phone.ts'
 
 /** The gateway's identity towards directory servers, and its addresses. */
 export interface ServerIdentity {

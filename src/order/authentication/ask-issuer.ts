@@ -6,13 +6,13 @@ import type { Registry } from '../../merchant/merchant.ts'
 import type { Authentication, TransStatus } from '../../three-d-secure/authentication.ts'
 import type { Message } from '../../three-d-secure/codec.ts'
 import type { Ending } from '../../three-d-secure/interpret.ts'
-import type { KeyRing } from '../../storage/store-keys.ts'
+import type { KeyRing } from '../../keys/ring.ts'
 import { areqOf, type ServerIdentity } from './areq.ts'
 import { endedEvent, learnedFrom, waits } from './plan.ts'
-import type { Event } from '../event.ts'
-import { gateOf } from '../gate.ts'
-import type { Held } from '../hand.ts'
-import type { Order, Transaction } from '../order.ts'
+import type { Event } from '../decide/event.ts'
+import { gateOf } from '../decide/gate.ts'
+import type { Held } from '../door/hand.ts'
+import type { Order, Transaction } from '../decide/order.ts'
 
 export interface AuthenticationParts {
   clock: Clock

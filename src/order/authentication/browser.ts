@@ -9,11 +9,11 @@ import { sameId, type Authentication, type BrowserData, type CompInd } from '../
 import { messageReader } from '../../three-d-secure/codec.ts'
 import { decodeParam } from '../../three-d-secure/param.ts'
 import type { BrowserFacts } from '../../spec/gateway/sale.ts'
-import { leaseLookMs } from '../../storage/store-heartbeat.ts'
+import { leaseLookMs } from '../../leases/heartbeat.ts'
 import { categoryOf, describes } from './areq.ts'
 import { waits, withoutMethod } from './plan.ts'
-import type { Event } from '../event.ts'
-import type { Order, Transaction } from '../order.ts'
+import type { Event } from '../decide/event.ts'
+import type { Order, Transaction } from '../decide/order.ts'
 
 /** The transaction of an order that 3-D Secure authenticates. */
 export const authenticated = (order: Order): (Transaction & { authentication: Authentication }) | undefined =>

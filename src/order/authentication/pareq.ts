@@ -7,11 +7,11 @@ import type { Secret } from '../../base/secret.ts'
 import type { Random } from '../../base/random.ts'
 import { legacyMoment } from '../../spec/three-d-secure/legacy.ts'
 import type { Authentication, LegacyFacts } from '../../three-d-secure/authentication.ts'
-import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../../three-d-secure/legacy.ts'
+import { encodePareq, makeMd, makeXid, writePareq, writeVereq } from '../../three-d-secure/legacy/legacy.ts'
 import type { Registry } from '../../merchant/merchant.ts'
 import { merchantNameOf, type AReqParts } from './areq.ts'
-import { gateOf } from '../gate.ts'
-import { head, type Order, type Transaction } from '../order.ts'
+import { gateOf } from '../decide/gate.ts'
+import { head, type Order, type Transaction } from '../decide/order.ts'
 
 /**
  * Ids of the request and of the messages that may follow it. An amount of more than twelve digits

@@ -8,13 +8,13 @@ import type { Card } from '../../card/vault.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
 import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
 import type { Authentication, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
-import type { Enrolment } from '../../three-d-secure/enrolment.ts'
+import type { Enrolment } from '../../three-d-secure/legacy/enrolment.ts'
 import { defaultEci, judge, safePolicy, type Ending } from '../../three-d-secure/interpret.ts'
 import { methodMs } from '../../three-d-secure/forms.ts'
-import { leaseLookMs } from '../../storage/store-heartbeat.ts'
+import { leaseLookMs } from '../../leases/heartbeat.ts'
 import { categoryOf } from './areq.ts'
-import type { Event } from '../event.ts'
-import type { Order, Transaction } from '../order.ts'
+import type { Event } from '../decide/event.ts'
+import type { Order, Transaction } from '../decide/order.ts'
 
 /** What planning needs to know of the installation. */
 export interface AuthenticationPlanner {

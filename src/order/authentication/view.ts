@@ -3,7 +3,7 @@ import { emvVersion } from '../../three-d-secure/authentication.ts'
 import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../../three-d-secure/forms.ts'
 import { eciOf } from '../../three-d-secure/interpret.ts'
 import { categoryOf } from './areq.ts'
-import type { Order, State, Transaction } from '../order.ts'
+import type { Order, State, Transaction } from '../decide/order.ts'
 import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
 
 /**

@@ -1,0 +1,140 @@
+import type { ReferenceStore } from '../../src/card/store-references.ts'
+import type { CellStores } from '../../src/gateway/parts.ts'
+import type { DeliveryStore } from '../../src/delivery/store.ts'
+import { placeKey, type Place } from '../../src/order/decide/change.ts'
+import type { OrderStore, OrderTables } from '../../src/order/store/store.ts'
+import type { InvoiceStore } from '../../src/mobile-api/invoice/store.ts'
+import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
+import { MerchantLeft } from '../../src/storage/store-fence.ts'
+import type { HeartbeatStore } from '../../src/leases/heartbeat.ts'
+import type { Silence } from '../../src/leases/silence.ts'
+import { openInvoices } from './invoices.ts'
+import { openReferenceStore } from './references.ts'
+import { StoreCalls, type LineParts } from './store-calls.ts'
+import type { Unit } from './store-locks.ts'
+import { Conflict, type StoreModel } from './store-model.ts'
+import { openSums } from './sums.ts'
+
+/** All stores of a gateway process. */
+export interface Stores {
+  orders: OrderStore
+  deliveries: DeliveryStore
+  heartbeat: HeartbeatStore
+  silent(): Promise<Silence>
+  references: ReferenceStore
+  invoices: InvoiceStore
+  wrongSums: WrongSums
+  useNonces: CellStores['useNonces']
+  reserve(name: string, count: number): Promise<bigint>
+}
+
+export interface StoreLine extends Stores {
+  /** The process died: rolls back its transactions that had not yet reached the commit. */
+  cut(): void
+}
+
+/** All stores over one line to the model. */
+export function openStoreLine(parts: LineParts): StoreLine {
+  const { model } = parts
+  const calls = new StoreCalls(parts)
+  return {
+    orders: ordersOver(calls, model),
+    deliveries: {
+      waiting: (after, limit) => calls.run(() => model.deliveries.waiting(after, limit)),
+      claimDue: (by, now, turns, room) => calls.alone(() => model.deliveries.claim(by, now, turns, room)),
+      saveTries: (tries, processId) => calls.alone(() => model.deliveries.saveTries(tries, processId)),
+    },
+    heartbeat: {
+      enter: (processId, instance) => calls.alone(() => model.enter(processId, instance)),
+      beat: (processId) => calls.alone(() => model.beat(processId)),
+      leave: (processId) => calls.alone(() => model.leave(processId)),
+      // Only the doctor command reads what these two store, and no world runs it.
+      lapsed: () => calls.alone(() => {}),
+      tookOver: () => calls.alone(() => {}),
+    },
+    silent: () => calls.alone(() => model.silent()),
+    references: openReferenceStore(model.references, (body) => calls.run(body)),
+    invoices: openInvoices(model.invoices, (body) => calls.alone(body)),
+    wrongSums: openSums(model.sums, (body) => calls.alone(body)),
+    useNonces: (uses) => calls.alone(() => model.nonces.use(uses)),
+    reserve: (name, count) => calls.alone(() => model.reserve(name, count)),
+    cut: () => calls.cut(),
+  }
+}
+
+/** Sends no statement for an empty list. */
+const unlessEmpty = <R>(items: readonly unknown[], empty: R, ask: () => Promise<R>): Promise<R> =>
+  items.length === 0 ? Promise.resolve(empty) : ask()
+
+const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
+  transaction: (body) => calls.transaction((unit) => body(tablesOver(calls, model, unit))),
+  async saveAtOnce(batch) {
+    try {
+      await calls.atOnce((unit) => {
+        const { changes, repeats, keys } = batch
+        const gone = model.fence.admit(unit, [...changes.map(({ after }) => after), ...repeats, ...keys])
+        if (gone !== undefined) throw new Conflict('a merchant is not here')
+        return model.saveAtOnce(unit, batch)
+      })
+      return true
+    } catch (error) {
+      if (error instanceof Conflict) return false
+      throw error
+    }
+  },
+  versions: (places) => unlessEmpty(places, new Map(), () => calls.run(() => model.versions(places))),
+  load: (places) =>
+    unlessEmpty(places, [], () =>
+      calls.run(() => {
+        for (const place of places) model.fence.found(place.merchantId, model.load([place])[0])
+        return model.load(places)
+      }),
+    ),
+  claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
+  firstDue: () => calls.run(() => model.firstDue()),
+  putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
+  sealedCards: (places) =>
+    calls.run(() => {
+      const cards = model.sealedCards(places)
+      for (const place of places) model.fence.found(place.merchantId, cards.get(placeKey(place)))
+      return cards
+    }),
+  newestOrders: (names) =>
+    calls.run(() => {
+      for (const name of names) model.fence.found(name.merchantId, model.names.newest([name])[0])
+      return model.names.newest(names)
+    }),
+  signedAmounts: (place) => calls.run(() => model.fence.found(place.merchantId, model.signedAmounts(place))),
+  shown: (wanted) =>
+    unlessEmpty(wanted, [], () =>
+      calls.run(() => model.shown(wanted).map((one, at) => model.fence.found(wanted[at]!.merchantId, one))),
+    ),
+  idempotencyKeys: (keys, now) => calls.run(() => model.idempotency.held(keys, now)),
+  forgetIdempotencyKeys: (now) => calls.run(() => model.idempotency.forget(now)),
+  locate: (keys) => calls.run(() => keys.map((key) => model.locate(key))),
+})
+
+function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {
+  const inside = <T>(body: () => T | Promise<T>) => calls.inside(unit, body)
+  const admitting = <T>(places: readonly Place[], write: () => T | Promise<T>) =>
+    inside(() => {
+      const gone = model.fence.admit(unit, places)
+      if (gone !== undefined) throw new MerchantLeft(gone)
+      return write()
+    })
+  return {
+    claimKeys: (claims) => admitting(claims, () => model.names.claim(unit, claims)),
+    load: (places) => unlessEmpty(places, [], () => inside(() => model.load(places))),
+    save: (changes, lease) =>
+      unlessEmpty(changes, new Set(), () =>
+        admitting(
+          changes.map(({ after }) => after),
+          () => model.save(unit, changes, lease),
+        ),
+      ),
+    lockCounts: (places) => inside(() => model.counts.lock(unit, places)),
+    saveCounts: (rows) => unlessEmpty(rows, undefined, () => inside(() => model.counts.save(unit, rows))),
+    claimIdempotencyKeys: (rows, now) => admitting(rows, () => model.idempotency.claim(unit, rows, now)),
+    insertRepeats: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.insertRepeats(unit, rows))),
+  }
+}

@@ -1,0 +1,142 @@
+import type { Order } from '../../src/order/decide/order.ts'
+import { invoiceKey, type InvoiceName } from '../../src/mobile-api/invoice/invoice.ts'
+import type { Place, RepeatRow } from '../../src/order/decide/change.ts'
+import type { Registry } from '../../src/merchant/merchant.ts'
+import type { RegistryReads } from '../../src/merchant/store.ts'
+import type { DeliveryRow } from '../model/deliveries.ts'
+import { IdBlocks } from '../model/id-blocks.ts'
+import type { InvoiceRow } from '../model/invoices.ts'
+import type { StoreCalls } from '../model/store-calls.ts'
+import { StoreModel } from '../model/store-model.ts'
+
+const merchantOf = (key: string): bigint => BigInt(key.slice(0, key.indexOf('/')))
+
+/** The configuration of this version, with each merchant in its cell. */
+type Configured = (version: bigint, cells: number, cellOf: (merchantId: bigint) => number) => Registry
+
+/**
+ * The cells of an installation as if they were one: of each merchant the rows in the cell where it
+ * is. Rows that a move has copied so far, or left behind, are not there.
+ */
+export class Installation {
+  readonly cells: readonly StoreModel[]
+  readonly #homes: Map<bigint, number>
+  /** Where the configuration has each merchant, and its version. */
+  readonly #placed: Map<bigint, number>
+  #version = 1n
+
+  readonly #configuration: Configured
+
+  constructor(now: () => number, cells: number, placed: ReadonlyMap<bigint, number>, configuration: Configured) {
+    const ids = new IdBlocks()
+    this.cells = Array.from({ length: cells }, () => new StoreModel(now, ids))
+    this.#homes = new Map(placed)
+    this.#placed = new Map(placed)
+    this.#configuration = configuration
+  }
+
+  cell(cellNo: number): StoreModel {
+    return this.cells[cellNo]!
+  }
+
+  home(merchantId: bigint): StoreModel {
+    return this.cells[this.homeNo(merchantId)]!
+  }
+
+  homeNo(merchantId: bigint): number {
+    return this.#homes.get(merchantId) ?? 0
+  }
+
+  /** Its new cell was opened: from now on its rows are there. */
+  opened(merchantId: bigint, cellNo: number): void {
+    this.#homes.set(merchantId, cellNo)
+  }
+
+  placeOf(merchantId: bigint): number {
+    return this.#placed.get(merchantId)!
+  }
+
+  /** The configuration names another cell; false if it did not have the merchant there. */
+  place(merchantId: bigint, to: number, from: number): boolean {
+    if (this.#placed.get(merchantId) !== from) return false
+    this.#placed.set(merchantId, to)
+    this.#version++
+    return true
+  }
+
+  /** How a process reads the configuration; undefined if there is one cell, so that it stays. */
+  readsOver(open: () => StoreCalls): RegistryReads | undefined {
+    if (this.cells.length === 1) return undefined
+    const calls = open()
+    const load = () => this.#configuration(this.#version, this.cells.length, (merchantId) => this.placeOf(merchantId))
+    return { version: () => calls.run(() => this.#version), load: () => calls.run(load) }
+  }
+
+  readonly orders = {
+    get: (key: string): Order | undefined => (key === '' ? undefined : this.home(merchantOf(key)).orders.get(key)),
+    values: (): Order[] =>
+      this.#all(
+        (cell) => cell.orders.values(),
+        (order) => order.merchantId,
+      ),
+  }
+
+  readonly cards = { get: (key: string) => this.home(merchantOf(key)).cards.get(key) }
+
+  readonly deliveries = {
+    ofOrder: (order: Order): DeliveryRow[] => this.home(order.merchantId).deliveries.ofOrder(order),
+    due: (): DeliveryRow[] =>
+      this.#all(
+        (cell) => cell.deliveries.due(),
+        (row) => row.merchantId,
+      ),
+  }
+
+  readonly invoices = {
+    get: (name: InvoiceName): InvoiceRow | undefined => this.home(name.merchantId).invoices.rows.get(invoiceKey(name)),
+    values: (): InvoiceRow[] =>
+      this.#all(
+        (cell) => cell.invoices.rows.values(),
+        ({ invoice }) => invoice.merchantId,
+      ),
+  }
+
+  readonly references = {
+    find: (merchantId: bigint, id: bigint) => this.home(merchantId).references.find(merchantId, id),
+    findDestination: (merchantId: bigint, id: bigint) => this.home(merchantId).references.findDestination(merchantId, id),
+    ofOrder: (merchantId: bigint, orderId: bigint) => this.home(merchantId).references.ofOrder(merchantId, orderId),
+    ofDestination: (merchantId: bigint, orderId: bigint) => this.home(merchantId).references.ofDestination(merchantId, orderId),
+  }
+
+  repeat(place: Place, serialNumber: string): RepeatRow | undefined {
+    return this.home(place.merchantId).repeat(place, serialNumber)
+  }
+
+  /** A key leads to its order from the cell of its birth, also if the merchant has left that. */
+  locate(key: string): Place | undefined {
+    for (const cell of this.cells) {
+      const place = cell.locate(key)
+      if (place) return place
+    }
+    return undefined
+  }
+
+  /** Whether this process is dead in the cell of this merchant. */
+  isDead(processId: bigint, merchantId: bigint): boolean {
+    return this.home(merchantId).isDead(processId)
+  }
+
+  isKnownDead(processId: bigint, merchantId: bigint): boolean {
+    return this.home(merchantId).isKnownDead(processId)
+  }
+
+  /** Whether any step of an order or an invoice waits to be done. */
+  hasWork(): boolean {
+    return this.cells.some((cell) => cell.hasSteps() || cell.invoices.hasDue())
+  }
+
+  #all<T>(rows: (cell: StoreModel) => Iterable<T>, ownerOf: (row: T) => bigint): T[] {
+    if (this.cells.length === 1) return [...rows(this.cells[0]!)]
+    return this.cells.flatMap((cell) => [...rows(cell)].filter((row) => this.home(ownerOf(row)) === cell))
+  }
+}

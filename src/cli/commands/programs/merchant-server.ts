@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import type { Command } from 'commander'
+import { programFile } from '../../../sandbox/programs.ts'
+import type { Terminal } from '../../terminal.ts'
+
+/** Runs the reference merchant server, a separate program that the gateway does not contain. */
+export function addMerchantServerCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('merchant-server')
+    .description("a merchant's server of the mobile API, to read and to build on: tokens, initiate, check, notification, cards")
+    .addHelpText(
+      'after',
+      `
+Environment
+  MERCHANT_SERVER_CONFIG   a JSON file:
+
+    login              the merchant's
+    control_key        32 hexadecimal digits, dashes not counted
+    endpoints          for verification, sale and transfer an endpoint id, or ids by currency: {"USD": 104, "EUR": 105};
+                       a list in the place of an id lets the app choose by endpointId at initiate, the first if it does not
+    database_url       PostgreSQL; the tables are made in the schema merchant_server
+    host, port         where to listen (127.0.0.1; 0, a free port)
+    rates              min and max, texts: what a transfer may cost, for the app to show
+    check              currency: true tells it in each answer; random_sum_centis: 100 to 999 asks for that sum
+    consumers          by name: email, birth_day (ddMMyyyy), billing
+    blocked_consumers  names that are answered FILTERED
+    journal            true keeps the last 200 calls and shows them to anybody at /log: not for production
+
+  LOG_LEVEL                debug, info, warn, error (info), on standard error
+
+When it serves it prints one line of JSON with its port and URL. The sandbox starts one by itself.
+
+Examples
+  MERCHANT_SERVER_CONFIG=/etc/shop/mobile.json npx tollgate merchant-server`,
+    )
+    .action(async () => {
+      // However this process ends, the pipe to the server's standard input ends with it.
+      const child = spawn(process.execPath, [programFile('merchant-server'), '--die-with-parent'], {
+        stdio: ['pipe', 'inherit', 'inherit'],
+      })
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill('SIGTERM'))
+      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+    })
+}

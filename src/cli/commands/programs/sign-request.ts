@@ -1,0 +1,93 @@
+import type { Command } from 'commander'
+import { uuid } from '../../../base/random.ts'
+import type { Secret } from '../../../base/secret.ts'
+import { signMessage, type MessageToSign } from '../../../merchant/message-sign.ts'
+import { readSigningSecret } from '../../../merchant/store-signing-secrets.ts'
+import { loadRegistry } from '../../../merchant/store.ts'
+import { unfit } from '../../../operator/refused.ts'
+import type { Terminal } from '../../terminal.ts'
+import { Failure, WrongUsage } from '../failure.ts'
+import { atOffice, findInstallation } from '../installation.ts'
+import { fileBytes, fitting, jsonOption, judged } from '../options.ts'
+import { privateKeyIn } from './sign.ts'
+
+const secretVariable = 'TOLLGATE_SIGNING_SECRET'
+
+interface Options {
+  method: string
+  body: string
+  login?: string
+  privateKey?: string
+  idempotencyKey?: string
+  json?: true
+}
+
+const matching = (form: RegExp, must: string) => judged((text) => (form.test(text) ? undefined : unfit('', must)))
+const aMethod = matching(/^[A-Z]{1,20}$/, 'in capitals, such as POST')
+const anIdempotencyKey = matching(/^[\x21-\x7e]{1,128}$/, 'one to 128 visible ASCII characters')
+
+export function addSignRequestCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('sign-request')
+    .description('signs a whole request beside its control, and prints the headers to send with it')
+    .argument('<url>', 'where it is sent, as the gateway sees it', fitting(aUrl))
+    .option('--method <method>', 'how it is sent', aMethod, 'POST')
+    .option('--body <file>', 'what is sent, byte for byte; standard input if left out', '-')
+    .option('--login <login>', "whose request it is; the sandbox's own merchant if left out")
+    .option('--private-key <file>', 'sign by this Ed25519 key in PEM, whose public half the operator registered')
+    .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which is signed with it', anIdempotencyKey)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Without --private-key it signs by HMAC-SHA256 under the signing secret of the merchant: the one of ${secretVariable}
+(whsec_…), else the one that the installation has. The secret is never an argument, and is never printed.
+The signature is good for five minutes and one request. The body has its control already; npx tollgate sign makes that.
+
+Examples
+  npx tollgate sign-request http://127.0.0.1:8080/gateway/api/v2/return/101 --body return.txt > headers.txt
+  curl -H @headers.txt --data-binary @return.txt http://127.0.0.1:8080/gateway/api/v2/return/101
+  npx tollgate sign-request https://pay.example/gateway/api/v2/sale/7 --login shop --private-key private.pem < sale.txt`,
+    )
+    .action(signRequest.bind(undefined, terminal))
+}
+
+async function signRequest(terminal: Terminal, url: URL, options: Options): Promise<void> {
+  const { method, idempotencyKey } = options
+  const { login, key } = await signerFor(terminal, options)
+  const body = await fileBytes(terminal, options.body, '--body')
+  const timestampSeconds = Math.floor(terminal.clock.now() / 1_000)
+  const headers = signMessage({ method, url, body, idempotencyKey, login, key, nonce: uuid(terminal.random), timestampSeconds })
+  if (options.json) return terminal.printJson({ method, url: url.href, headers })
+  for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`)
+}
+
+/** From one source only: two that disagree would give a signature that nobody can explain. */
+async function signerFor(terminal: Terminal, { login, privateKey }: Options): Promise<Pick<MessageToSign, 'login' | 'key'>> {
+  const variable = terminal.env[secretVariable]
+  if (variable && privateKey) throw new WrongUsage(`--private-key and ${secretVariable} both sign. Leave one out.`)
+  const whose = login ?? (variable || privateKey ? undefined : findInstallation(terminal.env).sandbox?.login)
+  if (whose === undefined) throw new WrongUsage('Whose request is it? Name the merchant by --login.')
+  if (privateKey) return { login: whose, key: { alg: 'ed25519', privateKey: privateKeyIn(privateKey, 'ed25519') } }
+  const given = variable ? readSigningSecret(variable) : undefined
+  if (variable && !given)
+    throw new WrongUsage(`${secretVariable} is not a signing secret: whsec_ and base64 of 24 bytes or more.`)
+  return { login: whose, key: { alg: 'hmac-sha256', secret: given ?? (await secretOfInstallation(terminal, whose)) } }
+}
+
+async function secretOfInstallation(terminal: Terminal, login: string): Promise<Secret<Buffer>> {
+  let found: Secret<Buffer> | undefined
+  await atOffice(terminal, async ({ pool, keys, clock }) => {
+    const merchant = (await loadRegistry(pool, await keys(), clock.now())).merchantByLogin(login)
+    if (!merchant) throw new Failure(`There is no merchant ${login}.`)
+    if (!merchant.signingSecret)
+      throw new Failure(`Merchant ${login} has no signing secret. Make one: npx tollgate merchant signing-secret ${login}`)
+    found = merchant.signingSecret
+  })
+  return found!
+}
+
+function aUrl(text: string): URL | string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && /^https?:$/.test(url.protocol) ? url : 'It is not a URL, such as https://pay.example/gateway/api/v2/sale/101.'
+}

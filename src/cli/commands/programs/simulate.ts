@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { spawn } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Terminal } from '../../terminal.ts'
+
+/** Replays one seed of the simulation, a separate program that the gateway does not contain. */
+export function addSimulateCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('simulate')
+    .description('replay one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
+    .requiredOption('--seed <number>', 'which world')
+    .option('--orders <number>', 'how many sales are made (300)')
+    .option('--cells <number>', 'so many cells, three gateways, and merchants that move: 8')
+    .option('--trace', 'the whole time line; without it only its end, when something broke')
+    .addHelpText(
+      'after',
+      `
+The same seed gives the same time line to the byte. It ends at the first promise that breaks, and then with 1.
+
+Examples
+  npx tollgate simulate --seed 42
+  npx tollgate simulate --seed 42 --orders 40 --trace
+  npx tollgate simulate --seed 42 --orders 40 --cells 8`,
+    )
+    .action(async (options: { seed: string; orders?: string; cells?: string; trace?: boolean }) => {
+      const args = ['--seed', options.seed]
+      if (options.orders !== undefined) args.push('--orders', options.orders)
+      if (options.cells !== undefined) args.push('--cells', options.cells)
+      if (options.trace) args.push('--trace')
+      const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../../simulation/program.js')
+      const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
+      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+    })
+}

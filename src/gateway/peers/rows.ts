@@ -1,0 +1,43 @@
+/** The processes of an installation to which others may pass requests, in database time. */
+import { statement, type Pool } from '../../storage/pool.ts'
+import { deadAfterMs } from '../../leases/heartbeat.ts'
+
+export interface PeerPlace {
+  /** As in the heartbeats. */
+  instance: string
+  url: string
+}
+
+export interface PeerRow extends PeerPlace {
+  /** The cells that it serves now. */
+  cells: readonly number[]
+  /** False if it has not renewed its row for as long as the silence of a dead process lasts. */
+  isAlive: boolean
+}
+
+export interface PeerStore {
+  /** Writes or renews a row. */
+  renew(place: PeerPlace, cells: readonly number[]): Promise<void>
+  all(): Promise<PeerRow[]>
+  leave(place: PeerPlace): Promise<void>
+}
+
+const renew = statement<object>(`
+  insert into peer (instance, url, cells, beat_at) values ($1, $2, $3::int[], now())
+  on conflict (instance) do update
+  set url = excluded.url, cells = excluded.cells, beat_at = excluded.beat_at`)
+const all = statement<{ instance: string; url: string; cells: number[]; alive: boolean }>(`
+  select instance, url, cells, beat_at > now() - $1::int * interval '1 millisecond' as alive
+  from peer where beat_at > now() - interval '1 hour' order by instance`)
+// A successor at the same place may have written its own.
+const leave = statement<object>(`delete from peer where instance = $1 and url = $2`)
+const sweep = statement<object>(`delete from peer where beat_at < now() - interval '1 hour'`)
+
+export const peerStore = (pool: Pool): PeerStore => ({
+  renew: async ({ instance, url }, cells) => void (await pool.run(renew, [instance, url, [...cells]])),
+  all: async () => (await pool.run(all, [deadAfterMs])).map(({ alive: isAlive, ...row }) => ({ ...row, isAlive })),
+  async leave({ instance, url }) {
+    await pool.run(leave, [instance, url])
+    await pool.run(sweep)
+  },
+})

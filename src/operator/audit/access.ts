@@ -1,0 +1,46 @@
+import { entities, timestamp, type Pool } from '../../storage/pool.ts'
+import { jsonOf } from '../facts.ts'
+import { isoTime } from '../moments.ts'
+
+/** Identical refusals since a moment. */
+export interface RefusedAccessEntry {
+  /** Empty where no merchant was named. */
+  login: string
+  endpoint: string
+  operation: string
+  /** Empty in what was summed up. */
+  address: string
+  reason: string
+  count: bigint
+  firstAt: number
+  lastAt: number
+}
+
+const list = entities<RefusedAccessEntry>(`
+  select login, endpoint, operation, address, reason, sum(count)::bigint as count,
+    min(first_at) as first_at, max(last_at) as last_at
+  from access_refused where hour >= date_trunc('hour', $1::timestamptz) and ($2::text is null or login = $2)
+  group by login, endpoint, operation, address, reason
+  order by max(last_at) desc, count desc limit $3`)
+
+export interface AccessQuery {
+  from: number
+  login?: string
+  limit: number
+}
+
+/** Those that came last first. */
+export const refusedAccess = (pool: Pool, { from, login, limit }: AccessQuery): Promise<RefusedAccessEntry[]> =>
+  pool.run(list, [timestamp(from), login ?? null, limit])
+
+/** Empty texts are null. */
+export const accessJson = (e: RefusedAccessEntry): object =>
+  jsonOf({
+    ...e,
+    login: e.login || null,
+    endpoint: e.endpoint || null,
+    operation: e.operation || null,
+    address: e.address || null,
+    firstAt: isoTime(e.firstAt),
+    lastAt: isoTime(e.lastAt),
+  })

@@ -1,0 +1,92 @@
+/** What an acquirer did with the messages of its gates, as a file of its own making. */
+import { localTime, momentOfLocal } from '../../acquirer/iso8583/codec.ts'
+import { readCsv } from '../../base/csv.ts'
+import { currencyOf, currencyOfNumeric } from '../../base/money.ts'
+
+const operationKinds = ['sale', 'preauth', 'account-verification', 'capture', 'return', 'debit', 'credit'] as const
+export type OperationKind = (typeof operationKinds)[number]
+
+const outcomes = ['approved', 'declined', 'reversed'] as const
+
+export interface RecordedOperation {
+  terminalId: string
+  stan: string
+  /** Field 12 of the message, in milliseconds: a whole second. */
+  at: number
+  rrn: string
+  kind: OperationKind
+  /** How it stands: a payment that was reversed or voided is `reversed`. */
+  outcome: (typeof outcomes)[number]
+  amountMinor: bigint
+  currency: string
+  /** Tag OI: the gateway's own order id. */
+  orderId?: bigint
+  clientOrderid?: string
+  bin: string
+  lastFour: string
+  actionCode: string
+  approvalCode?: string
+}
+
+const mandatory = ['terminal', 'stan', 'time', 'rrn', 'kind', 'outcome', 'amount_minor', 'currency'] as const
+const optional = ['order_id', 'client_orderid', 'card', 'action_code', 'approval_code'] as const
+type Line = Record<(typeof mandatory)[number] | (typeof optional)[number], string>
+
+/** A text is the error message, with its line. */
+export function readRecord(csv: string): RecordedOperation[] | string {
+  const rows = readCsv<keyof Line>(csv, mandatory)
+  if (typeof rows === 'string') return rows
+  const operations: RecordedOperation[] = []
+  for (const { record, line } of rows) {
+    const lacking = mandatory.find((name) => !record[name])
+    const read = lacking === undefined ? operationOf(record) : `${lacking} is missing`
+    if (typeof read === 'string') return `line ${line}: ${read}`
+    operations.push(read)
+  }
+  return operations
+}
+
+// oxfmt-ignore
+const shapes: readonly (readonly [name: keyof Line, shape: RegExp, must: string])[] = [
+  ['terminal',     /^[\x21-\x7e]{1,8}$/,                          'a terminal id of at most 8 characters'],
+  ['stan',         /^[0-9]{6}$/,                                  'six digits'],
+  ['time',         /^[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])([01][0-9]|2[0-3])([0-5][0-9]){2}$/, 'the time of field 12, YYMMDDhhmmss'],
+  ['rrn',          /^([0-9]{1,12}|[0-9A-Za-z]{12})$/,             'up to 12 digits, or 12 letters and digits'],
+  ['amount_minor', /^[0-9]{1,12}$/,                               'an amount in minor units'],
+  ['order_id',     /^([1-9][0-9]{0,15})?$/,                       'the order id of the gateway'],
+  ['client_orderid', /^.{0,128}$/,                                'at most 128 characters'],
+  ['card',         /^([0-9]{6}[^0-9]*[0-9]{4}|[0-9]{0,5}[^0-9]+[0-9]{4})?$/, 'at most six digits, anything that is no digit, four digits'],
+  ['action_code',  /^([0-9]{3})?$/,                               'three digits'],
+  ['approval_code', /^[\x21-\x7e]{0,6}$/,                         'at most 6 characters'],
+]
+
+function operationOf(line: Partial<Line>): RecordedOperation | string {
+  const read = (name: keyof Line): string => line[name] ?? ''
+  const unfit = shapes.find(([name, shape]) => !shape.test(read(name)))
+  if (unfit) return `${unfit[0]} is ${JSON.stringify(read(unfit[0]))}, not ${unfit[2]}`
+  const at = momentOfLocal(read('time'))
+  if (localTime(at) !== read('time')) return `time is ${JSON.stringify(line.time)}, which is no day of a calendar`
+  const kind = operationKinds.find((one) => one === read('kind').toLowerCase())
+  if (!kind) return `kind is ${JSON.stringify(line.kind)}, not one of ${operationKinds.join(', ')}`
+  const outcome = outcomes.find((one) => one === read('outcome').toLowerCase())
+  if (!outcome) return `outcome is ${JSON.stringify(line.outcome)}, not one of ${outcomes.join(', ')}`
+  const currency = currencyOf(read('currency').toUpperCase()) ?? currencyOfNumeric(read('currency').padStart(3, '0'))
+  if (!currency) return `currency is ${JSON.stringify(line.currency)}, not one of ISO 4217`
+  return {
+    terminalId: read('terminal'),
+    stan: read('stan'),
+    at,
+    // A spreadsheet loses the zeros in front.
+    rrn: read('rrn').padStart(12, '0'),
+    kind,
+    outcome,
+    amountMinor: BigInt(read('amount_minor')),
+    currency: currency.code,
+    ...(read('order_id') !== '' && { orderId: BigInt(read('order_id')) }),
+    ...(read('client_orderid') !== '' && { clientOrderid: read('client_orderid') }),
+    bin: /^[0-9]{6}/.exec(read('card'))?.[0] ?? '',
+    lastFour: read('card').slice(-4),
+    actionCode: read('action_code') || '000',
+    ...(read('approval_code') !== '' && { approvalCode: read('approval_code') }),
+  }
+}

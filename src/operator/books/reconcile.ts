@@ -1,0 +1,81 @@
+/** The acquirer's record against the attempts here, as data. */
+import type { Place } from '../../order/decide/change.ts'
+import type { RecordedOperation } from './acquirer-record.ts'
+
+/** A message that moved money, or may have, as it stands here. */
+export interface Booked extends Place {
+  transactionNo: number
+  kind: string
+  terminalId: string
+  stan: string
+  /** To the second. */
+  at: number
+  rrn: string
+  amountMinor: bigint
+  currency: string
+  /** `open`: the gateway is at work on it, or owes its reversal. */
+  stands: 'approved' | 'declined' | 'reversed' | 'open'
+}
+
+export type Difference =
+  /** The acquirer approved it, and no attempt here has these names. */
+  | { is: 'only there'; operation: RecordedOperation }
+  /** Approved here, and not in the record. */
+  | { is: 'only here'; booked: Booked }
+  | { is: 'amount'; operation: RecordedOperation; booked: Booked }
+  /** Money moved on one side, and on the other it did not. */
+  | { is: 'outcome'; operation: RecordedOperation; booked: Booked }
+
+export interface Compared {
+  /** Operations and attempts that agree. */
+  agree: number
+  /** Attempts of the record that are open here: the gateway settles them itself. */
+  open: number
+  differences: Difference[]
+}
+
+/** A STAN returns after 999,999 attempts; the time tells the two apart. */
+const nameOf = ({ terminalId, stan, at }: Pick<Booked, 'terminalId' | 'stan' | 'at'>): string => `${terminalId} ${stan} ${at}`
+
+/** Both sides are of one gate and one span of time. */
+export function compare(operations: readonly RecordedOperation[], here: readonly Booked[]): Compared {
+  const byName = new Map(here.map((booked) => [nameOf(booked), booked]))
+  const compared: Compared = { agree: 0, open: 0, differences: [] }
+  for (const operation of operations) {
+    const booked = byName.get(nameOf(operation))
+    byName.delete(nameOf(operation))
+    const difference = booked ? differenceOf(operation, booked) : unknownHere(operation)
+    if (difference) compared.differences.push(difference)
+    else if (booked?.stands === 'open') compared.open++
+    else if (booked) compared.agree++
+  }
+  for (const booked of byName.values()) if (booked.stands === 'approved') compared.differences.push({ is: 'only here', booked })
+  return compared
+}
+
+/** What was declined or reversed moved no money: it may be lost. */
+const unknownHere = (operation: RecordedOperation): Difference | undefined =>
+  operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
+
+function differenceOf(operation: RecordedOperation, booked: Booked): Difference | undefined {
+  if (booked.stands === 'open') return undefined
+  const stands = { here: booked.stands === 'approved', there: operation.outcome === 'approved' }
+  if (stands.here !== stands.there) return { is: 'outcome', operation, booked }
+  const same = operation.amountMinor === booked.amountMinor && operation.currency === booked.currency
+  return stands.here && !same ? { is: 'amount', operation, booked } : undefined
+}
+
+/** The highest numbers of the gateway that the record shows. */
+export interface Highest {
+  order: bigint
+  attempt: bigint
+}
+
+export const highestOf = (operations: readonly RecordedOperation[]): Highest =>
+  operations.reduce<Highest>(
+    ({ order, attempt }, { orderId = 0n, rrn }) => ({
+      order: orderId > order ? orderId : order,
+      attempt: /^[0-9]{12}$/.test(rrn) && BigInt(rrn) > attempt ? BigInt(rrn) : attempt,
+    }),
+    { order: 0n, attempt: 0n },
+  )

@@ -1,0 +1,130 @@
+import type { FilterRule, Listed, RuleFacts } from '../../merchant/filter.ts'
+import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import type { Desk } from '../desk.ts'
+import { ruleText } from './filter-settings.ts'
+import { Refused } from '../refused.ts'
+import { change } from '../audit/rows.ts'
+import { endpointOf, listMerchants, merchantNamed } from './rows.ts'
+
+export interface FilterEntry extends Omit<FilterRule, 'entries'> {
+  merchantId: bigint
+  login: string
+  /** The number of values in its list. */
+  entries: number
+  createdAt: number
+  removedAt?: number
+}
+
+const rules = entities<Omit<FilterEntry, 'login'>>(`
+  select r.merchant_id, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule as facts, r.created_at, r.removed_at,
+    (select count(*)::int from filter_entry e where e.merchant_id = r.merchant_id and e.filter_no = r.filter_no) as entries
+  from filter_rule r where $1::bigint is null or r.merchant_id = $1 order by r.merchant_id, r.filter_no`)
+const values = statement<{ value: string }>(
+  `select value from filter_entry where merchant_id = $1 and filter_no = $2 order by value limit $3`,
+)
+const nextNo = statement<{ no: number }>(`select coalesce(max(filter_no), 0) + 1 as no from filter_rule where merchant_id = $1`)
+const addRule = statement<object>(`
+  insert into filter_rule (merchant_id, filter_no, endpoint_id, name, code, score, rule, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`)
+const removeRule = statement<object>(`update filter_rule set removed_at = $3 where merchant_id = $1 and filter_no = $2`)
+const addValues = statement<object>(`
+  insert into filter_entry (merchant_id, filter_no, value, created_at) select $1, $2, value, $4 from unnest($3::text[]) as value
+  on conflict do nothing returning value`)
+const removeValues = statement<object>(
+  `delete from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[]) returning value`,
+)
+/** If two operators add filters at once, the second waits and takes the next number. */
+const lockMerchant = statement<object>(`select from merchant where merchant_id = $1 for update`)
+
+/** Each gateway keeps all lists in memory. */
+const mostEntries = 100_000
+
+export async function listFilters(runner: Runner, login?: string): Promise<FilterEntry[]> {
+  const merchantId = login === undefined ? null : (await merchantNamed(runner, login)).merchantId
+  const logins = new Map((await listMerchants(runner)).map((m) => [m.merchantId, m.login]))
+  return (await runner.run(rules, [merchantId])).map((rule) => ({ ...rule, login: logins.get(rule.merchantId)! }))
+}
+
+export async function filterNumbered(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
+  const found = (await listFilters(runner, login)).find((f) => f.filterNo === filterNo)
+  if (!found) throw new Refused({ what: 'unknown of merchant', thing: 'filter', login, name: String(filterNo) })
+  return found
+}
+
+/** The values of a list, in order; of a long list only the beginning. */
+export async function entriesOf(runner: Runner, filter: FilterEntry, most: number): Promise<string[]> {
+  return (await runner.run(values, [filter.merchantId, filter.filterNo, most])).map((r) => r.value)
+}
+
+export interface NewFilter {
+  login: string
+  endpointId?: bigint
+  name?: string
+  code: string
+  score: number
+  facts: RuleFacts
+  entries: ReadonlySet<string>
+}
+
+export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEntry> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, asked.login)
+    if (asked.endpointId !== undefined && (await endpointOf(runner, asked.endpointId)).merchantId !== merchantId)
+      throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login: asked.login, name: String(asked.endpointId) })
+    await runner.run(lockMerchant, [merchantId])
+    const [next] = await runner.run(nextNo, [merchantId])
+    const { entries, ...rest } = asked
+    const name = asked.name ?? ruleText(asked, entries.size)
+    const filter = { ...rest, name, merchantId, filterNo: next!.no, entries: entries.size, createdAt: desk.clock.now() }
+    const { filterNo, endpointId = null, code, score, facts, createdAt } = filter
+    await runner.run(addRule, [merchantId, filterNo, endpointId, name, code, score, JSON.stringify(facts), timestamp(createdAt)])
+    await insertEntries(runner, { ...filter, entries: 0 }, entries, createdAt)
+    const details = { merchant: asked.login, name, code, score, rule: facts, entries: entries.size }
+    return { note: { action: 'filter add', subject: `filter ${asked.login} ${filterNo}`, details }, result: filter }
+  })
+}
+
+/** Returns how many were added to the list, and how many were removed. */
+export async function changeEntries(
+  desk: Desk,
+  login: string,
+  filterNo: number,
+  wish: (of: Listed) => { add: ReadonlySet<string>; remove: ReadonlySet<string> },
+): Promise<{ filter: FilterEntry; added: number; removed: number }> {
+  return change(desk, 'config', async (runner) => {
+    const filter = await standing(runner, login, filterNo)
+    if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter, 0) })
+    const { add, remove } = wish(filter.facts.of)
+    const removed = (await runner.run(removeValues, [filter.merchantId, filterNo, [...remove]])).length
+    const added = await insertEntries(runner, { ...filter, entries: filter.entries - removed }, add, desk.clock.now())
+    const after = { ...filter, entries: filter.entries - removed + added }
+    return {
+      note: { action: 'filter entries', subject: `filter ${login} ${filterNo}`, details: { added, removed } },
+      result: { filter: after, added, removed },
+    }
+  })
+}
+
+async function insertEntries(runner: Runner, filter: FilterEntry, entries: ReadonlySet<string>, now: number): Promise<number> {
+  if (entries.size === 0) return 0
+  if (filter.entries + entries.size > mostEntries) throw new Refused({ what: 'list full', most: mostEntries })
+  return (await runner.run(addValues, [filter.merchantId, filter.filterNo, [...entries], timestamp(now)])).length
+}
+
+/** It judges no further orders; its earlier decisions remain visible. */
+export async function removeFilter(desk: Desk, login: string, filterNo: number): Promise<FilterEntry> {
+  return change(desk, 'config', async (runner) => {
+    const filter = await standing(runner, login, filterNo)
+    await runner.run(removeRule, [filter.merchantId, filterNo, timestamp(desk.clock.now())])
+    return {
+      note: { action: 'filter remove', subject: `filter ${login} ${filterNo}`, details: { name: filter.name } },
+      result: filter,
+    }
+  })
+}
+
+async function standing(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
+  const filter = await filterNumbered(runner, login, filterNo)
+  if (filter.removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
+  return filter
+}

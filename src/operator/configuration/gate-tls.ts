@@ -1,0 +1,103 @@
+/** TLS of a gate's line: valid certificates and keys, and the settings after a wish. */
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { defined } from '../../base/defined.ts'
+import type { Secret } from '../../base/secret.ts'
+import { reachOf } from '../../http/client-address.ts'
+import type { GateRow, GateTls } from '../../merchant/merchant.ts'
+import { unfit, type Misfit } from '../refused.ts'
+
+/**
+ * Changes of a line's TLS; absent fields keep their value. A certificate and its key come
+ * together. `tls: false` forgets certificates, name and key.
+ */
+export interface TlsWish {
+  tls?: boolean
+  tlsCa?: string
+  tlsCert?: string
+  tlsKey?: Secret<string>
+  tlsName?: string
+}
+
+/** The settings of TLS after a wish; undefined for a line in clear. */
+export function tlsAfter(before: GateTls | undefined, wish: TlsWish, now: number): GateTls | Misfit | undefined {
+  const { tls, tlsCa, tlsCert, tlsKey, tlsName } = wish
+  const others = { tlsCa, tlsCert, tlsKey, tlsName }
+  const named = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsName'] as const).find((field) => others[field] !== undefined)
+  if (tls === false) return named && unfit(named, 'left out where TLS is off')
+  if (!before && !tls) return named && { what: 'missing', field: 'tls', means: 'on, because the line of this gate is in clear' }
+  if (tlsCa === undefined && !before) return { what: 'missing', field: 'tlsCa', means: "a file with the acquirer's authority" }
+  if (tlsCert !== undefined && !tlsKey) return { what: 'missing', field: 'tlsKey', means: 'the private key of the certificate' }
+  if (tlsCert === undefined && tlsKey) return { what: 'missing', field: 'tlsCert', means: 'the certificate of the private key' }
+  if (tlsName !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(tlsName)) return unfit('tlsName', 'a host name or an address')
+  const misfit =
+    (tlsCa === undefined ? undefined : certificateMisfit('tlsCa', tlsCa, now)) ??
+    (tlsCert === undefined || !tlsKey ? undefined : (certificateMisfit('tlsCert', tlsCert, now) ?? keyMisfit(tlsCert, tlsKey)))
+  if (misfit) return misfit
+  return {
+    ...before,
+    ca: tlsCa === undefined ? before!.ca : certificatesOf(tlsCa).join('\n'),
+    ...defined({ certificate: tlsCert && certificatesOf(tlsCert).join('\n'), name: tlsName }),
+  }
+}
+
+/** The certificates of a PEM file, without the text around them, which may be a private key. */
+const certificatesOf = (pem: string): string[] =>
+  pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.map((one) => `${one}\n`) ?? []
+
+function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: number): Misfit | undefined {
+  const found = certificatesOf(pem)
+  if (found.length === 0) return unfit(field, 'a file of certificates in PEM')
+  for (const one of found) {
+    const read = readCertificate(one)
+    if (!read) return unfit(field, 'a file of certificates in PEM, and one of them cannot be read')
+    const { subject, from, until } = read
+    if (until <= now) return unfit(field, `a valid certificate: that of ${subject} has expired on ${dayOf(until)}`)
+    if (from > now) return unfit(field, `a valid certificate: that of ${subject} is not valid before ${dayOf(from)}`)
+  }
+  return undefined
+}
+
+export interface CertificateFact {
+  subject: string
+  from: number
+  until: number
+}
+
+function readCertificate(pem: string): CertificateFact | undefined {
+  try {
+    const { subject, validFrom, validTo } = new X509Certificate(pem)
+    return { subject: subject.replaceAll('\n', ', '), from: Date.parse(validFrom), until: Date.parse(validTo) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Subjects and dates of the certificates of a setting. */
+export const certificateFacts = (pem: string): CertificateFact[] =>
+  certificatesOf(pem).flatMap((one) => readCertificate(one) ?? [])
+
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined {
+  let read: KeyObject
+  try {
+    read = createPrivateKey(key.reveal())
+  } catch {
+    return /ENCRYPTED/.test(key.reveal())
+      ? unfit('tlsKey', 'without a passphrase: decrypt it first (openssl pkey -in … -out …); it is sealed when it is stored')
+      : unfit('tlsKey', 'a private key in PEM')
+  }
+  const [leaf] = certificatesOf(certificate)
+  if (new X509Certificate(leaf!).checkPrivateKey(read)) return undefined
+  return unfit('tlsKey', 'the key of the first of our certificates; it is that of another')
+}
+
+/** Refuses a line in clear to a public address, unless it is allowed. */
+export const lineMisfit = ({ host, tls, plainLine }: GateRow): Misfit | undefined =>
+  !tls && plainLine !== true && reachOf(host) === 'public'
+    ? unfit(
+        'host',
+        `a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) while its line is in clear: card numbers ` +
+          'would be readable on the way: use TLS, or allow a line in clear where something else encrypts it',
+      )
+    : undefined

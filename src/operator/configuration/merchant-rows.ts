@@ -1,0 +1,83 @@
+import type { Secret } from '../../base/secret.ts'
+import { defined } from '../../base/defined.ts'
+import type { MerchantPage } from '../../merchant/merchant.ts'
+import { updatePage } from '../../merchant/store-pages.ts'
+import { insertMerchant, replaceControlKey, switchMerchant } from '../../merchant/store.ts'
+import { listCells } from '../../storage/cell-rows.ts'
+import { openIds } from '../../storage/ids.ts'
+import type { KeyRing } from '../../keys/ring.ts'
+import { servesMobile } from './control-key.ts'
+import type { Desk } from '../desk.ts'
+import { judgeLogo, type PageWish } from './merchant-page.ts'
+import { Refused } from '../refused.ts'
+import { change } from '../audit/rows.ts'
+import { listEndpoints, listMerchants, merchantNamed } from './rows.ts'
+
+export interface MerchantWish {
+  login: string
+  name: string
+  /** Where its orders are to be. */
+  cellNo: number
+  controlKey: Secret<string>
+}
+
+export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish): Promise<bigint> {
+  const merchantId = await openIds(desk.pool, 'merchant', 1).take()
+  return change(desk, 'config', async (runner) => {
+    if ((await listMerchants(runner)).some((m) => m.login === wish.login))
+      throw new Refused({ what: 'taken', thing: 'merchant', name: wish.login })
+    if (!(await listCells(runner)).some(({ cellNo }) => cellNo === wish.cellNo))
+      throw new Refused({ what: 'unknown', thing: 'cell', name: String(wish.cellNo) })
+    await insertMerchant(runner, { merchantId, ...wish }, keys, desk.random, desk.clock.now())
+    return {
+      note: {
+        action: 'merchant add',
+        subject: `merchant ${wish.login}`,
+        details: { name: wish.name, ...(wish.cellNo > 0 && { cell: wish.cellNo }) },
+      },
+      result: merchantId,
+    }
+  })
+}
+
+/** The new key is accepted within a second, the old one for `keepMs` more. Returns until when. */
+export async function rotateKey(
+  desk: Desk,
+  keys: KeyRing,
+  login: string,
+  controlKey: Secret<string>,
+  keepMs: number,
+): Promise<number> {
+  return change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    const mobile = (await listEndpoints(runner)).find(
+      (e) => e.merchantId === merchantId && e.settings.merchantServerUrl !== undefined,
+    )
+    if (mobile && !servesMobile(controlKey)) throw new Refused({ what: 'key unfit for endpoint', endpointId: mobile.endpointId })
+    const until = desk.clock.now() + keepMs
+    await replaceControlKey(runner, { merchantId, controlKey }, until, keys, desk.random)
+    const details = { previous_key_until: new Date(until).toISOString() }
+    return { note: { action: 'merchant rotate-key', subject: `merchant ${login}`, details }, result: until }
+  })
+}
+
+export async function setMerchantEnabled(desk: Desk, login: string, enabled: boolean): Promise<void> {
+  await change(desk, 'config', async (runner) => {
+    const { merchantId } = await merchantNamed(runner, login)
+    await switchMerchant(runner, merchantId, enabled)
+    return { note: { action: enabled ? 'merchant enable' : 'merchant disable', subject: `merchant ${login}` }, result: undefined }
+  })
+}
+
+/** What hosted pages show, within a second. Refused if the logo does not fit. */
+export async function setMerchantPage(desk: Desk, login: string, wish: PageWish): Promise<MerchantPage> {
+  const logo = wish.logo && judgeLogo(wish.logo)
+  if (logo && 'what' in logo) throw new Refused(logo)
+  return change(desk, 'config', async (runner) => {
+    const { merchantId, page: before } = await merchantNamed(runner, login)
+    const merged = { ...before, ...defined({ name: wish.pageName, colour: wish.colour, logo }) }
+    const page = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as MerchantPage
+    await updatePage(runner, merchantId, page, wish.logo)
+    return { note: { action: 'merchant set', subject: `merchant ${login}`, details: { before, after: page } }, result: page }
+  })
+}

@@ -1,0 +1,51 @@
+/** The display of a merchant and its public keys. */
+import { onOff, type Fact } from '../facts.ts'
+import { pageFacts, pageJson } from './merchant-page.ts'
+import { agoText, isoTime, timeText } from '../moments.ts'
+import type { MerchantEntry } from './rows.ts'
+import type { MerchantKey } from './merchant-key-rows.ts'
+
+/** `keys`: its public keys that are not retired. */
+export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], now: number): Fact[] {
+  const until = merchant.previousKeyUntil ?? 0
+  return [
+    ['Name', merchant.name],
+    ['Number', String(merchant.merchantId)],
+    ['State', onOff(merchant.enabled), 'status'],
+    ['Cell', merchant.cellNo > 0 ? String(merchant.cellNo) : undefined],
+    ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
+    ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
+    ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
+    ['Signed requests', merchant.signedRequests && `demanded: ${merchant.signedRequests}`],
+    ...pageFacts(merchant.page),
+  ]
+}
+
+export const merchantJson = (m: MerchantEntry) => ({
+  merchant_id: m.merchantId,
+  login: m.login,
+  name: m.name,
+  enabled: m.enabled,
+  cell: m.cellNo,
+  previous_key_until: isoTime(m.previousKeyUntil),
+  signed_requests: m.signedRequests ?? 'off',
+  page: pageJson(m.page),
+  created_at: isoTime(m.createdAt),
+})
+
+export const keyFacts = (key: MerchantKey): Fact[] => [
+  ['Number', String(key.keyNo)],
+  ['Name', key.name],
+  ['Type', `${key.type}, ${key.bits} bits`],
+  ['SHA-256', key.fingerprint],
+]
+
+export const keyJson = (key: MerchantKey) => ({
+  key_no: key.keyNo,
+  name: key.name,
+  type: key.type,
+  bits: key.bits,
+  sha256: key.fingerprint,
+  created_at: isoTime(key.createdAt),
+  retired_at: isoTime(key.retiredAt),
+})

@@ -1,0 +1,82 @@
+/** Merchants, endpoints, groups and gates for operators: no key is opened. */
+import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../../merchant/merchant.ts'
+import { entities, type Runner } from '../../storage/pool.ts'
+import { Refused } from '../refused.ts'
+
+export interface MerchantEntry {
+  merchantId: bigint
+  login: string
+  name: string
+  enabled: boolean
+  /** Where its orders are. */
+  cellNo: number
+  /** Until then the previous control key is accepted too. */
+  previousKeyUntil?: number
+  /** The requests that must be signed; none if absent. */
+  signedRequests?: SignedRequests
+  /** What hosted pages show of it. */
+  page: MerchantPage
+  createdAt: number
+}
+
+export interface EndpointEntry extends Endpoint {
+  login: string
+  createdAt: number
+}
+
+export interface GroupEntry extends EndpointGroup {
+  login: string
+  createdAt: number
+}
+
+/** Without its secrets, which nobody is shown. */
+export interface GateEntry extends Omit<Gate, 'secrets'> {
+  createdAt: number
+}
+
+const merchants = entities<MerchantEntry>(`
+  select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at
+  from merchant order by login`)
+const endpoints = entities<Omit<EndpointEntry, 'gateIds'> & { gateIds: string[] }>(`
+  select e.endpoint_id, e.merchant_id, m.login, e.name, e.enabled, e.currency, e.gate_ids, e.settings, e.created_at
+  from endpoint e join merchant m on m.merchant_id = e.merchant_id order by e.endpoint_id`)
+const groups = entities<Omit<GroupEntry, 'endpointIds'> & { endpointIds: string[] }>(`
+  select g.group_id, g.merchant_id, m.login, g.name, g.enabled, g.endpoint_ids, g.created_at
+  from endpoint_group g join merchant m on m.merchant_id = g.merchant_id order by g.group_id`)
+const gates = entities<GateEntry>(`select gate_id, name, enabled, settings, created_at from gate order by gate_id`)
+
+export const listMerchants = (runner: Runner): Promise<MerchantEntry[]> => runner.run(merchants)
+
+export const listEndpoints = async (runner: Runner): Promise<EndpointEntry[]> =>
+  (await runner.run(endpoints)).map((e) => ({ ...e, gateIds: e.gateIds.map(BigInt) }))
+
+export const listGroups = async (runner: Runner): Promise<GroupEntry[]> =>
+  (await runner.run(groups)).map((g) => ({ ...g, endpointIds: g.endpointIds.map(BigInt) }))
+
+export const listGates = (runner: Runner): Promise<GateEntry[]> => runner.run(gates)
+
+export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
+  const found = (await listMerchants(runner)).find((m) => m.login === login)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'merchant', name: login })
+  return found
+}
+
+export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
+  const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'endpoint', name: String(endpointId) })
+  return found
+}
+
+export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
+  const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'group', name: String(groupId) })
+  return found
+}
+
+/** By id or by name. */
+export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
+  const all = await listGates(runner)
+  const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
+  if (!found) throw new Refused({ what: 'unknown', thing: 'gate', name })
+  return found
+}

@@ -1,0 +1,17 @@
+/** Every table with sealed values. */
+import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
+import { sealedControlKeys } from '../../merchant/control-key.ts'
+import { sealedGateSecrets, sealedMacKeys } from '../../merchant/store-gates.ts'
+import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/store-signing-secrets.ts'
+import type { SealedTable } from '../../keys/reseal.ts'
+
+/** Tables of the configuration, which gateways only read. */
+const sealedSettings: readonly SealedTable[] = [
+  ...sealedControlKeys,
+  sealedSigningSecrets,
+  sealedSigningSeeds,
+  sealedGateSecrets,
+  sealedMacKeys,
+]
+
+export const sealedTables: readonly SealedTable[] = [...sealedWithOrders, ...sealedSettings]

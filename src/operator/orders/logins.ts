@@ -1,0 +1,65 @@
+/** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
+import { entities, type Runner } from '../../storage/pool.ts'
+import type { CellDesk, Databases } from '../desk.ts'
+import { whereItIs } from '../cells/in-cells.ts'
+import { Refused } from '../refused.ts'
+
+export interface Logins {
+  of(merchantId: bigint): string
+  /** Where the orders of a merchant are. */
+  cellOf(merchantId: bigint): number
+  /** All merchants, or those whose orders are in a cell. */
+  merchantIds(cellNo?: number): readonly bigint[]
+}
+
+const merchants = entities<{ merchantId: bigint; login: string; cellNo: number }>(
+  `select merchant_id, login, cell_no from merchant order by merchant_id`,
+)
+
+export async function loginsIn(registry: Runner): Promise<Logins> {
+  const rows = await registry.run(merchants)
+  const byId = new Map(rows.map((row) => [row.merchantId, row]))
+  const rowOf = (merchantId: bigint) => {
+    const row = byId.get(merchantId)
+    if (row === undefined) throw new Error(`merchant ${merchantId} is not in the registry`)
+    return row
+  }
+  return {
+    of: (merchantId) => rowOf(merchantId).login,
+    cellOf: (merchantId) => rowOf(merchantId).cellNo,
+    merchantIds: (cellNo) => rows.flatMap((row) => (cellNo === undefined || row.cellNo === cellNo ? [row.merchantId] : [])),
+  }
+}
+
+/** The cell of a merchant, or all cells. */
+export async function cellsFor({ cells }: Databases, logins: Logins, merchantId?: bigint): Promise<readonly CellDesk[]> {
+  const all = await cells()
+  return merchantId === undefined ? all : [cellNumbered(all, logins.cellOf(merchantId))]
+}
+
+export function cellNumbered(cells: readonly CellDesk[], cellNo: number): CellDesk {
+  const cell = cells.find((one) => one.cellNo === cellNo)
+  if (!cell) throw new Refused({ what: 'unknown', thing: 'cell', name: String(cellNo) })
+  return cell
+}
+
+/**
+ * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked
+ * up for each merchant.
+ */
+const order = entities<Omit<DatedOrder, 'cell'>>(`
+  select o.merchant_id, o.created_at
+  from unnest($2::bigint[]) m (merchant_id) join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
+
+export interface DatedOrder {
+  cell: CellDesk
+  merchantId: bigint
+  createdAt: number
+}
+
+/** In one of these cells. */
+export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: bigint): Promise<DatedOrder | undefined> =>
+  whereItIs(cells, async (cell) => {
+    const [row] = await cell.pool.run(order, [orderId, logins.merchantIds(cell.cellNo)])
+    return row && { cell, ...row }
+  })

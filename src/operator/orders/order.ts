@@ -1,0 +1,180 @@
+/** The display of an order: in a list, and with its whole life. */
+import { currencyOf, minorToDecimal } from '../../base/money.ts'
+import { refusingScore } from '../../merchant/filter.ts'
+import { head, statusOf, statusOfState, type Order, type Transaction } from '../../order/decide/order.ts'
+import type { Pool } from '../../storage/pool.ts'
+import { authenticationJson, authenticationText } from './authentication-story.ts'
+import type { Fact } from '../facts.ts'
+import { firedJson } from '../configuration/filter.ts'
+import { momentsOf, type Life, type Moment } from './life.ts'
+import { agoText, isoTime, spanText, timeText } from '../moments.ts'
+import { listEndpoints, listGates, listMerchants } from '../configuration/rows.ts'
+import type { LivingOrder, OrderLine } from './order-rows.ts'
+
+/** An order and its life with the names of everything it refers to. */
+export interface Story {
+  order: Order
+  life: Life
+  login: string
+  merchantName: string
+  endpointName: string
+  moments: Moment[]
+}
+
+export async function orderStory(pool: Pool, { order, life }: LivingOrder): Promise<Story> {
+  const [merchants, endpoints, gates] = await Promise.all([listMerchants(pool), listEndpoints(pool), listGates(pool)])
+  const merchant = merchants.find((m) => m.merchantId === order.merchantId)
+  return {
+    order,
+    life,
+    login: merchant?.login ?? String(order.merchantId),
+    merchantName: merchant?.name ?? 'gone',
+    endpointName: endpoints.find((e) => e.endpointId === order.endpointId)?.name ?? 'gone',
+    moments: momentsOf(order, life, (id) => gates.find((g) => g.gateId === id)?.name ?? 'gone'),
+  }
+}
+
+/** In the highest unit of its currency. */
+export const decimalOf = (o: { amountMinor: bigint; currency: string }): string =>
+  minorToDecimal(o.amountMinor, currencyOf(o.currency)?.exponent ?? 0)
+
+export function orderFacts({ order, login, merchantName, endpointName }: Story, now: number): Fact[] {
+  const { card, pathId, endpointId } = order
+  const { result } = head(order)
+  const { erasedAt } = order.request
+  const by = pathId === endpointId ? '' : `, by group ${pathId}`
+  return [
+    ['Merchant', `${login} (${merchantName})`],
+    ['client_orderid', order.clientOrderid],
+    ['Endpoint', `${endpointId} (${endpointName})${by}`],
+    ['Amount', `${decimalOf(order)} ${order.currency}`],
+    ['Card', `${maskOf(order)} ${card.network ?? ''}${erasedAt === undefined ? cardDetails(card) : ''}`.trim()],
+    ['Erased', erasedAt && `the payer's data, ${timeText(Date.parse(erasedAt))} UTC`],
+    ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
+    ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
+    ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
+    ['Filters', screeningText(order)],
+    ['3-D Secure', authenticationText(head(order))],
+    ['Approval code', result.processor?.approvalCode],
+    ['Processor', result.processor?.processorTxId],
+    ['Receipt', result.receiptId],
+  ]
+}
+
+/** Absent if the endpoint had no filters when the order was made. */
+function screeningText({ screening }: Order): string | undefined {
+  if (!screening) return undefined
+  const { score, fired, refusal } = screening
+  const many = `${fired.length} fired, score ${score} of ${refusingScore}`
+  return fired.length === 0 ? 'none fired' : refusal ? `${many}: filtered` : many
+}
+
+const cardDetails = ({ expiryMonth, expiryYear, hashId }: Order['card']) =>
+  `, ${String(expiryMonth).padStart(2, '0')}/${expiryYear}, card-hash-id ${hashId}`
+
+export const maskOf = ({ card }: { card: Pick<Order['card'], 'bin' | 'lastFour'> }) => `${card.bin}******${card.lastFour}`
+
+/** The state of a transaction and its next step. */
+export function transactionText({ currency }: Order, t: Transaction, now: number): string {
+  const stands = `${decimalOf({ amountMinor: t.amountMinor, currency })} ${currency}, ${t.state}`
+  if (t.alarm !== undefined) return `${stands}, parked`
+  if (t.step === undefined) return stands
+  // No process works on it: the time is when the gateway gives up.
+  if (t.step.startsWith('await ')) return `${stands}; given up ${agoText(t.dueAt ?? now, now)} unless something is heard`
+  const when = t.lease === undefined ? agoText(t.dueAt ?? now, now) : `in the hand of process ${t.lease}`
+  return `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`
+}
+
+export const orderLineJson = (o: OrderLine) => ({
+  order_id: o.orderId,
+  merchant: o.login,
+  client_orderid: o.clientOrderid,
+  amount: decimalOf(o),
+  amount_minor: o.amountMinor,
+  currency: o.currency,
+  status: o.status,
+  parked: o.parked,
+  card: { bin: o.card.bin, last_four: o.card.lastFour, network: o.card.network ?? null, hash_id: o.card.hashId },
+  created_at: isoTime(o.createdAt),
+  final_at: isoTime(o.finalAt),
+})
+
+export const orderJson = ({ order, life, login, moments }: Story) => ({
+  order_id: order.orderId,
+  merchant: login,
+  client_orderid: order.clientOrderid,
+  endpoint_id: order.endpointId,
+  path_id: order.pathId,
+  status: statusOf(order),
+  amount: decimalOf(order),
+  amount_minor: order.amountMinor,
+  currency: order.currency,
+  card: {
+    masked: maskOf(order),
+    network: order.card.network ?? null,
+    expiry_month: order.card.expiryMonth,
+    expiry_year: order.card.expiryYear,
+    hash_id: order.card.hashId,
+  },
+  screening: order.screening
+    ? {
+        score: order.screening.score,
+        filtered: order.screening.refusal !== undefined,
+        fired: order.screening.fired.map(firedJson),
+      }
+    : null,
+  created_at: isoTime(order.createdAt),
+  final_at: isoTime(order.finalAt),
+  erased_at: order.request.erasedAt ?? null,
+  transactions: order.transactions.map(transactionJson),
+  attempts: order.attempts.map(attemptJson),
+  events: life.events.map((e) => ({ transaction: e.transactionNo, event: e.event, from: e.from, to: e.to, at: isoTime(e.at) })),
+  deliveries: life.deliveries.map((d) => ({
+    delivery: d.deliveryNo,
+    transaction: d.transactionNo,
+    kind: d.kind,
+    url: d.url,
+    state: d.state,
+    due_at: isoTime(d.dueAt),
+    tries: d.tries.map((t) => ({
+      at: isoTime(t.at),
+      duration_ms: t.durationMs,
+      http_status: t.httpStatus ?? null,
+      failure: t.failure ?? null,
+    })),
+  })),
+  life: moments.map((m) => ({ at: isoTime(m.at), what: m.what, says: m.says })),
+})
+
+const transactionJson = (t: Transaction) => ({
+  transaction: t.no,
+  kind: t.kind,
+  origin: t.origin,
+  serial_number: t.serialNumber ?? null,
+  state: t.state,
+  status: statusOfState(t.state),
+  amount_minor: t.amountMinor,
+  error_code: t.result.errorCode ?? null,
+  error_message: t.result.errorMessage ?? null,
+  verified_3d_status: t.result.verified ?? null,
+  eci: t.result.eci ?? null,
+  authentication: authenticationJson(t),
+  next_step: t.step ?? null,
+  due_at: isoTime(t.dueAt),
+  tries: t.tries,
+  alarm: t.alarm ?? null,
+})
+
+const attemptJson = (a: Order['attempts'][number]) => ({
+  attempt: a.no,
+  transaction: a.transactionNo,
+  gate_id: a.gateId,
+  terminal_id: a.terminalId,
+  stan: a.stan,
+  rrn: a.rrn,
+  started_at: isoTime(a.startedAt),
+  ended_at: isoTime(a.endedAt),
+  outcome: a.outcome ?? null,
+  action_code: a.actionCode ?? null,
+  why: a.why ?? null,
+})

@@ -1,0 +1,118 @@
+import { join } from 'node:path'
+import { dropPieces, noteDetached, partitionSpans, type Span } from '../../storage/detached.ts'
+import { snapshot } from '../../storage/transaction.ts'
+import type { CellDesk, OrderDesk } from '../desk.ts'
+import type { Unproven } from '../refused.ts'
+import { asKeeper, isBegun, note } from './detach.ts'
+import {
+  contentOf,
+  judgeFile,
+  judgeTable,
+  makeDirectory,
+  readManifest,
+  writeManifest,
+  writeTable,
+  type ExportedTable,
+} from './files.ts'
+
+export interface Exported {
+  number: bigint
+  /** Of orders. */
+  rows: number
+  /** Whether the files were there already. */
+  wasThere: boolean
+}
+
+const isOff = ({ pieces }: Span): boolean => pieces.every(({ state }) => state === 'detached')
+
+/** Each cell has the same numbers of partitions, so those of other cells than 0 are apart. */
+export const filesOf = (directory: string, { cellNo }: CellDesk): string =>
+  cellNo === 0 ? directory : join(directory, `cell-${cellNo}`)
+
+/** Writes each detached partition of a cell to the directory, unless it is there. */
+export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: string): Promise<Exported[]> =>
+  asKeeper(cell, async () => {
+    const spans = (await partitionSpans(cell.pool)).filter((span) => isOff(span) && span.note !== undefined)
+    if (spans.length > 0) await makeDirectory(directory)
+    const exported: Exported[] = []
+    for (const span of spans) {
+      const there = await filesThere(directory, span)
+      const tables = there ?? (await exportSpan(desk, cell, directory, span))
+      const { rows } = tables.find(({ table }) => table === 'orders')!
+      exported.push({ number: span.number, rows, wasThere: there !== undefined })
+    }
+    return exported
+  })
+
+async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, span: Span): Promise<ExportedTable[]> {
+  await note(desk, cell, span, 'partitions export')
+  const tables = await snapshot(cell.pool, async (runner) => {
+    const written: ExportedTable[] = []
+    for (const piece of span.pieces) written.push(await writeTable(directory, piece, await contentOf(runner, piece)))
+    return written
+  })
+  const manifest = await writeManifest(directory, span, tables)
+  const rows = Object.fromEntries(tables.map((one) => [one.table, one.rows]))
+  await note(desk, cell, span, 'partitions exported', {
+    body: (runner) => noteDetached(runner, span, { ...span.note!, manifest }),
+    details: { manifest, rows },
+  })
+  return tables
+}
+
+/** The tables of the export, if all of it is as it was written. */
+async function filesThere(directory: string, span: Span): Promise<ExportedTable[] | undefined> {
+  const manifest = await readManifest(directory, span)
+  if (typeof manifest === 'string') return undefined
+  for (const table of manifest.tables) if (await judgeFile(directory, table)) return undefined
+  return manifest.tables
+}
+
+export interface Dropped {
+  /** Those that can be dropped, and were if that was wanted. */
+  dropped: bigint[]
+  left: { number: bigint; unproven: Unproven }[]
+}
+
+/** Drops the detached partitions whose rows the files in the directory prove to be kept. */
+export const dropPartitions = (
+  desk: OrderDesk,
+  cell: CellDesk,
+  { directory, isWanted }: { directory: string; isWanted: boolean },
+): Promise<Dropped> =>
+  asKeeper(cell, async () => {
+    const result: Dropped = { dropped: [], left: [] }
+    for (const span of (await partitionSpans(cell.pool)).filter(isBegun)) {
+      const { number, note: noted } = span
+      const unproven = await unprovenOf(cell, directory, span)
+      if (unproven) {
+        result.left.push({ number, unproven })
+        continue
+      }
+      if (isWanted)
+        await note(desk, cell, span, 'partitions drop', {
+          body: (runner) => dropPieces(runner, span.pieces),
+          details: { manifest: noted!.manifest },
+        })
+      result.dropped.push(number)
+    }
+    return result
+  })
+
+async function unprovenOf({ pool }: CellDesk, directory: string, span: Span): Promise<Unproven | undefined> {
+  if (!isOff(span)) return { is: 'half detached' }
+  if (span.note?.manifest === undefined) return { is: 'not exported' }
+  const manifest = await readManifest(directory, span)
+  if (typeof manifest === 'string') return { is: manifest }
+  for (const table of manifest.tables) {
+    const is = await judgeFile(directory, table)
+    if (is) return { is, name: table.file }
+  }
+  return snapshot(pool, async (runner) => {
+    for (const piece of span.pieces) {
+      const exported = manifest.tables.find(({ table }) => table === piece.table)
+      if (!exported || !(await judgeTable(runner, piece, exported))) return { is: 'table altered', name: piece.name }
+    }
+    return undefined
+  })
+}

@@ -1,0 +1,206 @@
+/** The files of a detached partition, and whether they are still what was written. */
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { statement, type Runner } from '../../storage/pool.ts'
+import type { PartitionPiece, Span } from '../../storage/detached.ts'
+
+/** A table of the export; hashes are SHA-256 in hexadecimal digits. */
+export interface ExportedTable {
+  table: string
+  file: string
+  columns: { name: string; type: string }[]
+  rows: number
+  /** Covers the compressed file. */
+  sha256: string
+  /** Covers the lines, uncompressed. */
+  content_sha256: string
+}
+
+interface Manifest {
+  format: 'tollgate partition 1'
+  partition: number
+  first_order_id: number
+  last_order_id: number
+  tables: ExportedTable[]
+}
+
+const manifestName = ({ number }: Span): string => `p${number}.manifest.json`
+
+const rowsAtOnce = 2_000
+
+const columnsOf = statement<{ name: string; type: string; key: bigint | null }>(`
+  select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+    array_position(i.indkey::int2[], a.attnum)::bigint as key
+  from pg_attribute a join pg_index i on i.indrelid = a.attrelid and i.indisprimary
+  where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum`)
+
+/**
+ * Values are written the same on every server; and nobody ends the transaction while the disk takes
+ * its time.
+ */
+const settings = [
+  'datestyle to iso',
+  'timezone to utc',
+  'bytea_output to hex',
+  'extra_float_digits to 1',
+  'idle_in_transaction_session_timeout to 0',
+]
+
+/** What `copy` writes in its text format, in the order of the primary key. */
+export interface Content {
+  columns: { name: string; type: string }[]
+  lines: AsyncIterable<string>
+  /** Complete once the lines were read. */
+  count: () => number
+}
+
+/** Within one transaction. *Rejected:* `copy … to stdout`, which the driver cannot read. */
+export async function contentOf(runner: Runner, { name }: PartitionPiece): Promise<Content> {
+  for (const setting of settings) await runner.run({ name: '', text: `set local ${setting}` })
+  const columns = await runner.run(columnsOf, [name])
+  const key = columns.filter((c) => c.key !== null).sort((a, b) => Number(a.key! - b.key!))
+  const texts = columns.map((column) => `${column.name}::text`).join(', ')
+  const cursor = `rows_of_${name}`
+  const order = key.map((column) => `${name}.${column.name}`).join(', ')
+  await runner.run({ name: '', text: `declare ${cursor} no scroll cursor for select ${texts} from ${name} order by ${order}` })
+  let count = 0
+  async function* lines(): AsyncGenerator<string> {
+    const names = columns.map((column) => column.name)
+    for (;;) {
+      const rows = await runner.run<Record<string, string | null>>({ name: '', text: `fetch ${rowsAtOnce} from ${cursor}` })
+      if (rows.length === 0) break
+      count += rows.length
+      yield rows.map((row) => `${names.map((of) => copied(row[of]!)).join('\t')}\n`).join('')
+    }
+    await runner.run({ name: '', text: `close ${cursor}` })
+  }
+  return { columns: columns.map((column) => ({ name: column.name, type: column.type })), lines: lines(), count: () => count }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+}
+const copied = (value: string | null): string =>
+  value === null ? '\\N' : value.replace(/[\\\b\f\n\r\t\v]/g, (letter) => escapes[letter]!)
+
+/** Writes a table under another name, to the disk, and then names it. */
+export async function writeTable(
+  directory: string,
+  piece: PartitionPiece,
+  { columns, lines, count }: Content,
+): Promise<ExportedTable> {
+  const file = `${piece.name}.copy.gz`
+  const [stored, content] = [createHash('sha256'), createHash('sha256')]
+  await pipeline(
+    Readable.from(hashed(lines, content)),
+    createGzip(),
+    (compressed: AsyncIterable<Buffer>) => hashed(compressed, stored),
+    createWriteStream(join(directory, `${file}.part`), { mode: 0o600, flush: true }),
+  )
+  await rename(join(directory, `${file}.part`), join(directory, file))
+  return {
+    table: piece.table,
+    file,
+    columns,
+    rows: count(),
+    sha256: stored.digest('hex'),
+    content_sha256: content.digest('hex'),
+  }
+}
+
+/** The manifest comes last: without it there is no export. Returns its hash. */
+export async function writeManifest(directory: string, span: Span, tables: ExportedTable[]): Promise<string> {
+  const manifest: Manifest = {
+    format: 'tollgate partition 1',
+    partition: Number(span.number),
+    first_order_id: Number(span.from),
+    last_order_id: Number(span.to - 1n),
+    tables,
+  }
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`
+  const path = join(directory, manifestName(span))
+  await sync(directory)
+  await writeFile(`${path}.part`, text, { mode: 0o600, flush: true })
+  await rename(`${path}.part`, path)
+  await sync(directory)
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export const makeDirectory = async (directory: string): Promise<void> =>
+  void (await mkdir(directory, { recursive: true, mode: 0o700 }))
+
+/** A renamed file is there after a loss of power only once its directory is on the disk. */
+async function sync(directory: string): Promise<void> {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The manifest with the hash that was noted when it was written. */
+export async function readManifest(directory: string, span: Span): Promise<Manifest | 'no manifest' | 'other manifest'> {
+  const text = await readFile(join(directory, manifestName(span)), 'utf8').catch(unlessMissing)
+  if (text === undefined) return 'no manifest'
+  return createHash('sha256').update(text).digest('hex') === span.note?.manifest
+    ? (JSON.parse(text) as Manifest)
+    : 'other manifest'
+}
+
+/** Whether the file is what was written: as it is, and what comes out of it. */
+export async function judgeFile(directory: string, table: ExportedTable): Promise<'no file' | 'file altered' | undefined> {
+  const [stored, content] = [createHash('sha256'), createHash('sha256')]
+  try {
+    await pipeline(
+      createReadStream(join(directory, table.file)),
+      (read: AsyncIterable<Buffer>) => hashed(read, stored),
+      createGunzip(),
+      async (plain: AsyncIterable<Buffer>) => {
+        for await (const _ of hashed(plain, content));
+      },
+    )
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 'no file'
+    // It is no archive any more.
+    if (codeOf(error)?.startsWith('Z_')) return 'file altered'
+    throw error
+  }
+  return stored.digest('hex') === table.sha256 && content.digest('hex') === table.content_sha256 ? undefined : 'file altered'
+}
+
+/** Whether the table has the rows that were exported. */
+export async function judgeTable(runner: Runner, piece: PartitionPiece, table: ExportedTable): Promise<boolean> {
+  const { lines, count } = await contentOf(runner, piece)
+  const content = createHash('sha256')
+  for await (const _ of hashed(lines, content));
+  return count() === table.rows && content.digest('hex') === table.content_sha256
+}
+
+async function* hashed<Part extends string | Buffer>(
+  parts: AsyncIterable<Part>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Part> {
+  for await (const part of parts) {
+    hash.update(part)
+    yield part
+  }
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
+
+function unlessMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error
+}

@@ -1,0 +1,247 @@
+/** One operation in the sandbox's reference: its fields, and a form to try it. */
+import { mask } from '../../base/log.ts'
+import { html, type Markup } from '../../http/page.ts'
+import { chapters, sentence } from '../../reference/markdown.ts'
+import { checkRows, laterRefusals, refusalText } from '../../reference/refusal-rows.ts'
+import { replyRows, requestRows } from '../../reference/rows.ts'
+import { hiddenKey } from '../../reference/signing.ts'
+import type { Pairs, Table } from '../../spec/field.ts'
+import { inWords } from '../../spec/gateway/control.ts'
+import { operationRow, type Operation } from '../../spec/gateway/operations.ts'
+import { refusalFields } from '../../spec/gateway/reply.ts'
+import { refusals } from '../../spec/refusals.ts'
+import type { Need, Signature, Sent } from './try.ts'
+
+export interface OperationPage {
+  operation: Operation
+  /** Possible paths, such as `101` or `group/104`, with their names. */
+  paths: readonly (readonly [path: string, name: string])[]
+  path: string
+  /** As shown in the form. */
+  values: Pairs
+  json: boolean
+  signature: Signature
+  sent?: Sent
+  /** Why there is no reply. */
+  trouble?: string
+  /** What must exist before this can be tried, and does not yet. */
+  need?: Need | undefined
+}
+
+export function operationContent(page: OperationPage): Markup {
+  const { operation, sent, trouble } = page
+  const { means, note, path, kind } = operationRow(operation)
+  return html`<h1>${operation}</h1>
+    <p class="lead">
+      ${sentence(means)} ${note} Explained in
+      ${chapters[kind].map(([text, to], i) => html`${i > 0 ? ', ' : ''}<code title="${text}">docs/${to}</code>`)}.
+      <code class="path">POST …${path}/&lt;endpoint id&gt;</code>
+    </p>
+    ${trouble && html`<p class="notice bad" role="alert">That did not work: ${trouble}</p>`} ${sent && sentPanel(page, sent)}
+    <div class="columns">${tryPanel(page)} ${signaturePanel(page)}</div>
+    ${requestPanel(operation)} ${replyPanel(operation)} ${refusalPanel(operation)}`
+}
+
+const needs: Readonly<Record<Need, string>> = {
+  payment: 'an approved payment',
+  preauth: 'an approved preauthorisation',
+  'card reference': 'a card that is kept',
+  method: 'a payment that waits for the method of the issuer',
+  challenge: 'a payment whose challenge was passed, and what the issuer posted then',
+  payer: 'a payment of 3-D Secure 1.0.2, and what the issuer posted',
+}
+
+function tryPanel({ operation, paths, path, values, json, need }: OperationPage): Markup {
+  const given = new Map(values)
+  const rows = requestRows(operationRow(operation).request).filter(({ name }) => name !== 'control')
+  const first = rows.filter(({ name, need: must }) => must === 'mandatory' || (given.get(name) ?? '') !== '')
+  const rest = rows.filter((row) => !first.includes(row))
+  const field = ({ name, need: must, means }: (typeof rows)[number]) =>
+    html`<label title="${sentence(means)}"
+      ><code>${name}</code> ${must === 'mandatory' ? html`<em title="mandatory">*</em>` : ''}
+      <input name="${name}" value="${given.get(name)}" autocomplete="off" spellcheck="false"
+    /></label>`
+  return html`<form class="panel" method="post" action="/docs/${operation}">
+    <h2>Try it</h2>
+    ${
+      need &&
+      html`<div class="notice" role="status">
+        <p>This needs ${needs[need]}. The sandbox can make one with a test card, and fill it in here.</p>
+        <p class="buttons"><button name="_do" value="prepare">Make one</button></p>
+      </div>`
+    }
+    <div class="fields">
+      <label
+        ><code>${'endpoint or group'}</code>
+        <select name="_path">
+          ${paths.map(([one, name]) => option(one, `${name} · ${one}`, one === path))}
+        </select></label
+      >
+      <label
+        ><code>reply as</code>
+        <select name="_json">
+          <option value="">form text</option>
+          ${option('yes', 'JSON', json)}
+        </select></label
+      >
+    </div>
+    <div class="fields">${first.map(field)}</div>
+    ${
+      rest.length > 0
+        ? html`<details>
+            <summary>${rest.length} more ${rest.length === 1 ? 'field' : 'fields'}</summary>
+            <div class="fields">${rest.map(field)}</div>
+          </details>`
+        : ''
+    }
+    <p class="buttons">
+      <button name="_do" value="send" ${need ? html`class="second"` : ''}>Send</button>
+      <button name="_do" value="sign" class="second">Sign only</button>
+      <span class="quiet">No money moves. Never use a real card.</span>
+    </p>
+  </form>`
+}
+
+function signaturePanel({ operation, signature, need }: OperationPage): Markup {
+  if ('complaint' in signature)
+    return html`<section class="panel">
+      <h2>Signature</h2>
+      <p class="${need ? 'quiet' : 'bad'}">
+        ${need ? 'What is signed stands here once there is something to sign.' : signature.complaint}
+      </p>
+    </section>`
+  if (signature.is === 'OAuth')
+    return html`<section class="panel">
+      <h2>Signature</h2>
+      <p class="quiet">OAuth 1.0a with RSA-SHA256. The base string of this request:</p>
+      <pre class="scroll">${signature.baseString}</pre>
+      <p class="quiet">The header, good for five minutes and one call:</p>
+      <pre class="scroll">Authorization: ${signature.authorization}</pre>
+    </section>`
+  const formula = operationRow(operation).signed
+  return html`<section class="panel">
+    <h2>Signature</h2>
+    <p class="quiet">The string to sign is these parts, nothing between them:</p>
+    <p><code>${inWords(signature.parts.map(({ name }) => name))}</code></p>
+    <p class="signed">
+      <code
+        >${signature.parts.map(({ name, value }) => html`<span class="part" title="${name}">${value || '∅'}</span>`)}<span
+          class="part key"
+          >${hiddenKey}</span
+        ></code
+      >
+    </p>
+    <p class="quiet">Its SHA-1 in hexadecimal:</p>
+    <code class="control">control=${signature.control}</code>
+    ${
+      formula !== 'OAuth' && formula.length > 1
+        ? html`<p class="quiet">
+            ${formula.length} formulas are accepted, by what is sent:
+            ${formula.map(({ parts, when }) => html`<br /><code>${inWords(parts)}</code>${when ? html` when ${when}` : ''}`)}
+          </p>`
+        : ''
+    }
+  </section>`
+}
+
+/** The displayable form of a value: of the card no more than a receipt shows. */
+function shown(table: Table, name: string, value: string): string {
+  const guard = table[name]?.guard
+  if (guard === 'secret') return '***'
+  return guard === 'card' ? (value.length > 8 ? mask(value) : '***') : value
+}
+
+const option = (value: string, label: string, isChosen: boolean): Markup =>
+  html`<option value="${value}" ${isChosen ? html`selected` : ''}>${label}</option>`
+
+const cut = (value: string): string => (value.length > 400 ? `${value.slice(0, 400)} …` : value)
+
+const pairRow = (name: string, value: string, means: string | undefined): Markup[] => [
+  html`<code>${name}</code>`,
+  html`<code>${value}</code>`,
+  html`${means}`,
+]
+
+function sentPanel({ operation }: OperationPage, { url, pairs, status, type, body, reply, next }: Sent): Markup {
+  const { request, reply: replied } = operationRow(operation)
+  const meaning = (name: string) => ({ ...refusalFields, ...replied })[name]?.means
+  const refused = status !== 200 || reply.some(([name]) => name === 'error-code')
+  return html`<section class="panel" id="result">
+    <h2>
+      The reply:
+      <span class="${refused ? 'bad' : 'good'}">${reply.find(([name]) => name === 'type')?.[1] ?? `HTTP ${status}`}</span>
+    </h2>
+    <p class="quiet">HTTP ${status}, <code>${type}</code></p>
+    ${rowsOf(reply.map(([name, value]) => pairRow(name, cut(value), meaning(name))))}
+    ${
+      next.length > 0 ? html`<p class="buttons">Next: ${next.map(([name, href]) => html`<a href="${href}">${name}</a>`)}</p>` : ''
+    }
+    <details>
+      <summary>As it came</summary>
+      <pre class="scroll">${body}</pre>
+    </details>
+    <details>
+      <summary>The request</summary>
+      <p><code>POST ${url}</code></p>
+      ${rowsOf(pairs.map(([name, value]) => pairRow(name, shown(request, name, value), request[name]?.means)))}
+    </details>
+  </section>`
+}
+
+export const rowsOf = (rows: readonly (readonly Markup[])[], head?: readonly string[], short: readonly number[] = []): Markup =>
+  html`<table>
+    ${
+      head &&
+      html`<thead>
+        <tr>
+          ${head.map((text) => html`<th>${text}</th>`)}
+        </tr>
+      </thead>`
+    }
+    <tbody>
+      ${rows.map(
+        (row) =>
+          html`<tr>
+            ${row.map((one, i) => html`<td ${short.includes(i) ? html`class="short"` : ''}>${one}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+
+const requestPanel = (operation: Operation): Markup =>
+  html`<section class="panel">
+    <h2>Request</h2>
+    ${rowsOf(
+      requestRows(operationRow(operation).request).map(({ name, alias, kind, length, need, means }) => [
+        html`<code>${name}</code>${alias === undefined ? '' : html`<br /><span class="quiet">or <code>${alias}</code></span>`}`,
+        html`${kind}`,
+        html`${length}`,
+        html`${need}`,
+        html`${means}`,
+      ]),
+      ['Name', 'Kind', 'Length', 'Need', 'Meaning'],
+      [1, 2],
+    )}
+  </section>`
+
+const replyPanel = (operation: Operation): Markup =>
+  html`<section class="panel">
+    <h2>Reply</h2>
+    <p class="quiet">A field without a value is left out.</p>
+    ${rowsOf(replyRows(operationRow(operation).reply).map(({ name, means }) => [html`<code>${name}</code>`, html`${means}`]))}
+  </section>`
+
+const refusalPanel = (operation: Operation): Markup =>
+  html`<section class="panel">
+    <h2>Refusals</h2>
+    <p class="quiet">
+      These must hold, in this order; the first that does not is the answer. What to do about each is in docs/errors.md.
+    </p>
+    ${rowsOf(
+      [
+        ...checkRows(operation).map(({ promise, codes }) => [html`${promise}`, html`${codes}`]),
+        ...laterRefusals(operation).map((name) => [html`after them: ${refusalText(name)}`, html`${refusals[name].code}`]),
+      ],
+      ['What must hold', 'Code'],
+    )}
+  </section>`

@@ -1,0 +1,152 @@
+/** The sandbox's reference: tries operations as its merchant, and creates orders they need. */
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { sleep, systemClock } from '../../base/clock.ts'
+import { systemRandom } from '../../base/random.ts'
+import type { BarPages } from '../../http/bar.ts'
+import type { Route } from '../../http/server.ts'
+import { docsRoutes } from './page.ts'
+import { signatureOf, sendAttempt, type Account, type Need, type Post } from './try.ts'
+import { trialRequest } from '../../spec/gateway/examples.ts'
+import type { Operation } from '../../spec/gateway/operations.ts'
+import { passChallenge, passPayerPage } from './browser.ts'
+import type { SandboxWorld } from '../world.ts'
+
+const withinMs = 20_000
+
+export interface SandboxDocs {
+  world: SandboxWorld
+  oauthKeyFile: string
+  acsUrl: string
+  places: BarPages
+}
+
+export function sandboxDocs({ world, oauthKeyFile, acsUrl, places }: SandboxDocs): (baseUrl: string) => Route[] {
+  const oauthKey = createPrivateKey(readFileSync(oauthKeyFile, 'utf8'))
+  return (baseUrl) => {
+    const account: Account = { login: world.login, controlKey: world.controlKey, oauthKey, baseUrl }
+    const endpoints = Object.entries(world.endpoints).map(([name, id]) => [String(id), name] as const)
+    const groups = Object.entries(world.groups).map(([name, id]) => [`group/${id}`, name] as const)
+    return docsRoutes({
+      account,
+      paths: [...endpoints.sort(([, a], [, b]) => Number(b === 'plain') - Number(a === 'plain')), ...groups],
+      post,
+      prepare: preparing(account, world, acsUrl),
+      random: systemRandom,
+      places,
+      now: systemClock.now,
+    })
+  }
+}
+
+const post: Post = async (url, body, headers) => {
+  const type = 'application/x-www-form-urlencoded'
+  const reply = await fetch(url, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': type, ...headers },
+    signal: AbortSignal.timeout(withinMs),
+  })
+  return { status: reply.status, type: reply.headers.get('content-type') ?? '', body: await reply.text() }
+}
+
+/** The sandbox's merchant and its cardholder, as far as operations need them. */
+function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
+  const call = async (operation: Operation, path: string, given: Record<string, string>): Promise<Record<string, string>> => {
+    const attempt = { operation, path, pairs: Object.entries(given) }
+    const signature = signatureOf(attempt, account, '', systemClock.now())
+    const { reply, body } = await sendAttempt(attempt, account, signature, false, post)
+    const answer = Object.fromEntries(reply)
+    if (answer['error-code'] !== undefined || reply.length === 0)
+      throw new Error(`${operation} was answered ${body.slice(0, 500)}`)
+    return answer
+  }
+
+  const pay = async (operation: 'sale' | 'preauth', path: string, more: Record<string, string> = {}) => {
+    const name = `docs-${systemClock.now().toString(36)}-${systemRandom.bytes(2).toString('hex')}`
+    const fields = { ...Object.fromEntries(trialRequest(operation, systemClock.now())), client_orderid: name, ...more }
+    const { 'gateway-order-id': orderid = '' } = await call(operation, path, fields)
+    return { client_orderid: name, orderid, path }
+  }
+  type Paid = Awaited<ReturnType<typeof pay>>
+
+  /** Polls until the order reaches the wanted state. */
+  const until = async ({ path, ...ids }: Paid, wanted: (answer: Record<string, string>) => boolean) => {
+    const end = systemClock.now() + withinMs
+    for (;;) {
+      const answer = await call('status', path, { login: account.login, ...ids })
+      if (wanted(answer)) return answer
+      if (systemClock.now() > end) throw new Error(`order ${ids.orderid} is ${answer['order-stage']}, and stays so`)
+      await sleep(systemClock, 50)
+    }
+  }
+
+  const approved = async (operation: 'sale' | 'preauth') => {
+    const paid = await pay(operation, String(world.endpoints.plain))
+    await until(paid, ({ status }) => status === 'approved')
+    return paid
+  }
+
+  /** A payment with 3-D Secure that waits for its first step. */
+  const waiting = async (scenario: string, step: string) => {
+    const back = { redirect_url: 'https://shop.example/back', credit_card_number: await cardOf(acsUrl, scenario) }
+    const paid = await pay('sale', String(world.endpoints.secure), back)
+    const answer = await until(paid, (one) => one['tds-status'] === step)
+    return { paid, answer, ids: { 'client-order-id': paid.client_orderid, orderid: paid.orderid } }
+  }
+  return { call, until, approved, waiting }
+}
+
+/**
+ * Creates what an operation needs, as a merchant and its cardholder would, and returns the fields
+ * that name it.
+ */
+function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need: Need) => Promise<Record<string, string>> {
+  const { call, until, approved, waiting } = shopperOf(account, world, acsUrl)
+  const transIdOf = (answer: Record<string, string>) => answer['tds-method-url-frame-3ds-server-trans-id'] ?? ''
+
+  const makers: Readonly<Record<Need, () => Promise<Record<string, string>>>> = {
+    async payment() {
+      const { path, ...ids } = await approved('sale')
+      return { _path: path, ...ids }
+    },
+    async preauth() {
+      const { path, ...ids } = await approved('preauth')
+      return { _path: path, ...ids }
+    },
+    async 'card reference'() {
+      const { path, ...ids } = await approved('sale')
+      const { 'card-ref-id': cardrefid = '' } = await call('create-card-ref', path, { login: account.login, ...ids })
+      return { _path: path, cardrefid }
+    },
+    async method() {
+      const { paid, answer, ids } = await waiting('challenge', 'MethodUrlFrame')
+      return { _path: paid.path, ...ids, threeDSServerTransID: transIdOf(answer) }
+    },
+    async challenge() {
+      const { paid, answer, ids } = await waiting('challenge', 'MethodUrlFrame')
+      const upload = Object.fromEntries(trialRequest('upload-method-url-result', systemClock.now()))
+      const own = { ...upload, login: account.login, ...ids, threeDSServerTransID: transIdOf(answer) }
+      await call('upload-method-url-result', paid.path, own)
+      const asked = await until(paid, (one) => one['tds-status'] === 'CReqForm')
+      const cres = await passChallenge(asked['tds-creq-form-acs-url'] ?? '', asked['tds-creq-form-creq'] ?? '')
+      return { _path: paid.path, ...ids, cres }
+    },
+    async payer() {
+      const { paid, answer, ids } = await waiting('1.0.2', 'PaReqForm')
+      const fields = { PaReq: answer['tds-pareq-form-pareq'] ?? '', MD: answer['tds-pareq-form-md'] ?? '' }
+      const { paRes, md } = await passPayerPage(answer['tds-pareq-form-acs-url'] ?? '', fields)
+      return { _path: paid.path, ...ids, paRes, md }
+    },
+  }
+  return (need) => makers[need]()
+}
+
+/** A test card of the simulated issuer. */
+async function cardOf(acsUrl: string, scenario: string): Promise<string> {
+  const reply = await fetch(`${acsUrl}/test-cards.json`, { signal: AbortSignal.timeout(withinMs) })
+  const cards = (await reply.json()) as { number: string; scenario: string }[]
+  const card = cards.find((one) => one.scenario === scenario)
+  if (!card) throw new Error(`the simulated issuer has no card of ${scenario}`)
+  return card.number
+}

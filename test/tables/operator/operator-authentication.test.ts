@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inFindingWords } from '../../../src/cli/commands/doctor/doctor-words.ts'
+import { readAuthenticationPolicy } from '../../../src/cli/commands/configuration/endpoint-values.ts'
+import { indicatorText, policyText } from '../../../src/operator/configuration/authentication-settings.ts'
+import { authenticationJson, authenticationText } from '../../../src/operator/orders/authentication-story.ts'
+import { directoryFindings } from '../../../src/operator/doctor/doctor.ts'
+import { settingsAfter, usualEndpoint } from '../../../src/operator/configuration/settings.ts'
+import type { DirectoryFact } from '../../../src/operator/doctor/rows.ts'
+import type { Transaction } from '../../../src/order/decide/order.ts'
+
+const now = Date.parse('2030-01-31T12:00:00Z')
+
+test('an authentication policy keeps what differs from the safe one, and null removes a challenge indicator', () => {
+  const bold = settingsAfter(usualEndpoint, {
+    challengeIndicator: '04',
+    authenticationPolicy: { unavailable: 'authorise', failed: 'decline' },
+  })
+  assert.deepEqual(bold, { ...usualEndpoint, challengeIndicator: '04', authenticationPolicy: { unavailable: 'authorise' } })
+  const more = settingsAfter(bold, { authenticationPolicy: { attempted: 'decline' } })
+  assert.deepEqual(more.authenticationPolicy, { attempted: 'decline', unavailable: 'authorise' })
+  assert.equal(policyText(more), 'attempted=decline, unavailable=authorise, not-enrolled=decline, failed=decline')
+  assert.equal(indicatorText(more), '04 (a challenge mandated)')
+  const safe = readAuthenticationPolicy('safe')
+  assert.ok(typeof safe === 'object')
+  assert.deepEqual(settingsAfter(more, { authenticationPolicy: safe, challengeIndicator: null }), usualEndpoint)
+  assert.equal(policyText(usualEndpoint), 'attempted=authorise, unavailable=decline, not-enrolled=decline, failed=decline (safe)')
+})
+
+test('an authentication policy is read as it is written, and what does not fit is named', () => {
+  assert.deepEqual(readAuthenticationPolicy('attempted=decline, not-enrolled=authorise'), {
+    attempted: 'decline',
+    notEnrolled: 'authorise',
+  })
+
+  for (const [text, complaint] of [
+    ['', /"" is not an end/],
+    ['notEnrolled=decline', /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
+    ['__proto__=decline', /"__proto__" is not an end/],
+    ['failed', /failed=authorise or failed=decline/],
+    ['failed=accept', /failed=authorise or failed=decline/],
+    ['failed=decline,failed=authorise', /failed is there twice/],
+    ['safe,failed=decline', /"safe" is not an end.*or safe alone/],
+  ] as const) {
+    const read = readAuthenticationPolicy(text)
+    assert.match(typeof read === 'string' ? read : 'none', complaint, text)
+  }
+})
+
+test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and none was ever entered', () => {
+  const hour = 3_600_000
+  const fresh: DirectoryFact = {
+    name: 'visa',
+    ranges: 33n,
+    loaded: true,
+    refreshedAt: now - hour,
+    dueAt: now + hour,
+    tries: 0,
+    leftOut: { count: 0, entries: [] },
+  }
+  const look = (changes: Partial<DirectoryFact>) =>
+    directoryFindings({ directories: [{ ...fresh, ...changes }], oddities: [], secureEndpoints: [] }, now)
+  const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], oddities: [], secureEndpoints: ids }, now)
+  assert.deepEqual(endpoints(), [])
+
+  for (const [findings, is, says, advice] of [
+    [look({}), 'ok', /^visa: 33 ranges, refreshed 1 h ago$/, /^$/],
+    [
+      look({ error: 'timeout', tries: 2 }),
+      'warning',
+      /refreshed 1 h ago; the last 2 tries failed: timeout/,
+      /old ones are used.*asked again in 1 h/,
+    ],
+    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }), 'warning', /refreshed 30 h ago$/, /old ones are used/],
+    [
+      look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }),
+      'problem',
+      /none loaded yet.*the last try failed: refused/,
+      /THREE_DS_CONFIG.*asked again in 1 h/,
+    ],
+    [look({ dueAt: now - hour }), 'warning', /no gateway asks for them/, /delete from directory_state where directory = 'visa'/],
+    [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
+    [
+      look({ leftOut: { count: 1, entries: ['4 to 3: odd'] } }),
+      'warning',
+      /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/,
+      /not enrolled.*whoever runs visa/,
+    ],
+    [
+      look({ leftOut: { count: 5, entries: ['a', 'b', 'c', 'd'] }, error: 'timeout', tries: 1 }),
+      'warning',
+      /left out 5 that cannot be used: a; b; c; …; the last try failed/,
+      /old ones are used/,
+    ],
+    [
+      endpoints(103n, 104n),
+      'warning',
+      /endpoint 103, 104.*fails for every card/,
+      /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/,
+    ],
+  ] as const) {
+    assert.deepEqual(
+      findings.map((finding) => finding.is),
+      [is],
+      String(says),
+    )
+    const worded = inFindingWords(findings[0]!, now)
+    assert.match(worded.says, says)
+    assert.match(worded.advice ?? '', advice)
+  }
+})
+
+test('an authentication is told without its proof, its pages and the browser', () => {
+  const transaction = {
+    result: { verified: 'AUTHENTICATED', eci: '05' },
+    authentication: {
+      round: 1,
+      directory: 'visa',
+      version: '2.2.0',
+      threeDSServerTransId: 'id-1',
+      pageToken: 'not-this',
+      methodUrl: 'https://not-this.example/',
+      acsUrl: 'https://not-this.example/',
+      notificationUrl: 'https://not-this.example/',
+      authenticationValue: 'not-this',
+      status: 'N',
+      statusReason: '88',
+      challengeCancel: '01',
+      cardholderInfo: 'not-this',
+      browser: { acceptHeader: 'not-this', userAgent: 'not-this', language: 'not-this', javascriptEnabled: true },
+    },
+  } as unknown as Transaction
+  const text = authenticationText(transaction)
+  assert.equal(
+    text,
+    '2.2.0 by visa; not authenticated (N); reason 88; cancel 01, cancelled by the cardholder; ' +
+      'ECI 05; verified-3d-status AUTHENTICATED',
+  )
+  assert.equal(authenticationJson(transaction)?.three_ds_server_trans_id, 'id-1')
+  assert.ok(!`${text}${JSON.stringify(authenticationJson(transaction))}`.includes('not-this'))
+})

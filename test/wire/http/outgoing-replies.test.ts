@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { createServer, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openOutgoing } from '../../../src/http/outgoing.ts'
+
+/** How the servers of merchants frame their replies, and which of them are replies. */
+
+const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: systemClock, perOrigin: 1 })
+const cleanUp: (() => unknown)[] = [() => outgoing.close()]
+after(() => Promise.all(cleanUp.map((end) => end())))
+
+/** A server that answers each request in this way; the last argument counts the requests. */
+async function listening(answer: (socket: Socket, nth: number) => void) {
+  const started = { url: '', connections: 0 }
+  let requests = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    started.connections++
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', () => answer(socket, requests++))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  started.url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
+  cleanUp.push(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return started
+}
+
+const ok200 = 'HTTP/1.1 200 OK\r\n'
+const two = 'content-length: 2\r\n\r\nOK'
+const chunks = 'transfer-encoding: chunked\r\n\r\n'
+/** `.` ends the connection; what is not answered 200 with the body "OK" is sent again. */
+// oxfmt-ignore
+const replies: [says: string, what: string, counts: boolean][] = [
+  [`HTTP/1.1 100 Continue\r\n\r\n${ok200}${two}`,                                         '100 before it',                       true],
+  [`HTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.0 100 \r\n\r\n${ok200}${two}`,           '100 twice, with a field',             true],
+  [`HTTP/1.1 102 \r\n\r\nHTTP/1.1 103 Hints\r\nlink: </x>\r\n\r\n${ok200}${two}`,        '102 and 103 before it',               true],
+  [`HTTP/1.1 199 ?\n\n${ok200}${two}`,                                                   'an interim status that nobody knows', true],
+  [`HTTP/1.1 100 Continue\r\ncontent-length: 0\r\nconnection: close\r\n\r\n${ok200}${two}`, '100 with a length',              true],
+  ['HTTP/1.1 200 OK\ncontent-length: 2\n\nOK',                                           'line feeds alone',                    true],
+  ['HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nOK\n0\n\n',                        'line feeds alone, in chunks too',     true],
+  ['HTTP/1.1 200 OK\r\ncontent-length: 2\n\r\nOK',                                       'line ends of both kinds',             true],
+  ['HTTP/1.1 200 OK\r\r\ncontent-length: 2\r\r\n\r\r\nOK',                               'two carriage returns',                true],
+  [`${ok200}X Powered By: PHP\r\n${two}`,                                                'a blank in a name',                   true],
+  [`${ok200}x : y\r\n${two.replace(':', ' :')}`,                                         'a blank before a colon',              true],
+  [`${ok200}Warning in line 7\r\n: y\r\nx-ä: y\r\nx\0y: z\r\n${two}`,                   'lines that are no fields',            true],
+  [`${ok200}x: a\0b\x01\x7fc\r\n${two}`,                                                 'control characters in a value',       true],
+  [`${ok200}x: y\r\n  z\r\n\t: zz\r\n${two}`,                                             'a field on several lines',            true],
+  [`${ok200}x: ${'x'.repeat(20_000)}\r\n${two}`,                                         'a head of 20 kB',                     true],
+  [`\r\n\n\ufeff${ok200}${two}`,                                                         'empty lines and a mark before it',    true],
+  [`http/1.1  200\r\n${two}`,                                                           'small letters, no reason',            true],
+  [`HTTP/2 200 OK\r\n${two}`,                                                           'a version that is none of ours',      true],
+  [`${ok200}content-length: 2\r\n${two}`,                                                'one length twice',                    true],
+  [`${ok200}content-length: 2, 2\r\n\r\nOK`,                                             'one length in a list',                true],
+  [`${ok200}content-length:\r\n\r\nOK.`,                                                 'an empty length',                     true],
+  [`${ok200}transfer-encoding: identity\r\ncontent-length: 2\r\n\r\nOK`,               'no coding beside a length',           true],
+  [`${ok200}content-length: 9\r\n${chunks}2\r\nOK\r\n0\r\n\r\n`,                         'a length beside chunks',              true],
+  [`${ok200}${chunks}1 \r\nO\r\n001;a="b"\r\nK\r\n0\r\nx: y\r\n\r\n`,                     'blanks behind a size, a trailer',     true],
+  [`${ok200}${chunks}2\r\nOK0\r\n\r\n`,                                                  'no line end behind a chunk',          true],
+  [`${ok200}\r\nOK.`,                                                                    'the end of the connection as its end', true],
+  [`${ok200}content-length: 2\r\ncontent-length: 3\r\n\r\nOK.`,                          'two different lengths',               false],
+  [`${ok200}content-length: 2, 3\r\n\r\nOK.`,                                             'two different lengths in a list',     false],
+  [`${ok200}content-length: -2\r\n\r\nOK.`,                                              'a length below zero',                 false],
+  [`${ok200}content-length: 3\r\n\r\nOK.`,                                               'a cut body',                          false],
+  [`${ok200}${chunks}3\r\nOK.`,                                                          'a cut chunk',                         false],
+  [`${ok200}${chunks}2\r\nOK\r\n.`,                                                      'no last chunk',                       false],
+  [`${ok200}${chunks}OK\r\n.`,                                                           'chunks without a size',               false],
+  [`${ok200}x: y\r\n.`,                                                                  'a cut head',                          false],
+  ['HTTP/1.1 100 Continue\r\n\r\n.',                                                     'nothing after 100',                   false],
+  [`HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n${ok200}${two}`,                         'another protocol',                    false],
+  [`HTTP/1.1 2000 OK\r\n${two}.`,                                                        'a status of four digits',             false],
+  [`ICY 200 OK\r\n${two}.`,                                                              'a protocol that is not HTTP',         false],
+]
+
+for (const [text, what, counts] of replies)
+  test(`a reply of 200 with ${what} ${counts ? 'counts' : 'is a failure'}, whole or byte by byte`, async () => {
+    const ends = text.endsWith('.')
+    const bytes = Buffer.from(ends ? text.slice(0, -1) : text)
+    for (const step of [bytes.length, bytes.length > 1_000 ? 997 : 1]) {
+      const server = await listening((socket) => {
+        const say = (at: number): unknown => {
+          if (at < bytes.length) return socket.write(bytes.subarray(at, at + step), () => say(at + step))
+          return ends && socket.end()
+        }
+        say(0)
+      })
+      const reply = await outgoing.send({ method: 'GET', url: server.url, timeoutMs: 20_000 })
+      assert.equal(reply.is, counts ? 'answered' : 'failed', JSON.stringify(reply))
+      if (reply.is === 'answered') assert.deepEqual([reply.status, reply.body.toString()], [200, 'OK'])
+    }
+  })
+
+test('a connection on which a loosely framed reply came serves the next call', async () => {
+  const loose = [`HTTP/1.1 100 Continue\n\n${ok200}${two}`, `${ok200}${chunks}2\nOK\n0\n\n`, `${ok200}A B: c\r\n${two}`]
+  const server = await listening((socket, nth) => socket.write(loose[nth]!))
+  for (let n = 0; n < 3; n++) {
+    const reply = await outgoing.send({ method: 'GET', url: server.url, timeoutMs: 20_000 })
+    assert.equal(reply.is === 'answered' && reply.body.toString(), 'OK')
+  }
+  assert.equal(server.connections, 1)
+})

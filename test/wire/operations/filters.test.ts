@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { newOrderId, order, settled, type Changes, type Fields } from '../../conformance/requests/client.ts'
+import { until } from '../../harness/clock/until.ts'
+import { openLog } from '../../../src/base/log.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import type { Desk } from '../../../src/operator/desk.ts'
+import {
+  readEntries,
+  readRule,
+  usualOf,
+  type FilterWish,
+  type RuleKind,
+} from '../../../src/operator/configuration/filter-settings.ts'
+import { isMisfit } from '../../../src/operator/refused.ts'
+import { addFilter, removeFilter } from '../../../src/operator/configuration/filter-rows.ts'
+import { openPool } from '../../../src/storage/pool.ts'
+import { configurationRead } from '../../harness/world/configuration.ts'
+import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
+import { startWorld, type World } from '../../harness/world/world.ts'
+import { cliOf } from '../operator/cli-run.ts'
+
+/**
+ * Filters as an operator makes them and a merchant meets them. Two more gateway processes serve on
+ * the database of the sandbox.
+ */
+
+let world: World
+let first: GatewayProcess
+let second: GatewayProcess
+let folder: string
+let desk: Desk
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
+  // It imports another BIN table, which all merchants of a sandbox share.
+  world = await startWorld({ own: true })
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
+  desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
+  ;[first, second] = await Promise.all([startServe(world), startServe(world)])
+})
+after(async () => {
+  for (const gateway of [first, second]) await gateway?.stop()
+  await desk?.pool.close()
+  await world?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const { tell, json, refuse } = cliOf(() => world)
+const hour = 3_600_000
+const either = (at: number): World => (at % 2 === 0 ? first : second).world
+
+interface Shown {
+  status: string
+  screening: { score: number; filtered: boolean; fired: { filter: number; code: string; found: string }[] } | null
+}
+
+let made = 0
+/** An address that no other test pays by, so that a rule of one test says nothing to another. */
+const newEmail = () => `customer-${++made}@filters.example`
+
+/** Adds a rule as the command does, and waits until every process knows it. */
+async function add(
+  kind: RuleKind,
+  wish: FilterWish,
+  more: { values?: string[]; score?: number; code?: string; name?: string; endpointId?: bigint } = {},
+) {
+  const facts = readRule(kind, wish)
+  assert.ok(!isMisfit(facts))
+  const { values = [], ...rest } = more
+  const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
+  assert.ok(!isMisfit(entries))
+  const { filterNo } = await addFilter(desk, { login: world.merchant.login, ...usualOf[kind], ...rest, facts, entries })
+  await allRead()
+  return filterNo
+}
+
+const remove = (filterNo: number) => removeFilter(desk, world.merchant.login, filterNo)
+
+const allRead = () => configurationRead(world, first.world, second.world)
+
+const addByCommand = (...args: string[]) => json<{ filter: number }>('filter', 'add', ...args, '--merchant', world.merchant.login)
+const inEuro = (): World => ({ ...world, endpoints: { ...world.endpoints, plain: world.endpoints.euro } })
+
+async function pay(changes: Changes, at: World = world): Promise<Fields> {
+  const sold = await order(at, { ipaddress: '198.51.100.20', ...changes })
+  return { ...(await settled(at, sold)), orderid: sold.orderid }
+}
+
+const many = (count: number, pays: (at: number) => Promise<Fields>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => pays(at)))
+const tally = (ended: Fields[]) => {
+  const counts: Record<string, number> = {}
+  for (const { status = '' } of ended) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('order show names the rule that filtered, and no attempt; taken off the list, the address pays', async () => {
+  const email = newEmail()
+  const no = await add('black', { of: 'email' }, { values: [email], code: '3077', name: 'bad people' })
+  const ended = await pay({ email })
+  const shown = await json<Shown & { attempts: unknown[] }>('order', 'show', ended.orderid!)
+  assert.deepEqual(shown.attempts, [])
+  assert.deepEqual(shown.screening, {
+    score: 100,
+    filtered: true,
+    fired: [{ filter: no, name: 'bad people', code: '3077', score: 100, found: `email ${email} is listed` }],
+  })
+  assert.match(await tell(['order', 'show', ended.orderid!]), /Filters +1 fired, score 100 of 100: filtered[^]*bad people/)
+  await tell(['filter', 'entries', world.merchant.login, String(no), 'remove', '--value', email.toUpperCase()])
+  await allRead()
+  assert.equal((await pay({ email })).status, 'approved')
+})
+
+test('cards are listed by an order that was made with them, or by numbers from a file that are kept as hashes', async () => {
+  const bad = '4222222222222220'
+  const worse = '5105105105105100'
+  const stolen = await pay({ credit_card_number: bad })
+  assert.equal(stolen.status, 'approved')
+  const { filter: no } = await addByCommand('black', '--of', 'card', '--card-of', stolen.orderid!)
+  await allRead()
+  assert.equal((await pay({ credit_card_number: bad })).status, 'filtered')
+  const file = join(folder, 'cards.txt')
+  writeFileSync(file, `# stolen\n${worse.replace(/(.{4})/g, '$1 ')}\n`)
+  await tell(['filter', 'entries', world.merchant.login, String(no), 'add', '--file', file])
+  await allRead()
+  assert.equal((await pay({ credit_card_number: worse })).status, 'filtered')
+  const { entries } = await json<{ entries: string[] }>('filter', 'show', world.merchant.login, String(no))
+  assert.equal(entries.length, 2)
+  for (const entry of entries) assert.match(entry, /^[0-9a-f]{32}$/)
+  const complaint = await refuse(2, 'filter', 'entries', world.merchant.login, String(no), 'add', '--value', worse)
+  assert.match(complaint, /by --file/)
+  await remove(no)
+})
+
+test('of 64 payments at once over two processes no more pass than the limit allows', async () => {
+  for (let round = 0; round < 5; round++) {
+    const email = newEmail()
+    const limit = 5 + round
+    const no = await add('velocity', { per: 'email', limit: String(limit), withinMs: hour })
+    const ended = await many(64, (at) => pay({ email, client_orderid: newOrderId() }, either(at)))
+    assert.deepEqual(tally(ended), { approved: limit, filtered: 64 - limit })
+    assert.ok(ended.filter(({ status }) => status === 'filtered').every((one) => one['error-code'] === '3002'))
+    await remove(no)
+  }
+})
+
+test('a sum is never exceeded by payments at once over two processes, and another currency does not use it up', async () => {
+  const email = newEmail()
+  const no = await add('volume', { per: 'email', limit: '100.00', currency: 'USD', withinMs: 720 * hour })
+  const euro = await pay({ email, currency: 'EUR', amount: '90.00' }, inEuro())
+  assert.equal(euro.status, 'approved')
+  const ended = await many(40, (at) => pay({ email, amount: at % 2 === 0 ? '7.50' : '10.00' }, either(at)))
+  const passed = ended.filter(({ status }) => status === 'approved')
+  const sum = passed.reduce((total, { amount }) => total + Number(amount), 0)
+  assert.ok(sum <= 100 && sum > 90, `${sum}`)
+  assert.equal((tally(ended)['approved'] ?? 0) + (tally(ended)['filtered'] ?? 0), 40)
+  await remove(no)
+})
+
+test('what was refused uses a limit up, or not, or alone, as the limit says', async () => {
+  const [everything, standing, refusedOnly] = [newEmail(), newEmail(), newEmail()]
+  const declined = (email: string) => pay({ email, cvv2: '116' })
+  const paid = (email: string) => pay({ email })
+  const all = await add('velocity', { per: 'email', limit: '2', withinMs: hour }, { score: 50 })
+  assert.deepEqual([(await declined(everything)).status, (await declined(everything)).status], ['declined', 'declined'])
+  const third = await json<Shown>('order', 'show', (await paid(everything)).orderid!)
+  assert.deepEqual(
+    third.screening!.fired.map(({ found }) => found),
+    ['2 by this email before, of 2'],
+  )
+  await remove(all)
+
+  const unrefused = await add('velocity', { per: 'email', limit: '2', withinMs: hour, counts: 'unrefused' })
+  for (let i = 0; i < 3; i++) assert.equal((await declined(standing)).status, 'declined')
+  for (const status of ['approved', 'approved', 'filtered']) assert.equal((await paid(standing)).status, status)
+  await remove(unrefused)
+
+  const refused = await add('velocity', { per: 'email', limit: '2', withinMs: hour, counts: 'refused' })
+  for (let i = 0; i < 3; i++) assert.equal((await paid(refusedOnly)).status, 'approved')
+  for (let i = 0; i < 2; i++) assert.equal((await declined(refusedOnly)).status, 'declined')
+  assert.equal((await paid(refusedOnly)).status, 'filtered')
+  await remove(refused)
+})
+
+test('a repeat of a request uses nothing up', async () => {
+  const email = newEmail()
+  const no = await add('velocity', { per: 'email', limit: '1', withinMs: hour })
+  const client_orderid = newOrderId()
+  const ended = await many(8, () => pay({ email, client_orderid }))
+  assert.deepEqual(new Set(ended.map(({ orderid }) => orderid)).size, 1)
+  assert.deepEqual(tally(ended), { approved: 8 })
+  assert.equal((await pay({ email })).status, 'filtered')
+  await remove(no)
+})
+
+test('the imported BIN table says the country and the bank of a card; one with an overlap changes nothing', async () => {
+  const rules = [await add('country-mismatch', {}), await add('amount', { currency: 'USD', most: '500' })]
+  const german = { credit_card_number: '4000020000000000' }
+  assert.equal((await pay({ country: 'DE', ...german })).status, 'approved')
+  assert.equal((await pay({ country: 'FR' }))['error-code'], '3005')
+  const table = join(folder, 'bins.csv')
+  writeFileSync(table, 'first,last,country,bank\n4111,4111,FRA,"Banque Imaginaire, Paris"\n')
+  assert.match(await tell(['bin', 'import', table]), /1 range now/)
+  await until(
+    () => pay({ country: 'FR' }),
+    ({ status }) => status === 'approved',
+  )
+  // The acquirer would say it of a payment that it is asked about.
+  const stopped = await pay({ country: 'FR', amount: '500.01' })
+  const { 'error-code': code, 'bank-name': bank, 'card-country-alpha-three-code': country } = stopped
+  assert.deepEqual([code, bank, country], ['3004', 'Banque Imaginaire, Paris', 'FRA'])
+  assert.match(await tell(['bin', 'find', '411111']), /FR[\s\S]*Banque Imaginaire, Paris/)
+  assert.match(await refuse(2, 'bin', 'import', join(folder, 'nothing.csv')), /cannot be read/)
+  writeFileSync(table, 'first,last,country\n411100,411150,FRA\n411120,411190,DE\n')
+  assert.match(await refuse(2, 'bin', 'import', table), /overlap.*Nothing was changed/)
+  for (const no of rules) await remove(no)
+})
+
+test('filter test judges without counting; filter list tells what there is; what cannot be a rule is refused', async () => {
+  const email = newEmail()
+  const { filter: no } = await addByCommand('velocity', '--per', 'email', '--limit', '1', '--within', '10min')
+  await allRead()
+  const payment = ['--endpoint', String(world.endpoints.plain), '--card', '4111111111111111', '--email', email]
+  const trial = () => json<{ filtered: boolean; fired: { filter: number }[] }>('filter', 'test', ...payment)
+  assert.deepEqual([(await trial()).filtered, (await trial()).filtered], [false, false])
+  assert.equal((await pay({ email })).status, 'approved')
+  const said = await trial()
+  assert.deepEqual([said.filtered, said.fired.map(({ filter }) => filter)], [true, [no]])
+  assert.match(await tell(['filter', 'list']), /at most 1 payments by email in 10 min/)
+  await tell(['filter', 'remove', world.merchant.login, String(no)])
+  assert.match(await refuse(1, 'filter', 'remove', world.merchant.login, String(no)), /was removed/)
+  assert.match(await refuse(1, 'filter', 'show', world.merchant.login, '999999'), /no filter 999999/)
+  // oxfmt-ignore
+  const wrong: readonly (readonly [args: string, why: RegExp])[] = [
+    ['black',                                                          /--of is needed/],
+    ['velocity --per card --within 1h',                                /--limit/],
+    ['velocity --limit 3 --within 1h',                                 /--per/],
+    ['velocity --per card --limit 3',                                  /--within is needed/],
+    ['velocity --per card --limit 3 --within 10s',                     /1min to 366d/],
+    ['volume --per card --limit 3 --within 1h',                        /--currency/],
+    ['volume --per card --limit 3.001 --currency USD --within 1h',     /--limit must be an amount of USD/],
+    ['amount --currency USD',                                          /--least or --most/],
+    ['amount --currency USD --least 5 --most 4',                       /--least must be no more than the most/],
+    ['amount --currency USD --most 3 --value x',                       /no list/],
+    ['time-of-day --from 25:00 --to 06:00',                            /22:00/],
+    ['time-of-day --from 01:00 --to 06:00 --zone Mars/Base',           /IANA/],
+    ['black --of ip --value 10.0.0.0/99',                              /not an IP address/],
+    ['black --of email --limit 3',                                     /says nothing/],
+    ['black --of email --value a@b.example --code 2001',               /3000 to 3999/],
+    ['grey',                                                           /black/],
+  ]
+  for (const [args, why] of wrong)
+    assert.match(await refuse(2, 'filter', 'add', ...args.split(' '), '--merchant', world.merchant.login), why)
+})

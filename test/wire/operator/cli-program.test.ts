@@ -1,0 +1,71 @@
+/** The program around the command line: what a shell sees of it. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { runTollgate } from '../../../src/cli/run.ts'
+import { mainFile, runProgram } from './cli-run.ts'
+
+const sign = ['sign', 'status', 'login=shop', 'client_orderid=o-1', '--key-stdin']
+const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+
+test('the program reads standard input, prints to standard output and exits with 0', async () => {
+  const { code, out, err } = await runProgram({}, [...sign, '--json'], 'AF4B-secret\n')
+  assert.deepEqual([code, err], [0, ''])
+  assert.deepEqual(Object.keys(JSON.parse(out)), ['operation', 'formula', 'parts', 'string_to_sign', 'control'])
+})
+
+test('the program exits with 1 when something is wrong, after all of its report is written', async () => {
+  const { code, out, err } = await runProgram(nowhere, ['doctor'])
+  assert.deepEqual([code, err], [1, ''])
+  assert.match(out, /^ok +installation[^]*\nproblem +database[^]*\n1 problem, 0 warnings\.\n$/)
+})
+
+test('the program exits with 2 on wrong usage, and complains on standard error alone', async () => {
+  const unknown = await runProgram({}, ['merchant', 'lost'])
+  assert.deepEqual([unknown.code, unknown.out], [2, ''])
+  assert.match(unknown.err, /^error: unknown command 'lost'\n\(Did you mean list\?\)\n\(add --help for what there is\)\n$/)
+  const noKey = await runProgram({}, sign)
+  assert.deepEqual([noKey.code, noKey.out], [2, ''])
+  assert.match(noKey.err, /--key-stdin: there is no key on standard input/)
+})
+
+test('help exits with 0', async () => {
+  const { code, out, err } = await runProgram({}, ['order', '--help'])
+  assert.deepEqual([code, err], [0, ''])
+  assert.match(out, /^Usage: tollgate order/)
+})
+
+test('a reader that goes away, such as head, is no failure', async () => {
+  for (const [args, exits] of [
+    [sign, 0],
+    [['--help'], 0],
+    [['doctor'], 1],
+  ] as const) {
+    const child = spawn(process.execPath, [mainFile, ...args], { env: nowhere })
+    child.stdout.destroy()
+    child.stdin.end('AF4B-secret\n')
+    const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+    assert.deepEqual([code, err], [exits, ''], args.join(' '))
+  }
+})
+
+test('colour is for terminals: not for pipes, NO_COLOR or a dumb terminal', async () => {
+  for (const [isTTY, env, coloured] of [
+    [true, {}, true],
+    [false, {}, false],
+    [true, { NO_COLOR: '1' }, false],
+    [true, { TERM: 'dumb' }, false],
+  ] as const) {
+    const stdout = Object.assign(new PassThrough(), { isTTY })
+    const shell = { stdin: () => new PassThrough(), stdout, stderr: new PassThrough(), clock: systemClock, random: systemRandom }
+    assert.equal(await runTollgate(['doctor'], { ...shell, env: { ...nowhere, ...env } }), 1)
+    const printed = await text(stdout.end())
+    assert.equal(printed.includes('\u001b[31mproblem\u001b[0m'), coloured, JSON.stringify([isTTY, env, printed]))
+    assert.equal(printed.includes('\u001b'), coloured)
+  }
+})

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startAcquirer, type Acquirer } from '../../../simulators/acquirer/start.ts'
+import {
+  admin,
+  drawing,
+  GatewayEnd,
+  ledger,
+  network,
+  payment,
+  quietLog,
+  reversal,
+  type Asked,
+  type Fields,
+} from '../acquirer/acquirer-line.ts'
+
+let acquirer: Acquirer
+let line: GatewayEnd
+let stan = 0
+
+before(async () => {
+  acquirer = await startAcquirer({ log: quietLog })
+  line = await GatewayEnd.signedOn(acquirer.port)
+})
+after(async () => {
+  line?.close()
+  await acquirer?.close()
+})
+
+const next = (): number => ++stan
+const call = (method: string, path: string, body?: unknown): Promise<Asked> => admin(acquirer.adminUrl + path, method, body)
+const newSale = (wish: object = {}): Fields => payment({ stan: next(), cvv2: '123', ...wish })
+
+describe('the line can be troubled', () => {
+  test('refuse: new connections are refused, open ones go on; and back again', async () => {
+    assert.equal((await call('POST', '/line', { refuse: true })).body.refuse, true)
+    await assert.rejects(GatewayEnd.open(acquirer.port), { code: 'ECONNREFUSED' })
+    await line.echo(next())
+    assert.equal((await call('POST', '/line', { refuse: false })).body.refuse, false)
+    const end = await GatewayEnd.signedOn(acquirer.port)
+    end.close()
+  })
+
+  test('close_now: all connections end', async () => {
+    const end = await GatewayEnd.signedOn(acquirer.port)
+    await call('POST', '/line', { close_now: true })
+    await end.ended()
+    await line.ended()
+    line = await GatewayEnd.signedOn(acquirer.port)
+  })
+
+  test('latency_ms: every answer waits, also that to an echo', async () => {
+    await call('POST', '/line', { latency_ms: 120 })
+    for (const ask of [() => line.echo(next()), () => line.ask('1200', newSale())]) {
+      const start = performance.now()
+      await ask()
+      assert.ok(performance.now() - start >= 115)
+    }
+    await call('POST', '/line', { latency_ms: 0 })
+  })
+
+  test('slow_reversal_ms: 30 s unless said otherwise', async () => {
+    assert.equal((await call('GET', '/line')).body.slow_reversal_ms, 30_000)
+    await call('POST', '/line', { slow_reversal_ms: 0 })
+    const sale = newSale({ cvv2: '217' })
+    line.send('1200', sale)
+    assert.equal((await line.ask('1420', reversal(sale, next()))).fields[39], '400')
+    await call('POST', '/line', { slow_reversal_ms: 30_000 })
+  })
+})
+
+describe('what cannot be followed is refused with a sentence that names it', () => {
+  // oxfmt-ignore
+  const cases: [method: string, path: string, body: unknown, says: RegExp][] = [
+    ['POST', '/faults', [],                                                         /an object with "match" and "do"/],
+    ['POST', '/faults', { match: {}, do: {} },                                      /exactly one of decline, delay_ms/],
+    ['POST', '/faults', { do: { explode: true } },                                  /not "explode"/],
+    ['POST', '/faults', { do: { decline: 116 } },                                   /"do.decline" must be three digits/],
+    ['POST', '/faults', { do: { delay_ms: 0.5 } },                                  /"do.delay_ms" must be a whole number/],
+    ['POST', '/faults', { match: { pan: '1' }, do: { close: true } },               /not "pan"/],
+    ['POST', '/faults', { match: { probability: 2 }, do: { close: true } },         /"match.probability"/],
+    ['POST', '/faults', { match: { message: 'reversal' }, do: { answer_after_reversal: true } }, /Only an authorisation/],
+    ['POST', '/line',   { refuse: 'yes' },                                          /"refuse" must be true or false/],
+    ['POST', '/line',   { latency_ms: -1 },                                         /"latency_ms" must be a whole number/],
+    ['GET',  '/ledger?state=open',   undefined,                                     /"state" must be one of/],
+    ['GET',  '/ledger?limit=0',      undefined,                                     /"limit" must be/],
+  ]
+  for (const [method, path, body, says] of cases) {
+    test(`${method} ${path} ${body === undefined ? '' : JSON.stringify(body)}`, async () => {
+      const answer = await call(method, path, body)
+      assert.equal(answer.status, 400)
+      assert.match(String(answer.body.error), says)
+    })
+  }
+})
+
+describe('the books can be read', () => {
+  test('by order, state, time and number; sums and balances follow', async (t) => {
+    const own = await startAcquirer({ log: quietLog })
+    t.after(() => own.close())
+    const end = await GatewayEnd.signedOn(own.port)
+    const ask = async (type: string, fields: Fields) =>
+      assert.match((await end.ask(type, fields)).fields[39]!, /^000$|^116$|^400$/)
+    const sale = payment({ stan: 1, cvv2: '123', amount: '1000', orderId: 'A' })
+    await ask('1200', sale)
+    await ask('1200', payment({ stan: 2, cvv2: '116', amount: '50', orderId: 'B' }))
+    const undone = payment({ stan: 3, cvv2: '123', amount: '300', orderId: 'C' })
+    await ask('1200', undone)
+    await ask('1420', reversal(undone, 4))
+    await ask('1200', drawing('return', '1200', sale, 5, '400'))
+    const held = payment({ stan: 6, cvv2: '123', amount: '700', currency: '978' }, '000000', '101')
+    await ask('1100', held)
+    await ask('1220', drawing('capture', '1100', held, 7, '200'))
+
+    const stans = async (query: string) => (await ledger(own.adminUrl, query)).map((entry) => Number(entry.stan))
+    assert.deepEqual(await stans(''), [1, 2, 3, 5, 6, 7])
+    assert.deepEqual(await stans('?order_id=A'), [1, 5])
+    assert.deepEqual(await stans('?state=reversed'), [3])
+    assert.deepEqual(await stans('?limit=2'), [1, 2])
+    assert.deepEqual(await stans('?since=2020-01-01T00:00:00Z'), [1, 2, 3, 5, 6, 7])
+    assert.deepEqual(await stans('?since=2999-01-01T00:00:00Z'), [])
+
+    assert.deepEqual((await admin(`${own.adminUrl}/ledger/balances`)).body.balances, [
+      {
+        currency: '840',
+        charged_minor: '1000',
+        returned_minor: '400',
+        balance_minor: '600',
+        held_minor: '0',
+        reversed_minor: '300',
+      },
+      {
+        currency: '978',
+        charged_minor: '200',
+        returned_minor: '0',
+        balance_minor: '200',
+        held_minor: '500',
+        reversed_minor: '0',
+      },
+    ])
+    const summary = (await admin(`${own.adminUrl}/ledger/summary`)).body
+    assert.deepEqual(summary.messages, { 1804: 1, 1200: 4, 1420: 1, 1100: 1, 1220: 1 })
+    assert.equal(summary.entries, 6)
+    assert.ok(Array.isArray(summary.sums))
+    assert.deepEqual(summary.sums[0], {
+      currency: '840',
+      code: 'USD',
+      kind: 'return',
+      state: 'approved',
+      count: 1,
+      amount_minor: '400',
+    })
+  })
+
+  test('the last messages, newest first, and an overview for people', async () => {
+    await line.ask('1804', network(123_456, '831'))
+    const { messages } = (await call('GET', '/messages?limit=2')).body
+    assert.ok(Array.isArray(messages))
+    assert.deepEqual(
+      messages.map((message: { direction: string; type: string }) => `${message.direction} ${message.type}`),
+      ['out 1814', 'in 1804'],
+    )
+    assert.match(await (await fetch(acquirer.adminUrl)).text(), /POST {3}\/faults/)
+    assert.deepEqual((await call('GET', '/health')).body.status, 'ok')
+    assert.equal((await call('GET', '/nothing')).status, 404)
+  })
+})

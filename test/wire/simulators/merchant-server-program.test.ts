@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test } from 'node:test'
+import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { startWorld, type World } from '../../harness/world/world.ts'
+import { cliOf, run as command } from '../operator/cli-run.ts'
+import {
+  accessTokenOf,
+  ask,
+  begin,
+  call,
+  cardsOf,
+  configurationOf,
+  controlKey,
+  initiatePaths,
+  initiation,
+  kinds,
+} from '../mobile/mobile-merchant.ts'
+
+const main = join(import.meta.dirname, '../../../src/cli/main.js')
+const boundMs = 60_000
+
+let database: TestDatabase
+let directory: string
+before(async () => {
+  database = await testDatabase()
+  directory = mkdtempSync(join(tmpdir(), 'tollgate-merchant-server-'))
+})
+after(async () => {
+  await database?.close()
+  if (directory) rmSync(directory, { recursive: true, force: true })
+})
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  exited: Promise<number | null>
+}
+
+/** `npx tollgate merchant-server` with this value of the variable. */
+function run(configuration: string | undefined): Run {
+  const { MERCHANT_SERVER_CONFIG: _, ...env } = process.env
+  const child = spawn(process.execPath, [main, 'merchant-server'], {
+    env: configuration === undefined ? env : { ...env, MERCHANT_SERVER_CONFIG: configuration },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const collect = (text: Buffer) => (output += text.toString())
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const exited = once(child, 'close', { signal: AbortSignal.timeout(boundMs) })
+    .then(() => child.exitCode)
+    .finally(() => child.kill('SIGKILL'))
+  return { child, output: () => output, exited }
+}
+
+function fileOf(configuration: object): string {
+  const file = join(directory, 'mobile.json')
+  writeFileSync(file, JSON.stringify(configuration), { mode: 0o600 })
+  return file
+}
+
+async function urlOf({ child }: Run): Promise<string> {
+  const [line] = await once(createInterface(child.stdout!), 'line', { signal: AbortSignal.timeout(boundMs) })
+  return (JSON.parse(String(line)) as { url: string }).url
+}
+
+test('the server runs by its command on an empty database, ends on a signal, and finds its data at the next start', async () => {
+  const file = fileOf(configurationOf(database.url))
+  let accessToken: string | undefined
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
+    const running = run(file)
+    const url = await urlOf(running)
+    accessToken ??= await accessTokenOf(url, 'demo')
+    assert.equal((await begin(url, 'sale', accessToken)).endpointId, '112')
+    running.child.kill(signal)
+    assert.equal(await running.exited, signal === 'SIGKILL' ? null : 0, running.output())
+    await assert.rejects(fetch(url), 'the server itself ended too')
+    assert.ok(!running.output().includes(controlKey))
+  }
+})
+
+// oxfmt-ignore
+const unusable: [configuration: () => string | undefined, says: RegExp][] = [
+  [() => undefined,                                                             /^MERCHANT_SERVER_CONFIG is not set/],
+  [() => join(directory, 'nothing.json'),                                       /^MERCHANT_SERVER_CONFIG: ENOENT/],
+  [() => `{"control_key": "${controlKey}"`,                                     /^MERCHANT_SERVER_CONFIG is not JSON$/m],
+  [() => fileOf(configurationOf(database.url, { control_key: `${controlKey}0` })), /control_key is not 32 hexadecimal digits, dashes not counted/],
+  [() => fileOf(configurationOf(database.url, { control_key: 'D5F82EC1-8575-4482-AD89-97X6X0X20X22' })), /control_key is not 32 hexadecimal digits/],
+  [() => fileOf(configurationOf(database.url, { login: '', endpoints: { sale: 'x' }, port: -1, rates: { min: 1 }, check: { random_sum_centis: 99 } })),
+    /login is missing[^]*endpoints\.verification[^]*endpoints\.sale[^]*endpoints\.transfer[^]*rates lacks[^]*random_sum_centis[^]*port is not/],
+  [() => fileOf(configurationOf('postgres://postgres@127.0.0.1:1/none')),       /^The merchant server cannot start: .*ECONNREFUSED/],
+]
+
+test('a configuration that cannot be used is refused in words, all of it at once, without the key', async () => {
+  for (const [configuration, says] of unusable) {
+    const running = run(configuration())
+    assert.equal(await running.exited, 2, running.output())
+    assert.match(running.output(), says)
+    assert.ok(!running.output().includes(controlKey.slice(0, 8)))
+  }
+})
+
+describe("the sandbox's merchant", () => {
+  let world: World
+  before(async () => (world = await startWorld({ own: true })))
+  after(() => world?.stop())
+
+  test('answers the mobile API beside callbacks, and keeps cards over a restart', async () => {
+    const base = world.merchantServerUrl
+    const accessToken = await accessTokenOf(base, 'demo')
+    for (const kind of kinds) {
+      const one = await begin(base, kind, accessToken)
+      assert.equal(one.endpointId, String(world.endpoints.mobile))
+      const { json } = await ask(base, one)
+      assert.deepEqual(json.consumer, { email: 'demo@example.com' })
+    }
+    const euro = await call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, 'device-1', { currency: 'EUR' }))
+    assert.equal(euro.json.endpointId, String(world.endpoints.euro))
+    await world.crash()
+    assert.deepEqual(await cardsOf(world.merchantServerUrl, accessToken), [])
+    const { endpoints, merchantServerUrl, output } = world
+    assert.match(await (await fetch(`${merchantServerUrl}/`)).text(), /Callbacks/)
+    assert.equal((await call(`${merchantServerUrl}/log`)).json.calls!.length > 0, true)
+    const { json } = cliOf(() => world)
+    for (const id of [endpoints.mobile, endpoints.euro])
+      assert.equal(
+        (await json<{ merchant_server_url: string }>('endpoint', 'show', String(id))).merchant_server_url,
+        merchantServerUrl,
+      )
+    assert.ok(output().includes(`The merchant's server, with its callbacks ${merchantServerUrl}/`))
+  })
+
+  test('is checked with the key of its installation', async () => {
+    const { tell, refuse, json } = cliOf(() => world)
+    assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
+    const told = await json<{ conforms: boolean }>(
+      'merchant',
+      'check',
+      world.merchantServerUrl,
+      '--currency',
+      'EUR',
+      '--endpoint',
+      String(world.endpoints.euro),
+    )
+    assert.ok(told.conforms)
+    assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
+    const foreign = await command({ TOLLGATE_DIR: world.directory }, [
+      'merchant',
+      'check',
+      world.merchantServerUrl,
+      '--login',
+      world.other.login,
+    ])
+    assert.equal(foreign.code, 1)
+    assert.match(foreign.out, /initiate sale +wrong +session\.signature is right: it is/)
+    assert.match(foreign.out, /initiate sale +wrong +the endpoint is this merchant's: it is \d+/)
+  })
+})

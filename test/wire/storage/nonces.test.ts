@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openLog } from '../../../src/base/log.ts'
+import { openNonces, type Nonces } from '../../../src/merchant/nonces.ts'
+import { forgetNonces, useNonces } from '../../../src/merchant/store-nonces.ts'
+import { migrate } from '../../../src/storage/migrate.ts'
+import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
+import { stay } from '../../../src/storage/store-fence.ts'
+import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
+let database: TestDatabase
+/** Each stands for a gateway process. */
+let pools: Pool[]
+
+const open = () => openPool({ url: database.url, connections: 8, use: 'oltp', log })
+before(async () => {
+  database = await testDatabase()
+  pools = [open(), open()]
+  await migrate(pools[0]!, systemClock.now(), log)
+})
+after(async () => {
+  for (const pool of pools ?? []) await pool.close()
+  await database?.close()
+})
+
+const now = 1_700_000_000_000
+const minute = 60_000
+const use = async (merchantId: bigint, nonce: string, { at = now, timestamp = now, pool = pools[0]! } = {}) => {
+  const [isNew] = await useNonces(pool, [{ merchantId, nonce, timestampSeconds: timestamp / 1000, now: at }])
+  return isNew
+}
+const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
+
+const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), follow: stay, clock: systemClock, log })
+
+test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
+  const gateways = pools.map(opened)
+  const timestamp = systemClock.now() / 1000
+  for (let round = 0; round < 5; round++) {
+    const [nonce, other] = [randomUUID(), randomUUID()]
+    const all = Array.from({ length: 50 }, (_, i) => gateways[i % 2]!.use(1n, nonce, timestamp))
+    const others = Array.from({ length: 50 }, (_, i) => gateways[i % 2]!.use(1n, `${i} ${other}`, timestamp))
+    assert.equal((await Promise.all(all)).filter(Boolean).length, 1)
+    assert.ok((await Promise.all(others)).every(Boolean))
+    assert.equal(await use(1n, nonce), false)
+  }
+})
+
+test('requests that come together share a commit', async () => {
+  const sizes: number[] = []
+  const counted = openNonces({
+    follow: stay,
+    use: (uses) => {
+      sizes.push(uses.length)
+      return useNonces(pools[0]!, uses)
+    },
+    clock: systemClock,
+    log,
+  })
+  const all = Array.from({ length: 100 }, () => counted.use(1n, randomUUID(), systemClock.now() / 1000))
+  assert.ok((await Promise.all(all)).every(Boolean))
+  assert.deepEqual(sizes, [100])
+})
+
+test('a nonce whose commit may be lost is not tried again', async () => {
+  const pool = open()
+  let tries = 0
+  const broken = openNonces({
+    follow: stay,
+    use: async (uses) => {
+      tries++
+      await useNonces(pool, uses)
+      throw Object.assign(new Error('the line broke after the commit'), { code: 'ECONNRESET' })
+    },
+    clock: systemClock,
+    log,
+  })
+  await assert.rejects(broken.use(1n, 'lost', systemClock.now() / 1000), /line broke/)
+  await pool.close()
+  assert.equal(tries, 1)
+})
+
+test('a nonce is used up also for a gateway that starts later', async () => {
+  assert.equal(await use(1n, 'before the restart'), true)
+  await pools[1]!.close()
+  pools[1] = open()
+  assert.equal(await use(1n, 'before the restart', { pool: pools[1] }), false)
+})
+
+test('the same nonce of another merchant, another nonce and one in other letters are good', async () => {
+  assert.equal(await use(2n, 'shared'), true)
+  assert.equal(await use(3n, 'shared'), true)
+  assert.equal(await use(2n, 'Shared'), true)
+  assert.equal(await use(2n, 'shared '), true)
+  assert.equal(await use(2n, "sha'red"), true)
+})
+
+//   signed at, from now     kept for
+const spans: readonly (readonly [signedMs: number, keptMs: number])[] = [
+  [0, 10 * minute],
+  [-5 * minute, 10 * minute],
+  [5 * minute, 15 * minute],
+]
+
+test('a nonce is kept for ten minutes from its use or its time stamp, and no longer', async () => {
+  for (const [signedMs, keptMs] of spans) {
+    const nonce = `signed ${signedMs}`
+    const again = (at: number) => use(4n, nonce, { at, timestamp: now + signedMs })
+    assert.equal(await again(now), true)
+    await forgetNonces(pools[0]!, now + keptMs - 1)
+    assert.equal(await again(now + keptMs - 1), false, 'kept until then')
+    await forgetNonces(pools[0]!, now + keptMs)
+    assert.equal(await again(now + keptMs), true, 'forgotten then')
+  }
+})
+
+test('until it is forgotten a nonce does not become good by time', async () => {
+  assert.equal(await use(5n, 'old'), true)
+  assert.equal(await use(5n, 'old', { at: now + 60 * minute, timestamp: now + 60 * minute }), false)
+})
+
+test('expired ones are forgotten, by two gateways at once, and no others', async () => {
+  await pools[0]!.run(statement(`truncate nonce`))
+  await pools[0]!.run(
+    statement(
+      `insert into nonce select 6, 'n' || i, to_timestamp(${now / 1000}) + i * interval '1 ms' from generate_series(1, 12000) i`,
+    ),
+  )
+  await Promise.all(pools.map((pool) => forgetNonces(pool, now + 11_000)))
+  // What one of them had in hand, the other left to it; both together forget all.
+  assert.equal((await pools[0]!.run(count))[0]!.n, 1_000n)
+  assert.equal(await use(6n, 'n11000'), true)
+  assert.equal(await use(6n, 'n11001'), false)
+})

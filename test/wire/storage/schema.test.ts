@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openLog } from '../../../src/base/log.ts'
+import { createCell, type CellPools, migrate, migrateCell, migrations } from '../../../src/storage/migrate.ts'
+import { openPool } from '../../../src/storage/pool.ts'
+import { partitionsAhead } from '../../../src/storage/partitions.ts'
+import { cellFile, migratedSchema, readSchema, schemaFile } from '../../../tools/schema.ts'
+import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+
+const projectRoot = join(import.meta.dirname, '../../../..')
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+})
+after(async () => {
+  for (const close of closes) await close()
+  await database?.close()
+})
+
+const closes: (() => Promise<void>)[] = []
+const log = openLog({ level: 'silent', destination: process.stderr })
+
+async function newCell(schema: string): Promise<CellPools> {
+  const open = (settings: object) => {
+    const pool = openPool({ url: database.url, connections: 4, use: 'admin', log, ...settings })
+    closes.push(() => pool.close())
+    return pool
+  }
+  const pools = { cell: open({ schema }), installation: open({}), schema }
+  await createCell(pools, systemClock.now())
+  return pools
+}
+
+const kept = (file: string) => readFileSync(join(projectRoot, file), 'utf8')
+function assertSame(made: string, wanted: string, what: string): void {
+  const difference = linesOnlyIn(wanted, made, '-').concat(linesOnlyIn(made, wanted, '+'))
+  assert.equal(made, wanted, `${what}; \`npm run schema\` writes it anew:\n${difference.join('\n')}`)
+}
+
+test('schema.sql and cell.sql are what the migrations make, and migrating again changes nothing', async () => {
+  for (const time of ['first', 'second']) {
+    const { all, ofCell } = await migratedSchema(database.url)
+    assertSame(all, kept(schemaFile), `the ${time} time the schema differs`)
+    assertSame(ofCell, kept(cellFile), `the ${time} time the schema of a cell differs`)
+  }
+})
+
+test('a new cell has the tables of cell 0, and to create or migrate it again changes nothing', async () => {
+  const pools = await newCell('cell_7')
+  const { cell, installation } = pools
+  await createCell(pools, systemClock.now())
+  // Side by side they would change the same rights.
+  const again = await Promise.all(Array.from({ length: 4 }, () => migrateCell(pools, systemClock.now())))
+  assert.deepEqual(again.flat(), [])
+  assertSame((await readSchema(cell)).ofCell, kept(cellFile), 'the tables of the new cell differ')
+  const [{ nextOrderId, end }, ofInstallation] = [await partitionsAhead(cell, installation), await partitionsAhead(installation)]
+  assert.deepEqual([nextOrderId, end], [ofInstallation.nextOrderId, ofInstallation.end])
+})
+
+test('a migration of cells runs in every cell, and one of the installation in none but cell 0', async () => {
+  const pools = await newCell('cell_8')
+  const next = [
+    { name: '9998-test.cell.sql', sql: 'alter table nonce add column test_of_cells text;\n' },
+    { name: '9999-test.sql', sql: 'alter table merchant add column test_of_installation text;\n' },
+  ]
+  const known = [...migrations(), ...next]
+  assert.deepEqual(
+    await migrate(pools.installation, systemClock.now(), log, known),
+    next.map(({ name }) => name),
+  )
+  assert.deepEqual(await migrateCell(pools, systemClock.now(), known), ['9998-test.cell.sql'])
+  for (const pool of [pools.installation, pools.cell]) await pool.run({ name: '', text: 'select test_of_cells from nonce' })
+  // This version does not know what the newer one applied.
+  await assert.rejects(migrateCell(pools, systemClock.now()), /9998-test\.cell\.sql/)
+})
+
+function linesOnlyIn(text: string, other: string, mark: '-' | '+'): string[] {
+  const known = new Set(other.split('\n'))
+  return text.split('\n').flatMap((line) => (known.has(line) ? [] : [`${mark} ${line}`]))
+}
