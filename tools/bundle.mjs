@@ -22,7 +22,10 @@ const places = {
   setup: ({ onLoad }) =>
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const compiled = relative(tree, path).replaceAll('\\', '/').replace(/ts$/, 'js')
-      const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', `(inDist + '${compiled}')`)
+      const source = readFileSync(path, 'utf8')
+      if (/import\.meta\.(?!url\b)/.test(source))
+        return { errors: [{ text: `${compiled} asks import.meta for more than its url` }] }
+      const contents = source.replaceAll('import.meta.url', `(inDist + '${compiled}')`)
       return { contents, loader: 'ts' }
     }),
 }
