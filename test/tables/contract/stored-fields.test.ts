@@ -18,7 +18,9 @@ const tables: [operation: string, rows: Record<string, Row>, store: (values: nev
 ]
 
 const folder = join(import.meta.dirname, '../../../../test/conformance')
-const cases = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+const cases = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(join(folder, name), 'utf8'))
 
 /** `browser.accept` is a member of a member. */
 const valueAt = (stored: Members, name: string): unknown =>

@@ -22,25 +22,25 @@ const tidyProject: Files = {
   'src/cli/main.ts': lines(
     `import { clock } from '../base/clock.ts'`,
     `import { bytes } from '../base/random.ts'`,
-    `import { open } from '../http/server.ts'`,
+    `import { open } from '../three-d-secure/inbound.ts'`,
     `open(clock.now(), bytes(8))`,
     `process.exitCode = 1`,
   ),
   'src/base/clock.ts': `export const clock = { now: () => Date.now() }\n`,
   'src/base/random.ts': lines(`import { randomBytes } from 'node:crypto'`, `export const bytes = (n: number) => randomBytes(n)`),
-  'src/http/server.ts': lines(
+  'src/three-d-secure/inbound.ts': lines(
     `import { connect } from 'node:net'`,
     `export interface Opened { port: number }`,
     `export const open = (at: number, key: unknown): Opened => (connect(at, String(key)), { port: at })`,
   ),
-  'src/storage/pool.ts': `export const pool = 1\n`,
+  'src/storage/pool.ts': `import 'pg'; export const pool = 1\n`,
   'simulators/acquirer/program.ts': lines(
-    `import { clock } from '../../../src/base/clock.ts'`,
-    `import { pool } from '../../../src/storage/pool.ts'`,
+    `import { clock } from '../../src/base/clock.ts'`,
+    `import { pool } from '../../src/storage/pool.ts'`,
     `const timer = setInterval(() => clock.now() + pool + Math.random(), 5)`,
   ),
-  'bench/benches/sale.ts': `console.log(new URL('./load.js', import.meta.url))\n`,
-  'bench/load/load.ts': `console.log('load')\n`,
+  'bench/sale.ts': `console.log(new URL('./load.js', import.meta.url))\n`,
+  'bench/load.ts': `console.log('load')\n`,
   'tools/bench.mjs': `await import('../dist/bench/sale.js')\n`,
   'test/harness/victim.ts': `process.stdin.resume()\n`,
   'test/wire/sale.test.ts': lines(
@@ -81,8 +81,8 @@ const blank = (count: number): string[] => Array.from({ length: count }, () => '
 
 // oxfmt-ignore
 const cases: [what: string, files: Files, found: string[]][] = [
-  ['a room that imports a later room', more('src/base/clock.ts', `import type { Opened } from '../http/server.ts'`),
-    ['src/base/clock.ts:2  base may not import http: rooms import upwards only']],
+  ['a room that imports a later room', more('src/base/clock.ts', `import type { Opened } from '../three-d-secure/inbound.ts'`),
+    ['src/base/clock.ts:2  base may not import three-d-secure: rooms import upwards only']],
   ['a room that re-exports a later room', more('src/base/clock.ts', `export { pool } from '../storage/pool.ts'`, ``),
     ['src/base/clock.ts:2  base may not import storage: rooms import upwards only', 'src/base/clock.ts:2  nobody imports pool: do not export it']],
   ['a folder in src that is no room', { 'src/misc/a.ts': `export const a = 1\n`, ...more('src/cli/main.ts', `import { a } from '../misc/a.ts'`) },
@@ -93,7 +93,7 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['tools/one/b.ts:1  imports in a circle: tools/one/a.ts > tools/one/b.ts > tools/one/a.ts']],
   ['a file that nothing reaches', { 'src/base/money.ts': `console.log(1)\n`, 'simulators/acs/page.ts': `console.log(1)\n`, 'bench/old.ts': `console.log(1)\n`, 'client/old.ts': `console.log(1)\n`, 'tools/one/a.ts': `console.log(1)\n`, 'test/harness/old.ts': `console.log(1)\n` },
     ['bench/old.ts', 'client/old.ts', 'simulators/acs/page.ts', 'src/base/money.ts', 'test/harness/old.ts', 'tools/one/a.ts'].map((path) => `${path}:1  nothing that is run reaches this file`)],
-  ['a file of src that only tests reach', { 'src/base/money.ts': `export const one = 1\n`, ...more('test/wire/sale.test.ts', `import { one } from '../../../src/base/money.ts'`) },
+  ['a file of src that only tests reach', { 'src/base/money.ts': `export const one = 1\n`, ...more('test/wire/sale.test.ts', `import { one } from '../../src/base/money.ts'`) },
     ['src/base/money.ts:1  only tests reach this file']],
   ['a script, style or picture that no module names', {
     'src/http/page.css': `a {}\n`, 'src/http/mark.svg': `<svg/>\n`, 'src/http/own.js': `console.log('own.js')\n`, 'src/http/tested.css': `a {}\n`,
@@ -103,14 +103,14 @@ const cases: [what: string, files: Files, found: string[]][] = [
   ['an exported name that nobody imports', more('src/base/clock.ts', `export const later = 2`, `export type Never = 1`, `const a = later, b = 1`, `export { a, b as c }`),
     ['src/base/clock.ts:2  nobody imports later: do not export it', 'src/base/clock.ts:3  nobody imports Never: do not export it',
      'src/base/clock.ts:5  nobody imports a: do not export it', 'src/base/clock.ts:5  nobody imports c: do not export it']],
-  ['a simulator that reaches into the gateway', more('simulators/acquirer/program.ts', `import { open } from '../../src/http/server.ts'`),
-    ['simulators/acquirer/program.ts:4  a simulator may not import src/http/server.ts']],
-  ['a gateway that imports a simulator', { 'simulators/acquirer/reply.ts': `export const reply = 1\n`, ...more('src/cli/main.ts', `import { reply } from '../../../simulators/acquirer/reply.ts'`) },
+  ['a simulator that reaches into the gateway', more('simulators/acquirer/program.ts', `import { open } from '../../src/three-d-secure/inbound.ts'`),
+    ['simulators/acquirer/program.ts:4  a simulator may not import src/three-d-secure/inbound.ts']],
+  ['a gateway that imports a simulator', { 'simulators/acquirer/reply.ts': `export const reply = 1\n`, ...more('src/cli/main.ts', `import { reply } from '../../simulators/acquirer/reply.ts'`) },
     ['src/cli/main.ts:6  src may not import simulators/acquirer/reply.ts']],
   ['a client or an example that needs more than Node', {
     'client/client.ts': lines(`import { request } from 'undici'`, `import { clock } from '../src/base/clock.ts'`, `import 'node:crypto'`),
     'examples/sale.ts': lines(`import '../client/client.ts'`, `import { pool } from '../src/storage/pool.ts'`, `import 'undici'`),
-    'simulators/acs/program.ts': `import '../../../client/client.ts'\n` },
+    'simulators/acs/program.ts': `import '../../client/client.ts'\n` },
     ['client/client.ts:1  undici: only what Node brings may be imported here', 'client/client.ts:2  the client may not import src/base/clock.ts',
      'examples/sale.ts:2  an example may not import src/storage/pool.ts', 'examples/sale.ts:3  undici: only what Node brings may be imported here',
      'simulators/acs/program.ts:1  a simulator may not import client/client.ts']],
@@ -121,7 +121,7 @@ const cases: [what: string, files: Files, found: string[]][] = [
   ['a file that is too long', { 'test/wire/sale.test.ts': tidyProject['test/wire/sale.test.ts'] + '\n'.repeat(mostLines - 1) },
     [`test/wire/sale.test.ts:331  331 lines; at most 330`]],
   ['a type name that stands for two things', { ...more('src/base/clock.ts', `export interface Opened { at: number }`), ...more('src/base/random.ts', `import type { Opened } from './clock.ts'`, `type A = Opened`) },
-    ['src/http/server.ts:2  src/base/clock.ts has a type Opened too']],
+    ['src/three-d-secure/inbound.ts:2  src/base/clock.ts has a type Opened too']],
   ['a folder of too many files', { ...Object.fromEntries(Array.from({ length: 26 }, (_, i) => [`tools/many/a${i}.ts`, `console.log(${i})\n`])), 'tools/run.ts': lines(...Array.from({ length: 26 }, (_, i) => `import './many/a${i}.ts'`)) },
     ['tools/many:1  26 files; at most 25 in a folder']],
   ['a file in the list of the world that needs no place there', { 'src/http/outgoing.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../http/outgoing.ts'`) },
@@ -138,9 +138,9 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['guide/a.md:2  leads to b.md, which is not there', 'guide/a.md:4  leads to c.md, which is not there', `src/base/clock.ts:2  leads to ${doc('why')}, which is not there`]],
   ['a mention of what is not part of the project', { 'guide/a.md': `see ${shared}/design.md\n` },
     [`guide/a.md:1  ${shared} is not part of the project`]],
-  ['time, the world or a dead file in the simulation', { 'simulation/program.ts': `import './world.ts'\n`, 'simulation/world/world.ts': lines(`import 'node:net'`, `Math.random()`),
+  ['time, the world or a dead file in the simulation', { 'simulation/program.ts': `import './world.ts'\n`, 'simulation/world.ts': lines(`import 'node:net'`, `Math.random()`),
     'simulation/old.ts': `console.log(1)\n`, 'tools/simulate.mjs': `run('simulation', 'program.js')\n` },
-    ['simulation/old.ts:1  nothing that is run reaches this file', 'simulation/world/world.ts:1  a file that is not in the list of tools/tidy/world.ts may not import node:net', 'simulation/world/world.ts:2  Math.random: take a Clock or Random instead']],
+    ['simulation/old.ts:1  nothing that is run reaches this file', 'simulation/world.ts:1  a file that is not in the list of tools/tidy/world.ts may not import node:net', 'simulation/world.ts:2  Math.random: take a Clock or Random instead']],
   ['code and comments that are too wide', more('src/base/clock.ts', `f(${'1, '.repeat(42)}1)`, `f(${'1, '.repeat(43)}1)`, `// ${'w '.repeat(48)}w`, `// ${'w '.repeat(49)}w`, `/** a`, ` * ${'w '.repeat(50)} */`, `f('${'x'.repeat(140)}')`),
     ['3  133 columns; at most 130 for code', '5  102 columns; at most 100 for comment', '7  106 columns; at most 100 for comment'].map((found) => `src/base/clock.ts:${found}`)],
   ['a formatter that is told to look away, but for a table', more('src/base/clock.ts', `f(1) ${ignore}`, ignore, `if (f(1)) f(2)`, ignore, `{ f(1); g(2) }`, ignore, `const a = [1, 2]`, ignore, `f([`, `  1,`, `  2,`, `])`, ignore),
@@ -204,5 +204,5 @@ test('as a program it prints one line a violation and ends with 1, or says that 
   )
   violationsOf({})
   const tidied = spawnSync(process.execPath, [program], { encoding: 'utf8', cwd: join(folder, String(planted - 1)) })
-  assert.deepEqual([tidied.status, tidied.stdout], [0, 'tidy: 11 files, nothing to say\n'])
+  assert.deepEqual([tidied.status, tidied.stdout], [0, 'tidy: 11 files, nothing to say; src has 12 lines, 6 of code\n'])
 })
