@@ -197,7 +197,7 @@ async function postgres() {
   if (cluster) return cluster
   console.log('- Starting PostgreSQL for the tests …')
   const stdio = ['pipe', 'pipe', 'inherit']
-  const child = start(process.execPath, [join('dist', 'test', 'harness', 'test-cluster.js'), workplace], {}, stdio)
+  const child = start(process.execPath, [join('dist', 'test', 'harness', 'postgres', 'test-cluster.js'), workplace], {}, stdio)
   const exit = ended(child)
   cluster = { child, exit, env: undefined }
   const line = once(createInterface(child.stdout), 'line').then(([text]) => JSON.parse(text).env)

@@ -4,7 +4,7 @@ import { costTable, tableHead, tableRow } from '../figures/report.ts'
 import { endedWell, openRun } from '../run.ts'
 import { sale } from './sale.ts'
 import { runCli } from '../sandbox.ts'
-import { resealingOf, storeCards } from '../load/store-cards.ts'
+import { resealingOf, storeCards } from '../load/cards.ts'
 import type { ByName } from '../wishes.ts'
 
 const inFlight = 256

@@ -1,4 +1,4 @@
-import type { NonceUse } from '../../src/merchant/store-nonces.ts'
+import type { NonceUse } from '../../src/merchant/nonce-rows.ts'
 import { MerchantLeft } from '../../src/storage/store-fence.ts'
 import type { Fence } from './fence.ts'
 

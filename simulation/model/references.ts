@@ -8,7 +8,7 @@ import {
   type ReferenceIds,
   type SealedNumber,
 } from '../../src/card/reference.ts'
-import type { Destination, ReferenceStore } from '../../src/card/store-references.ts'
+import type { Destination, ReferenceStore } from '../../src/card/reference-rows.ts'
 import type { Fence } from './fence.ts'
 
 export type ReferenceRow = Destination & { uniqueReference: number; whole: CardReference | undefined }

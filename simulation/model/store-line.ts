@@ -1,4 +1,4 @@
-import type { ReferenceStore } from '../../src/card/store-references.ts'
+import type { ReferenceStore } from '../../src/card/reference-rows.ts'
 import type { CellStores } from '../../src/gateway/parts.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
 import { placeKey, type Place } from '../../src/order/decide/change.ts'

@@ -13,7 +13,7 @@ import type { CellStores, GatewaySettings, RegistryStores, Transports } from '..
 import { leaseOfInstallation } from '../../src/gateway/installation.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import { openServed, type ServedParts } from '../../src/gateway/cells/served.ts'
-import { watchRegistry, type LiveRegistry } from '../../src/merchant/store.ts'
+import { watchRegistry, type LiveRegistry } from '../../src/merchant/rows.ts'
 import type { Outgoing } from '../../src/http/outgoing.ts'
 import type { Performer } from '../../src/order/perform.ts'
 import { usualLimits } from '../../src/merchant/access-limits.ts'

@@ -11,7 +11,7 @@ import { askBy, type LegacyDirectory } from '../three-d-secure/legacy/directory.
 import { refreshRanges, type RefreshParts } from '../three-d-secure/directory-refresh.ts'
 import type { LoadedRanges } from '../three-d-secure/legacy/enrolment.ts'
 import { openInbound, type Results } from '../three-d-secure/inbound.ts'
-import { watchRanges } from '../three-d-secure/store-ranges.ts'
+import { watchRanges } from '../three-d-secure/range-rows.ts'
 import type { Oddities } from '../three-d-secure/oddities.ts'
 import type { Periodic } from './periodic.ts'
 import { renewal } from './renewal.ts'

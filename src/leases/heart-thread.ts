@@ -1,4 +1,4 @@
-// The heart of a process as a thread: store-heart.ts starts it.
+// The heart of a process as a thread: heart-start.ts starts it.
 import { readFileSync, writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'

@@ -11,7 +11,7 @@ import type { Pulse } from './pulse.ts'
  *   lost     the row is gone, another process took the instance over, or the main loop hangs: the
  *            process must stop. Never left
  * The process waits for no word of it: it judges by the pulse, right before it sends
- * (`store-heartbeat.ts`).
+ * (`heartbeat.ts`).
  */
 export type LeaseMode = 'holding' | 'late' | 'lost'
 

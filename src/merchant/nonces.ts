@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { FollowMerchant, MerchantLeft } from '../storage/store-fence.ts'
 import { openBatch, singles } from '../storage/batch.ts'
-import type { NonceUse } from './store-nonces.ts'
+import type { NonceUse } from './nonce-rows.ts'
 
 export interface Nonces {
   /**

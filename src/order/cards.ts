@@ -11,7 +11,7 @@ import {
   type NewDestination,
   type NewReference,
 } from '../card/reference.ts'
-import type { ReferenceName, ReferenceStore } from '../card/store-references.ts'
+import type { ReferenceName, ReferenceStore } from '../card/reference-rows.ts'
 import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'

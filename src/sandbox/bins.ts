@@ -1,5 +1,5 @@
 import type { BinRange } from '../card/bins.ts'
-import { loadBins, replaceBins } from '../card/store-bins.ts'
+import { loadBins, replaceBins } from '../card/bin-rows.ts'
 import type { Pool } from '../storage/pool.ts'
 import { transaction } from '../storage/transaction.ts'
 

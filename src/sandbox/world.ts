@@ -12,8 +12,8 @@ import {
   loadRegistry,
   touchConfig,
   updateEndpoint,
-} from '../merchant/store.ts'
-import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/store-gates.ts'
+} from '../merchant/rows.ts'
+import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/gate-rows.ts'
 import {
   holdSigners,
   newSigningSecret,
@@ -21,7 +21,7 @@ import {
   replaceSigningSecret,
   signingKeyText,
   signingSecretText,
-} from '../merchant/store-signing-secrets.ts'
+} from '../merchant/signing-secret-rows.ts'
 import { fingerprintOf, pemOf } from '../operator/configuration/public-key.ts'
 import { endpointOf } from '../operator/configuration/rows.ts'
 import { listMerchantKeys } from '../operator/configuration/merchant-key-rows.ts'

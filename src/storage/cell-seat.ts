@@ -1,6 +1,6 @@
 /**
  * Which server serves a cell where Citus keeps its schema on one of several nodes. Pure: the rows
- * are those of its catalogs (store-nodes.ts).
+ * are those of its catalogs (nodes.ts).
  *
  * A statement about a table of Citus may run on any node that follows the metadata. It takes the
  * lock of its shard there, for which the end of a move waits, and then goes to where the shard is:

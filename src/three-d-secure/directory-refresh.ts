@@ -22,7 +22,7 @@ import {
   putOff,
   rangesOf,
   readState,
-} from './store-ranges.ts'
+} from './range-rows.ts'
 
 export interface RefreshParts {
   pool: Pool

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Chance } from '../../simulation/world/chance.ts'
 import { openFixedKeys } from '../harness/world/fixed-keys.ts'
-import { openReferenceStore, type ReferenceStore } from '../../src/card/store-references.ts'
+import { openReferenceStore, type ReferenceStore } from '../../src/card/reference-rows.ts'
 import { openDeliveryStore, type DeliveryStore } from '../../src/delivery/store.ts'
 import { openInvoiceStore, type InvoiceStore } from '../../src/mobile-api/invoice/store.ts'
 import { openWrongSums, type WrongSums } from '../../src/mobile-api/sum/store.ts'

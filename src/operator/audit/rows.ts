@@ -1,4 +1,4 @@
-import { touchConfig } from '../../merchant/store.ts'
+import { touchConfig } from '../../merchant/rows.ts'
 import { entities, type Pool, type Runner } from '../../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../../storage/audit-rows.ts'
 import { transaction } from '../../storage/transaction.ts'

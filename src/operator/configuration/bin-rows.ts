@@ -1,5 +1,5 @@
 import { readBins } from '../../card/bins.ts'
-import { replaceBins } from '../../card/store-bins.ts'
+import { replaceBins } from '../../card/bin-rows.ts'
 import type { Desk } from '../desk.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../audit/rows.ts'

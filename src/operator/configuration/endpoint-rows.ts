@@ -1,6 +1,6 @@
 import type { TargetPolicy } from '../../http/address.ts'
 import type { Registry } from '../../merchant/merchant.ts'
-import { insertEndpoint, insertGroup, switchGroup, updateEndpoint } from '../../merchant/store.ts'
+import { insertEndpoint, insertGroup, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { openIds } from '../../storage/ids.ts'
 import { servesMobile } from './control-key.ts'

@@ -1,7 +1,7 @@
 import type { Random } from '../../base/random.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { GateRow, GateSecrets } from '../../merchant/merchant.ts'
-import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../../merchant/store-gates.ts'
+import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../../merchant/gate-rows.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { KeyRing } from '../../keys/ring.ts'

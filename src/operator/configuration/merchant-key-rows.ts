@@ -1,6 +1,6 @@
 /** The public keys of merchants: listing, adding and retiring them. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { insertPublicKey, retirePublicKey } from '../../merchant/store.ts'
+import { insertPublicKey, retirePublicKey } from '../../merchant/rows.ts'
 import { entities, statement, type Runner } from '../../storage/pool.ts'
 import type { Desk } from '../desk.ts'
 import { fingerprintOf, pemOf } from './public-key.ts'

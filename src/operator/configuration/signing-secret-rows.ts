@@ -7,7 +7,7 @@ import {
   replaceSigningKey,
   replaceSigningSecret,
   signingKeyText,
-} from '../../merchant/store-signing-secrets.ts'
+} from '../../merchant/signing-secret-rows.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import type { Desk } from '../desk.ts'
 import { change } from '../audit/rows.ts'

@@ -185,7 +185,7 @@ export async function workFacts(pool: Pool): Promise<WorkFacts> {
   return { ...work, keys, merchants, hasBins, gateless: idsOf(lonely), parameterSigned: idsOf(signed) }
 }
 
-/** The same name of the duty as in three-d-secure/store-ranges.ts. */
+/** The same name of the duty as in three-d-secure/range-rows.ts. */
 const directories = entities<Omit<DirectoryFact, 'leftOut'> & { leftOut: string[]; leftOutCount: number }>(`
   select s.directory as name, s.version > 0 as loaded, s.refreshed_at, s.left_out_count, s.left_out, d.due_at,
     coalesce(d.tries, 0) as tries, d.error,

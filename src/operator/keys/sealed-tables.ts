@@ -1,8 +1,8 @@
 /** Every table with sealed values. */
 import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
 import { sealedControlKeys } from '../../merchant/control-key.ts'
-import { sealedGateSecrets, sealedMacKeys } from '../../merchant/store-gates.ts'
-import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/store-signing-secrets.ts'
+import { sealedGateSecrets, sealedMacKeys } from '../../merchant/gate-rows.ts'
+import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/signing-secret-rows.ts'
 import type { SealedTable } from '../../keys/reseal.ts'
 
 /** Tables of the configuration, which gateways only read. */

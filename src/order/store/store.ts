@@ -1,7 +1,7 @@
 import type { SealedCard } from '../../card/vault.ts'
 import { type DeliveryLease } from '../../delivery/store.ts'
 import type { CountTables } from '../../risk/limits.ts'
-import { countTables } from '../../risk/store-counts.ts'
+import { countTables } from '../../risk/count-rows.ts'
 import { readOf, writes } from '../../storage/columns.ts'
 import { timestamp, type Pool, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../../leases/heartbeat.ts'

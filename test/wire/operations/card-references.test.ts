@@ -12,7 +12,7 @@ import {
   type NewReference,
   type ReferenceIds,
 } from '../../../src/card/reference.ts'
-import { findReferences, registerCards } from '../../../src/card/store-references.ts'
+import { findReferences, registerCards } from '../../../src/card/reference-rows.ts'
 import { hashIdOf, numberIdOf, openCard, sealCard } from '../../../src/card/vault.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
 import { bytea, openPool, statement, type Pool } from '../../../src/storage/pool.ts'

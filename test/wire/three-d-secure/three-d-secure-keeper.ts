@@ -9,7 +9,7 @@ import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
 import { openJudge, silentProcesses, type Judge } from '../../../src/leases/silence.ts'
 import { openDirectories, type DirectoryClient } from '../../../src/three-d-secure/directory.ts'
 import { refreshRanges, type Refresh } from '../../../src/three-d-secure/directory-refresh.ts'
-import { rangesOf } from '../../../src/three-d-secure/store-ranges.ts'
+import { rangesOf } from '../../../src/three-d-secure/range-rows.ts'
 import {
   openAuthority,
   openScriptedDirectory,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openOddities } from '../../../src/three-d-secure/oddities.ts'
-import { addOddities } from '../../../src/three-d-secure/store-oddities.ts'
-import { watchRanges } from '../../../src/three-d-secure/store-ranges.ts'
+import { addOddities } from '../../../src/three-d-secure/oddity-rows.ts'
+import { watchRanges } from '../../../src/three-d-secure/range-rows.ts'
 import { presTo } from '../../harness/three-d-secure/directory.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import {

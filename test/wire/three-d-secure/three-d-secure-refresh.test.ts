@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { DirectoryClient } from '../../../src/three-d-secure/directory.ts'
 import { refreshRanges } from '../../../src/three-d-secure/directory-refresh.ts'
-import { rangesOf, readState, watchRanges } from '../../../src/three-d-secure/store-ranges.ts'
+import { rangesOf, readState, watchRanges } from '../../../src/three-d-secure/range-rows.ts'
 import { presTo, type Scripted, type Told } from '../../harness/three-d-secure/directory.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { defined } from '../../../base/defined.ts'
-import { loadRegistry } from '../../../merchant/store.ts'
+import { loadRegistry } from '../../../merchant/rows.ts'
 import { indicatorCodes, indicatorList } from '../../../operator/configuration/authentication-settings.ts'
 import { readShownCommission } from '../../../operator/configuration/commission.ts'
 import { endpointFacts, endpointJson } from '../../../operator/configuration/endpoint.ts'

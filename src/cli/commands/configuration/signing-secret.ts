@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander'
 import { signedRequests, type SignedRequests } from '../../../merchant/merchant.ts'
-import { signingSecretText } from '../../../merchant/store-signing-secrets.ts'
+import { signingSecretText } from '../../../merchant/signing-secret-rows.ts'
 import { setSignedRequests, signingKeyOf, signingSecretOf } from '../../../operator/configuration/signing-secret-rows.ts'
 import type { Terminal } from '../../terminal.ts'
 import { atOffice } from '../installation.ts'

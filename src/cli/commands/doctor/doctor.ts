@@ -22,7 +22,7 @@ import { cellWork, type CellWork } from '../../../operator/doctor/work-rows.ts'
 import { machineFacts } from '../../../operator/doctor/machine.ts'
 import { counted } from '../../../operator/moments.ts'
 import { listGates } from '../../../operator/configuration/rows.ts'
-import { readGates } from '../../../merchant/store-gates.ts'
+import { readGates } from '../../../merchant/gate-rows.ts'
 import {
   controlKeysOf,
   directoryFacts,

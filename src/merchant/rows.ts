@@ -17,8 +17,8 @@ import {
   type Registry,
   type SignedRequests,
 } from './merchant.ts'
-import { readGates } from './store-gates.ts'
-import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './store-signing-secrets.ts'
+import { readGates } from './gate-rows.ts'
+import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './signing-secret-rows.ts'
 
 interface MerchantRow extends SealedSigners {
   merchantId: bigint
