@@ -30,7 +30,7 @@ try {
 }
 
 async function take() {
-  const { openBrowser } = await import('../dist/test/harness/browser.js')
+  const { openBrowser } = await import('../dist/test/harness/browser/browser.js')
   const { file, stop } = await startSandbox(interrupt.signal)
   try {
     const browser = await openBrowser()

@@ -5,7 +5,7 @@ import { buildSync } from 'esbuild'
 /** Where the digest is noted, beside the worlds in which the bugs were found; from the root. */
 export const plantedFile = 'simulation/planted/seeds.json'
 
-const entry = `export * from './simulation/planted.ts'; export * from './simulation/world.ts'`
+const entry = `export * from './simulation/planted/planted.ts'; export * from './simulation/world/world.ts'`
 
 /**
  * A digest of all code that the simulation of the project in `root` runs: its own, the gateway's,

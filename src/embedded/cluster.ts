@@ -16,10 +16,10 @@ export const databaseName = 'tollgate'
 const passwordFile = (directory: string): string => join(directory, 'postgres-password')
 
 /**
- * Names the format of the directory. Directories that were made before 0.1.0 have no such file, and
- * tables that this version cannot read.
+ * Names the format of a database, within it, so that a copy has it too. Those that were made before
+ * 0.1.0 have no such file, and tables that this version cannot read.
  */
-const formatFile = (directory: string): string => join(directory, 'format')
+const formatFile = (data: string): string => join(data, 'tollgate.format')
 const format = '1\n'
 
 /** How to recognise the processes of the server on this data directory. */
@@ -45,21 +45,22 @@ function majorOf(data: string): number | undefined {
 }
 
 /** Whether there is a database that we can read; throws if there is another one. */
-export function holdsDatabase({ directory, data }: DataPlace, { major, version }: Binaries): boolean {
+export function holdsDatabase(data: string, { major, version }: Binaries): boolean {
   const found = majorOf(data)
   if (found === undefined) return false
-  const path = formatFile(directory)
+  if (found !== major)
+    throw new Error(
+      `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${version}, ` +
+        `which cannot read it. With the programs of PostgreSQL ${found}, take a dump (pg_dumpall); move ${data} away; ` +
+        'start Tollgate once, so that it makes an empty database; and load the dump (psql).',
+    )
+  const path = formatFile(data)
   if (!existsSync(path) || readFileSync(path, 'utf8') !== format)
     throw new Error(
-      `${directory} was made by another version of Tollgate, whose database this one cannot read. It was left unchanged. ` +
+      `The database in ${data} was made by another version of Tollgate, and this one cannot read it. It was left unchanged. ` +
         'Name a new directory in TOLLGATE_DIR, or remove this one to start anew.',
     )
-  if (found === major) return true
-  throw new Error(
-    `The database in ${data} was made by PostgreSQL ${found} and the programs here are PostgreSQL ${version}, ` +
-      `which cannot read it. With the programs of PostgreSQL ${found}, take a dump (pg_dumpall); move ${data} away; ` +
-      'start Tollgate once, so that it makes an empty database; and load the dump (psql).',
-  )
+  return true
 }
 
 export interface ClusterParts {
@@ -77,7 +78,6 @@ export interface ClusterParts {
 export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
   const { data, user } = place
   const password = await ensurePassword(place.directory, random)
-  await writeDurably(formatFile(place.directory), format, 0o644)
   const growing = `${data}.new-${random.bytes(8).toString('hex')}`
   await mkdir(growing, { mode: 0o700 })
   try {
@@ -88,6 +88,7 @@ export async function createCluster({ place, binaries, durable, random, log }: C
     const options = initOptions(binaries.major, durable)
     const made = await run(binaries.initdb, ['-D', join(growing, 'data'), `--pwfile=${word}`, ...options], user)
     if (made.failure !== undefined) throw new Error(`PostgreSQL could not make a database in ${data}: ${made.failure}`)
+    await writeDurably(formatFile(join(growing, 'data')), format, 0o600, user)
     await rename(join(growing, 'data'), data)
     await syncDirectory(dirname(data))
   } finally {

@@ -75,7 +75,7 @@ async function startLocked(directory: string, lock: Lock, options: EmbeddedOptio
   const place = findPlace(directory, random, log)
   const binaries = await binariesFor(place, options)
   await sweepUnfinished(place.data)
-  if (!holdsDatabase(place, binaries)) await createCluster({ place, binaries, durable, random, log })
+  if (!holdsDatabase(place.data, binaries)) await createCluster({ place, binaries, durable, random, log })
   const site: Site = { ...place, password: await readPassword(directory), clock, log, proc }
   const found = await findServer(site)
   const same = await applySettings(site, binaries, options)

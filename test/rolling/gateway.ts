@@ -9,8 +9,8 @@ const { systemClock } = (await load('base/clock.js')) as typeof import('../../sr
 const { openLog } = (await load('base/log.js')) as typeof import('../../src/base/log.ts')
 const { systemRandom } = (await load('base/random.js')) as typeof import('../../src/base/random.ts')
 const { endOnDefect, untilSignal } = (await load('base/signals.js')) as typeof import('../../src/base/signals.ts')
-const { serveConfig } = (await load('cli/config.js')) as typeof import('../../src/settings/serve.ts')
-const { encryptionBy, hourKeysBy } = (await load('cli/key-config.js')) as typeof import('../../src/settings/keys.ts')
+const { serveConfig } = (await load('settings/serve.js')) as typeof import('../../src/settings/serve.ts')
+const { encryptionBy, hourKeysBy } = (await load('settings/keys.js')) as typeof import('../../src/settings/keys.ts')
 const { startGateway } = (await load('gateway/start.js')) as typeof import('../../src/gateway/start.ts')
 const { usualTuning } = (await load('gateway/tuning.js')) as typeof import('../../src/gateway/tuning.ts')
 

@@ -11,7 +11,7 @@ const { systemRandom } = (await load('base/random.js')) as typeof import('../../
 const { oauthKeyOf } = (await load('sandbox/oauth-key.js')) as typeof import('../../src/sandbox/oauth-key.ts')
 const { secureLineOf } = (await load('sandbox/simulators.js')) as typeof import('../../src/sandbox/simulators.ts')
 const { settleWorld } = (await load('sandbox/world.js')) as typeof import('../../src/sandbox/world.ts')
-const keyEncryption = (await load('storage/key-encryption.js')) as typeof import('../../src/keys/encryption.ts')
+const keyEncryption = (await load('keys/encryption.js')) as typeof import('../../src/keys/encryption.ts')
 const { openPool } = (await load('storage/pool.js')) as typeof import('../../src/storage/pool.ts')
 
 /** The input of this program. It prints the facts that a merchant needs. */

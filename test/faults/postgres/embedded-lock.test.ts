@@ -76,7 +76,7 @@ test(
     const code = `
     const [source, path, proc] = process.argv.slice(1)
     const [{ takeLock }, { systemRandom }] = await Promise.all([
-      import(source + 'storage/embedded-lock.js'),
+      import(source + 'embedded/lock.js'),
       import(source + 'base/random.js'),
     ])
     console.log(JSON.stringify(await takeLock(path, systemRandom, proc)))`

@@ -55,7 +55,7 @@ test('A start that is killed while it makes the database is done again from the 
   await withServer(optionsFor(directory), async (server) => {
     assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }])
   })
-  assert.deepEqual((await readdir(directory)).sort(), ['format', 'postgres', 'postgres-password', 'postgres.log'])
+  assert.deepEqual((await readdir(directory)).sort(), ['postgres', 'postgres-password', 'postgres.log'])
 })
 
 test('Files that are no complete database are neither used nor touched', bounded, async () => {
@@ -210,7 +210,7 @@ if (isRoot) {
     const directory = await ownDirectory()
     await withServer(optionsFor(directory), async () => {
       const traces = tracesOf(join(directory, 'postgres'))
-      const source = `${await readableSource()}storage/embedded-process.js`
+      const source = `${await readableSource()}embedded/process.js`
       const code = `import { serversOf } from '${source}'; console.log(JSON.stringify(serversOf(${JSON.stringify(traces)})))`
       const args = ['--input-type=module', '-e', code]
       const seen = execFileSync(process.execPath, args, { uid: nobody.uid, gid: nobody.gid, cwd: '/', encoding: 'utf8' })

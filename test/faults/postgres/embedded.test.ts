@@ -77,7 +77,7 @@ test('Stopping leaves no process and no lock, and the next start finds the data'
   })
   assert.ok([undefined, 'Z'].includes(statOf(pid)[0]))
   assert.deepEqual(processesOn(directory), [])
-  assert.deepEqual((await readdir(directory)).sort(), ['format', 'postgres', 'postgres-password', 'postgres.log'])
+  assert.deepEqual((await readdir(directory)).sort(), ['postgres', 'postgres-password', 'postgres.log'])
   assert.equal(await urlOfEmbedded(optionsFor(directory)), undefined)
   const startedAt = performance.now()
   await withServer(optionsFor(directory), async (server) => {

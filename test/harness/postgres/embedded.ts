@@ -82,7 +82,7 @@ export interface Holder {
 
 const holderCode = `
   const [systemClock, systemRandom, openLog, startEmbedded] = await Promise.all(
-    ['base/clock.js systemClock', 'base/random.js systemRandom', 'base/log.js openLog', 'storage/embedded.js startEmbedded'].map(
+    ['base/clock.js systemClock', 'base/random.js systemRandom', 'base/log.js openLog', 'embedded/start.js startEmbedded'].map(
       async (both) => (await import(process.argv[1] + both.split(' ')[0]))[both.split(' ')[1]]))
   const log = openLog({ level: 'silent', destination: process.stderr })
   setInterval(() => undefined, 1000)

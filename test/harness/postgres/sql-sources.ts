@@ -14,7 +14,7 @@ export interface SqlSource {
   texts: readonly string[]
 }
 
-const makers = new Set(['statement', 'onRows', 'insertion'])
+const makers = new Set(['statement', 'entities', 'onRows', 'insertion'])
 
 export function sqlSources(folder: string): SqlSource[] {
   const paths = readdirSync(folder, { recursive: true }).map(String)

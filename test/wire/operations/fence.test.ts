@@ -36,7 +36,7 @@ const erased = { 'update mobile_invoice': 1 }
 test('every statement that writes rows of merchants asks the fence, or its transaction has asked it', async () => {
   const sources = sqlSources(join(import.meta.dirname, '../../../../src'))
   const makers = sources.filter(({ path, makesStatements }) => makesStatements && ofGateways.test(path))
-  for (const { path } of makers) await import(`../../src/${path.replace(/ts$/, 'js')}`)
+  for (const { path } of makers) await import(`../../../src/${path.replace(/ts$/, 'js')}`)
   const texts = [...madeStatements]
   // These make statements too, which are the mover's.
   const { movedTables } = await import('../../../src/operator/cells/merchant-rows.ts')

@@ -115,7 +115,7 @@ test('migrate makes the tables, says so when there is nothing left to do, and th
       })
     const first = migrate()
     assert.deepEqual([first.status, first.stderr], [0, ''])
-    assert.match(first.stdout, /Applied: 0001-foundation\.sql/)
+    assert.match(first.stdout, /Applied: 0001-tables\.sql/)
     assert.match(migrate().stdout, /up to date/)
     const { status, said } = serve({ DATABASE_URL: database.url, TOLLGATE_KEY: key })
     assert.equal(status, 1, said)

@@ -44,7 +44,7 @@ test('a sandbox refuses the directory of an earlier version, and changes no file
   const directory = await ownDirectory()
   const made = await startEmbedded(optionsFor(directory))
   await made.stop()
-  rmSync(join(directory, 'format'))
+  rmSync(join(directory, 'postgres', 'tollgate.format'))
   const before = filesOf(directory)
   const { code, err } = await runProgram({ TOLLGATE_DIR: directory }, ['sandbox'])
   assert.equal(code, 1, err)

@@ -34,7 +34,7 @@ before(async () => {
   await run('create table migration (name text primary key, sha256 text not null, applied_at timestamptz not null)')
   for (const { name, sql } of migrations()) refusedOfMigrations.set(name, await migrated(sql))
   for (const text of auditFunctions('public').slice(0, 2)) await run(text)
-  for (const { path } of makers) await import(`../../src/${path.replace(/ts$/, 'js')}`)
+  for (const { path } of makers) await import(`../../../src/${path.replace(/ts$/, 'js')}`)
   await makeResealing()
 })
 after(async () => {
