@@ -14,14 +14,7 @@ import {
   updateEndpoint,
 } from '../merchant/rows.ts'
 import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/gate-rows.ts'
-import {
-  holdSigners,
-  newSigningSecret,
-  replaceSigningKey,
-  replaceSigningSecret,
-  signingKeyText,
-  signingSecretText,
-} from '../merchant/signing-secret-rows.ts'
+import { holdSigners, replaceSigningKey, signingKeyText, signingSecretText } from '../merchant/signing-secret-rows.ts'
 import { fingerprintOf, pemOf } from '../operator/configuration/public-key.ts'
 import { endpointOf } from '../operator/configuration/rows.ts'
 import { listMerchantKeys } from '../operator/configuration/merchant-key-rows.ts'
@@ -143,7 +136,6 @@ async function makeWorld(pool: Pool, keys: KeyRing, settings: GateRow, now: numb
   for (const { name } of [...endpoints, ...groups]) made.set(name, await endpointIds.take())
   await transaction(pool, async (runner) => {
     await insertMerchant(runner, { merchantId, login, name: 'Sandbox Shop', controlKey }, keys, systemRandom, now)
-    await replaceSigningSecret(runner, { merchantId, signingSecret: newSigningSecret(systemRandom) }, keys, systemRandom)
     await replaceSigningKey(runner, merchantId, secret(systemRandom.bytes(32)), keys, systemRandom)
     for (const { gateId, name, settings: own } of gates)
       await insertGate(runner, { gateId, name, enabled: true, settings: { ...settings, ...own } }, now)
