@@ -108,8 +108,12 @@ test('a killed process is started again: its successor takes its orders over at 
 })
 
 test('a signal to the parent closes the port and stops all in order: orders end, leases go, the exit code is 0', async () => {
-  const forget = await desk.script({}, { delay_ms: 3_000 })
-  const sold = await Promise.all(Array.from({ length: 8 }, () => order(gateway.world)))
+  const forget = await desk.script({}, { hold: true })
+  const leases = await Promise.all([0, 1].map(leaseOf))
+  const sold = await sellToAll(
+    gateway,
+    leases.map((lease) => lease!),
+  )
   const stopped = gateway.stop()
   await until(
     () => isFree(Number(ports.PORT)),
@@ -117,9 +121,9 @@ test('a signal to the parent closes the port and stops all in order: orders end,
   )
   const running = [0, 1].map((slot) => process.kill(pidsOf(gateway, slot).at(-1)!, 0))
   assert.deepEqual(running, [true, true], 'the port is free while they end what they have')
+  await forget()
   await stopped
   assert.equal(gateway.child.exitCode, 0, gateway.output())
-  await forget()
   assert.deepEqual([await leaseOf(0), await leaseOf(1)], [undefined, undefined])
   for (const slot of [0, 1]) await gone(pidsOf(gateway, slot).at(-1)!)
   for (const { status } of await endOf(sold)) assert.equal(status, 'approved')
