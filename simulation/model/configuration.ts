@@ -8,8 +8,8 @@ import {
   type Registry,
   type RegistryRows,
 } from '../../src/merchant/merchant.ts'
-import { enrolmentBy, type LoadedRanges } from '../../src/three-d-secure/legacy/enrolment.ts'
-import { openRanges, type CardRange } from '../../src/three-d-secure/ranges.ts'
+import { enrolmentBy } from '../../src/three-d-secure/enrolment.ts'
+import { openRanges, type CardRange, type LoadedRanges } from '../../src/three-d-secure/ranges.ts'
 import { filters } from '../watch/filters.ts'
 
 const answerTimeoutMs = 15_000

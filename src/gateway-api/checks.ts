@@ -9,6 +9,7 @@ import { judgeRedirectUrl, judgeTarget, type RefusedAddress, type TargetPolicy }
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { idIn, isSwitchedOff, memberFor, type Endpoint, type Entry } from '../merchant/merchant.ts'
 import { cresReader } from '../order/authentication/browser.ts'
+import type { LegacyAuthentication } from '../order/authentication/legacy.ts'
 import type { Reader } from '../order/read.ts'
 import type { Shown } from '../order/store/shown.ts'
 import { readFields, type Table, type Values } from '../spec/field.ts'
@@ -16,7 +17,6 @@ import { refuse, type Refusal } from '../spec/refusals.ts'
 import { operations, operationRow } from '../spec/gateway/operations.ts'
 import { versions } from '../three-d-secure/authentication.ts'
 import { canCarry } from '../three-d-secure/codec.ts'
-import { paramInflater } from '../three-d-secure/legacy/pares-param.ts'
 import { needsHere, recurrenceOf } from './needs.ts'
 import { endpointHasRoom, type RoomParts } from './room.ts'
 import type {
@@ -171,11 +171,10 @@ export async function cresCanBeRead(
 /** Checks only the format; whether it proves anything is decided with the order. */
 export async function paresCanBeRead(
   { values }: WithFields<'upload-pares-result'>,
-  { turns }: InTurn,
+  { legacy }: { legacy: Pick<LegacyAuthentication, 'unreadable'> },
 ): Promise<Refusal | undefined> {
-  const inflated = await turns.run(paramInflater(values.paRes))
-  const unreadable = inflated.is === 'refused' && inflated.unreadable
-  return unreadable ? refuse('field is invalid', `paRes is invalid: ${inflated.why}`) : undefined
+  const why = await legacy.unreadable(values.paRes)
+  return why === undefined ? undefined : refuse('field is invalid', `paRes is invalid: ${why}`)
 }
 
 export function paymentIsEnabled({ entry, operation, values }: WithFields<Payment | Rebill>): Refusal | undefined {

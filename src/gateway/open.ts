@@ -87,7 +87,7 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { neighbours = alone } = parts
   const hand = openHand()
   const copies = openCopies(copiesKept)
-  const ways = waysOf(parts)
+  const ways = waysOf(parts, parts.counting)
   const lease = await openLease(parts, hand, between)
   const { keys } = registry
   const cards = openCards({ ...ground, orders, references: cell.references, keys, follow: followTo(neighbours, 'cards') })

@@ -11,10 +11,10 @@ import type { Endpoint } from '../merchant/merchant.ts'
 import type { Invoices } from '../mobile-api/invoice/invoices.ts'
 import { cardMapping } from '../mobile-api/merchant/mapping.ts'
 import { openDoor, type Door } from '../order/door/advance.ts'
-import { enrol } from '../order/authentication/ask-enrolment.ts'
 import { authenticate } from '../order/authentication/ask-issuer.ts'
 import type { AuthenticationPlanner } from '../order/authentication/plan.ts'
-import { pareqPartsOf } from '../order/authentication/pareq.ts'
+import type { LegacyAuthentication } from '../order/authentication/legacy.ts'
+import { openLegacy } from '../order/authentication/legacy/open.ts'
 import type { Cards } from '../order/cards.ts'
 import type { Copies } from '../order/copies.ts'
 import type { Hand } from '../order/door/hand.ts'
@@ -25,9 +25,10 @@ import { openSteps, type Steps } from '../order/steps.ts'
 import { hideBy } from '../risk/limits.ts'
 import { startHeartbeat, type Heartbeat } from '../leases/heartbeat.ts'
 import { openJudge, type Judge } from '../leases/silence.ts'
-import { enrolmentBy } from '../three-d-secure/legacy/enrolment.ts'
+import { enrolmentBy } from '../three-d-secure/enrolment.ts'
 import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
 import { followTo, type NeighbourCells } from './cells/neighbours.ts'
+import type { Counting } from './counting.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
 
 /** The foundations of a gateway. */
@@ -68,12 +69,10 @@ export interface Ways {
   marks: CellMarks
   planner: AuthenticationPlanner
   receipts: ReceiptIds
-  pareqParts: (order: Order) => ReturnType<typeof pareqPartsOf>
-  /** Root certificates of a network, by its directory server of 1.0.2. */
-  paresRoots: (directory: string) => readonly string[]
+  legacy: LegacyAuthentication
 }
 
-export function waysOf({ ground, stores, settings }: Foundations): Ways {
+export function waysOf({ ground, stores, transports, settings }: Foundations, { oddities }: Pick<Counting, 'oddities'>): Ways {
   const { callbackPolicy, threeDSecure, basePath } = settings
   const { current, keys, ranges } = stores.registry
   const publicUrl = settings.publicUrls[0] + basePath
@@ -94,8 +93,15 @@ export function waysOf({ ground, stores, settings }: Foundations): Ways {
       steering: settings.steering,
     },
     receipts: openReceiptIds(keys),
-    pareqParts: (order) => pareqPartsOf(current(), order, publicUrl),
-    paresRoots: (name) => legacy.find((one) => one.name === name)?.roots ?? [],
+    legacy: openLegacy({
+      ...ground,
+      keys,
+      registry: current,
+      askEnrolment: transports.directories.enrol,
+      roots: (name) => legacy.find((one) => one.name === name)?.roots ?? [],
+      oddities,
+      site: publicUrl,
+    }),
   }
 }
 
@@ -195,7 +201,7 @@ export function openOrders(
     keys,
     receipts: over.receipts,
     authenticate: (held, step) => authenticate({ ...asking, ask: transports.directories.authenticate }, held, step),
-    enrol: (held, step) => enrol({ ...asking, askEnrolment: transports.directories.enrol }, held, step),
+    enrol: over.legacy.enrol,
     gate: (id) => registry().gate(id),
     endpoint: (id) => registry().endpoint(id),
     connector: transports.gates.connector,

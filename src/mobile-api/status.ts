@@ -1,4 +1,4 @@
-import type { PareqParts } from '../order/authentication/pareq.ts'
+import type { LegacyAuthentication } from '../order/authentication/legacy.ts'
 import { authenticationView } from '../order/authentication/view.ts'
 import type { Reader } from '../order/read.ts'
 import { head, statusOf, type Order } from '../order/decide/order.ts'
@@ -14,8 +14,7 @@ export interface Showing {
   orders: Pick<Reader, 'shown'>
   /** The gateway's own pages of an authentication. */
   pages: (token: string) => HostedUrls
-  /** The parts of a PAReq that are not in the order. */
-  pareqParts: (order: Order) => PareqParts
+  legacy: Pick<LegacyAuthentication, 'form'>
   /** The page on which the cardholder enters a random sum. */
   sumPage: (pageToken: string) => string
 }
@@ -43,7 +42,7 @@ function stateOf(parts: Showing, invoice: Invoice, order: Order | undefined): ob
 function stateOfOrder(parts: Showing, invoice: Invoice, order: Order): object {
   const status = statusOf(order)
   if (status === 'processing' || status === 'unknown') {
-    const asks = authenticationView(order, head(order), parts.pages, () => parts.pareqParts(order))
+    const asks = authenticationView(order, head(order), parts.pages, parts.legacy)
     const redirectUrl = asks?.['redirect-to']
     return redirectUrl === undefined ? { state: 'PROCESSING' } : { state: 'REDIRECT_REQUEST', redirectUrl }
   }

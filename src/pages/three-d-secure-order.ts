@@ -3,6 +3,7 @@
  * uploads.
  */
 import { defined } from '../base/defined.ts'
+import type { Turns } from '../base/turn.ts'
 import { returnPairs } from '../gateway-api/callback.ts'
 import { callbackControl } from '../merchant/control.ts'
 import type { Merchant } from '../merchant/merchant.ts'
@@ -10,7 +11,7 @@ import { returnToken } from '../merchant/return-token.ts'
 import { authenticated, cresReader, isOf, methodBegunEvent, saleDescribes, unfitFor } from '../order/authentication/browser.ts'
 import { givesBack } from '../order/decide/amounts.ts'
 import { statusOfState, type Order, type Transaction } from '../order/decide/order.ts'
-import { legacyOf, pareqOf, type PareqParts } from '../order/authentication/pareq.ts'
+import type { LegacyAuthentication } from '../order/authentication/legacy.ts'
 import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
 import { authenticationKey, pageKey } from '../order/decide/locator-keys.ts'
 import type { Place } from '../order/decide/change.ts'
@@ -22,11 +23,12 @@ import type { ThreeDSecureParts } from './three-d-secure.ts'
 import type { PageOrder, Return } from './three-d-secure-pages.ts'
 
 export interface HostedWorld extends UploadParts {
+  legacy: Pick<LegacyAuthentication, 'form' | 'judge'>
+  turns: Turns
   locate: (key: string) => Promise<Place | undefined>
   order: (place: Place) => Promise<Order | undefined>
   merchant: (merchantId: bigint) => Merchant | undefined
   pages: (token: string) => HostedUrls
-  pareqParts: (order: Order) => PareqParts
 }
 
 type Authenticated = NonNullable<ReturnType<typeof authenticated>>
@@ -137,8 +139,7 @@ function pageOrderOf(world: HostedWorld, order: Order, transaction: Authenticate
     }
   if (state === 'awaiting pares') {
     const { pares: termUrl } = world.pages(authentication.pageToken)
-    const pareq = pareqOf(order, transaction, world.pareqParts(order))
-    return { ...shown, is: 'payer', acsUrl: acsUrl!, fields: payerFields({ pareq, termUrl, md: legacyOf(authentication).md }) }
+    return { ...shown, is: 'payer', acsUrl: acsUrl!, fields: payerFields({ ...world.legacy.form(order, transaction), termUrl }) }
   }
   const status = statusOfState(state)
   const isOver = finalStatuses.has(status)

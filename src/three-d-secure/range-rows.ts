@@ -6,8 +6,7 @@ import { claimDuty, enterDuty, type ClaimedDuty } from '../leases/duty-rows.ts'
 import type { Claimer } from '../leases/silence.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { RangeChange } from './range-changes.ts'
-import type { LoadedRanges } from './legacy/enrolment.ts'
-import { openRanges, type CardRange } from './ranges.ts'
+import { openRanges, type CardRange, type LoadedRanges } from './ranges.ts'
 
 const dutyOf = (directory: string) => `card ranges ${directory}`
 

@@ -25,6 +25,14 @@ export interface Ranges {
   find(pan: string): CardRange | undefined
 }
 
+export interface LoadedRanges extends Ranges {
+  /**
+   * Whether the ranges of this directory server were ever loaded. Until then a card outside all
+   * ranges may still be enrolled.
+   */
+  loaded(directory: string): boolean
+}
+
 const longest = 19
 export const isNumber = (digits: string) => /^\d{13,19}$/.test(digits)
 const low = (digits: string) => digits.padEnd(longest, '0')

@@ -10,9 +10,12 @@ import type { Event } from '../decide/event.ts'
 import type { Order, Transaction } from '../decide/order.ts'
 import type { RepeatRow } from '../decide/change.ts'
 import { challengeEvent, methodEvent, type ReadCres } from './browser.ts'
-import { judgePares, type ParesParts } from './pares.ts'
+import type { LegacyAuthentication } from './legacy.ts'
+import type { Oddities } from '../../three-d-secure/oddities.ts'
 
-export interface UploadParts extends ParesParts {
+export interface UploadParts {
+  legacy: Pick<LegacyAuthentication, 'judge'>
+  oddities: Pick<Oddities, 'noted'>
   door: Pick<Door, 'submit'>
   processId: bigint
   clock: Clock
@@ -64,7 +67,7 @@ export async function uploadPares(
 ): Promise<boolean> {
   const { order, transaction, request } = upload
   if (transaction.state !== 'awaiting pares') return false
-  const { event, refused } = await judgePares(parts, order, transaction, answer, parts.clock.now())
+  const { event, refused } = await parts.legacy.judge(order, transaction, answer)
   if (refused !== undefined)
     parts.log.warn({ serial: request?.serialNumber, order: String(order.orderId), why: refused }, 'a PARes fails a check')
   await submit(parts, upload, event)

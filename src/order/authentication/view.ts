@@ -4,7 +4,7 @@ import { challengeForm, methodFrame, payerForm, type HostedUrls } from '../../th
 import { eciOf } from '../../three-d-secure/interpret.ts'
 import { categoryOf } from './areq.ts'
 import type { Order, State, Transaction } from '../decide/order.ts'
-import { legacyOf, pareqOf, type PareqParts } from './pareq.ts'
+import type { LegacyAuthentication } from './legacy.ts'
 
 /**
  * The method URL that a merchant receives: the issuer's, or the gateway's own collector page if the
@@ -28,7 +28,7 @@ export function authenticationView(
   order: Order,
   transaction: Transaction,
   pagesOf: (token: string) => HostedUrls,
-  pareqParts: () => PareqParts,
+  legacy: Pick<LegacyAuthentication, 'form'>,
 ): StatusReply | undefined {
   const { authentication, state } = transaction
   if (!authentication || !asking.has(state)) return undefined
@@ -46,8 +46,7 @@ export function authenticationView(
   }
   const { acsUrl, acsTransId } = authentication
   if (state === 'awaiting pares') {
-    const pareq = pareqOf(order, transaction, pareqParts())
-    const { md } = legacyOf(authentication)
+    const { pareq, md } = legacy.form(order, transaction)
     return {
       html: payerForm({ acsUrl: acsUrl!, pareq, termUrl: pages.pares, md }).html,
       'redirect-to': pages.page,

@@ -23,7 +23,7 @@ const mostBytes = 16_384
 /** Asks the named directory server whether a card is enrolled. Never rejects. */
 export type AskEnrolment = (directory: string, vereq: { xml: string; messageId: string }) => Promise<VeresReply>
 
-export interface LegacyParts {
+export interface LegacyDirectoryParts {
   directories: readonly LegacyDirectory[]
   outgoing: Outgoing
   policy: TargetPolicy
@@ -35,7 +35,7 @@ export interface LegacyParts {
  * pages.
  */
 export const askBy =
-  ({ directories, ...parts }: LegacyParts): AskEnrolment =>
+  ({ directories, ...parts }: LegacyDirectoryParts): AskEnrolment =>
   async (name, vereq) => {
     const directory = directories.find((one) => one.name === name)
     if (!directory) return { is: 'failed', why: `there is no directory server ${name} any more` }
@@ -46,7 +46,7 @@ export const askBy =
   }
 
 async function askEnrolment(
-  { outgoing, policy }: Pick<LegacyParts, 'outgoing' | 'policy'>,
+  { outgoing, policy }: Pick<LegacyDirectoryParts, 'outgoing' | 'policy'>,
   { url, tls }: LegacyDirectory,
   { xml, messageId, odd }: { xml: string; messageId: string; odd: Set<string> },
 ): Promise<VeresReply> {

@@ -126,7 +126,7 @@ for (const [what, by, bySerial, no] of asks)
       ...(by === 'orderid' ? { orderid: order.orderId } : {}),
       ...(bySerial === undefined ? {} : { 'by-request-sn': bySerial }),
     }
-    const views = { pages: () => assert.fail(), pareqParts: () => assert.fail() }
+    const views = { pages: () => assert.fail(), legacy: { form: () => assert.fail() } }
     rows = 0
     const found = await orderCanBeShown({ merchant, values }, { orders: reader })
     const reply = 'refused' in found ? found : performStatus({ serialNumber: 's', values, ...found }, views)

@@ -1,30 +1,21 @@
-import { uuid } from '../../base/random.ts'
-import { secret } from '../../base/secret.ts'
-import { sealProof } from '../../card/vault.ts'
-import type { Authentication } from '../../three-d-secure/authentication.ts'
-import type { AskEnrolment } from '../../three-d-secure/legacy/directory.ts'
-import type { Ending } from '../../three-d-secure/interpret.ts'
-import type { ParesVerdict } from '../../three-d-secure/legacy/pares.ts'
-import { endedEvent, waits } from './plan.ts'
-import type { Event } from '../decide/event.ts'
-import { gateOf } from '../decide/gate.ts'
-import type { Held } from '../door/hand.ts'
-import type { Order, Transaction } from '../decide/order.ts'
+import { uuid } from '../../../base/random.ts'
+import { secret } from '../../../base/secret.ts'
+import { sealProof } from '../../../card/vault.ts'
+import type { Authentication } from '../../../three-d-secure/authentication.ts'
+import type { Ending } from '../../../three-d-secure/interpret.ts'
+import type { ParesVerdict } from '../../../three-d-secure/legacy/pares.ts'
+import { endedEvent, waits } from '../plan.ts'
+import type { Event } from '../../decide/event.ts'
+import { gateOf } from '../../decide/gate.ts'
+import type { Held } from '../../door/hand.ts'
+import type { Order, Transaction } from '../../decide/order.ts'
 import { legacyFacts, vereqOf } from './pareq.ts'
-import type { AuthenticationParts } from './ask-issuer.ts'
-
-export interface EnrolmentParts extends Pick<AuthenticationParts, 'clock' | 'random' | 'registry'> {
-  askEnrolment: AskEnrolment
-}
+import type { LegacyParts } from './parts.ts'
 
 /** Twelve digits. */
 const longestAmount = 10n ** 12n
 
-/**
- * Step `enrol`: asks whether the card's issuer takes part in 1.0.2. If so, the browser carries the
- * PAReq to the issuer.
- */
-export async function enrol(parts: EnrolmentParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
+export async function enrol(parts: LegacyParts, { order, card }: Held, transaction: Transaction): Promise<Event> {
   const registry = parts.registry()
   const endpoint = registry.endpoint(order.endpointId)
   const gate = gateOf(order, transaction, registry)
@@ -48,7 +39,7 @@ export async function enrol(parts: EnrolmentParts, { order, card }: Held, transa
  * payment.
  */
 export function paresEvent(
-  parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
+  parts: Pick<LegacyParts, 'keys' | 'random' | 'registry'>,
   order: Order,
   transaction: Transaction & { authentication: Authentication },
   verdict: ParesVerdict,

@@ -1,7 +1,6 @@
-import { networkOf } from '../../card/number.ts'
-import type { Version } from '../../spec/three-d-secure/kinds.ts'
-import type { LegacyDirectory } from './directory.ts'
-import { versionFor, type Ranges } from '../ranges.ts'
+import { networkOf } from '../card/number.ts'
+import type { Version } from '../spec/three-d-secure/kinds.ts'
+import { versionFor, type LoadedRanges } from './ranges.ts'
 
 /**
  * What the card ranges know about a card: its directory server and the version to use, or why there
@@ -15,20 +14,13 @@ export type Enrolment =
   /** No range was ever loaded, so enrolment is unknown. */
   | { is: 'unknown' }
 
-export interface LoadedRanges extends Ranges {
-  /**
-   * Whether the ranges of this directory server were ever loaded. Until then a card outside all
-   * ranges may still be enrolled.
-   */
-  loaded(directory: string): boolean
-}
-
 export interface EnrolmentSources {
   /** The card ranges as they are now. */
   ranges: () => LoadedRanges
   /** Names of the directory servers of 2.x. */
   directories: readonly string[]
-  legacy: readonly Pick<LegacyDirectory, 'name' | 'networks'>[]
+  /** The directory servers of 1.0.2, and the networks whose cards they know. */
+  legacy: readonly { name: string; networks: readonly string[] }[]
 }
 
 /** Which directory server is asked about a card, and in which version: 2.x before 1.0.2. */

@@ -1,32 +1,18 @@
-import { knownCurrency } from '../../base/money.ts'
-import type { Turns } from '../../base/turn.ts'
-import type { Authentication } from '../../three-d-secure/authentication.ts'
-import { isMd } from '../../three-d-secure/legacy/legacy.ts'
-import type { Oddities } from '../../three-d-secure/oddities.ts'
-import { paresVerifier } from '../../three-d-secure/legacy/pares.ts'
-import type { Event } from '../decide/event.ts'
-import type { Order, Transaction } from '../decide/order.ts'
+import { knownCurrency } from '../../../base/money.ts'
+import type { Authentication } from '../../../three-d-secure/authentication.ts'
+import { isMd } from '../../../three-d-secure/legacy/legacy.ts'
+import { paresVerifier } from '../../../three-d-secure/legacy/pares.ts'
+import type { Event } from '../../decide/event.ts'
+import type { Order, Transaction } from '../../decide/order.ts'
 import { legacyOf } from './pareq.ts'
-import type { AuthenticationParts } from './ask-issuer.ts'
-import { paresEvent } from './ask-enrolment.ts'
+import type { LegacyParts } from './parts.ts'
+import { paresEvent } from './enrol.ts'
 
-export interface ParesParts extends Pick<AuthenticationParts, 'keys' | 'random' | 'registry'> {
-  /** Root certificates of the card's network, by its directory server of 1.0.2. */
-  paresRoots: (directory: string) => readonly string[]
-  oddities: Pick<Oddities, 'noted'>
-  turns: Turns
-}
-
-/**
- * Checks what an issuer sent back through the browser against the request. `refused` gives the
- * reason why it proves nothing.
- */
 export async function judgePares(
-  parts: ParesParts,
+  parts: LegacyParts,
   order: Order,
   transaction: Transaction & { authentication: Authentication },
   { paRes, md }: { paRes: string; md: string },
-  now: number,
 ): Promise<{ event: Event; refused?: string }> {
   const facts = legacyOf(transaction.authentication)
   const currency = knownCurrency(order.currency)
@@ -43,8 +29,8 @@ export async function judgePares(
           currency: currency.numeric,
           exponent: String(currency.exponent),
           lastFour: order.card.lastFour,
-          roots: parts.paresRoots(transaction.authentication.directory),
-          now,
+          roots: parts.roots(transaction.authentication.directory),
+          now: parts.clock.now(),
           odd,
         }),
       )
