@@ -15,7 +15,11 @@ import { startPeriodic } from './periodic.ts'
 export async function refuseDatabase(pool: Pool, ownerAllowed: boolean, log: Log): Promise<void> {
   const us = await connectedAs(pool)
   const excess = excessOf(us)
-  if (us.serves === undefined) throw new Error('The database is not at this version. Run `npx tollgate migrate` first.')
+  if (us.serves === undefined) {
+    // A server without the roles may have a database that this version cannot read at all.
+    await pendingMigrations(pool)
+    throw new Error('The database is not at this version. Run `npx tollgate migrate` first.')
+  }
   if (!us.serves && !excess)
     throw new Error(`The database user ${us.name} may not serve. Let its owner run: grant ${roles.serve} to "${us.name}"`)
   const pending = await pendingMigrations(pool)
