@@ -1,4 +1,4 @@
-import { placeKey, type Change } from '../../src/order/decide/change.ts'
+import { orderKeyText, type Change } from '../../src/order/decide/change.ts'
 import type { EventName } from '../../src/order/decide/event.ts'
 import type { Order } from '../../src/order/decide/order.ts'
 import type { Checks } from '../watch/invariant.ts'
@@ -34,7 +34,7 @@ function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boo
 export const commitChecks: Checks<Commit> = {
   'a CVV2 is gone when it is not needed': ({ after, installation }) =>
     !mayNeedCvv2(after) &&
-    installation.cards.get(placeKey(after))?.cvv2Sealed &&
+    installation.cards.get(orderKeyText(after))?.cvv2Sealed &&
     `order ${after.orderId} is ${after.transactions[0]!.state} and still has its CVV2`,
 
   'a lease is taken by an event or a claim'({ before, after, rows }) {

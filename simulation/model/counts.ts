@@ -1,4 +1,4 @@
-import { countKey, type CountPlace, type CountRow, type LockedCount } from '../../src/risk/limits.ts'
+import { countKey, type CountKey, type CountRow, type LockedCount } from '../../src/risk/limits.ts'
 import type { Locks, Unit } from './store-locks.ts'
 
 /** The table of used limits. Each row has a lock; locks are taken in the order of the keys. */
@@ -12,7 +12,7 @@ export class Counts {
     this.#now = now
   }
 
-  async lock(unit: Unit, places: readonly CountPlace[]): Promise<LockedCount[]> {
+  async lock(unit: Unit, places: readonly CountKey[]): Promise<LockedCount[]> {
     const rows: LockedCount[] = []
     const sorted = places.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
     for (const place of sorted) {
@@ -46,5 +46,5 @@ export class Counts {
   }
 }
 
-const sortKey = ({ merchantId, filterNo, key }: CountPlace): string =>
+const sortKey = ({ merchantId, filterNo, key }: CountKey): string =>
   `${String(merchantId).padStart(20)}/${String(filterNo).padStart(9)}/${Buffer.from(key, 'base64url').toString('hex')}`

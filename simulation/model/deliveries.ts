@@ -1,12 +1,12 @@
 import { goesAtOnce, type NewDelivery } from '../../src/delivery/delivery.ts'
 import { lookedAt, type Claimed, type ClaimRoom, type DeliveryLease, type Try, type Turn } from '../../src/delivery/store.ts'
-import { placeKey, type Change, type Place } from '../../src/order/decide/change.ts'
+import { orderKeyText, type Change, type OrderKey } from '../../src/order/decide/change.ts'
 import type { Order } from '../../src/order/decide/order.ts'
 import { leaseLookMs } from '../../src/leases/heartbeat.ts'
 import type { Claimer } from '../../src/leases/silence.ts'
 import type { Fence } from './fence.ts'
 
-export interface DeliveryRow extends NewDelivery, Place {
+export interface DeliveryRow extends NewDelivery, OrderKey {
   state: 'due' | 'delivered' | 'given up'
   dueAt: number | undefined
   lease: bigint | undefined
@@ -60,7 +60,9 @@ export class Deliveries {
 
   claim(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Claimed {
     const firstOfUrl = (d: DeliveryRow) =>
-      ![...this.#due].some((o) => placeKey(o) === placeKey(d) && o.deliveryNo < d.deliveryNo && o.url === d.url && o.tries === 0)
+      ![...this.#due].some(
+        (o) => orderKeyText(o) === orderKeyText(d) && o.deliveryNo < d.deliveryNo && o.url === d.url && o.tries === 0,
+      )
     const looked = turns.map((turn) => {
       const due = [...this.#due].filter((d) => d.merchantId === turn.merchantId && d.dueAt! <= now)
       const after = due.filter((d) => d.dueAt! >= turn.from)
@@ -108,7 +110,7 @@ export class Deliveries {
   }
 
   /** In place of what there is of this order. */
-  replace(order: Place, rows: readonly DeliveryRow[]): void {
+  replace(order: OrderKey, rows: readonly DeliveryRow[]): void {
     for (const row of this.#of(order)) {
       this.rows.delete(deliveryKey(row))
       this.#due.delete(row)
@@ -120,17 +122,17 @@ export class Deliveries {
   }
 
   /** Copies, which later writes do not change. */
-  copyOf(order: Place): DeliveryRow[] {
+  copyOf(order: OrderKey): DeliveryRow[] {
     return this.#of(order).map((row) => ({ ...row }))
   }
 
-  #of(order: Place): DeliveryRow[] {
-    return [...this.rows.values()].filter((row) => placeKey(row) === placeKey(order))
+  #of(order: OrderKey): DeliveryRow[] {
+    return [...this.rows.values()].filter((row) => orderKeyText(row) === orderKeyText(order))
   }
 }
 
-const deliveryKey = (d: Place & { deliveryNo: number }): string => `${placeKey(d)}/${d.deliveryNo}`
+const deliveryKey = (d: OrderKey & { deliveryNo: number }): string => `${orderKeyText(d)}/${d.deliveryNo}`
 const byDueTime = (a: DeliveryRow, b: DeliveryRow): number =>
   a.dueAt! - b.dueAt! || comparePlaces(a, b) || a.deliveryNo - b.deliveryNo
-export const comparePlaces = (a: Place, b: Place): number =>
+export const comparePlaces = (a: OrderKey, b: OrderKey): number =>
   a.merchantId === b.merchantId ? Number(a.orderId - b.orderId) : Number(a.merchantId - b.merchantId)

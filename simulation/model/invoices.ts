@@ -1,7 +1,7 @@
 import { defined } from '../../src/base/defined.ts'
 import { invoiceKey, type Invoice } from '../../src/mobile-api/invoice/invoice.ts'
 import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/invoice/rows.ts'
-import { byName, type InvoiceStore, type InvoiceMove } from '../../src/mobile-api/invoice/store.ts'
+import { byName, type InvoiceStore, type InvoiceChange } from '../../src/mobile-api/invoice/store.ts'
 import { leaseLookMs } from '../../src/leases/heartbeat.ts'
 import type { Claimer } from '../../src/leases/silence.ts'
 import type { Fence } from './fence.ts'
@@ -112,7 +112,12 @@ export class Invoices {
   }
 
   /** Fields that `to` leaves out keep their values, except `restsUntil` and the decline reason. */
-  move(of: Invoice, { lease, ...to }: InvoiceMove & { lease?: bigint }, processId: bigint, now: number): OpenInvoice | undefined {
+  move(
+    of: Invoice,
+    { lease, ...to }: InvoiceChange & { lease?: bigint },
+    processId: bigint,
+    now: number,
+  ): OpenInvoice | undefined {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
     if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
@@ -126,8 +131,8 @@ export class Invoices {
     return { invoice, secrets }
   }
 
-  /** The invoice, if this move of it was stored before. */
-  moved(of: Invoice, { lease, ...to }: InvoiceMove & { lease?: bigint }, now: number): OpenInvoice | undefined {
+  /** The invoice, if this change of it was stored before. */
+  moved(of: Invoice, { lease, ...to }: InvoiceChange & { lease?: bigint }, now: number): OpenInvoice | undefined {
     const row = this.rows.get(invoiceKey(of))
     if (row?.invoice.state !== to.state || row.lease !== lease || row.dueAt !== dueAfter({ lease, ...to }, now)) return undefined
     const isSameDecline = row.invoice.errorCode === ('errorCode' in to ? to.errorCode : undefined)
@@ -211,7 +216,7 @@ export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise
     }),
   find: (names) =>
     run(() => names.map(({ merchantId, invoiceId }) => sealed(table.found(merchantId, table.find(merchantId, invoiceId))))),
-  move: (decided, processId) =>
+  change: (decided, processId) =>
     run(() => {
       const moved = decided.map(
         ({ invoice, to, now }) => table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now),

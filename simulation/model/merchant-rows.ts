@@ -1,5 +1,5 @@
 import type { SealedCard } from '../../src/card/vault.ts'
-import { placeKey, type RepeatRow } from '../../src/order/decide/change.ts'
+import { orderKeyText, type RepeatRow } from '../../src/order/decide/change.ts'
 import type { Order } from '../../src/order/decide/order.ts'
 import type { IdempotencyRow } from '../../src/order/store/idempotency.ts'
 import type { CountRow } from '../../src/risk/limits.ts'
@@ -62,7 +62,7 @@ export function keyedOf(cell: StoreModel, merchantId: bigint, orders: readonly O
     names: names.filter(({ clientOrderid }) => named.has(clientOrderid)),
     keys: keys.filter(({ orderId }) => ids.has(orderId)),
     numbers,
-    references: references.filter(({ place }) => ids.has(place.orderId)),
+    references: references.filter(({ orderKey }) => ids.has(orderKey.orderId)),
   }
 }
 
@@ -71,10 +71,10 @@ export const orderIdsOf = (cell: StoreModel, merchantId: bigint): bigint[] =>
 
 export const readOrders = (cell: StoreModel, merchantId: bigint, orderIds: readonly bigint[]): OrderRows[] =>
   orderIds.flatMap((orderId) => {
-    const place = { merchantId, orderId }
-    const order = cell.orders.get(placeKey(place))
-    const card = cell.cards.get(placeKey(place))
-    return order ? [{ order, card, deliveries: cell.deliveries.copyOf(place), repeats: cell.repeatsOf(place) }] : []
+    const orderKey = { merchantId, orderId }
+    const order = cell.orders.get(orderKeyText(orderKey))
+    const card = cell.cards.get(orderKeyText(orderKey))
+    return order ? [{ order, card, deliveries: cell.deliveries.copyOf(orderKey), repeats: cell.repeatsOf(orderKey) }] : []
   })
 
 /** In place of what the cell has of these orders. */
@@ -124,11 +124,11 @@ export function changeLeases(cell: StoreModel, merchantId: bigint, change: (leas
     return lease === row.lease ? row : { ...row, lease }
   }
   for (const orderId of orderIdsOf(cell, merchantId)) {
-    const place = { merchantId, orderId }
-    const order = cell.orders.get(placeKey(place))!
+    const orderKey = { merchantId, orderId }
+    const order = cell.orders.get(orderKeyText(orderKey))!
     const transactions = order.transactions.map(changed)
     if (transactions.some((t, i) => t !== order.transactions[i])) cell.put({ ...order, transactions })
-    cell.deliveries.replace(place, cell.deliveries.copyOf(place).map(changed))
+    cell.deliveries.replace(orderKey, cell.deliveries.copyOf(orderKey).map(changed))
   }
   for (const row of cell.invoices.ofMerchant(merchantId)) cell.invoices.put(changed(row))
   return found
@@ -138,7 +138,7 @@ export function changeLeases(cell: StoreModel, merchantId: bigint, change: (leas
 export function endLeases(cell: StoreModel, merchantId: bigint): void {
   changeLeases(cell, merchantId, () => undefined)
   for (const orderId of orderIdsOf(cell, merchantId)) {
-    const order = cell.orders.get(placeKey({ merchantId, orderId }))!
+    const order = cell.orders.get(orderKeyText({ merchantId, orderId }))!
     if (order.transactions[0]!.dueAt !== undefined) cell.put({ ...order, version: order.version + 1 })
   }
 }

@@ -37,7 +37,7 @@ export class References {
 
   find(merchantId: bigint, cardRefId: bigint): CardReference | undefined {
     const found = this.#byId.get(cardRefId)?.whole
-    return found?.place.merchantId === merchantId && found.ids.cardRefId === cardRefId ? found : undefined
+    return found?.orderKey.merchantId === merchantId && found.ids.cardRefId === cardRefId ? found : undefined
   }
 
   /**
@@ -45,11 +45,11 @@ export class References {
    */
   findDestination(merchantId: bigint, id: bigint): Destination | undefined {
     const found = this.#byId.get(id)
-    if (found?.place.merchantId !== merchantId) return undefined
+    if (found?.orderKey.merchantId !== merchantId) return undefined
     const { cardRefId, dstCardRefId, dstRecurringPaymentId } = found.ids
     if (id !== dstCardRefId && id !== dstRecurringPaymentId && (id !== cardRefId || !found.whole)) return undefined
-    const { place, ids, sealed, card } = found
-    return { place, ids, sealed, card }
+    const { orderKey, ids, sealed, card } = found
+    return { orderKey, ids, sealed, card }
   }
 
   /** Keeps an existing number, and returns the number that is valid. */
@@ -62,7 +62,7 @@ export class References {
 
   /** Rejects for a merchant who is not here, and changes no row that there is. */
   insert(row: ReferenceRow): void {
-    const { merchantId, orderId } = row.place
+    const { merchantId, orderId } = row.orderKey
     this.#fence.refuseGone([merchantId])
     if (this.#byOrder.has(keyOf(row)) || this.#byId.has(row.ids.cardRefId)) return
     this.#fence.note({ merchantId, orderId })
@@ -75,7 +75,7 @@ export class References {
 
   ofMerchant(merchantId: bigint): { rows: ReferenceRow[]; numbers: [string, number][] } {
     return {
-      rows: [...this.#byOrder.values()].filter(({ place }) => place.merchantId === merchantId),
+      rows: [...this.#byOrder.values()].filter(({ orderKey }) => orderKey.merchantId === merchantId),
       numbers: [...this.#numbers].filter(([key]) => key.startsWith(`${merchantId}/`)),
     }
   }
@@ -101,7 +101,8 @@ export class References {
   }
 }
 
-const keyOf = ({ place, whole }: ReferenceRow): string => `${place.merchantId}/${place.orderId}${whole ? '' : '/destination'}`
+const keyOf = ({ orderKey, whole }: ReferenceRow): string =>
+  `${orderKey.merchantId}/${orderKey.orderId}${whole ? '' : '/destination'}`
 
 /** The store of one process; each statement goes through `run`. */
 export const openReferenceStore = (
@@ -112,7 +113,7 @@ export const openReferenceStore = (
     const made = new Map<NewReference, CardReference | Error>()
     for (;;) {
       const missing = [...new Set(fresh)].filter((one) => !made.has(one))
-      const known = await run(() => missing.map(({ place }) => references.ofOrder(place.merchantId, place.orderId)))
+      const known = await run(() => missing.map(({ orderKey }) => references.ofOrder(orderKey.merchantId, orderKey.orderId)))
       for (const [i, one] of missing.entries()) if (known[i]) made.set(one, known[i])
       const drawn: { of: NewReference; ids: ReferenceIds; sealed: SealedNumber; unique: number }[] = []
       for (const of of missing.filter((one) => !made.has(one))) {
@@ -125,13 +126,13 @@ export const openReferenceStore = (
       }
       if (drawn.length === 0) return fresh.map((one) => made.get(one)!)
       const numbers = await run(() =>
-        drawn.map(({ of, sealed, unique }) => references.insertNumber(of.place.merchantId, sealed.numberId, unique)),
+        drawn.map(({ of, sealed, unique }) => references.insertNumber(of.orderKey.merchantId, sealed.numberId, unique)),
       )
       await run(() =>
         drawn.forEach(({ of, ids, sealed }, i) => {
           const { card, first, at: createdAt } = of
-          const place = { merchantId: of.place.merchantId, orderId: of.place.orderId }
-          const whole = { place, ids, uniqueReference: numbers[i]!, sealed, card, first, createdAt }
+          const orderKey = { merchantId: of.orderKey.merchantId, orderId: of.orderKey.orderId }
+          const whole = { orderKey, ids, uniqueReference: numbers[i]!, sealed, card, first, createdAt }
           references.insert({ ...whole, whole })
         }),
       )
@@ -140,7 +141,7 @@ export const openReferenceStore = (
   find: (names) =>
     run(() => names.map(({ merchantId, cardRefId }) => references.found(merchantId, references.find(merchantId, cardRefId)))),
   async registerDestination(fresh, keys, random) {
-    const { merchantId, orderId } = fresh.place
+    const { merchantId, orderId } = fresh.orderKey
     for (;;) {
       const known = await run(() => references.ofDestination(merchantId, orderId))
       if (known) return { dstCardRefId: known.ids.dstCardRefId, uniqueReference: known.uniqueReference }
@@ -148,8 +149,8 @@ export const openReferenceStore = (
       const sealed = sealDestination(fresh, ids, keys, random)
       const drawn = drawUnique(random)
       const uniqueReference = await run(() => references.insertNumber(merchantId, sealed.numberId, drawn))
-      const { place, card } = fresh
-      const row = { place: { merchantId: place.merchantId, orderId }, ids, uniqueReference, sealed, card, whole: undefined }
+      const { orderKey, card } = fresh
+      const row = { orderKey: { merchantId: orderKey.merchantId, orderId }, ids, uniqueReference, sealed, card, whole: undefined }
       await run(() => references.insert(row))
     }
   },

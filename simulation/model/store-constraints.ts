@@ -1,4 +1,4 @@
-import { legalMoves, moveText } from '../../src/order/decide/machine.ts'
+import { legalMoves, transitionText } from '../../src/order/decide/machine.ts'
 import type { Change } from '../../src/order/decide/change.ts'
 
 /** An error as the driver throws it. */
@@ -9,7 +9,7 @@ const legal = new Set(legalMoves())
 /** Checks the table constraints that a decision could violate. */
 export function check({ rows, after }: Change): void {
   for (const { from, event: on, to } of rows) {
-    const move = moveText({ from, on, to })
+    const move = transitionText({ from, on, to })
     if (!legal.has(move)) throw databaseError('23514', `order_event_moves_check does not know ${move}`)
   }
   for (const t of after.transactions) {

@@ -1,7 +1,7 @@
 import type { ReferenceStore } from '../../src/card/reference-rows.ts'
 import type { CellStores } from '../../src/gateway/parts.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
-import { placeKey, type Place } from '../../src/order/decide/change.ts'
+import { orderKeyText, type OrderKey } from '../../src/order/decide/change.ts'
 import type { OrderStore, OrderTables } from '../../src/order/store/store.ts'
 import type { InvoiceStore } from '../../src/mobile-api/invoice/store.ts'
 import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
@@ -82,21 +82,21 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
       throw error
     }
   },
-  versions: (places) => unlessEmpty(places, new Map(), () => calls.run(() => model.versions(places))),
-  load: (places) =>
-    unlessEmpty(places, [], () =>
+  versions: (orderKeys) => unlessEmpty(orderKeys, new Map(), () => calls.run(() => model.versions(orderKeys))),
+  load: (orderKeys) =>
+    unlessEmpty(orderKeys, [], () =>
       calls.run(() => {
-        for (const place of places) model.fence.found(place.merchantId, model.load([place])[0])
-        return model.load(places)
+        for (const orderKey of orderKeys) model.fence.found(orderKey.merchantId, model.load([orderKey])[0])
+        return model.load(orderKeys)
       }),
     ),
   claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
   firstDue: () => calls.run(() => model.firstDue()),
   putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
-  sealedCards: (places) =>
+  sealedCards: (orderKeys) =>
     calls.run(() => {
-      const cards = model.sealedCards(places)
-      for (const place of places) model.fence.found(place.merchantId, cards.get(placeKey(place)))
+      const cards = model.sealedCards(orderKeys)
+      for (const orderKey of orderKeys) model.fence.found(orderKey.merchantId, cards.get(orderKeyText(orderKey)))
       return cards
     }),
   newestOrders: (names) =>
@@ -104,7 +104,7 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
       for (const name of names) model.fence.found(name.merchantId, model.names.newest([name])[0])
       return model.names.newest(names)
     }),
-  signedAmounts: (place) => calls.run(() => model.fence.found(place.merchantId, model.signedAmounts(place))),
+  signedAmounts: (orderKey) => calls.run(() => model.fence.found(orderKey.merchantId, model.signedAmounts(orderKey))),
   shown: (wanted) =>
     unlessEmpty(wanted, [], () =>
       calls.run(() => model.shown(wanted).map((one, at) => model.fence.found(wanted[at]!.merchantId, one))),
@@ -116,15 +116,15 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
 
 function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {
   const inside = <T>(body: () => T | Promise<T>) => calls.inside(unit, body)
-  const admitting = <T>(places: readonly Place[], write: () => T | Promise<T>) =>
+  const admitting = <T>(orderKeys: readonly OrderKey[], write: () => T | Promise<T>) =>
     inside(() => {
-      const gone = model.fence.admit(unit, places)
+      const gone = model.fence.admit(unit, orderKeys)
       if (gone !== undefined) throw new MerchantLeft(gone)
       return write()
     })
   return {
     claimKeys: (claims) => admitting(claims, () => model.names.claim(unit, claims)),
-    load: (places) => unlessEmpty(places, [], () => inside(() => model.load(places))),
+    load: (orderKeys) => unlessEmpty(orderKeys, [], () => inside(() => model.load(orderKeys))),
     save: (changes, lease) =>
       unlessEmpty(changes, new Set(), () =>
         admitting(

@@ -2,7 +2,7 @@ import type { SealedCard } from '../../src/card/vault.ts'
 import type { DeliveryLease } from '../../src/delivery/store.ts'
 import { head, statusOf, type Order, type Transaction } from '../../src/order/decide/order.ts'
 import { newKeys } from '../../src/order/decide/locator-keys.ts'
-import { placeKey, type Change, type Place, type RepeatRow } from '../../src/order/decide/change.ts'
+import { orderKeyText, type Change, type OrderKey, type RepeatRow } from '../../src/order/decide/change.ts'
 import type { Due, PlainBatch } from '../../src/order/store/store.ts'
 import type { SignedAmount } from '../../src/order/store/rows.ts'
 import type { Shown, ShownWish } from '../../src/order/store/shown.ts'
@@ -63,7 +63,7 @@ export class StoreModel {
    */
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
-  readonly #locators = new Map<string, Place>()
+  readonly #locators = new Map<string, OrderKey>()
   readonly #ids: IdBlocks
   /** Orders with something due, so that a sweep need not look at every order. */
   readonly #withSteps = new Set<string>()
@@ -114,8 +114,8 @@ export class StoreModel {
     }
   }
 
-  load(places: readonly Place[]): Order[] {
-    return places.map((p) => this.orders.get(placeKey(p))).filter((o) => o !== undefined)
+  load(orderKeys: readonly OrderKey[]): Order[] {
+    return orderKeys.map((p) => this.orders.get(orderKeyText(p))).filter((o) => o !== undefined)
   }
 
   /**
@@ -130,15 +130,15 @@ export class StoreModel {
     if (!(await this.idempotency.claimNew(unit, keys))) throw new Conflict('an Idempotency-Key was used before')
   }
 
-  versions(places: readonly Place[]): Map<string, number> {
-    return new Map(this.load(places).map((order) => [placeKey(order), order.version]))
+  versions(orderKeys: readonly OrderKey[]): Map<string, number> {
+    return new Map(this.load(orderKeys).map((order) => [orderKeyText(order), order.version]))
   }
 
   async save(unit: Unit, changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>> {
     const sorted = [...changes].sort((a, b) => comparePlaces(a.after, b.after))
     const saved = new Set<string>()
     for (const change of sorted) {
-      const key = placeKey(change.after)
+      const key = orderKeyText(change.after)
       await this.locks.take(unit, key)
       const stored = this.orders.get(key)
       if (change.before) {
@@ -155,14 +155,14 @@ export class StoreModel {
   insertRepeats(unit: Unit, rows: readonly RepeatRow[]): void {
     for (const r of rows)
       unit.staged.push(() => {
-        const key = `${placeKey(r)}/${r.serialNumber}`
+        const key = `${orderKeyText(r)}/${r.serialNumber}`
         if (!this.#repeats.has(key)) this.#repeats.set(key, r)
       })
   }
 
   shown(wanted: readonly ShownWish[]): (Shown | undefined)[] {
     return wanted.map((wish) => {
-      const order = this.orders.get(placeKey(wish))
+      const order = this.orders.get(orderKeyText(wish))
       if (!order) return undefined
       const { serialNumber } = wish
       const asked = order.transactions.filter((t) => t.origin === 'request')
@@ -177,39 +177,41 @@ export class StoreModel {
   }
 
   /** The repeat that was answered with the transaction of an earlier request. */
-  repeat(place: Place, serialNumber: string): RepeatRow | undefined {
-    return this.#repeats.get(`${placeKey(place)}/${serialNumber}`)
+  repeat(orderKey: OrderKey, serialNumber: string): RepeatRow | undefined {
+    return this.#repeats.get(`${orderKeyText(orderKey)}/${serialNumber}`)
   }
 
-  repeatsOf(place: Place): RepeatRow[] {
-    return [...this.#repeats.values()].filter((row) => placeKey(row) === placeKey(place))
+  repeatsOf(orderKey: OrderKey): RepeatRow[] {
+    return [...this.#repeats.values()].filter((row) => orderKeyText(row) === orderKeyText(orderKey))
   }
 
   /** A row that comes from another cell, or that a move changes. */
-  put(order: Order, card = this.cards.get(placeKey(order)), repeats: readonly RepeatRow[] = []): void {
-    if (card) this.cards.set(placeKey(order), card)
-    for (const row of repeats) this.#repeats.set(`${placeKey(row)}/${row.serialNumber}`, row)
-    this.#store(placeKey(order), order)
+  put(order: Order, card = this.cards.get(orderKeyText(order)), repeats: readonly RepeatRow[] = []): void {
+    if (card) this.cards.set(orderKeyText(order), card)
+    for (const row of repeats) this.#repeats.set(`${orderKeyText(row)}/${row.serialNumber}`, row)
+    this.#store(orderKeyText(order), order)
   }
 
-  remove(place: Place): void {
-    for (const { serialNumber } of this.repeatsOf(place)) this.#repeats.delete(`${placeKey(place)}/${serialNumber}`)
-    for (const rows of [this.orders, this.cards, this.#withSteps]) rows.delete(placeKey(place))
+  remove(orderKey: OrderKey): void {
+    for (const { serialNumber } of this.repeatsOf(orderKey)) this.#repeats.delete(`${orderKeyText(orderKey)}/${serialNumber}`)
+    for (const rows of [this.orders, this.cards, this.#withSteps]) rows.delete(orderKeyText(orderKey))
   }
 
-  signedAmounts(place: Place): readonly SignedAmount[] | undefined {
-    const [order] = this.load([place])
+  signedAmounts(orderKey: OrderKey): readonly SignedAmount[] | undefined {
+    const [order] = this.load([orderKey])
     return (
       order && [order, head(order)].map(({ amountText, amountMinor }) => ({ currency: order.currency, amountText, amountMinor }))
     )
   }
 
-  locate(key: string): Place | undefined {
+  locate(key: string): OrderKey | undefined {
     return this.#locators.get(key)
   }
 
-  sealedCards(places: readonly Place[]): Map<string, SealedCard> {
-    return new Map(places.flatMap((p) => (this.cards.has(placeKey(p)) ? [[placeKey(p), this.cards.get(placeKey(p))!]] : [])))
+  sealedCards(orderKeys: readonly OrderKey[]): Map<string, SealedCard> {
+    return new Map(
+      orderKeys.flatMap((p) => (this.cards.has(orderKeyText(p)) ? [[orderKeyText(p), this.cards.get(orderKeyText(p))!]] : [])),
+    )
   }
 
   claimDue(by: Claimer, now: number, limit: number): Due[] {
@@ -247,8 +249,8 @@ export class StoreModel {
 
   async putBack(unit: Unit, due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void> {
     if (this.fence.admit(unit, [due]) !== undefined) return
-    await this.locks.take(unit, placeKey(due))
-    const t = this.orders.get(placeKey(due))?.transactions.find(({ no }) => no === due.transactionNo)
+    await this.locks.take(unit, orderKeyText(due))
+    const t = this.orders.get(orderKeyText(due))?.transactions.find(({ no }) => no === due.transactionNo)
     if (!t || t.lease !== processId || t.step === undefined) return
     const { lease: _lease, alarm: _alarm, ...rest } = t
     const next = { ...rest, tries: t.tries + 1, dueAt, ...(alarm === undefined ? {} : { alarm }) }
@@ -287,7 +289,7 @@ export class StoreModel {
    */
   #apply(change: Change, deliveryLease: DeliveryLease | undefined): void {
     const { before, after, sealed } = change
-    const key = placeKey(after)
+    const key = orderKeyText(after)
     const stored = this.orders.get(key)
     const transactions = after.transactions.map((t, i) => (t === before?.transactions[i] ? (stored?.transactions[i] ?? t) : t))
     const attempts = after.attempts.map((a, i) => (a === before?.attempts[i] ? (stored?.attempts[i] ?? a) : a))
@@ -305,9 +307,9 @@ export class StoreModel {
     this.onCommit(change, stored)
   }
 
-  #replace(place: Place, no: number, next: Transaction): void {
-    const order = this.orders.get(placeKey(place))!
-    this.#store(placeKey(place), { ...order, transactions: order.transactions.map((t) => (t.no === no ? next : t)) })
+  #replace(orderKey: OrderKey, no: number, next: Transaction): void {
+    const order = this.orders.get(orderKeyText(orderKey))!
+    this.#store(orderKeyText(orderKey), { ...order, transactions: order.transactions.map((t) => (t.no === no ? next : t)) })
   }
 
   #store(key: string, order: Order): void {

@@ -26,10 +26,10 @@ export class Sums {
     this.#invoices.found(of.merchantId, row)
     if (!row || !isAsked(row.invoice, answerNo, now)) return undefined
     this.#invoices.refuseGone([row])
-    const { move, isWrong } = afterAnswer(row.invoice, sumMinor, this.count(cardHashes, now), processId)
+    const { change, isWrong } = afterAnswer(row.invoice, sumMinor, this.count(cardHashes, now), processId)
     const [current] = cardHashes
     if (isWrong) this.#wrongAt.set(current, [...(this.#wrongAt.get(current) ?? []), now])
-    return this.#invoices.move(row.invoice, move, processId, now)
+    return this.#invoices.move(row.invoice, change, processId, now)
   }
 }
 

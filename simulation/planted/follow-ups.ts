@@ -3,7 +3,7 @@ import { judgeKeys, keysHeld, KeysTaken, repeatRow, rowsFor } from '../../src/or
 import type { Advanced, Happened } from '../../src/order/door/submission.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
 import { cellMarks } from '../../src/base/cell-mark.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import { enrolmentOf } from '../model/configuration.ts'
 import type { GatewayParts, Wraps } from '../world/gateway-parts.ts'
 import type { Planted } from './planting.ts'
@@ -73,7 +73,7 @@ async function judgeOnce(item: Follow, view: (order: Order) => Order, parts: Gat
     }
     if ('rows' in decided) {
       const work = addedTo(order!, decided)
-      if (!(await tables.save([work], undefined)).has(placeKey(work.after))) return undefined
+      if (!(await tables.save([work], undefined)).has(orderKeyText(work.after))) return undefined
       await bind(work.after.transactions.length)
       return { is: 'applied', order: work.after }
     }

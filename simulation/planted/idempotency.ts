@@ -1,7 +1,7 @@
 import { hmacSha256 } from '../../src/base/digest.ts'
 import { secret } from '../../src/base/secret.ts'
 import type { FollowAsked, Transaction } from '../../src/order/decide/order.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Accept, Submission } from '../../src/order/door/submission.ts'
 import { statusOfState } from '../../src/order/decide/order.ts'
 import type { Wraps } from '../world/gateway-parts.ts'
@@ -93,9 +93,9 @@ const forgetFailures: Wraps = inOrders((orders) => ({
   ...stepByStep,
   async idempotencyKeys(keys, now) {
     const rows = await orders.idempotencyKeys(keys, now)
-    const found = new Map((await orders.load(rows)).map((order) => [placeKey(order), order]))
+    const found = new Map((await orders.load(rows)).map((order) => [orderKeyText(order), order]))
     return rows.filter((row) => {
-      const t = found.get(placeKey(row))?.transactions.find(({ no }) => no === row.transactionNo)
+      const t = found.get(orderKeyText(row))?.transactions.find(({ no }) => no === row.transactionNo)
       return !t || !hasFailed(t)
     })
   },
@@ -113,9 +113,9 @@ const anyway =
 /** Does not store the key of a request that repeats an older one. */
 const forgetRepeats = inTables((tables) => ({
   async claimIdempotencyKeys(rows, now) {
-    const found = new Map((await tables.load(rows)).map((order) => [placeKey(order), order]))
+    const found = new Map((await tables.load(rows)).map((order) => [orderKeyText(order), order]))
     const own = rows.filter((row) => {
-      const t = found.get(placeKey(row))?.transactions.find(({ no }) => no === row.transactionNo)
+      const t = found.get(orderKeyText(row))?.transactions.find(({ no }) => no === row.transactionNo)
       return !t || t.serialNumber === row.serialNumber
     })
     return own.length === 0 || tables.claimIdempotencyKeys(own, now)

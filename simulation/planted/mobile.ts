@@ -173,6 +173,6 @@ export const plantedInMobile: readonly Planted[] = [
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt, ...t }) => t.delivery.kind === 'card mapping' ? { ...t, state: 'delivered' } : { ...t, ...(dueAt === undefined ? {} : { dueAt }) }), id) })) },
   { name: 'never expire a choice of fee', breaks: [ends], wrap: inInvoices((i) => ({ claimDue: async (...asked) => (await i.claimDue(...asked)).filter(({ invoice }) => invoice.state !== 'choosing') })) },
   { name: 'take the first fee for the one that was chosen', breaks: [fee], wrap: inInvoices((i) => ({
-    move: (decided, ...rest) => i.move(decided.map((one) => one.to.fee && one.invoice.fees ? { ...one, to: { ...one.to, fee: one.invoice.fees[0]! } } : one), ...rest) })) },
+    change: (decided, ...rest) => i.change(decided.map((one) => one.to.fee && one.invoice.fees ? { ...one, to: { ...one.to, fee: one.invoice.fees[0]! } } : one), ...rest) })) },
   { name: 'let a second choice of fee count', breaks: [fee], wrap: chooseAgain },
 ]

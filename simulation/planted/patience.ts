@@ -1,5 +1,5 @@
 import { openAttempt } from '../../src/order/perform.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Wraps } from '../world/gateway-parts.ts'
 import { cardOf, type Planted } from './planting.ts'
 
@@ -10,9 +10,9 @@ const bumpTheVersion: Wraps = {
     model.claimDue = (by, now, limit) => {
       for (const { order: before, t, isLocked } of model.steps()) {
         if (isLocked || t.step !== 'authorise' || t.lease === undefined || !by.silent.includes(t.lease)) continue
-        const stored = model.orders.get(placeKey(before))!
+        const stored = model.orders.get(orderKeyText(before))!
         const after = { ...stored, version: stored.version + 1 }
-        model.orders.set(placeKey(after), after)
+        model.orders.set(orderKeyText(after), after)
         model.onCommit({ before: stored, after, rows: [], deliveries: [], eraseCvv2: false }, stored)
       }
       return claimDue(by, now, limit)

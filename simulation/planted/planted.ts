@@ -4,7 +4,7 @@ import type { Clock } from '../../src/base/clock.ts'
 import type { Card } from '../../src/card/vault.ts'
 import { failureOf } from '../../src/storage/pool.ts'
 import type { Pulse } from '../../src/leases/pulse.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Attempt, Order } from '../../src/order/decide/order.ts'
 import { openAttempt } from '../../src/order/perform.ts'
 import type { OrderStore } from '../../src/order/store/store.ts'
@@ -93,7 +93,7 @@ const ignoreTheConflict = inOrders((orders) => ({
   async saveAtOnce(batch) {
     const stored = await orders.versions(batch.changes.flatMap(({ before }) => before ?? []))
     const changes = batch.changes.map((change) => {
-      const version = change.before && stored.get(placeKey(change.before))
+      const version = change.before && stored.get(orderKeyText(change.before))
       return version === undefined ? change : { ...change, before: { ...change.before!, version } }
     })
     return orders.saveAtOnce({ ...batch, changes })
@@ -102,7 +102,7 @@ const ignoreTheConflict = inOrders((orders) => ({
 
 /** Shows a copy of an order without a look at the stored version. */
 const believeTheCopy = inOrders(() => ({
-  versions: (orders) => Promise.resolve(new Map((orders as Order[]).map((order) => [placeKey(order), order.version]))),
+  versions: (orders) => Promise.resolve(new Map((orders as Order[]).map((order) => [orderKeyText(order), order.version]))),
 }))
 
 /** A step that is put back keeps the lease of the process that gave it up. */

@@ -1,5 +1,5 @@
 import { openCard, type Card } from '../../src/card/vault.ts'
-import { placeKey, type Place } from '../../src/order/decide/change.ts'
+import { orderKeyText, type OrderKey } from '../../src/order/decide/change.ts'
 import type { OrderStore, OrderTables } from '../../src/order/store/store.ts'
 import type { GatewayParts, Wraps } from '../world/gateway-parts.ts'
 import type { Invariant } from '../watch/invariant.ts'
@@ -18,10 +18,10 @@ export interface Planted {
 }
 
 /** The card of an order, for a bug that sends a message of its own. */
-export async function cardOf({ stores, keys }: GatewayParts, place: Place): Promise<Card> {
-  const sealed = (await stores.orders.sealedCards([place])).get(placeKey(place))
-  if (!sealed) throw new Error(`the card of order ${place.orderId} is gone`)
-  return openCard(sealed, place, keys)
+export async function cardOf({ stores, keys }: GatewayParts, orderKey: OrderKey): Promise<Card> {
+  const sealed = (await stores.orders.sealedCards([orderKey])).get(orderKeyText(orderKey))
+  if (!sealed) throw new Error(`the card of order ${orderKey.orderId} is gone`)
+  return openCard(sealed, orderKey, keys)
 }
 
 export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): Wraps => ({

@@ -1,4 +1,4 @@
-import type { InvoiceStore, InvoiceMove } from '../../src/mobile-api/invoice/store.ts'
+import type { InvoiceStore, InvoiceChange } from '../../src/mobile-api/invoice/store.ts'
 import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
 import type { Advanced } from '../../src/order/door/submission.ts'
 import type { Wraps } from '../world/gateway-parts.ts'
@@ -28,9 +28,9 @@ const askNobody: Wraps = {
     ...stores,
     invoices: {
       ...stores.invoices,
-      move: (decided, processId) => {
-        const confirmed: InvoiceMove = { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
-        return stores.invoices.move(
+      change: (decided, processId) => {
+        const confirmed: InvoiceChange = { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }
+        return stores.invoices.change(
           decided.map((one) => (one.to.state === 'answering' ? { ...one, to: confirmed } : one)),
           processId,
         )

@@ -84,8 +84,8 @@ export const askAgainOnRecovery = (step: 'authenticate' | 'enrol'): Wraps => ({
 })
 
 async function authenticationOf(orders: OrderStore, id: string): Promise<Authentication | undefined> {
-  const [place] = await orders.locate([authenticationKey(id)])
-  const [order] = place ? await orders.load([place]) : []
+  const [orderKey] = await orders.locate([authenticationKey(id)])
+  const [order] = orderKey ? await orders.load([orderKey]) : []
   return order?.transactions.find((t) => t.authentication?.threeDSServerTransId === id)?.authentication
 }
 
@@ -216,11 +216,11 @@ const beginAnew: Wraps = {
     ...hosted,
     async methodBegun(token, seen) {
       const until = await hosted.methodBegun(token, seen)
-      const place = await placeOfPage(parts, token)
-      if (until !== undefined || !place) return until
+      const orderKey = await placeOfPage(parts, token)
+      if (until !== undefined || !orderKey) return until
       const extended = parts.clock.now() + 10_000
       await parts.stores.orders.transaction(async (tables) => {
-        const [before] = await tables.load([place])
+        const [before] = await tables.load([orderKey])
         const [first, ...others] = before?.transactions ?? []
         if (!before || first?.state !== 'awaiting method' || first.authentication?.methodUntil === undefined) return
         const authentication = { ...first.authentication, methodUntil: extended }
@@ -241,8 +241,8 @@ const askForTheLate: Wraps = {
   hosted: (hosted, performers, parts) => ({
     ...hosted,
     async browserCollected(token, collected) {
-      const place = await placeOfPage(parts, token)
-      const [order] = place ? await parts.stores.orders.load([place]) : []
+      const orderKey = await placeOfPage(parts, token)
+      const [order] = orderKey ? await parts.stores.orders.load([orderKey]) : []
       const [transaction] = order?.transactions ?? []
       if (!order || !transaction || transaction.state === 'awaiting method') return hosted.browserCollected(token, collected)
       await performers.authenticate({ order, card: await cardOf(parts, order) }, transaction)

@@ -1,6 +1,6 @@
 import type { Ledger } from '../../simulators/acquirer/ledger.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import { check, type Checks } from './invariant.ts'
 import { watchRequests, type RequestParts, type Requests } from './requests.ts'
 import { payerOf } from '../parties/wants.ts'
@@ -120,7 +120,7 @@ const whenSettled: Checks<{ ledger: Ledger; order: Order }> = {
     const theirs = charged.map((e) => `${e.kind} of ${e.amountMinor}`).sort()
     const owed = owedOf(order).sort()
     const isEqual = theirs.join() === owed.join()
-    return !isEqual && `order ${placeKey(order)} has ${listed(owed)}; the acquirer ${listed(theirs)}`
+    return !isEqual && `order ${orderKeyText(order)} has ${listed(owed)}; the acquirer ${listed(theirs)}`
   },
 }
 

@@ -1,6 +1,6 @@
 import type { Order } from '../../src/order/decide/order.ts'
 import { authenticationKey } from '../../src/order/decide/locator-keys.ts'
-import { placeKey, type Change } from '../../src/order/decide/change.ts'
+import { orderKeyText, type Change } from '../../src/order/decide/change.ts'
 import { watchMessages, type AcquirerMessages } from './acquirer-messages.ts'
 import { watchAnswers, type Answers } from './answers.ts'
 import { watchAuthentications, type Authentications } from './authentications.ts'
@@ -57,8 +57,8 @@ export function watchInvariants({ installation, peers, lives, now }: InvariantPa
   const keyOf = new Map<bigint, string>()
   const orderOf = (orderId: bigint) => installation.orders.get(keyOf.get(orderId) ?? '')
   const byAuthentication = (id: string) => {
-    const place = installation.locate(authenticationKey(id))
-    return place && installation.orders.get(placeKey(place))
+    const orderKey = installation.locate(authenticationKey(id))
+    return orderKey && installation.orders.get(orderKeyText(orderKey))
   }
   const keys = watchKeys(breaks)
   const filtered = watchFilters(installation, breaks, now)
@@ -90,7 +90,7 @@ export function watchInvariants({ installation, peers, lives, now }: InvariantPa
       const named = keyOf.get(orderId)
       if (!before && named !== undefined)
         breaks('an id is drawn once', `order ${orderId} of merchant ${after.merchantId} is ${named}`)
-      keyOf.set(orderId, placeKey(after))
+      keyOf.set(orderId, orderKeyText(after))
       if (!before) answers.made(after)
       waiting.committed(change)
       filtered(after, before)

@@ -1,6 +1,6 @@
 import { invoiceKey } from '../../src/mobile-api/invoice/invoice.ts'
 import { isRandomSum, type Order } from '../../src/order/decide/order.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Performed } from '../parties/app-requests.ts'
 import type { AppReply } from '../parties/apps.ts'
 import { notificationFault } from './card-mappings.ts'
@@ -41,7 +41,7 @@ interface MobileParts {
 
 export function watchMobile({ installation, servers, transfers, sums, breaks }: MobileParts): MobileInvariants {
   const tokens = new Map<string, string>()
-  const orderOf = (row: InvoiceRow): Order | undefined => installation.orders.get(placeKey(row.invoice))
+  const orderOf = (row: InvoiceRow): Order | undefined => installation.orders.get(orderKeyText(row.invoice))
   const rowOf = (place: { merchantId: bigint; invoiceId: string }) => installation.invoices.get(place)
   const shown = watchShown(transfers, breaks)
 

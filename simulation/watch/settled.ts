@@ -1,7 +1,7 @@
 import type { Ledger } from '../../simulators/acquirer/ledger.ts'
 import { maxTries } from '../../src/delivery/schedule.ts'
 import { statusOf, statusOfState, type Order, type Transaction } from '../../src/order/decide/order.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import { finalStatuses, kindWords } from '../../src/spec/words.ts'
 import type { Invariants } from './invariants.ts'
 import type { Callback } from '../parties/merchants.ts'
@@ -52,7 +52,7 @@ function checkEnded(order: Order, installation: Installation, { breaks }: Invari
     if (t.lease !== undefined && installation.isDead(t.lease, order.merchantId))
       breaks('nothing is leased forever', `transaction ${t.no} of order ${orderId} is in the hand of ${t.lease}`)
   }
-  if (installation.cards.get(placeKey(order))?.cvv2Sealed)
+  if (installation.cards.get(orderKeyText(order))?.cvv2Sealed)
     breaks('a CVV2 is gone when it is not needed', `order ${orderId} still has its CVV2`)
 }
 

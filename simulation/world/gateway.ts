@@ -87,7 +87,7 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
   const results = isAlone ? of(0)!.gateway.results : served.results
   const lease = of(0)?.gateway.lease ?? (await leaseOfInstallation(over(partsOf(parts, 0)), closing))
   const inbound: Gateway['result'] = (text, peer) =>
-    answerResult(Buffer.from(text), { peers, oddities, ...ground }, results, peer)
+    answerResult(Buffer.from(text), { senders: peers, oddities, ...ground }, results, peer)
   return {
     registry: current,
     leadTo(subject) {
@@ -207,7 +207,7 @@ function transportsOf(parts: SharedParts) {
     },
     (closed) => void closed,
   )
-  gates.follow(parts.registry())
+  gates.configure(parts.registry())
   const client = directoriesOf(parts)
   return {
     gates,

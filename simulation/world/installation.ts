@@ -1,6 +1,6 @@
 import type { Order } from '../../src/order/decide/order.ts'
 import { invoiceKey, type InvoiceName } from '../../src/mobile-api/invoice/invoice.ts'
-import type { Place, RepeatRow } from '../../src/order/decide/change.ts'
+import type { OrderKey, RepeatRow } from '../../src/order/decide/change.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
 import type { RegistryReads } from '../../src/merchant/rows.ts'
 import type { DeliveryRow } from '../model/deliveries.ts'
@@ -52,7 +52,7 @@ export class Installation {
     this.#homes.set(merchantId, cellNo)
   }
 
-  placeOf(merchantId: bigint): number {
+  cellOf(merchantId: bigint): number {
     return this.#placed.get(merchantId)!
   }
 
@@ -68,7 +68,7 @@ export class Installation {
   readsOver(open: () => StoreCalls): RegistryReads | undefined {
     if (this.cells.length === 1) return undefined
     const calls = open()
-    const load = () => this.#configuration(this.#version, this.cells.length, (merchantId) => this.placeOf(merchantId))
+    const load = () => this.#configuration(this.#version, this.cells.length, (merchantId) => this.cellOf(merchantId))
     return { version: () => calls.run(() => this.#version), load: () => calls.run(load) }
   }
 
@@ -108,15 +108,15 @@ export class Installation {
     ofDestination: (merchantId: bigint, orderId: bigint) => this.home(merchantId).references.ofDestination(merchantId, orderId),
   }
 
-  repeat(place: Place, serialNumber: string): RepeatRow | undefined {
-    return this.home(place.merchantId).repeat(place, serialNumber)
+  repeat(orderKey: OrderKey, serialNumber: string): RepeatRow | undefined {
+    return this.home(orderKey.merchantId).repeat(orderKey, serialNumber)
   }
 
   /** A key leads to its order from the cell of its birth, also if the merchant has left that. */
-  locate(key: string): Place | undefined {
+  locate(key: string): OrderKey | undefined {
     for (const cell of this.cells) {
-      const place = cell.locate(key)
-      if (place) return place
+      const orderKey = cell.locate(key)
+      if (orderKey) return orderKey
     }
     return undefined
   }

@@ -49,7 +49,7 @@ export function openMovers(parts: MoverParts): Movers {
   async function move(merchantId: bigint, to: number): Promise<void> {
     moving.add(merchantId)
     for (;;) {
-      trace(() => `operator moves merchant ${merchantId} from ${installation.placeOf(merchantId)} to ${to}`)
+      trace(() => `operator moves merchant ${merchantId} from ${installation.cellOf(merchantId)} to ${to}`)
       const [why] = await Promise.all([command(merchantId, to), chance.happens(rivalOdds) && rival(merchantId, to)])
       trace(() => `operator merchant ${merchantId} ${why === undefined ? 'has moved' : `has not moved: ${why}`}`)
       const begun = unfinished(installation, merchantId)
@@ -64,7 +64,7 @@ export function openMovers(parts: MoverParts): Movers {
 
   /** Somebody gives a command at the same time, perhaps to bring the merchant back. */
   async function rival(merchantId: bigint, to: number): Promise<void> {
-    const back = installation.placeOf(merchantId)
+    const back = installation.cellOf(merchantId)
     await pause(chance.between(0, 8_000))
     await command(merchantId, chance.pick([to, back]))
   }
@@ -74,7 +74,7 @@ export function openMovers(parts: MoverParts): Movers {
   function next(untilMs: number): void {
     if (events.now >= untilMs) return
     const merchantId = chance.pick(merchantIds)
-    const from = installation.placeOf(merchantId)
+    const from = installation.cellOf(merchantId)
     const cells = chance.happens(0.7) ? servedAs(from, parts) : [...installation.cells.keys()]
     const to = chance.pick(cells.filter((cellNo) => cellNo !== from))
     if (!moving.has(merchantId)) void move(merchantId, to)
@@ -96,7 +96,7 @@ const servedAs = (cellNo: number, { installation, slots }: MoverParts): number[]
 const unfinished = (installation: Installation, merchantId: bigint): number | undefined =>
   installation.cells.flatMap(({ fence }, cellNo) => {
     const row = fence.rows.get(merchantId)
-    const isOpen = row?.state === 'leaving' || (row?.state === 'left' && installation.placeOf(merchantId) === cellNo)
+    const isOpen = row?.state === 'leaving' || (row?.state === 'left' && installation.cellOf(merchantId) === cellNo)
     return isOpen ? [row.otherCell] : []
   })[0]
 
@@ -119,7 +119,7 @@ function giveCommand(
   const desk: MoveDesk = {
     clock: events.clockOf(actor),
     login: `shop${merchantId}`,
-    placed: () => lines[0]!.run(() => installation.placeOf(merchantId)),
+    placed: () => lines[0]!.run(() => installation.cellOf(merchantId)),
     between: (from) => tablesBetween(command, from, to),
     behind: (isIn) => Promise.resolve(behindOf(command, isIn)),
   }

@@ -5,7 +5,7 @@ import type { Connector } from './connector.ts'
 /** One open line for each gate that is switched on, kept in step with the configuration. */
 export interface Connectors {
   connector(gateId: bigint): Connector | undefined
-  follow(registry: Registry): void
+  configure(registry: Registry): void
   states(): { gate: string; up: boolean; open: number }[]
   close(): Promise<void>
 }
@@ -14,7 +14,7 @@ export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done:
   const lines = new Map<bigint, { gate: string; connector: Connector }>()
   return {
     connector: (gateId) => lines.get(gateId)?.connector,
-    follow(registry) {
+    configure(registry) {
       for (const gate of registry.gates()) {
         const now = markOf(gate)
         const line = lines.get(gate.gateId)

@@ -60,8 +60,8 @@ const selectDestination = new Map([
 
 const registered = columnsOf<Registered>()
 const placeRows = rowsOf({
-  merchant_id: registered.int8(({ place }) => place.merchantId),
-  order_id: registered.int8(({ place }) => place.orderId),
+  merchant_id: registered.int8(({ orderKey }) => orderKey.merchantId),
+  order_id: registered.int8(({ orderKey }) => orderKey.orderId),
   of_destination: registered.bool(({ ofDestination }) => ofDestination),
 })
 const selectByOrder = onRows<Registered, ReferenceRow>(
@@ -72,18 +72,18 @@ const selectByOrder = onRows<Registered, ReferenceRow>(
 )
 const drawn = columnsOf<Drawn>()
 const numberRows = rowsOf({
-  merchant_id: drawn.int8(({ of }) => of.place.merchantId),
+  merchant_id: drawn.int8(({ of }) => of.orderKey.merchantId),
   number_id: drawn.bytes(({ sealed }) => sealed.numberId),
   unique_reference: drawn.int8(({ unique }) => BigInt(unique)),
   created_at: drawn.time(({ of }) => of.at),
 })
 const referenceRows = rowsOf({
-  merchant_id: drawn.int8(({ of }) => of.place.merchantId),
+  merchant_id: drawn.int8(({ of }) => of.orderKey.merchantId),
   card_ref_id: drawn.int8(({ ids }) => ids.cardRefId),
   recurring_payment_id: drawn.int8(({ ids }) => ids.recurringPaymentId),
   dst_card_ref_id: drawn.int8(({ ids }) => ids.dstCardRefId),
   dst_recurring_payment_id: drawn.int8(({ ids }) => ids.dstRecurringPaymentId),
-  order_id: drawn.int8(({ of }) => of.place.orderId),
+  order_id: drawn.int8(({ of }) => of.orderKey.orderId),
   pan_sealed: drawn.bytes(({ sealed }) => sealed.panSealed),
   pan_key: drawn.int8(({ sealed }) => sealed.panKey),
   number_id: drawn.bytes(({ sealed }) => sealed.numberId),
@@ -158,7 +158,7 @@ export async function registerCards(
   random: Random,
 ): Promise<(CardReference | Error)[]> {
   const wanted = fresh.map((one): Registered => ({
-    place: one.place,
+    orderKey: one.orderKey,
     card: one.card,
     first: one.first,
     at: one.at,
@@ -175,16 +175,16 @@ async function registerDestination(
   keys: KeyRing,
   random: Random,
 ): Promise<{ dstCardRefId: bigint; uniqueReference: number }> {
-  const { place, card, at } = fresh
+  const { orderKey, card, at } = fresh
   const seal = (ids: ReferenceIds) => sealDestination(fresh, ids, keys, random)
   const first: FirstPayment = { payer: { email: '' } }
-  const [row] = await register(pool, [{ place, card, first, at, ofDestination: true, seal }], random)
-  if (!row || row instanceof Error) throw row ?? new Error(`no reference was made for order ${place.orderId}`)
+  const [row] = await register(pool, [{ orderKey, card, first, at, ofDestination: true, seal }], random)
+  if (!row || row instanceof Error) throw row ?? new Error(`no reference was made for order ${orderKey.orderId}`)
   return { dstCardRefId: row.dst_card_ref_id, uniqueReference: Number(row.unique_reference) }
 }
 
 interface Registered {
-  place: SealedFor
+  orderKey: SealedFor
   card: ShownCard | DestinationCard
   first: FirstPayment
   at: number
@@ -202,32 +202,35 @@ interface Drawn {
 async function register(pool: Pool, fresh: readonly Registered[], random: Random): Promise<(ReferenceRow | Error)[]> {
   const made = new Map<string, ReferenceRow | Error>()
   for (let draws = 0; ; draws++) {
-    const missing = [...new Map(fresh.filter((one) => !made.has(placeOf(one))).map((one) => [placeOf(one), one])).values()]
+    const missing = [...new Map(fresh.filter((one) => !made.has(orderKeyOf(one))).map((one) => [orderKeyOf(one), one])).values()]
     for (const row of await readOf(pool, selectByOrder, missing)) made.set(`${row.merchant_id}/${row.order_id}`, row)
-    const unmade = missing.filter((one) => !made.has(placeOf(one)))
-    if (unmade.length === 0) return fresh.map((one) => made.get(placeOf(one))!)
-    if (draws === mostDraws) throw new Error(`no free id was found for the card reference of order ${unmade[0]!.place.orderId}`)
+    const unmade = missing.filter((one) => !made.has(orderKeyOf(one)))
+    if (unmade.length === 0) return fresh.map((one) => made.get(orderKeyOf(one))!)
+    if (draws === mostDraws)
+      throw new Error(`no free id was found for the card reference of order ${unmade[0]!.orderKey.orderId}`)
     const rows: Drawn[] = []
     for (const of of unmade) {
       const ids = drawIds(random)
       try {
         rows.push({ of, ids, sealed: of.seal(ids), unique: drawUnique(random) })
       } catch (error) {
-        made.set(placeOf(of), error instanceof Error ? error : new Error(String(error)))
+        made.set(orderKeyOf(of), error instanceof Error ? error : new Error(String(error)))
       }
     }
     // Batches that share cards write them in the same order.
-    rows.sort((a, b) => Buffer.compare(a.sealed.numberId, b.sealed.numberId) || Number(a.of.place.orderId - b.of.place.orderId))
+    rows.sort(
+      (a, b) => Buffer.compare(a.sealed.numberId, b.sealed.numberId) || Number(a.of.orderKey.orderId - b.of.orderKey.orderId),
+    )
     await readOf(pool, insertNumbers, rows)
     await readOf(pool, insertReferences, rows)
     await refuseGone(
       pool,
-      rows.map(({ of }) => of.place.merchantId),
+      rows.map(({ of }) => of.orderKey.merchantId),
     )
   }
 }
 
-const placeOf = ({ place }: Registered) => `${place.merchantId}/${place.orderId}`
+const orderKeyOf = ({ orderKey }: Registered) => `${orderKey.merchantId}/${orderKey.orderId}`
 
 const aboveBigint = 2n ** 63n
 
@@ -258,14 +261,14 @@ async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Prom
     await refuseGone(pool, [merchantId])
     return undefined
   }
-  const { place, ids, sealed, card } = referenceOf(row)
-  return { place, ids, sealed, card }
+  const { orderKey, ids, sealed, card } = referenceOf(row)
+  return { orderKey, ids, sealed, card }
 }
 
-export type Destination = Pick<CardReference, 'place' | 'ids' | 'sealed'> & { card: DestinationCard }
+export type Destination = Pick<CardReference, 'orderKey' | 'ids' | 'sealed'> & { card: DestinationCard }
 
 const referenceOf = (r: ReferenceRow): CardReference => ({
-  place: { merchantId: r.merchant_id, orderId: r.order_id } satisfies SealedFor,
+  orderKey: { merchantId: r.merchant_id, orderId: r.order_id } satisfies SealedFor,
   ids: {
     cardRefId: r.card_ref_id,
     recurringPaymentId: r.recurring_payment_id,

@@ -43,11 +43,11 @@ export interface SealedNumber extends Pick<SealedCard, 'panSealed' | 'panKey'> {
 }
 
 /**
- * A card to be stored: `place` is the first payment, `sealed` its card as stored with it; undefined
- * once that is no longer kept, and then only an existing reference is found.
+ * A card to be stored: `orderKey` is the first payment, `sealed` its card as stored with it. It is
+ * undefined once that is no longer kept; then only an existing reference is found.
  */
 export interface NewReference {
-  place: SealedFor
+  orderKey: SealedFor
   sealed: SealedCard | undefined
   card: ShownCard
   first: FirstPayment
@@ -56,7 +56,7 @@ export interface NewReference {
 
 /** The card that a transfer credited: without expiry and holder it can only be credited again. */
 export interface NewDestination {
-  place: SealedFor
+  orderKey: SealedFor
   sealed: SealedCard | undefined
   card: DestinationCard
   at: number
@@ -66,7 +66,7 @@ export type DestinationCard = Pick<ShownCard, 'bin' | 'lastFour' | 'network' | '
 
 export interface CardReference {
   /** The first payment. */
-  place: SealedFor
+  orderKey: SealedFor
   ids: ReferenceIds
   /** `unq-card-ref-id`: one for each card number of a merchant, below 2^53. */
   uniqueReference: number
@@ -128,27 +128,27 @@ export const isDestination = (id: bigint): boolean => id % kinds >= destinations
  * Seals the number of an order's card again, for the reference. Throws if it is not this order's.
  */
 export function sealForReference(
-  { place, sealed }: NewReference,
+  { orderKey, sealed }: NewReference,
   { cardRefId }: ReferenceIds,
   keys: KeyRing,
   random: Random,
 ): SealedNumber {
-  if (!sealed) throw new CardForgotten(place)
+  if (!sealed) throw new CardForgotten(orderKey)
   const { panSealed, panKey } = sealed
-  return sealNumber(openCard({ panSealed, panKey }, place, keys).pan, place, cardRefId, keys, random)
+  return sealNumber(openCard({ panSealed, panKey }, orderKey, keys).pan, orderKey, cardRefId, keys, random)
 }
 
 /** The same for the number that a transfer credits. */
 export function sealDestination(
-  { place, sealed }: NewDestination,
+  { orderKey, sealed }: NewDestination,
   { cardRefId }: ReferenceIds,
   keys: KeyRing,
   random: Random,
 ): SealedNumber {
-  if (!sealed) throw new CardForgotten(place)
-  const { destination } = openCard(sealed, place, keys)
-  if (!destination) throw new Error(`order ${place.orderId} credits no card`)
-  return sealNumber(destination, place, cardRefId, keys, random)
+  if (!sealed) throw new CardForgotten(orderKey)
+  const { destination } = openCard(sealed, orderKey, keys)
+  if (!destination) throw new Error(`order ${orderKey.orderId} credits no card`)
+  return sealNumber(destination, orderKey, cardRefId, keys, random)
 }
 
 function sealNumber(
@@ -167,10 +167,13 @@ function sealNumber(
 }
 
 /** The number alone: a reference has no CVV2. Throws if it does not open, which is a defect. */
-export function openReference({ place, ids, sealed }: Pick<CardReference, 'place' | 'ids' | 'sealed'>, keys: KeyRing): Card {
+export function openReference(
+  { orderKey, ids, sealed }: Pick<CardReference, 'orderKey' | 'ids' | 'sealed'>,
+  keys: KeyRing,
+): Card {
   const key = keys.version('pan', sealed.panKey)
-  if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${place.orderId}`)
-  return { pan: secret(unseal(key, sealed.panSealed, contextOf(place.merchantId, ids.cardRefId)).toString()) }
+  if (!key) throw new Error(`the vault has no key ${sealed.panKey} for the card reference made of order ${orderKey.orderId}`)
+  return { pan: secret(unseal(key, sealed.panSealed, contextOf(orderKey.merchantId, ids.cardRefId)).toString()) }
 }
 
 const contextOf = (merchantId: bigint, cardRefId: bigint) => `card reference:${merchantId}:${cardRefId}`

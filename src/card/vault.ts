@@ -37,21 +37,21 @@ export interface SealedFor {
 }
 
 /** Seals the card number for one order, and the number of the card that it credits. */
-export function sealCard(card: Card, place: SealedFor, keys: KeyRing, random: Random): SealedCard {
+export function sealCard(card: Card, orderKey: SealedFor, keys: KeyRing, random: Random): SealedCard {
   const panKey = keys.current('pan')
   return {
-    panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(place), random),
+    panSealed: seal(panKey.key, Buffer.from(card.pan.reveal()), panContext(orderKey), random),
     panKey: panKey.version,
     ...(card.destination
-      ? { destinationSealed: seal(panKey.key, Buffer.from(card.destination.reveal()), destinationContext(place), random) }
+      ? { destinationSealed: seal(panKey.key, Buffer.from(card.destination.reveal()), destinationContext(orderKey), random) }
       : {}),
   }
 }
 
 /** Adds the CVV2, sealed with the key of the hour; stored only while an authorisation is owed. */
-export function withCvv2(sealed: SealedCard, card: Card, place: SealedFor, keys: KeyRing, random: Random): SealedCard {
+export function withCvv2(sealed: SealedCard, card: Card, orderKey: SealedFor, keys: KeyRing, random: Random): SealedCard {
   if (!card.cvv2) return sealed
-  const { bytes, keyVersion } = sealCvv2(card.cvv2, cvv2Context(place), keys, random)
+  const { bytes, keyVersion } = sealCvv2(card.cvv2, cvv2Context(orderKey), keys, random)
   return { ...sealed, cvv2Sealed: bytes, cvv2Key: keyVersion }
 }
 
@@ -76,17 +76,17 @@ export function openCvv2(sealed: Buffer, keyVersion: bigint, context: string, ke
 }
 
 /** Opens sealed values. A number that cannot be opened is a defect and throws. */
-export function openCard(sealed: SealedCard, place: SealedFor, keys: KeyRing): Card {
+export function openCard(sealed: SealedCard, orderKey: SealedFor, keys: KeyRing): Card {
   const panKey = keys.version('pan', sealed.panKey)
-  if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${place.orderId}`)
+  if (!panKey) throw new Error(`the vault has no key ${sealed.panKey} for the card of order ${orderKey.orderId}`)
   const card: Card = {
-    pan: secret(unseal(panKey, sealed.panSealed, panContext(place)).toString()),
+    pan: secret(unseal(panKey, sealed.panSealed, panContext(orderKey)).toString()),
     ...(sealed.destinationSealed
-      ? { destination: secret(unseal(panKey, sealed.destinationSealed, destinationContext(place)).toString()) }
+      ? { destination: secret(unseal(panKey, sealed.destinationSealed, destinationContext(orderKey)).toString()) }
       : {}),
   }
   if (!sealed.cvv2Sealed || sealed.cvv2Key === undefined) return card
-  return { ...card, cvv2: openCvv2(sealed.cvv2Sealed, sealed.cvv2Key, cvv2Context(place), keys) }
+  return { ...card, cvv2: openCvv2(sealed.cvv2Sealed, sealed.cvv2Key, cvv2Context(orderKey), keys) }
 }
 
 /** The card of an order is needed, and its number is no longer kept. */
@@ -100,14 +100,14 @@ export class CardForgotten extends Error {
  * Stands for the card of an ended order whose number was erased. Captures, returns and reversals
  * name the payment and need no number; whatever does need it gets a `CardForgotten`.
  */
-export const forgottenCard = (place: SealedFor): Card => ({ pan: new ForgottenNumber(place) })
+export const forgottenCard = (orderKey: SealedFor): Card => ({ pan: new ForgottenNumber(orderKey) })
 
 class ForgottenNumber extends Secret<string> {
   readonly #place: SealedFor
 
-  constructor(place: SealedFor) {
+  constructor(orderKey: SealedFor) {
     super('')
-    this.#place = place
+    this.#place = orderKey
   }
 
   override reveal(): never {
@@ -153,23 +153,23 @@ export const sealedCards: SealedTable = {
   },
 }
 
-const destinationContext = (place: SealedFor) => `destination:${place.merchantId}:${place.orderId}`
-const panContext = (place: SealedFor) => `pan:${place.merchantId}:${place.orderId}`
-const cvv2Context = (place: SealedFor) => `cvv2:${place.merchantId}:${place.orderId}`
-const proofContext = (place: SealedFor) => `proof:${place.merchantId}:${place.orderId}`
+const destinationContext = (orderKey: SealedFor) => `destination:${orderKey.merchantId}:${orderKey.orderId}`
+const panContext = (orderKey: SealedFor) => `pan:${orderKey.merchantId}:${orderKey.orderId}`
+const cvv2Context = (orderKey: SealedFor) => `cvv2:${orderKey.merchantId}:${orderKey.orderId}`
+const proofContext = (orderKey: SealedFor) => `proof:${orderKey.merchantId}:${orderKey.orderId}`
 
 /**
  * Seals the proof of an authentication for the acquirer with the key of the hour: text to store
  * with the order until its authorisation has an outcome.
  */
-export function sealProof(proof: Secret<string>, place: SealedFor, keys: KeyRing, random: Random): string {
+export function sealProof(proof: Secret<string>, orderKey: SealedFor, keys: KeyRing, random: Random): string {
   const { version, key } = keys.current('cvv2')
-  return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(place), random).toString('base64')}`
+  return `${version}.${seal(key, Buffer.from(proof.reveal()), proofContext(orderKey), random).toString('base64')}`
 }
 
 /** Undefined if its hourly key is gone: then nothing can be proved any more. */
-export function openProof(sealed: string, place: SealedFor, keys: KeyRing): Secret<string> | undefined {
+export function openProof(sealed: string, orderKey: SealedFor, keys: KeyRing): Secret<string> | undefined {
   const [version = '', text = ''] = sealed.split('.')
   const key = keys.version('cvv2', BigInt(version))
-  return key && secret(unseal(key, Buffer.from(text, 'base64'), proofContext(place)).toString())
+  return key && secret(unseal(key, Buffer.from(text, 'base64'), proofContext(orderKey)).toString())
 }

@@ -1,5 +1,5 @@
 import { Lane, type CallEnd, type LaneLimits } from './lane.ts'
-import { roomIn, type Places } from './places.ts'
+import { roomIn, type Capacity } from './capacity.ts'
 
 /**
  * Messages queue by merchant and origin, so that a merchant whose server is slow or down delays no
@@ -21,7 +21,7 @@ export interface Lanes<Job> {
 }
 
 export interface LaneSettings<Job> extends LaneLimits {
-  places: Places
+  capacity: Capacity
   /** Calls of a merchant at once, over all lanes: the number of connections that he can hold. */
   callsOfMerchant: number
   /** Origins remembered at once, for all merchants and for each. */
@@ -70,7 +70,7 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
       const merchant = merchants.get(merchantId) ?? { lanes: new Map(), ready: new Set(), held: 0, active: 0 }
       const known = merchant.lanes.get(origin)
       const lane = known ?? new Lane<Job>(s)
-      if (roomIn(s.places, size, merchant.held) === 0 || lane.isOpen || lane.fill >= 1) return false
+      if (roomIn(s.capacity, size, merchant.held) === 0 || lane.isOpen || lane.fill >= 1) return false
       if (!known) remembered++
       merchants.set(merchantId, merchant)
       merchant.lanes.set(origin, lane)

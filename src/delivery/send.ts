@@ -4,7 +4,7 @@ import { restUntil, startSweep, type Sweep } from '../leases/leased.ts'
 import type { Judge } from '../leases/silence.ts'
 import type { Delivery } from './delivery.ts'
 import { openLanes } from './lanes.ts'
-import { placesOf, roomIn } from './places.ts'
+import { capacityOf, roomIn } from './capacity.ts'
 import type { DeliveryStore } from './store.ts'
 import { openTries, type Job, type Tries, type TrySettings } from './try.ts'
 import { openTurns } from './turns.ts'
@@ -57,24 +57,24 @@ const laneLimits = {
 export function openSender(s: SenderSettings): Sender {
   const stopping = new AbortController()
   const inHand = new Set<string>()
-  const places = placesOf(s.maxInHand)
+  const capacity = capacityOf(s.maxInHand)
   let sweeping: Sweep | undefined
   const tries = openTries(s, stopping.signal, ({ merchantId, origin }, how) => lanes.ended(merchantId, origin, how))
   const lanes = openLanes<Job>({
     ...laneLimits,
     clock: s.clock,
-    places,
+    capacity,
     start: (job) => void tries.make(job).finally(() => inHand.delete(keyOf(job.delivery))),
     drop: (job) => inHand.delete(keyOf(job.delivery)),
   })
   const turns = openTurns(s.store, lanes)
 
   async function sweepOnce(): Promise<number> {
-    const free = places.all - lanes.size()
+    const free = capacity.all - lanes.size()
     if (free <= 0 || !s.heartbeat.holding()) return s.sweepMs
     const { turns: due, firstDue } = await turns.next(s.clock.now())
     if (due.length === 0) return restUntil(firstDue, s.clock.now(), s.sweepMs)
-    const room = { all: Math.min(mostClaimed, free), common: places.common - lanes.size(), few: places.few }
+    const room = { all: Math.min(mostClaimed, free), common: capacity.common - lanes.size(), few: capacity.few }
     const claimed = await s.store.claimDue(await s.judge(), s.clock.now(), due, room)
     turns.claimed(due, claimed)
     put(claimed.taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
@@ -96,7 +96,7 @@ export function openSender(s: SenderSettings): Sender {
       let all = 0
       return (merchantId, messages) => {
         const mine = granted.get(merchantId) ?? 0
-        if (messages > roomIn(places, lanes.size() + all, lanes.held(merchantId) + mine)) return false
+        if (messages > roomIn(capacity, lanes.size() + all, lanes.held(merchantId) + mine)) return false
         granted.set(merchantId, mine + messages)
         all += messages
         return true

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { closedFor, sharedHome } from './place.ts'
+import { closedFor, sharedHome } from './data-directory.ts'
 import { codeOf, run, type User } from './process.ts'
 
 /** PostgreSQL's programs: complete, and tested as the user that will run them. */

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { type Secret, secret } from '../base/secret.ts'
 import type { Binaries } from './binaries.ts'
-import { leaveNote, type DataPlace, syncDirectory, writeDurably } from './place.ts'
+import { leaveNote, type DataDirectory, syncDirectory, writeDurably } from './data-directory.ts'
 import { run, type ServerTraces } from './process.ts'
 
 /** The one role and the one database of the gateway. */
@@ -64,7 +64,7 @@ export function holdsDatabase(data: string, { major, version }: Binaries): boole
 }
 
 export interface ClusterParts {
-  place: DataPlace
+  where: DataDirectory
   binaries: Binaries
   durable: boolean
   random: Random
@@ -75,9 +75,9 @@ export interface ClusterParts {
  * Creates the database beside its final name and renames it once it is complete and on the disk. A
  * crash half way leaves only a directory named `….new-…`, which the next start removes.
  */
-export async function createCluster({ place, binaries, durable, random, log }: ClusterParts): Promise<void> {
-  const { data, user } = place
-  const password = await ensurePassword(place.directory, random)
+export async function createCluster({ where, binaries, durable, random, log }: ClusterParts): Promise<void> {
+  const { data, user } = where
+  const password = await ensurePassword(where.directory, random)
   const growing = `${data}.new-${random.bytes(8).toString('hex')}`
   await mkdir(growing, { mode: 0o700 })
   try {
@@ -94,7 +94,7 @@ export async function createCluster({ place, binaries, durable, random, log }: C
   } finally {
     await rm(growing, { recursive: true, force: true, maxRetries: 5 })
   }
-  if (place.moved !== undefined) await leaveNote(place, log)
+  if (where.moved !== undefined) await leaveNote(where, log)
   log.info({ data, version: binaries.version }, 'A new PostgreSQL database was made')
 }
 

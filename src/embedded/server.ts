@@ -7,7 +7,7 @@ import { type Clock, sleep } from '../base/clock.ts'
 import { type Log, reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { databaseName, roleName, tracesOf } from './cluster.ts'
-import type { DataPlace } from './place.ts'
+import type { DataDirectory } from './data-directory.ts'
 import {
   answersSignal,
   asUser,
@@ -23,7 +23,7 @@ import {
 } from './process.ts'
 
 /** Everything that the functions of this file need to know of one installation. */
-export interface Site extends DataPlace {
+export interface Site extends DataDirectory {
   password: Secret<string>
   clock: Clock
   log: Log

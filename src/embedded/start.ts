@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts'
 import { type Binaries, packagedBinaries, packageFolder, tryBinaries } from './binaries.ts'
 import { createCluster, holdsDatabase, readPassword, sweepUnfinished, tracesOf } from './cluster.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { findPlace, knownData, openDirectory, type DataPlace, writeDurably } from './place.ts'
+import { findDataDirectory, knownData, openDirectory, type DataDirectory, writeDurably } from './data-directory.ts'
 import { holdingOpen } from '../base/hold-open.ts'
 import { incarnationOf, systemProc } from './process.ts'
 import { ensureDatabase, findServer, freePort, halt, launch, type Postmaster, type Site, urlOf, urlOfRunning } from './server.ts'
@@ -72,11 +72,11 @@ export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer>
 
 async function startLocked(directory: string, lock: Lock, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { log, clock, random, durable = true, proc = systemProc } = options
-  const place = findPlace(directory, random, log)
-  const binaries = await binariesFor(place, options)
-  await sweepUnfinished(place.data)
-  if (!holdsDatabase(place.data, binaries)) await createCluster({ place, binaries, durable, random, log })
-  const site: Site = { ...place, password: await readPassword(directory), clock, log, proc }
+  const where = findDataDirectory(directory, random, log)
+  const binaries = await binariesFor(where, options)
+  await sweepUnfinished(where.data)
+  if (!holdsDatabase(where.data, binaries)) await createCluster({ where, binaries, durable, random, log })
+  const site: Site = { ...where, password: await readPassword(directory), clock, log, proc }
   const found = await findServer(site)
   const same = await applySettings(site, binaries, options)
   const adopted = found !== undefined && same
@@ -107,11 +107,11 @@ async function lockOf(directory: string, { random, proc = systemProc }: Surround
 }
 
 function binariesFor(
-  place: DataPlace,
+  where: DataDirectory,
   { binaries, random, log }: Pick<EmbeddedOptions, 'binaries' | 'random' | 'log'>,
 ): Promise<Binaries> {
-  if (binaries !== undefined) return tryBinaries(binaries, place.user)
-  return packagedBinaries(packageFolder(), { directory: place.directory, user: place.user, random, log })
+  if (binaries !== undefined) return tryBinaries(binaries, where.user)
+  return packagedBinaries(packageFolder(), { directory: where.directory, user: where.user, random, log })
 }
 
 /** Writes postgresql.conf. True if it did not change: a running server has these settings. */
@@ -218,5 +218,5 @@ async function siteOf({ directory: named, log, clock, random, proc = systemProc 
   if (!existsSync(named)) return undefined
   const directory = openDirectory(named)
   if (knownData(directory) === undefined) return undefined
-  return { ...findPlace(directory, random, log), password: await readPassword(directory), clock, log, proc }
+  return { ...findDataDirectory(directory, random, log), password: await readPassword(directory), clock, log, proc }
 }

@@ -33,7 +33,7 @@ export async function performCreateCardRef(
     } satisfies ReplyOf<typeof createCardRefReply>
   }
   if (status !== 'approved' || order.kind === 'transfer' || isRandomSum(order)) return refused('does not allow create-card-ref')
-  const reference = await registerCard({ place: order, card: order.card, first: firstPaymentOf(order), at: now })
+  const reference = await registerCard({ orderKey: order, card: order.card, first: firstPaymentOf(order), at: now })
   if (!reference) return refused('does not allow create-card-ref: its card number is no longer kept')
   const { cardRefId, recurringPaymentId, dstCardRefId, dstRecurringPaymentId } = reference.ids
   const registered = { ...about, status, 'card-ref-id': String(cardRefId) }

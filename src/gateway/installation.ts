@@ -109,7 +109,7 @@ export async function openRegistry(
 
 /**
  * The lease under which a process does what one does for all, if it does not serve cell 0 and has
- * no lease there. `parts` has the stores of cell 0. Its place differs from that of a gateway: the
+ * no lease there. `parts` has the stores of cell 0. Its name differs from that of a gateway: the
  * move of a merchant gives orders on to the same process in the new cell, if it serves that.
  */
 export async function leaseOfInstallation({ settings, ...parts }: Foundations, closing: Closing): Promise<Lease> {

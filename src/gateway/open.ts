@@ -5,7 +5,7 @@ import type { Route } from '../http/server.ts'
 import { openNonces, type Nonces } from '../merchant/nonces.ts'
 import { openInvoices, type Invoices } from '../mobile-api/invoice/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
-import { openInvoiceWork, type Working } from '../mobile-api/invoice/steps.ts'
+import { openInvoiceWork, type InvoiceWorkParts } from '../mobile-api/invoice/steps.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
 import { openCards, type Cards } from '../order/cards.ts'
 import { openCopies } from '../order/copies.ts'
@@ -155,7 +155,7 @@ type Opened = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders:
 function sharedPorts(
   { ground, stores, transports, settings, meters, neighbours = alone }: GatewayParts,
   rooms: Opened,
-): Omit<Ports, 'begin' | 'waitingOf'> & Working {
+): Omit<Ports, 'begin' | 'waitingOf'> & InvoiceWorkParts {
   const { random } = ground
   const { registry, cell } = stores
   return {

@@ -3,7 +3,7 @@ import type { Random } from '../base/random.ts'
 import { reachOf } from '../http/client-address.ts'
 import { openServer, type Answer, type Route, type Server } from '../http/server.ts'
 
-export interface OperatorPlace {
+export interface OperatorAddress {
   host: string
   port: number
   /** Further names, in lower case, under which monitoring reaches it. */
@@ -17,7 +17,7 @@ const limits = { maxBodiesBytes: 0, maxConnections: 400, maxPerAddress: 200, rea
  * Its requests wait for no turn: a probe must not take a busy process for a dead one. Its routes
  * answer under its own names alone, else 421.
  */
-export async function openOperatorPort(at: OperatorPlace, { random, log }: { random: Random; log: Log }): Promise<Server> {
+export async function openOperatorPort(at: OperatorAddress, { random, log }: { random: Random; log: Log }): Promise<Server> {
   const { host, port, names = [] } = at
   const own = new Set(['localhost', host.toLowerCase(), ...names])
   const guarded = (route: Route): Route => ({

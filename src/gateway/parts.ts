@@ -120,8 +120,8 @@ export interface Directories {
 
 export interface GatewaySettings {
   /**
-   * A place that only this process can use, such as its host and port, and its slot if it shares
-   * them. An older row with the same place belongs to a dead predecessor.
+   * A name that only this process can have, such as its host and port, and its slot if it shares
+   * them. An older row with the same name belongs to a dead predecessor.
    */
   instance: string
   /** Path before every operation, such as `/gateway`. */

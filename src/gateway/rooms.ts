@@ -180,7 +180,7 @@ export interface Memory {
   copies: Copies
 }
 
-/** The door, and the loop that carries orders on. */
+/** The door, and the loop that runs the steps of orders. */
 export function openOrders(
   on: Foundations,
   over: Ways & Lease & Messages & { neighbours: NeighbourCells },

@@ -22,7 +22,7 @@ import { countingWork, openCounting, type Counting } from './counting.ts'
 import type { KeptFor } from '../card/forgetting.ts'
 import { leaseOfInstallation, openGates, openInstallation, openRegistry, type InstallationOptions } from './installation.ts'
 import { openNodes } from './cells/nodes.ts'
-import { openOperatorPort, type OperatorPlace } from './operator-port.ts'
+import { openOperatorPort, type OperatorAddress } from './operator-port.ts'
 import type { GatewaySettings, Ground, ThreeDSecureFacts } from './parts.ts'
 import { openPeering, type PeerAddress, type PeeringParts } from './peers/peering.ts'
 import { startPeriodic } from './periodic.ts'
@@ -39,7 +39,7 @@ export interface Slot {
   /** How it comes to the ports of the API and of results. */
   sharing: Sharing
   /** The port of the operator: the parent listens there, and asks all its processes. */
-  operator(at: OperatorPlace): Pick<Server, 'port' | 'serve' | 'close'>
+  operator(at: OperatorAddress): Pick<Server, 'port' | 'serve' | 'close'>
 }
 
 export interface GatewayOptions extends InstallationOptions {
@@ -47,7 +47,7 @@ export interface GatewayOptions extends InstallationOptions {
   /** 0 picks a free port. */
   port: number
   /** Where it tells the operator how it is. A port of its own, or a flood would shut that out. */
-  operator: OperatorPlace
+  operator: OperatorAddress
   /** If it shares its ports with other processes of this machine. */
   slot?: Slot | undefined
   /** Serves the API by TLS, with what it reads; else in plain HTTP. */
@@ -139,7 +139,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const gates = openGates(ground, o.tuning, meters, closing)
   let follow = () => {}
   const configured = await openRegistry({ pool, keys, ground }, closing, (now) => {
-    gates.follow(now)
+    gates.configure(now)
     follow()
   })
   const counting = openCounting({ ground, registry: configured, settings: accessOf(o), meters })
@@ -150,16 +150,16 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   closing.add(() => threeDSServer?.stop())
   const { facts, directories = noDirectories, ranges = () => noRanges } = threeDSServer ?? {}
   const registry = { ...configured, ranges }
-  const instance = placeOf(`${hostname()}:${server.port}`, o.slot)
+  const instance = instanceOf(`${hostname()}:${server.port}`, o.slot)
   const settings = settingsOf(o, { instance, publicUrls, facts })
   const foundations = { registry, ground, transports: { gates, outgoing, directories }, settings }
   const peering =
     o.cells || o.peer ? await openPeering(peeringOf(o, { ...ground, pool, keys, instance, meters }), closing) : undefined
   const nodes = await openNodes({ databaseUrl: o.databaseUrl, pool, clock, log }, closing)
-  const open: ServedParts['open'] = (place, shared) =>
-    openCellGateway({ ...o, ...foundations, ...shared, pool, nodes, counting, meters }, place)
+  const open: ServedParts['open'] = (own, shared) =>
+    openCellGateway({ ...o, ...foundations, ...shared, pool, nodes, counting, meters }, own)
   const cells = await openServed({ registry, ground, cells: o.cells, passing: peering?.passing, open }, closing)
-  follow = cells.follow
+  follow = cells.openNew
   const inFirst = () => ({ registry, cell: openCell({ cellNo: 0, pool, where: staysAt({ url: o.databaseUrl }), keys }, ground) })
   const lease = cells.of(0)?.gateway.lease ?? (await leaseOfInstallation({ ...foundations, stores: inFirst() }, closing))
   closing.add(() => threeDSServer?.refuse())
@@ -214,8 +214,8 @@ const takingCells = (cells: Cells): number[] =>
     .filter((cell) => cell.takesRequests())
     .map(({ cellNo }) => cellNo)
 
-/** The place of a process in the heartbeats: alone a host and port, else its slot as well. */
-const placeOf = (hostAndPort: string, slot: Slot | undefined): string => (slot ? `${hostAndPort}/${slot.no}` : hostAndPort)
+/** The name of a process in the heartbeats: alone a host and port, else its slot as well. */
+const instanceOf = (hostAndPort: string, slot: Slot | undefined): string => (slot ? `${hostAndPort}/${slot.no}` : hostAndPort)
 
 interface FoundSettings {
   instance: string

@@ -85,7 +85,7 @@ export async function openThreeDSServer(
     port: options.results.port,
     sharing,
     tls: options.results,
-    peers: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
+    senders: new Map(options.directories.map(({ commonName, name }) => [commonName, name])),
     strict: new Set(options.directories.filter(({ strict }) => strict).map(({ name }) => name)),
     oddities,
     turns,

@@ -6,7 +6,7 @@ import type { Server } from 'node:net'
  */
 export type Sharing = 'binds' | 'joins'
 
-export interface ListenPlace {
+export interface ListenAddress {
   host: string
   /** 0 picks a free port. */
   port: number
@@ -15,7 +15,7 @@ export interface ListenPlace {
 }
 
 /** Resolves with the port. */
-export const listen = (server: Server, { host, port, sharing }: ListenPlace): Promise<number> =>
+export const listen = (server: Server, { host, port, sharing }: ListenAddress): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, exclusive: sharing === undefined }, () => {

@@ -9,7 +9,7 @@ import { networkOf } from './client-address.ts'
 import { cutAfter, type ConnectionCounts } from './connections.ts'
 import { Intake, type IntakeLimits } from './intake.ts'
 import { servedWith, type KeyPair } from './key-pair.ts'
-import { listen, type ListenPlace } from './listening.ts'
+import { listen, type ListenAddress } from './listening.ts'
 import { openListeners, type Listeners } from './listeners.ts'
 import { ReceivedRequest } from './received.ts'
 import { alwaysOf, valuesOf, type ReplyHeaders } from './replies.ts'
@@ -65,7 +65,7 @@ export interface Route {
  */
 export class Unanswered extends Error {}
 
-export interface ServerSettings extends BodyLimits, IntakeLimits, ListenPlace {
+export interface ServerSettings extends BodyLimits, IntakeLimits, ListenAddress {
   maxConnections: number
   /**
    * New connections accepted in one turn of the event loop at most, once more than a few are open;

@@ -139,7 +139,7 @@ export function usualKeyDirectory(): string | undefined {
 /** Whether a file or directory is known to be on a memory file system; only Linux can say. */
 export const isInMemory = (path: string): boolean => process.platform === 'linux' && memoryFileSystems.has(statfsSync(path).type)
 
-export interface KeyPlace {
+export interface PreparedDirectory {
   isMemory: boolean
 }
 
@@ -147,7 +147,7 @@ export interface KeyPlace {
  * Creates the directory if it is missing. Throws with a reason if it cannot hold keys: it is
  * another user's, or others can read it.
  */
-export function prepareKeyDirectory(directory: string): KeyPlace {
+export function prepareKeyDirectory(directory: string): PreparedDirectory {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   // Not followed: in a directory that everybody may write to, a link may be a stranger's.
   const found = lstatSync(directory)

@@ -108,7 +108,7 @@ export function refused(answer: ServerAnswer, names: NamedInvoice): Complaint {
     cause === 'INVALID_REQUEST' || cause === 'FILTERED' ? undefined : `error.cause is ${spelled(cause)}, not INVALID_REQUEST`,
     textOf(json, 'error.code', 1, 128),
     textOf(json, 'error.message', 1, 1_024),
-    names === 'no invoice' && at(json, 'invoiceId') !== undefined ? 'invoiceId is there, which the app is not told' : undefined,
+    names === 'no invoice' && at(json, 'invoiceId') !== undefined ? 'invoiceId is there, which the app does not know' : undefined,
     typeof names === 'object' ? equal(json, 'invoiceId', names.invoiceId) : undefined,
   )
 }

@@ -38,7 +38,7 @@ export interface AccessLimits {
    * before: whoever saw it can send it again. Without one, the caller knows that it is new.
    */
   succeeded(login: string, client: Client, control?: string): void
-  /** One did not; true if login or address fail too often to be told so. */
+  /** One did not; true if login or address fail too often to get that answer. */
   failed(login: string, client: Client): boolean
   /** As `failed`, of an app: many consumers share the address of their network. */
   failedAt(client: Client): boolean

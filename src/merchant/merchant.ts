@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
-import type { CellPlace } from '../storage/cells.ts'
+import type { CellAddress } from '../storage/cells.ts'
 import type { FilterRule } from './filter.ts'
 
 /** What signs messages to a merchant; they are unsigned without either. */
@@ -232,7 +232,7 @@ export interface Registry {
   /** When it becomes outdated without a change: a rotated control key is no longer accepted. */
   staleAt: number
   /** All cells of the installation, in order. */
-  cells: readonly CellPlace[]
+  cells: readonly CellAddress[]
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined
   endpoint(endpointId: bigint): Endpoint | undefined
@@ -253,7 +253,7 @@ export interface RegistryRows {
   version: bigint
   staleAt: number
   /** Cell 0 alone if absent. */
-  cells?: readonly CellPlace[]
+  cells?: readonly CellAddress[]
   merchants: readonly Merchant[]
   endpoints: readonly Endpoint[]
   groups: readonly EndpointGroup[]

@@ -45,7 +45,7 @@ export const mobileMatrix: readonly CheckRow[] = rows
 
 type Ready = { [D in Deed]: After<typeof rows, D, AppRequest> }
 
-export const deeds = {
+export const performers = {
   perform: performMobile,
   status: statusOfMobile,
   complete: completeTransfer,
@@ -53,8 +53,8 @@ export const deeds = {
   [D in Deed]: (request: Ready[D] & { assignedId: string }, ports: never) => Promise<object | MobileRefusal>
 }
 
-/** All ports of the checks and deeds. */
-export type MobileApiPorts = PortsOf<(typeof rows)[number]['holds'] | (typeof deeds)[Deed]>
+/** All ports of the checks and performers. */
+export type MobileApiPorts = PortsOf<(typeof rows)[number]['holds'] | (typeof performers)[Deed]>
 
 // A refusal without an answer is a defect; it shows at start-up.
 for (const { operation, does } of answeredByService)

@@ -12,7 +12,7 @@ import type { MerchantEndpoint } from './merchant/endpoint.ts'
 import { mappingUrl } from './merchant/wire.ts'
 import { storedDigest } from '../keys/digest.ts'
 
-export interface Making extends Accepting {
+export interface PayParts extends Accepting {
   random: Random
   clock: Clock
 }
@@ -22,7 +22,7 @@ export interface Making extends Accepting {
  * like any order's. Undefined once the order exists.
  */
 export async function orderInvoice(
-  parts: Making,
+  parts: PayParts,
   at: MerchantEndpoint,
   invoice: Invoice,
   confirmed: Confirmed,
@@ -80,7 +80,7 @@ const transferFacts = ({ fee }: Invoice, destination: DestinationCard): Transfer
  * another order has its name.
  */
 export async function makeOrder(
-  parts: Making,
+  parts: PayParts,
   { endpoint }: MerchantEndpoint,
   { digest }: Invoice,
   made: NewOrder,

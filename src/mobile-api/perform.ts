@@ -14,12 +14,12 @@ import type { AppRequest, WithAmount, WithDigest, WithValues } from './stages.ts
 import type { Invoices } from './invoice/invoices.ts'
 
 /** Passes an invoice that this process has just written, under its lease, to the invoice worker. */
-export interface Beginning {
+export interface BeginParts {
   processId: bigint
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
 }
 
-export type Performing = Beginning & {
+export type PerformParts = BeginParts & {
   random: Random
   orderIds: Ids
   invoices: Pick<Invoices, 'add' | 'find'>
@@ -28,7 +28,7 @@ export type Performing = Beginning & {
 type Request = AppRequest & MerchantEndpoint & WithValues & WithAmount & WithDigest
 
 /** Writes the invoice; its steps are run afterwards. */
-export async function performMobile(request: Request, parts: Performing): Promise<object | MobileRefusal> {
+export async function performMobile(request: Request, parts: PerformParts): Promise<object | MobileRefusal> {
   const { kind, invoiceId, merchant, endpoint, values, digest, now } = request
   const { random, orderIds, invoices } = parts
   const secrets = secretsOf(request)

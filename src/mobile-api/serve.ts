@@ -8,7 +8,7 @@ import type { AccessLimits } from '../merchant/access-limits.ts'
 import { recordRefusal, type RefusedAccess } from '../merchant/refused-access.ts'
 import { mobileRow } from '../spec/mobile/operations.ts'
 import { bodyLimits } from './body.ts'
-import { checksOf, deeds, type MobileApiPorts } from './matrix.ts'
+import { checksOf, performers, type MobileApiPorts } from './matrix.ts'
 import { answerTo, noRoom, refuseMobile, type MobileRefusal } from './refusal.ts'
 import { answeredByService, type Answered, type AppRequest, type OfEndpoint } from './stages.ts'
 
@@ -83,8 +83,8 @@ async function perform(api: MobileApi, received: AppRequest): Promise<object | M
   const { does } = received
   const checked = await passChecks<MobileRefusal>(checksOf(does), received, api)
   if ('refused' in checked) return checked
-  // The type of the deeds requires what the checks of the matrix find.
-  return (deeds[does] as (request: object, api: MobileApi) => Promise<object | MobileRefusal>)(checked.passed, api)
+  // The type of the performers requires what the checks of the matrix find.
+  return (performers[does] as (request: object, api: MobileApi) => Promise<object | MobileRefusal>)(checked.passed, api)
 }
 
 /** The refusals of an endpoint that exists which mean that somebody may be guessing. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { CellPlace } from '../storage/cells.ts'
+import type { CellAddress } from '../storage/cells.ts'
 import type { Pool } from '../storage/pool.ts'
 
 /** An operator's workplace: the database of the installation, and who makes the changes. */
@@ -25,6 +25,6 @@ export interface Databases {
 export interface OrderDesk extends Desk, Databases {}
 
 /** A pool whose statements see the tables of one cell. */
-export interface CellDesk extends CellPlace {
+export interface CellDesk extends CellAddress {
   pool: Pool
 }

@@ -17,14 +17,14 @@ import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'
 import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { KeyRing } from '../keys/ring.ts'
-import { placeKey, type Place } from './decide/change.ts'
+import { orderKeyText, type OrderKey } from './decide/change.ts'
 import { head, type Order } from './decide/order.ts'
 import type { OrderStore } from './store/store.ts'
 
 /** The vault as the operations use it. Retention erases card numbers of ended payments. */
 export interface Cards {
   /** The card of an order, opened, for its next step; throws if it was erased. */
-  cardOf(place: Place): Promise<Card>
+  cardOf(orderKey: OrderKey): Promise<Card>
   /**
    * Stores the card of a payment for later payments; undefined if the number was erased before
    * there was a reference.
@@ -55,11 +55,11 @@ export interface CardsParts {
 /** What comes at the same time shares its statements. */
 export function openCards({ orders, references, keys, random, follow, clock, log }: CardsParts): Cards {
   const shared = { ...singles, clock, log }
-  const reading = openBatch<Place, SealedCard | undefined>({
+  const reading = openBatch<OrderKey, SealedCard | undefined>({
     name: 'cards of orders',
-    async run(places) {
-      const sealed = await orders.sealedCards(places)
-      return places.map((place) => sealed.get(placeKey(place)))
+    async run(orderKeys) {
+      const sealed = await orders.sealedCards(orderKeys)
+      return orderKeys.map((orderKey) => sealed.get(orderKeyText(orderKey)))
     },
     ...shared,
   })
@@ -70,19 +70,19 @@ export function openCards({ orders, references, keys, random, follow, clock, log
   })
   const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
   const here: Omit<Cards, 'openReference' | 'close'> = {
-    async cardOf(place) {
-      const sealed = await reading.submit(place)
-      if (!sealed) throw new CardForgotten(place)
-      return openCard(sealed, place, keys)
+    async cardOf(orderKey) {
+      const sealed = await reading.submit(orderKey)
+      if (!sealed) throw new CardForgotten(orderKey)
+      return openCard(sealed, orderKey, keys)
     },
     async registerCard(made) {
-      const reference = await registering.submit({ ...made, sealed: await reading.submit(made.place) })
+      const reference = await registering.submit({ ...made, sealed: await reading.submit(made.orderKey) })
       if (reference instanceof CardForgotten) return undefined
       if (reference instanceof Error) throw reference
       return reference
     },
     registerDestination: async (made) =>
-      references.registerDestination({ ...made, sealed: await reading.submit(made.place) }, keys, random),
+      references.registerDestination({ ...made, sealed: await reading.submit(made.orderKey) }, keys, random),
     async findDestination(merchantId, id) {
       const found = await references.findDestination(merchantId, id)
       return found && { ...openReference(found, keys), card: found.card }
@@ -92,9 +92,9 @@ export function openCards({ orders, references, keys, random, follow, clock, log
   const ofMerchant = <Result>(merchantId: bigint, ask: (cards: Omit<Cards, 'openReference' | 'close'>) => Result): Result =>
     follow(merchantId, () => ask(here), ask)
   return {
-    cardOf: (place) => ofMerchant(place.merchantId, (cards) => cards.cardOf(place)),
-    registerCard: (made) => ofMerchant(made.place.merchantId, (cards) => cards.registerCard(made)),
-    registerDestination: (made) => ofMerchant(made.place.merchantId, (cards) => cards.registerDestination(made)),
+    cardOf: (orderKey) => ofMerchant(orderKey.merchantId, (cards) => cards.cardOf(orderKey)),
+    registerCard: (made) => ofMerchant(made.orderKey.merchantId, (cards) => cards.registerCard(made)),
+    registerDestination: (made) => ofMerchant(made.orderKey.merchantId, (cards) => cards.registerDestination(made)),
     findDestination: (merchantId, id) => ofMerchant(merchantId, (cards) => cards.findDestination(merchantId, id)),
     findReference: (merchantId, cardRefId) => ofMerchant(merchantId, (cards) => cards.findReference(merchantId, cardRefId)),
     openReference: (reference) => openReference(reference, keys),

@@ -1,4 +1,4 @@
-import { placeKey, type Place } from './decide/change.ts'
+import { orderKeyText, type OrderKey } from './decide/change.ts'
 import type { Order } from './decide/order.ts'
 
 /**
@@ -7,18 +7,18 @@ import type { Order } from './decide/order.ts'
  */
 export interface Copies {
   keep(order: Order): void
-  get(place: Place): Order | undefined
+  get(orderKey: OrderKey): Order | undefined
 }
 
 export function openCopies(most: number): Copies {
   const copies = new Map<string, Order>()
   return {
     keep(order) {
-      const key = placeKey(order)
+      const key = orderKeyText(order)
       copies.delete(key)
       copies.set(key, order)
       if (copies.size > most) copies.delete(copies.keys().next().value!)
     },
-    get: (place) => copies.get(placeKey(place)),
+    get: (orderKey) => copies.get(orderKeyText(orderKey)),
   }
 }

@@ -4,22 +4,22 @@ import { openBatch, singles, type Batch } from '../storage/batch.ts'
 import type { Order } from './decide/order.ts'
 import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../leases/heartbeat.ts'
-import { placeKey, type Place } from './decide/change.ts'
+import { orderKeyText, type OrderKey } from './decide/change.ts'
 import type { Copies } from './copies.ts'
 import type { Hand } from './door/hand.ts'
 import type { OrderStore } from './store/store.ts'
 import type { Shown, ShownWish } from './store/shown.ts'
 
-type Wanted = Place | { merchantId: bigint; clientOrderid: string }
+type Wanted = OrderKey | { merchantId: bigint; clientOrderid: string }
 
 /**
  * Reads of orders. Many reads share a round trip, because merchants who poll make more of them than
  * of any other request.
  */
 export interface Reader {
-  byId(place: Place): Promise<Order | undefined>
+  byId(orderKey: OrderKey): Promise<Order | undefined>
   /** The order of a key that does not include the merchant. */
-  locate(key: string): Promise<Place | undefined>
+  locate(key: string): Promise<OrderKey | undefined>
   signedAmounts: OrderStore['signedAmounts']
   /**
    * The part of an order that a status shows, by its id or as the newest of a client_orderid. While
@@ -51,17 +51,17 @@ export function openReader({ follow, ...parts }: ReaderParts): Reader {
   return {
     locate: here.locate,
     close: here.close,
-    byId: (place) =>
+    byId: (orderKey) =>
       follow(
-        place.merchantId,
-        () => here.byId(place),
-        (there) => there.byId(place),
+        orderKey.merchantId,
+        () => here.byId(orderKey),
+        (there) => there.byId(orderKey),
       ),
-    signedAmounts: (place) =>
+    signedAmounts: (orderKey) =>
       follow(
-        place.merchantId,
-        () => here.signedAmounts(place),
-        (there) => there.signedAmounts(place),
+        orderKey.merchantId,
+        () => here.signedAmounts(orderKey),
+        (there) => there.signedAmounts(orderKey),
       ),
     shown: (wanted, serialNumber) =>
       follow(
@@ -75,7 +75,7 @@ export function openReader({ follow, ...parts }: ReaderParts): Reader {
 /** Reads in this cell. */
 function openReads({ store, hand, copies, heartbeat, clock, log }: Omit<ReaderParts, 'follow'>): Reader {
   const shared = { ...singles, clock, log }
-  async function placesOf(items: readonly Wanted[]): Promise<(Place | undefined)[]> {
+  async function orderKeysOf(items: readonly Wanted[]): Promise<(OrderKey | undefined)[]> {
     const named = items.filter((item) => 'clientOrderid' in item)
     const newest = named.length === 0 ? [] : await store.newestOrders(named)
     const byName = new Map(newest.map((row) => [nameKey(row), row]))
@@ -91,12 +91,12 @@ function openReads({ store, hand, copies, heartbeat, clock, log }: Omit<ReaderPa
   /** Shows copies that are still true, and reads the others. */
   async function shownAs(asked: readonly (ShownWish | undefined)[]): Promise<(Shown | undefined)[]> {
     const wishes = asked.filter((wish) => wish !== undefined)
-    const copied = new Map(wishes.flatMap((wish) => copies.get(wish) ?? []).map((order) => [placeKey(order), order]))
+    const copied = new Map(wishes.flatMap((wish) => copies.get(wish) ?? []).map((order) => [orderKeyText(order), order]))
     const versions = await store.versions([...copied.values()])
     const shown = new Map<ShownWish, Shown>()
     for (const wish of wishes) {
-      const order = copied.get(placeKey(wish))
-      const isTrue = order && versions.get(placeKey(wish)) === order.version
+      const order = copied.get(orderKeyText(wish))
+      const isTrue = order && versions.get(orderKeyText(wish)) === order.version
       const found = isTrue ? shownOf(order, wish.serialNumber) : undefined
       if (found) shown.set(wish, found)
     }
@@ -108,26 +108,28 @@ function openReads({ store, hand, copies, heartbeat, clock, log }: Omit<ReaderPa
   const batch: Batch<Wanted, Order | undefined> = openBatch({
     name: 'reads',
     run: async (items: Wanted[]) => {
-      const places = await placesOf(items)
-      const distinct = new Map(places.filter((place) => place !== undefined).map((place) => [placeKey(place), place]))
-      const orders = new Map((await store.load([...distinct.values()])).map((order) => [placeKey(order), order]))
-      return places.map((place) => place && orders.get(placeKey(place)))
+      const orderKeys = await orderKeysOf(items)
+      const distinct = new Map(
+        orderKeys.filter((orderKey) => orderKey !== undefined).map((orderKey) => [orderKeyText(orderKey), orderKey]),
+      )
+      const orders = new Map((await store.load([...distinct.values()])).map((order) => [orderKeyText(order), order]))
+      return orderKeys.map((orderKey) => orderKey && orders.get(orderKeyText(orderKey)))
     },
     ...shared,
   })
-  const located = openBatch<string, Place | undefined>({ name: 'keys of orders', run: store.locate, ...shared })
+  const located = openBatch<string, OrderKey | undefined>({ name: 'keys of orders', run: store.locate, ...shared })
   const statuses = openBatch<Asked, Shown | undefined>({
     name: 'statuses',
     run: async (items) => {
-      const places = await placesOf(items.map(({ wanted }) => wanted))
-      return shownAs(places.map((place, i) => place && { serialNumber: items[i]!.serialNumber, ...place }))
+      const orderKeys = await orderKeysOf(items.map(({ wanted }) => wanted))
+      return shownAs(orderKeys.map((orderKey, i) => orderKey && { serialNumber: items[i]!.serialNumber, ...orderKey }))
     },
     ...shared,
   })
   return {
-    byId: (place) => batch.submit({ merchantId: place.merchantId, orderId: place.orderId }),
+    byId: (orderKey) => batch.submit({ merchantId: orderKey.merchantId, orderId: orderKey.orderId }),
     locate: (key) => located.submit(key),
-    signedAmounts: (place) => store.signedAmounts(place),
+    signedAmounts: (orderKey) => store.signedAmounts(orderKey),
     shown(wanted, serialNumber) {
       const asked = { wanted, serialNumber }
       const saved = 'orderId' in wanted ? hand.saved(wanted) : undefined

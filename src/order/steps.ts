@@ -9,7 +9,7 @@ import type { Event } from './decide/event.ts'
 import type { Held } from './door/hand.ts'
 import { head, type Transaction } from './decide/order.ts'
 import { isOutside, type OutsideStep, type Performer } from './perform.ts'
-import { placeKey } from './decide/change.ts'
+import { orderKeyText } from './decide/change.ts'
 import type { Due, OrderStore } from './store/store.ts'
 
 export interface StepsSettings {
@@ -41,8 +41,8 @@ export interface Steps {
 }
 
 /**
- * The loop that carries orders on: step, performer, event. The sweep finds what a dead process was
- * working on.
+ * The loop that runs the steps of orders: step, performer, event. The sweep finds the steps of dead
+ * processes.
  */
 export function openSteps(s: StepsSettings): Steps {
   const stopping = new AbortController()
@@ -191,5 +191,5 @@ async function untilStored(
 function noteTakeOver(heartbeat: Heartbeat, due: readonly Due[]): void {
   const inherited = due.filter(({ hadLease }) => hadLease !== undefined && hadLease !== heartbeat.processId)
   if (inherited.length === 0) return
-  heartbeat.tookOver(new Set(inherited.map(placeKey)).size, [...new Set(inherited.map((d) => d.hadLease!))])
+  heartbeat.tookOver(new Set(inherited.map(orderKeyText)).size, [...new Set(inherited.map((d) => d.hadLease!))])
 }

@@ -5,7 +5,7 @@ import { html, type Markup } from '../http/page.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Guessed } from '../merchant/guessed.ts'
 import type { Order, Transaction } from '../order/decide/order.ts'
-import type { Place } from '../order/decide/change.ts'
+import type { OrderKey } from '../order/decide/change.ts'
 import type { ReceiptIds } from '../order/decide/receipt.ts'
 import { statusView } from '../order/decide/view.ts'
 import { statusOfState } from '../order/decide/order.ts'
@@ -17,8 +17,8 @@ import { amount, sign, style as shared } from './three-d-secure-look.ts'
 
 export interface ReceiptParts extends BrandParts {
   random: Random
-  receipts: Pick<ReceiptIds, 'placeOf'>
-  order: (place: Place) => Promise<Order | undefined>
+  receipts: Pick<ReceiptIds, 'orderKeyOf'>
+  order: (orderKey: OrderKey) => Promise<Order | undefined>
   merchant: (merchantId: bigint) => Merchant | undefined
   guessed: Guessed
 }
@@ -31,8 +31,8 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
   const handle = async (request: Incoming) => {
     const { params } = request
     const id = params.receipt?.toLowerCase() ?? ''
-    const place = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? parts.receipts.placeOf(id) : undefined
-    const order = place && (await parts.order(place))
+    const orderKey = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? parts.receipts.orderKeyOf(id) : undefined
+    const order = orderKey && (await parts.order(orderKey))
     const transaction = order?.transactions.find((t) => t.result.receiptId === id)
     if (!order || !transaction || params.endpoint !== String(order.endpointId)) {
       parts.guessed(request, { operation: 'receipt', reason: 'unknown receipt' })

@@ -14,7 +14,7 @@ import { statusOfState, type Order, type Transaction } from '../order/decide/ord
 import type { LegacyAuthentication } from '../order/authentication/legacy.ts'
 import { uploadCres, uploadMethod, uploadPares, type UploadParts } from '../order/authentication/uploads.ts'
 import { authenticationKey, pageKey } from '../order/decide/locator-keys.ts'
-import type { Place } from '../order/decide/change.ts'
+import type { OrderKey } from '../order/decide/change.ts'
 import { declineReason } from '../spec/action-codes.ts'
 import { finalStatuses, type Status } from '../spec/words.ts'
 import { emvVersion } from '../three-d-secure/authentication.ts'
@@ -25,8 +25,8 @@ import type { PageOrder, Return } from './three-d-secure-pages.ts'
 export interface HostedWorld extends UploadParts {
   legacy: Pick<LegacyAuthentication, 'form' | 'judge'>
   turns: Turns
-  locate: (key: string) => Promise<Place | undefined>
-  order: (place: Place) => Promise<Order | undefined>
+  locate: (key: string) => Promise<OrderKey | undefined>
+  order: (orderKey: OrderKey) => Promise<Order | undefined>
   merchant: (merchantId: bigint) => Merchant | undefined
   pages: (token: string) => HostedUrls
 }
@@ -41,8 +41,8 @@ export function hostedOrders(
 > {
   const find = (token: string) => findBy(pageKey(token))
   async function findBy(key: string) {
-    const place = await world.locate(key)
-    const order = place && (await world.order(place))
+    const orderKey = await world.locate(key)
+    const order = orderKey && (await world.order(orderKey))
     const transaction = order && authenticated(order)
     const merchant = order && world.merchant(order.merchantId)
     return transaction && merchant && { order, transaction, merchant }
@@ -88,7 +88,7 @@ export function hostedOrders(
 
 /**
  * The gateway's own notification URL, or one of a host that the merchant named in the request: the
- * gateway is never told where a merchant who runs the method is notified.
+ * gateway never learns where a merchant who runs the method is notified.
  */
 function mayCollect(
   { pages }: HostedWorld,

@@ -41,7 +41,7 @@ export interface ThreeDSecureParts extends BrandParts {
   turns: Turns
   find: (token: string) => Promise<PageOrder | undefined>
   guessed: Guessed
-  /** Whether the payment awaits its method, and `url` may be told that it ran. */
+  /** Whether the payment awaits its method, and `url` may learn that it ran. */
   collects: (threeDSServerTransID: string, url: URL) => Promise<boolean>
   /**
    * The page begins the method, with the browser facts known so far. Returns how long the gateway

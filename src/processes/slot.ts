@@ -1,6 +1,6 @@
 /** One of several processes of a machine that serve on the same ports, seen from inside. */
 import cluster from 'node:cluster'
-import type { OperatorPlace } from '../gateway/operator-port.ts'
+import type { OperatorAddress } from '../gateway/operator-port.ts'
 import type { Slot } from '../gateway/start.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 
@@ -16,7 +16,7 @@ export interface OwnSlot extends Slot {
 
 /** What a process sends to its parent. */
 export type ToParent =
-  | { says: 'operator'; at: OperatorPlace }
+  | { says: 'operator'; at: OperatorAddress }
   | { says: 'serves'; port: number }
   | { says: 'stops' }
   | { says: 'answer'; id: number; answer: Answer }

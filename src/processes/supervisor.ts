@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { openOperatorPort, type OperatorPlace } from '../gateway/operator-port.ts'
+import { openOperatorPort, type OperatorAddress } from '../gateway/operator-port.ts'
 import type { Answer, Server } from '../http/server.ts'
 import type { ToParent, ToSlot } from './slot.ts'
 import { healthy, metricsOf, readyOf, type Said } from './watch.ts'
@@ -182,7 +182,7 @@ export class Processes {
     )
   }
 
-  async #openOperator(at: OperatorPlace): Promise<Server> {
+  async #openOperator(at: OperatorAddress): Promise<Server> {
     const server = await openOperatorPort(at, this.#parts)
     const filled = () => this.#rows.map(({ slot, state, starts }) => ({ slot, isServing: state === 'serving', starts }))
     await server.serve([

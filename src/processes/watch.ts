@@ -40,7 +40,7 @@ function reasonsOf(answer: Answer | undefined): readonly string[] {
 }
 
 /**
- * The metrics of all processes, told apart by the label `slot`. *Rejected:* sums, in which a
+ * The metrics of all processes, with the label `slot`. *Rejected:* sums, in which a
  * process that lost its lease disappears; Prometheus sums what it is asked to.
  */
 export function metricsOf(all: readonly Said[], filled: readonly FilledSlot[]): Answer {

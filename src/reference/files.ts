@@ -55,7 +55,7 @@ const index = (): string =>
       ['Besides', ''],
       [
         ['[Errors](errors.md)', 'every refusal, in the order of the checks'],
-        ['[Callbacks](callbacks.md)', "what a merchant's server is told"],
+        ['[Callbacks](callbacks.md)', "what a merchant's server receives"],
         ['[States](states.md)', 'what becomes of an order'],
         ['[openapi.json](openapi.json)', 'all of it as OpenAPI 3.1'],
         ['[Mobile API](mobile.md)', "what an app calls, and what a merchant's server answers"],

@@ -1,5 +1,5 @@
 import { asJson, bytea, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
-import type { CountPlace, CountRow, CountTables } from './limits.ts'
+import type { CountKey, CountRow, CountTables } from './limits.ts'
 import type { Bucket } from './velocity.ts'
 
 const columns = 'merchant_id bigint, filter_no int, key bytea'
@@ -57,7 +57,7 @@ export const countTables = (runner: Runner): CountTables => ({
 })
 
 /** The current counts, without a lock. */
-export async function readCounts(runner: Runner, places: readonly CountPlace[]): Promise<CountRow[]> {
+export async function readCounts(runner: Runner, places: readonly CountKey[]): Promise<CountRow[]> {
   const rows = await runner.run(read, [asJson(places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) })))])
   return rows.map((r) => ({
     merchantId: r.merchant_id,

@@ -4,14 +4,14 @@ import { keyedHashes } from '../keys/digest.ts'
 import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
 
 /** The row of one limited key. */
-export interface CountPlace {
+export interface CountKey {
   merchantId: bigint
   filterNo: number
   /** Keyed hash of the counted value, in base64url; it names the version of its key. */
   key: string
 }
 
-export interface CountRow extends CountPlace {
+export interface CountRow extends CountKey {
   buckets: readonly Bucket[]
 }
 
@@ -25,11 +25,11 @@ export interface LockedCount extends CountRow {
 
 export interface CountTables {
   /** Locks the rows in the order of their keys, including new ones. */
-  lockCounts(places: readonly CountPlace[]): Promise<LockedCount[]>
+  lockCounts(places: readonly CountKey[]): Promise<LockedCount[]>
   saveCounts(rows: readonly (CountRow & { until: number })[]): Promise<void>
 }
 
-export const countKey = ({ merchantId, filterNo, key }: CountPlace): string => `${merchantId}/${filterNo}/${key}`
+export const countKey = ({ merchantId, filterNo, key }: CountKey): string => `${merchantId}/${filterNo}/${key}`
 
 /**
  * Makes keyed hashes of a counted value, which is personal data: under the current key first, then
@@ -63,16 +63,16 @@ export class LimitsInHand {
     this.#rows = new Map(rows.map((row) => [countKey(row), row]))
   }
 
-  bucketsOf(place: CountPlace): readonly Bucket[] {
+  bucketsOf(place: CountKey): readonly Bucket[] {
     return this.#locked(place).buckets
   }
 
-  at(place: CountPlace): number {
+  at(place: CountKey): number {
     return this.#locked(place).at
   }
 
   /** `at`: when the order was first counted. */
-  count(place: CountPlace, rule: LimitRule, at: number, by: 1 | -1, minor: bigint): void {
+  count(place: CountKey, rule: LimitRule, at: number, by: 1 | -1, minor: bigint): void {
     const row = this.#locked(place)
     const buckets = counted(rule, row.buckets, at, by, minor, row.at)
     this.#rows.set(countKey(place), { ...row, buckets })
@@ -84,7 +84,7 @@ export class LimitsInHand {
     return [...this.#changed.values()]
   }
 
-  #locked(place: CountPlace): LockedCount {
+  #locked(place: CountKey): LockedCount {
     const row = this.#rows.get(countKey(place))
     if (!row) throw new Error(`the count ${countKey(place)} is not locked`)
     return row

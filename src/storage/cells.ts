@@ -8,7 +8,7 @@ import type { Cancel } from '../base/clock.ts'
 /** Cell 0 is there from the beginning. The numbers fit into page tokens (base/cell-mark.ts). */
 export const mostCell = 4_095
 
-export interface CellPlace {
+export interface CellAddress {
   cellNo: number
   /**
    * A `postgres://` URL without user and password; absent if it is in the installation's database.
@@ -51,7 +51,7 @@ export const schemaOf = (cellNo: number): string | undefined => (cellNo === 0 ? 
  * Where a cell is, for a pool: whoever reaches the installation reaches its cells as the same user,
  * with the same password. So no password is stored, and each role keeps its rights.
  */
-export function databaseOf(databaseUrl: string, { cellNo, address }: CellPlace): CellDatabase {
+export function databaseOf(databaseUrl: string, { cellNo, address }: CellAddress): CellDatabase {
   const schema = schemaOf(cellNo)
   return { url: address === undefined ? databaseUrl : withUser(address, new URL(databaseUrl)), ...(schema && { schema }) }
 }

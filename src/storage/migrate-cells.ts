@@ -17,11 +17,11 @@ export interface Applied {
  */
 export async function migrateAll(pool: Pool, databaseUrl: string, now: number, log: Log): Promise<Applied[]> {
   const all: Applied[] = [{ cellNo: 0, names: await migrate(pool, now, log) }]
-  for (const place of await listCells(pool)) {
-    const { cellNo } = place
+  for (const own of await listCells(pool)) {
+    const { cellNo } = own
     const schema = schemaOf(cellNo)
     if (schema === undefined) continue
-    const cell = openPool({ ...databaseOf(databaseUrl, place), connections: 2, use: 'admin', log })
+    const cell = openPool({ ...databaseOf(databaseUrl, own), connections: 2, use: 'admin', log })
     try {
       all.push({ cellNo, names: await migrateCell({ cell, installation: pool, schema }, now) })
     } catch (error) {

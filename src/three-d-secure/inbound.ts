@@ -12,7 +12,7 @@ import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
 import { Intake } from '../http/intake.ts'
 import { servedWith, type KeyPair } from '../http/key-pair.ts'
-import { listen, type ListenPlace } from '../http/listening.ts'
+import { listen, type ListenAddress } from '../http/listening.ts'
 import { alwaysOf } from '../http/replies.ts'
 import { sameId } from './authentication.ts'
 import type { Version } from '../spec/three-d-secure/kinds.ts'
@@ -44,14 +44,14 @@ export interface Results {
   result(message: Message): Promise<ResultVerdict>
 }
 
-export interface InboundParts extends ListenPlace {
+export interface InboundParts extends ListenAddress {
   /** PEM. `ca` signs the directory servers that may connect. */
   tls: { cert: string; key: Secret<string>; ca: string }
   /**
    * Directory servers by the common name of their certificate: the authority also signs other
    * clients.
    */
-  peers: ReadonlyMap<string, string>
+  senders: ReadonlyMap<string, string>
   /** Directory servers whose results must fit in every field; those of others where it decides. */
   strict?: ReadonlySet<string>
   oddities: Pick<Oddities, 'noted'>
@@ -156,29 +156,33 @@ function fail(error: unknown, response: ServerResponse, { log, random }: Inbound
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, parts: InboundParts, results: Results): Promise<void> {
-  const peer = peerOf(request)
-  const refusal = refusalOf(request, peer, parts.peers)
-  if (refusal) return refuse(refusal, request, response, parts.log, peer)
+  const sender = senderOf(request)
+  const refusal = refusalOf(request, sender, parts.senders)
+  if (refusal) return refuse(refusal, request, response, parts.log, sender)
   if (request.headers.expect !== undefined) response.writeContinue()
   const body = await bodyOf(request)
-  if (body === undefined) return refuse({ status: 413, why: 'the body is too long' }, request, response, parts.log, peer)
-  const answer = await answerResult(body, parts, results, peer)
+  if (body === undefined) return refuse({ status: 413, why: 'the body is too long' }, request, response, parts.log, sender)
+  const answer = await answerResult(body, parts, results, sender)
   if (answer === undefined) response.writeHead(500, { 'content-length': 0 }).end()
   else if (answer === '') response.writeHead(200, { 'content-length': 0 }).end()
   else response.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(answer) }).end(answer)
 }
 
 /** The common name that the client proved; undefined if there is none, or more than one. */
-function peerOf({ socket }: IncomingMessage): string | undefined {
+function senderOf({ socket }: IncomingMessage): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   // The declared type is too narrow: several common names come as a list.
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === 'string' ? name : undefined
 }
 
-function refusalOf(request: IncomingMessage, peer: string | undefined, peers: ReadonlyMap<string, string>): Refusal | undefined {
+function refusalOf(
+  request: IncomingMessage,
+  sender: string | undefined,
+  senders: ReadonlyMap<string, string>,
+): Refusal | undefined {
   const { headers, method, url } = request
-  if (peer === undefined || !peers.has(peer)) return { status: 403, why: 'the certificate is of no directory server' }
+  if (sender === undefined || !senders.has(sender)) return { status: 403, why: 'the certificate is of no directory server' }
   if (url !== path) return { status: 404, why: 'another path' }
   if (method !== 'POST') return { status: 405, why: 'another method' }
   const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
@@ -188,8 +192,8 @@ function refusalOf(request: IncomingMessage, peer: string | undefined, peers: Re
 }
 
 /** Does not wait for the rest of the request: the connection ends with the answer. */
-function refuse({ status, why }: Refusal, request: IncomingMessage, response: ServerResponse, log: Log, peer = ''): void {
-  log.warn({ status, peer, path: request.url?.slice(0, 100) }, `a result was refused: ${why}`)
+function refuse({ status, why }: Refusal, request: IncomingMessage, response: ServerResponse, log: Log, sender = ''): void {
+  log.warn({ status, sender, path: request.url?.slice(0, 100) }, `a result was refused: ${why}`)
   const allow = status === 405 ? { allow: 'POST' } : {}
   response.writeHead(status, { 'content-length': 0, connection: 'close', ...allow }).end()
 }
@@ -212,12 +216,12 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
  */
 export async function answerResult(
   body: Buffer,
-  parts: Pick<InboundParts, 'peers' | 'strict' | 'turns' | 'log' | 'oddities'>,
+  parts: Pick<InboundParts, 'senders' | 'strict' | 'turns' | 'log' | 'oddities'>,
   results: Results,
-  peer = '',
+  sender = '',
 ): Promise<string | undefined> {
   const { log } = parts
-  const directory = parts.peers.get(peer) ?? ''
+  const directory = parts.senders.get(sender) ?? ''
   const isStrict = parts.strict?.has(directory) === true
   const odd = isStrict ? undefined : new Set<string>()
   const read = isUtf8(body)
@@ -227,18 +231,18 @@ export async function answerResult(
     // Never answer an error with an error: that could go on for ever.
     if (read.messageType === 'Erro') return ''
     const known = await results.wanted(read.ids.threeDSServerTransID ?? '')
-    return erro(read, known?.version ?? '2.1.0', parts, peer)
+    return erro(read, known?.version ?? '2.1.0', parts, sender)
   }
   const { message } = read
   const id = String(message.threeDSServerTransID)
   if (message.messageType === 'Erro') {
-    log.warn({ peer, threeDSServerTransID: id, errorCode: message.errorCode }, 'a directory server told an error')
+    log.warn({ sender, threeDSServerTransID: id, errorCode: message.errorCode }, 'a directory server sent an error')
     return ''
   }
   const known = await results.wanted(id)
   // A directory server may not report on another's transactions, even if it has learned their ids.
   if (!known || known.directory !== directory)
-    return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, peer)
+    return erro(unusableFor(message, 301, ['threeDSServerTransID']), message.messageVersion, parts, sender)
   const isSame = isStrict ? Object.is : sameId
   const wrong = [
     ...(isSame(message.acsTransID, known.acsTransId) ? [] : ['acsTransID']),
@@ -247,18 +251,18 @@ export async function answerResult(
     // The table requires a proof for a payment, and none for a verification.
     ...(message.messageCategory === known.messageCategory ? [] : ['messageCategory']),
   ]
-  if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, peer)
+  if (wrong.length > 0) return erro(unusableFor(message, 301, wrong), known.version, parts, sender)
   parts.oddities.noted(directory, id, odd)
   // The ids stay as they were spelled first.
   const verdict = await results.result({ ...message, acsTransID: known.acsTransId, dsTransID: known.dsTransId })
   if (verdict.is === 'failed') return undefined
-  if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, peer)
+  if (verdict.is === 'unknown') return erro(unusableFor(message, 301, ['threeDSServerTransID']), known.version, parts, sender)
   const { messageVersion, threeDSServerTransID, acsTransID, dsTransID } = message
   return writeMessage({ messageType: 'RRes', messageVersion, threeDSServerTransID, acsTransID, dsTransID, resultsStatus: '01' })
 }
 
-function erro(unusable: Unusable, version: Version, { log }: Pick<InboundParts, 'log'>, peer: string): string {
+function erro(unusable: Unusable, version: Version, { log }: Pick<InboundParts, 'log'>, sender: string): string {
   const { errorCode, errorDetail, ids } = unusable
-  log.warn({ peer, errorCode, errorDetail, threeDSServerTransID: ids.threeDSServerTransID }, 'a result cannot be used')
+  log.warn({ sender, errorCode, errorDetail, threeDSServerTransID: ids.threeDSServerTransID }, 'a result cannot be used')
   return writeMessage(erroAbout(unusable, version))
 }

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unprivilegedUser } from '../../src/embedded/place.ts'
+import { unprivilegedUser } from '../../src/embedded/data-directory.ts'
 import { plainEnvironment, serversOf, signal, type User } from '../../src/embedded/process.ts'
 import { Part, untilGone } from './part.ts'
 

@@ -3,7 +3,7 @@ import { Chance } from '../../simulation/world/chance.ts'
 import type { DeliveryLease } from '../../src/delivery/store.ts'
 import type { FollowAsk } from '../../src/order/decide/amounts.ts'
 import type { Event } from '../../src/order/decide/event.ts'
-import { moveFor } from '../../src/order/decide/machine.ts'
+import { transitionFor } from '../../src/order/decide/machine.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
 import type { Claimer } from '../../src/leases/silence.ts'
 import type { Authentication } from '../../src/three-d-secure/authentication.ts'
@@ -91,7 +91,7 @@ export function authenticationEventFor({ no, state }: Transaction, now: Authenti
     { is: 'not authenticated', ...about, learned: { status: 'N', statusReason: '01' }, verdict, eci: '07' },
     { is: 'result missing', ...about, verdict },
   ]
-  const fitting = events.filter((e) => moveFor(state, e.is) && (e.is !== 'not authenticated' || chance.happens(0.3)))
+  const fitting = events.filter((e) => transitionFor(state, e.is) && (e.is !== 'not authenticated' || chance.happens(0.3)))
   return chance.pick(fitting.length > 0 && chance.happens(0.9) ? fitting : events)
 }
 

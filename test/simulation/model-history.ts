@@ -11,7 +11,7 @@ import { sealCard, withCvv2, type Card } from '../../src/card/vault.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
 import type { Order } from '../../src/order/decide/order.ts'
 import { authenticationKey, pageKey } from '../../src/order/decide/locator-keys.ts'
-import { placeKey } from '../../src/order/decide/change.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Due } from '../../src/order/store/store.ts'
 import { acceptWork, drive, follow, resume, type Deciding, type Work } from '../../src/order/decide/work.ts'
 import type { KeyRing } from '../../src/keys/ring.ts'
@@ -143,7 +143,7 @@ async function happen(state: State): Promise<void> {
   const work: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
   const refused = decideOn(work, order, state)
   if (refused || work.rows.length === 0) return
-  note((await store.orders.versions([order])).get(placeKey(order)))
+  note((await store.orders.versions([order])).get(orderKeyText(order)))
   const deliveryLease = leaseOf(chance)
   if (chance.happens(0.5))
     return note(await store.orders.saveAtOnce({ claims: [], changes: [work], repeats: [], keys: [], deliveryLease }))
@@ -213,30 +213,31 @@ async function readShown({ store, chance, versions, made, note }: State): Promis
 
 async function registerCard({ store, chance, keys, random, now, made, references, note }: State): Promise<void> {
   const order = made.length > 0 ? chance.pick(made) : undefined
-  const sealed = order && (await store.orders.sealedCards([order])).get(placeKey(order))
+  const sealed = order && (await store.orders.sealedCards([order])).get(orderKeyText(order))
   if (!order || !sealed) return
   const first = { networkReference: `net ${order.orderId}`, payer: { email: order.request.email, city: 'Town' } }
   // The same payment twice in a batch has one reference.
-  const asked = { place: order, sealed, card: order.card, first, at: now }
+  const asked = { orderKey: order, sealed, card: order.card, first, at: now }
   const [reference, again] = await store.references.register(chance.happens(0.3) ? [asked, asked] : [asked], keys, random)
   assert.ok(reference && !(reference instanceof Error))
   references.push(reference)
   note([reference, again])
   if (order.kind !== 'transfer') return
   const { destination } = order.request.transfer!
-  const fresh = { place: order, sealed, card: destination, at: now }
+  const fresh = { orderKey: order, sealed, card: destination, at: now }
   const credited = await store.references.registerDestination(fresh, keys, random)
   note([credited, await store.references.findDestination(order.merchantId, credited.dstCardRefId)])
 }
 
 async function findReference({ store, chance, references, note }: State): Promise<void> {
-  const { place, ids } = references.length > 0 ? chance.pick(references) : { place: { merchantId: 1n }, ids: { cardRefId: 4n } }
-  const { merchantId } = place
+  const { orderKey, ids } =
+    references.length > 0 ? chance.pick(references) : { orderKey: { merchantId: 1n }, ids: { cardRefId: 4n } }
+  const { merchantId } = orderKey
   const asked = Object.values(ids).map((cardRefId) => ({ merchantId, cardRefId }))
   note(
     await store.references.find([...asked, { merchantId: 2n, cardRefId: ids.cardRefId }, { merchantId, cardRefId: 2n ** 63n }]),
   )
-  for (const id of Object.values(ids) as bigint[]) note(await store.references.findDestination(place.merchantId, id))
+  for (const id of Object.values(ids) as bigint[]) note(await store.references.findDestination(orderKey.merchantId, id))
 }
 
 async function claimMessages(state: State): Promise<void> {

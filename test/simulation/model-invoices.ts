@@ -11,7 +11,7 @@ import {
   type InvoiceSecrets,
 } from '../../src/mobile-api/invoice/invoice.ts'
 import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/invoice/rows.ts'
-import type { InvoiceStore, InvoiceMove } from '../../src/mobile-api/invoice/store.ts'
+import type { InvoiceStore, InvoiceChange } from '../../src/mobile-api/invoice/store.ts'
 import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
 import { claimerBy, processes } from './model-events.ts'
 
@@ -63,10 +63,10 @@ const confirmed: Confirmed = { billing: { city: 'Town' }, email: 'b@example.com'
 
 const fee: Fee = { assignedId: 'plain', gateId: '1', commissionMinor: '30' }
 
-function newMove(chance: Chance, now: number, number: number): InvoiceMove {
+function newMove(chance: Chance, now: number, number: number): InvoiceChange {
   const lease = chance.pick(processes)
   const hold: Hold = { orderId: BigInt(2_000 + number), sumMinor: 345n, pageToken: `page ${chance.whole(1, 1e9)}` }
-  const moves: InvoiceMove[] = [
+  const moves: InvoiceChange[] = [
     { state: 'holding', lease, confirmed, hold },
     { state: 'ordering', lease, confirmed },
     { state: 'choosing', restsUntil: now + 60_000, confirmed, fees: [fee, { ...fee, assignedId: 'other' }] },
@@ -74,7 +74,7 @@ function newMove(chance: Chance, now: number, number: number): InvoiceMove {
     { state: 'ordered' },
     { state: 'declined', ...declines.refused },
   ]
-  const held: InvoiceMove[] = [
+  const held: InvoiceChange[] = [
     { state: 'answering', restsUntil: now + 60_000, wrongAnswers: chance.whole(0, 2) },
     { state: 'ordering', lease, sumStatus: 'AUTHENTICATED' },
     { state: 'releasing', lease, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },
@@ -149,9 +149,9 @@ export function invoiceCalls({ store, sums, fallSilent, chance, now, note }: Ask
         now: at,
       }))
       const processId = chance.pick(processes)
-      const moved = await store.move(decided, processId)
+      const moved = await store.change(decided, processId)
       note(moved.map(opened))
-      if (chance.happens(0.3)) note((await store.move(decided, processId)).map(opened))
+      if (chance.happens(0.3)) note((await store.change(decided, processId)).map(opened))
       for (const { invoice } of moved.filter((one) => one !== undefined)) {
         if (invoice.state === 'answering') await answers(invoice)
         if (invoice.hold) note(revealed(await store.findByPage(invoice.merchantId, invoice.hold.pageToken)))

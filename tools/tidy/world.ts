@@ -9,7 +9,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/embedded/binaries.ts',
   'src/embedded/cluster.ts',
   'src/embedded/lock.ts',
-  'src/embedded/place.ts',
+  'src/embedded/data-directory.ts',
   'src/embedded/process.ts',
   'src/embedded/server.ts',
   'src/embedded/start.ts',

@@ -169,10 +169,10 @@ export async function atOffice(
 export function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
   let opened: Promise<readonly CellDesk[]> | undefined
   const open = async (): Promise<readonly CellDesk[]> =>
-    (await listCells(pool)).map((place) => {
-      if (place.cellNo === 0) return { ...place, pool }
-      const { url, schema } = databaseOf(databaseUrl, place)
-      return { ...place, pool: openDatabase({ databaseUrl: url, sandbox }, { ...settings, schema }) }
+    (await listCells(pool)).map((own) => {
+      if (own.cellNo === 0) return { ...own, pool }
+      const { url, schema } = databaseOf(databaseUrl, own)
+      return { ...own, pool: openDatabase({ databaseUrl: url, sandbox }, { ...settings, schema }) }
     })
   return {
     all: () => (opened ??= open()),

@@ -1,7 +1,7 @@
 /** A gateway over one cell in PostgreSQL, with the duties of that cell. */
 import { sleep } from '../../base/clock.ts'
 import { seatName } from '../../storage/cell-seat.ts'
-import type { CellDatabase, CellPlace } from '../../storage/cells.ts'
+import type { CellDatabase, CellAddress } from '../../storage/cells.ts'
 import { openMovingPool } from '../../storage/moving-pool.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
 import { openCell } from './cell.ts'
@@ -43,12 +43,12 @@ export const poolsEndMs = 1_000
 /**
  * Opens the gateway over a cell. Throws if its database does not answer, or is not at this version.
  */
-export const openCellGateway = (parts: CellGatewayParts, place: CellPlace): Promise<OpenCell> =>
+export const openCellGateway = (parts: CellGatewayParts, own: CellAddress): Promise<OpenCell> =>
   closingOnFailure(async (closing) => {
     const { registry, ground } = parts
     const { clock, random, log } = ground
-    const { cellNo } = place
-    const where = await parts.nodes.follow(place)
+    const { cellNo } = own
+    const where = await parts.nodes.locate(own)
     const open = (at: CellDatabase) => openPool({ ...at, connections: 10, use: 'oltp', log })
     const pool = cellNo === 0 ? parts.pool : openMovingPool(where, open)
     if (cellNo > 0) {

@@ -4,17 +4,17 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
-import type { CellPlace } from '../../storage/cells.ts'
+import type { CellAddress } from '../../storage/cells.ts'
 import type { OpenCell } from './cell-gateway.ts'
 import { startPeriodic } from '../periodic.ts'
 import type { AwayCell } from '../watch.ts'
 
 export interface CellsParts {
   /** The cells of the installation, now. */
-  listed: () => readonly CellPlace[]
+  listed: () => readonly CellAddress[]
   /** Those that this process serves; all if absent. */
   serves?: ReadonlySet<number> | undefined
-  open: (place: CellPlace) => Promise<OpenCell>
+  open: (own: CellAddress) => Promise<OpenCell>
   clock: Clock
   log: Log
 }
@@ -26,7 +26,7 @@ export interface Cells {
   open(): readonly OpenCell[]
   away(): readonly AwayCell[]
   /** Opens what the configuration added; called when that has changed. */
-  follow(): void
+  openNew(): void
   stop(): Promise<void>
 }
 
@@ -43,31 +43,31 @@ export async function openCells({ listed, serves, open, clock, log }: CellsParts
   const opening = new Map<number, Promise<void>>()
   let stopped = false
 
-  async function openOne(place: CellPlace): Promise<void> {
-    const { cellNo } = place
-    const cell = await open(place)
+  async function openOne(own: CellAddress): Promise<void> {
+    const { cellNo } = own
+    const cell = await open(own)
     if (stopped) return cell.stop()
     cells.set(cellNo, cell)
     away.delete(cellNo)
     if (cellNo === 0) return
     log.info({ cell: cellNo }, 'a cell is served')
-    void cell.gateway.lost.then(() => openAgain(place, cell))
+    void cell.gateway.lost.then(() => openAgain(own, cell))
   }
 
   /** Others take over what this process did there; it begins anew. */
-  async function openAgain(place: CellPlace, cell: OpenCell): Promise<void> {
+  async function openAgain(own: CellAddress, cell: OpenCell): Promise<void> {
     if (stopped) return
-    const { cellNo } = place
+    const { cellNo } = own
     cells.delete(cellNo)
     away.set(cellNo, 'the lease of this process was lost')
     const stopping = cell.stop().catch((error) => log.error({ cell: cellNo, reason: reasonOf(error) }, 'a cell did not stop'))
     opening.set(cellNo, stopping)
     await stopping
     opening.delete(cellNo)
-    follow()
+    openNew()
   }
 
-  const failed = ({ cellNo }: CellPlace, error: unknown) => {
+  const failed = ({ cellNo }: CellAddress, error: unknown) => {
     const reason = reasonOf(error)
     if (away.get(cellNo) !== reason) log.error({ cell: cellNo, reason }, 'a cell cannot be served; it is tried again')
     away.set(cellNo, reason)
@@ -75,30 +75,30 @@ export async function openCells({ listed, serves, open, clock, log }: CellsParts
 
   const wanted = () => listed().filter(({ cellNo }) => serves?.has(cellNo) ?? true)
 
-  function follow() {
-    for (const place of stopped ? [] : wanted()) {
-      const { cellNo } = place
+  function openNew() {
+    for (const own of stopped ? [] : wanted()) {
+      const { cellNo } = own
       if (cells.has(cellNo) || opening.has(cellNo)) continue
-      const trying = openOne(place)
-        .catch((error) => failed(place, error))
+      const trying = openOne(own)
+        .catch((error) => failed(own, error))
         .finally(() => opening.delete(cellNo))
       opening.set(cellNo, trying)
     }
   }
 
-  for (const place of wanted())
-    await openOne(place).catch((error) => {
-      if (place.cellNo === 0) throw error
-      failed(place, error)
+  for (const own of wanted())
+    await openOne(own).catch((error) => {
+      if (own.cellNo === 0) throw error
+      failed(own, error)
     })
   if (cells.size === 0) throw new Error(`No cell can be served: ${whyNone(serves, away)}`)
-  const stopTrying = startPeriodic(clock, log, [{ name: 'cells that are away', everyMs: tryAgainMs, run: async () => follow() }])
+  const stopTrying = startPeriodic(clock, log, [{ name: 'cells that are away', everyMs: tryAgainMs, run: async () => openNew() }])
 
   return {
     of: (cellNo) => cells.get(cellNo),
     open: () => [...cells.values()].sort((a, b) => a.cellNo - b.cellNo),
     away: () => [...away].map(([cellNo, reason]) => ({ cellNo, reason })),
-    follow,
+    openNew,
     async stop() {
       stopped = true
       stopTrying()

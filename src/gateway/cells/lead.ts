@@ -26,7 +26,7 @@ export const knownCell = (cellNo: number | undefined, { cells }: Registry): numb
 export interface LeadParts {
   registry: () => Registry
   /**
-   * The routes of the gateway over a cell, or over any, each at the same place; undefined if it
+   * The routes of the gateway over a cell, or over any, each at the same index; undefined if it
    * cannot serve.
    */
   routesOf: (cellNo: number | undefined) => readonly Route[] | undefined
@@ -46,7 +46,7 @@ export const leadingRoutes = (any: readonly Route[], parts: LeadParts): Route[] 
       const answer = routes ? routes[at]!.handle(request) : handleAway(route, request, { cellNo }, parts)
       if (!passing || !(answer instanceof Promise)) return answer
       return answer.catch((error: unknown) => {
-        // A page of a merchant that has moved on. The cell of its birth knows the order's place.
+        // A page of a merchant that has moved on. The cell of its birth knows the order's key.
         if (error instanceof OpenElsewhere) return handleAway(route, request, { cellNo, also: error.cellNo }, parts)
         throw error
       })

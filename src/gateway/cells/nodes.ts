@@ -3,7 +3,7 @@ import { sleep, type Cancel, type Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { isSafeLine, lineDemandOf } from '../../storage/database-line.ts'
 import { home, isSameSeat, nodeName, seatOf, type CellSeat, type PlacementRow } from '../../storage/cell-seat.ts'
-import { atNode, databaseOf, staysAt, type CellDatabase, type CellPlace, type Whereabouts } from '../../storage/cells.ts'
+import { atNode, databaseOf, staysAt, type CellDatabase, type CellAddress, type Whereabouts } from '../../storage/cells.ts'
 import { openPool, type Pool } from '../../storage/pool.ts'
 import { connectToItself, hasCitus, isNodeOf, readPlacements } from '../../storage/nodes.ts'
 import type { Closing } from '../closing.ts'
@@ -15,7 +15,7 @@ export interface Followed extends Whereabouts {
 
 export interface CellNodes {
   /** Rejects if the node that has the cell does not answer. */
-  follow(place: CellPlace): Promise<Followed>
+  locate(own: CellAddress): Promise<Followed>
 }
 
 export interface NodesParts {
@@ -36,16 +36,16 @@ const atHome = (database: CellDatabase): Followed => ({ ...staysAt(database), se
 /** Without Citus, and for a cell that has an address of its own, nothing is looked at. */
 export async function openNodes(parts: NodesParts, closing: Closing): Promise<CellNodes> {
   const { databaseUrl, pool, clock, log } = parts
-  if (!(await hasCitus(pool))) return { follow: async (place) => atHome(databaseOf(databaseUrl, place)) }
+  if (!(await hasCitus(pool))) return { locate: async (own) => atHome(databaseOf(databaseUrl, own)) }
   const cells = new Map<string, Tracked>()
   const watch = openWatch(() => readPlacements(pool), cells, { clock, log })
   closing.add(startPeriodic(clock, log, [{ name: 'nodes of cells', everyMs: lookEveryMs, run: watch.look }]))
   return {
-    async follow(place) {
-      const database = databaseOf(databaseUrl, place)
+    async locate(own) {
+      const database = databaseOf(databaseUrl, own)
       const { schema } = database
-      if (schema === undefined || place.address !== undefined) return atHome(database)
-      const cell = new Tracked(place.cellNo, database, parts, watch.doubt)
+      if (schema === undefined || own.address !== undefined) return atHome(database)
+      const cell = new Tracked(own.cellNo, database, parts, watch.doubt)
       await cell.settle((await readPlacements(pool)).get(schema))
       cells.set(schema, cell)
       return cell
@@ -90,9 +90,9 @@ class Tracked implements Followed {
     this.#wanted = wanted
     if (isSameSeat(seat, this.#seat)) return
     this.#seat = seat
-    const told = { cell: this.#cellNo, ...(seat.is === 'home' ? {} : { node: nodeName(seat.node) }) }
-    if (seat.is === 'through') this.#parts.log.warn({ ...told, why: seat.why }, 'a cell is used through the coordinator')
-    else this.#parts.log.info(told, 'a cell is used at the node that has it')
+    const shown = { cell: this.#cellNo, ...(seat.is === 'home' ? {} : { node: nodeName(seat.node) }) }
+    if (seat.is === 'through') this.#parts.log.warn({ ...shown, why: seat.why }, 'a cell is used through the coordinator')
+    else this.#parts.log.info(shown, 'a cell is used at the node that has it')
     for (const moved of this.#listeners) moved(this.now())
   }
 

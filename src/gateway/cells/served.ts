@@ -2,7 +2,7 @@
 import { cellOfUuid } from '../../base/cell-mark.ts'
 import type { Route } from '../../http/server.ts'
 import type { Results } from '../../three-d-secure/inbound.ts'
-import type { CellPlace } from '../../storage/cells.ts'
+import type { CellAddress } from '../../storage/cells.ts'
 import type { OpenCell } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from '../closing.ts'
@@ -31,7 +31,7 @@ export interface ServedParts {
   /** Passes on what is about other cells; absent if this process refuses it. */
   passing?: Passing | undefined
   /** The simulation opens a gateway over its model of a cell. */
-  open: (place: CellPlace, shared: Shared) => Promise<OpenCell>
+  open: (own: CellAddress, shared: Shared) => Promise<OpenCell>
 }
 
 export async function openServed(
@@ -74,7 +74,7 @@ export async function openServed(
   const opened = await openCells({
     listed: () => current().cells,
     serves,
-    open: (place) => open(place, { collects, neighbours: neighboursFrom(place.cellNo) }),
+    open: (own) => open(own, { collects, neighbours: neighboursFrom(own.cellNo) }),
     ...ground,
   })
   cells = opened

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
-import type { PeerPlace, PeerRow } from './rows.ts'
+import type { PeerEntry, PeerRow } from './rows.ts'
 import type { PeerLink } from './link.ts'
 import { isPage, packAsk, unpackReply, type Ask, type PeerReply } from './message.ts'
 
@@ -26,7 +26,7 @@ export interface PeersParts {
   rows: () => Promise<PeerRow[]>
   /** This process. */
   instance: string
-  open: (place: PeerPlace) => PeerLink
+  open: (entry: PeerEntry) => PeerLink
   clock: Clock
   log: Log
   /** Counts asks by what became of them. */

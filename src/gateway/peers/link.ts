@@ -2,7 +2,7 @@
 import { buildConnector, Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { KeyRing } from '../../keys/ring.ts'
-import type { PeerPlace } from './rows.ts'
+import type { PeerEntry } from './rows.ts'
 import { tlsTo } from './tls.ts'
 
 export type SentAsk =
@@ -30,7 +30,7 @@ const mostReplyBytes = 8 * 1_024 * 1_024
 /** It is of another time; or there is no room, or no route yet. */
 const refusals: ReadonlySet<number> = new Set([403, 503])
 
-export function openPeerLink({ instance, url }: PeerPlace, keys: KeyRing, clock: Clock): PeerLink {
+export function openPeerLink({ instance, url }: PeerEntry, keys: KeyRing, clock: Clock): PeerLink {
   const reach = buildConnector({ timeout: connectMs })
   const secure = buildConnector({ ...tlsTo(instance, keys), timeout: handshakeMs, maxCachedSessions: 0 })
   const pool = new Pool(url, {

@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts'
 import type { Turns } from '../../base/turn.ts'
 import { openServer, type Route, type ServerSettings } from '../../http/server.ts'
 import type { KeyRing } from '../../keys/ring.ts'
-import type { PeerPlace, PeerStore } from './rows.ts'
+import type { PeerEntry, PeerStore } from './rows.ts'
 import type { Closing } from '../closing.ts'
 import { startPeriodic } from '../periodic.ts'
 import { openPeers } from './known.ts'
@@ -62,7 +62,7 @@ const lookEveryMs = 1_000
 /** Reads first which processes there are. What it opens is closed with `closing`. */
 export async function openPeering(parts: PeeringParts, closing: Closing): Promise<Peering> {
   const { store, at, instance, slotNo, keys, clock, random, log } = parts
-  const open = (place: PeerPlace) => openPeerLink(place, keys, clock)
+  const open = (entry: PeerEntry) => openPeerLink(entry, keys, clock)
   const peers = openPeers({ rows: store.all, instance, open, clock, log, passed: parts.passed })
   closing.add(() => peers.stop())
   await peers.look()
@@ -105,18 +105,18 @@ export async function openPeering(parts: PeeringParts, closing: Closing): Promis
 
 /** Returns what takes the row away. */
 async function startRenewing(
-  place: PeerPlace,
+  entry: PeerEntry,
   cells: () => readonly number[],
   { store, clock, log }: Pick<PeeringParts, 'store' | 'clock' | 'log'>,
 ): Promise<() => Promise<void>> {
   let renewing = Promise.resolve()
-  const renew = () => (renewing = store.renew(place, cells()))
+  const renew = () => (renewing = store.renew(entry, cells()))
   await renew()
   const stop = startPeriodic(clock, log, [{ name: 'own address for others', everyMs: lookEveryMs, run: renew }])
   return async () => {
     stop()
     // Others would take a row that is written afterwards for that of a process that serves.
     await renewing.catch(() => {})
-    await store.leave(place).catch((error) => log.warn({ reason: reasonOf(error) }, 'the own address for others is not removed'))
+    await store.leave(entry).catch((error) => log.warn({ reason: reasonOf(error) }, 'the own address for others is not removed'))
   }
 }

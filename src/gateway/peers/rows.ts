@@ -2,13 +2,13 @@
 import { statement, type Pool } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
 
-export interface PeerPlace {
+export interface PeerEntry {
   /** As in the heartbeats. */
   instance: string
   url: string
 }
 
-export interface PeerRow extends PeerPlace {
+export interface PeerRow extends PeerEntry {
   /** The cells that it serves now. */
   cells: readonly number[]
   /** False if it has not renewed its row for as long as the silence of a dead process lasts. */
@@ -17,9 +17,9 @@ export interface PeerRow extends PeerPlace {
 
 export interface PeerStore {
   /** Writes or renews a row. */
-  renew(place: PeerPlace, cells: readonly number[]): Promise<void>
+  renew(entry: PeerEntry, cells: readonly number[]): Promise<void>
   all(): Promise<PeerRow[]>
-  leave(place: PeerPlace): Promise<void>
+  leave(entry: PeerEntry): Promise<void>
 }
 
 const renew = statement<object>(`
@@ -29,7 +29,7 @@ const renew = statement<object>(`
 const all = statement<{ instance: string; url: string; cells: number[]; alive: boolean }>(`
   select instance, url, cells, beat_at > now() - $1::int * interval '1 millisecond' as alive
   from peer where beat_at > now() - interval '1 hour' order by instance`)
-// A successor at the same place may have written its own.
+// A successor of the same instance may have written its own.
 const leave = statement<object>(`delete from peer where instance = $1 and url = $2`)
 const sweep = statement<object>(`delete from peer where beat_at < now() - interval '1 hour'`)
 

@@ -1,10 +1,10 @@
-import { invoiceAnswer, type Beginning } from '../perform.ts'
+import { invoiceAnswer, type BeginParts } from '../perform.ts'
 import { refuseMobile, type MobileRefusal } from '../refusal.ts'
 import type { AppRequest, WithInvoice } from '../stages.ts'
 import type { Invoices } from './invoices.ts'
 
 type Request = Pick<AppRequest, 'now'> & WithInvoice & { readonly assignedId: string }
-export type Completing = Beginning & { invoices: Pick<Invoices, 'find' | 'move'> }
+export type CompleteParts = BeginParts & { invoices: Pick<Invoices, 'find' | 'change'> }
 
 /**
  * The consumer chose a fee: the transfer continues at its gate. The first choice counts; repeating
@@ -12,14 +12,14 @@ export type Completing = Beginning & { invoices: Pick<Invoices, 'find' | 'move'>
  */
 export async function completeTransfer(
   { invoice, secrets, assignedId, now }: Request,
-  { invoices, processId, begin }: Completing,
+  { invoices, processId, begin }: CompleteParts,
 ): Promise<object | MobileRefusal> {
   const { fees = [], restsUntil = 0 } = invoice
   const fee = fees.find((one) => one.assignedId === assignedId)
   const refused = (why: string) => refuseMobile('fee not chosen', why)
   if (invoice.state === 'choosing' && restsUntil > now) {
     if (!fee) return refused('assignedId is not in the list')
-    const chosen = await invoices.move({ invoice, secrets }, { state: 'ordering', lease: processId, fee }, now)
+    const chosen = await invoices.change({ invoice, secrets }, { state: 'ordering', lease: processId, fee }, now)
     if (chosen) {
       begin(chosen.invoice, chosen.secrets)
       return invoiceAnswer(invoice)

@@ -4,7 +4,7 @@ import { openBatch, singles } from '../../storage/batch.ts'
 import type { FollowMerchant } from '../../storage/store-fence.ts'
 import type { Invoice, InvoiceName, InvoiceSecrets } from './invoice.ts'
 import type { OpenInvoice, SealedInvoice } from './rows.ts'
-import type { DecidedInvoice, InvoiceStore, InvoiceMove } from './store.ts'
+import type { DecidedInvoice, InvoiceStore, InvoiceChange } from './store.ts'
 
 /**
  * Single reads and writes of invoices. Those that come at the same time share a round trip and a
@@ -15,7 +15,7 @@ export interface Invoices extends Pick<InvoiceStore, 'claimDue' | 'firstDue' | '
   add(invoice: Invoice, secrets: InvoiceSecrets): Promise<boolean>
   find(merchantId: bigint, invoiceId: string): Promise<OpenInvoice | undefined>
   /** Undefined if it is in another state by now, or owned by another process. */
-  move(open: OpenInvoice, to: InvoiceMove, now: number): Promise<OpenInvoice | undefined>
+  change(open: OpenInvoice, to: InvoiceChange, now: number): Promise<OpenInvoice | undefined>
   findByPage(pageToken: string): Promise<OpenInvoice | undefined>
   ofPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
   /** Resolves when what is under way is stored. */
@@ -25,7 +25,7 @@ export interface Invoices extends Pick<InvoiceStore, 'claimDue' | 'firstDue' | '
 export interface InvoicesParts {
   store: InvoiceStore
   processId: bigint
-  follow: FollowMerchant<Pick<Invoices, 'add' | 'find' | 'move' | 'ofPage'>>
+  follow: FollowMerchant<Pick<Invoices, 'add' | 'find' | 'change' | 'ofPage'>>
   clock: Clock
   log: Log
 }
@@ -39,8 +39,8 @@ export function openInvoices({ store, processId, follow, clock, log }: InvoicesP
   })
   const finding = openBatch<InvoiceName, SealedInvoice | undefined>({ name: 'invoices', run: store.find, ...shared })
   const moving = openBatch<DecidedInvoice, SealedInvoice | undefined>({
-    name: 'moves of invoices',
-    run: (items) => store.move(items, processId),
+    name: 'changes of invoices',
+    run: (items) => store.change(items, processId),
     ...shared,
   })
   const ofPage: Invoices['ofPage'] = (merchantId, pageToken) =>
@@ -66,13 +66,13 @@ export function openInvoices({ store, processId, follow, clock, log }: InvoicesP
         async () => opened(await finding.submit({ merchantId, invoiceId })),
         (there) => there.find(merchantId, invoiceId),
       ),
-    move: ({ invoice, secrets }, asked, now) => {
+    change: ({ invoice, secrets }, asked, now) => {
       // The process has another number in each cell.
       const to = 'lease' in asked ? { ...asked, lease: processId } : asked
       return follow(
         invoice.merchantId,
         async () => opened(await moving.submit({ invoice, secrets, to, now })),
-        (there) => there.move({ invoice, secrets }, to, now),
+        (there) => there.change({ invoice, secrets }, to, now),
       )
     },
     async findByPage(pageToken) {

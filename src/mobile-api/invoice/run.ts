@@ -11,20 +11,20 @@ import { mobileKind } from '../../spec/mobile/kinds.ts'
 import type { Ids } from '../../storage/ids.ts'
 import { chooseMs, feesOf } from '../fees.ts'
 import { fundsOf, type Funds, type FundsParts } from '../funds.ts'
-import { holdSum, outcomeOfHold, releaseHold, type Holding } from '../sum/hold.ts'
+import { holdSum, outcomeOfHold, releaseHold, type HoldParts } from '../sum/hold.ts'
 import { confirmedOf, declineOf, declines, holdOf, type Confirmed, type Decline, type Hold, type Invoice } from './invoice.ts'
 import { askMerchant, type MerchantCalls } from '../merchant/calls.ts'
 import { merchantEndpointOf, type MerchantEndpoint } from '../merchant/endpoint.ts'
-import { orderInvoice, type Making } from '../pay.ts'
+import { orderInvoice, type PayParts } from '../pay.ts'
 import { answerMs, drawSumMinor, mostWrong, sumMinorOf } from '../sum/random-sum.ts'
 import type { OpenInvoice } from './rows.ts'
-import type { InvoiceMove } from './store.ts'
+import type { InvoiceChange } from './store.ts'
 import type { WrongSums } from '../sum/store.ts'
 
-export type Carrying = MerchantCalls &
+export type RunParts = MerchantCalls &
   FundsParts &
-  Making &
-  Holding & {
+  PayParts &
+  HoldParts & {
     processId: bigint
     registry: () => Registry
     orderIds: Ids
@@ -34,7 +34,7 @@ export type Carrying = MerchantCalls &
   }
 
 /** The next state; undefined if there is nothing to do now, and a sweep looks again. */
-export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: AbortSignal): Promise<InvoiceMove | undefined> {
+export async function nextChange(parts: RunParts, open: OpenInvoice, stopping: AbortSignal): Promise<InvoiceChange | undefined> {
   const { invoice } = open
   const { invoiceId } = invoice
   const at = merchantEndpointOf(parts.registry(), invoice)
@@ -42,12 +42,12 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
     case 'checking': {
       const verdict = await askMerchant(parts, at, invoice, open.secrets)
       if (stopping.aborted || !parts.holding()) return undefined
-      if (verdict.is === 'confirmed') return confirmedMove(parts, at, invoice, verdict.confirmed)
+      if (verdict.is === 'confirmed') return confirmedChange(parts, at, invoice, verdict.confirmed)
       parts.log.info({ invoice: invoiceId, why: verdict.why }, 'a mobile transaction is declined')
       return declinedOrder(parts, at, open, verdict.decline)
     }
     case 'holding':
-      return holdMove(parts, at, open, stopping)
+      return holdChange(parts, at, open, stopping)
     case 'answering':
       return { state: 'releasing', lease: parts.processId, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum }
     case 'choosing':
@@ -57,7 +57,7 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
       // An earlier step created the order: no later change may decline it.
       if (await parts.orders.byId(invoice)) return { state: 'ordered' }
       if (!invoice.hold) return goOn(parts, at, open)
-      return orderMove(
+      return orderChange(
         parts,
         at,
         invoice,
@@ -73,18 +73,18 @@ export async function nextMove(parts: Carrying, open: OpenInvoice, stopping: Abo
   }
 }
 
-const declined = (decline: Decline): InvoiceMove => ({ state: 'declined', ...decline })
+const declined = (decline: Decline): InvoiceChange => ({ state: 'declined', ...decline })
 
 /**
  * Merchants who are notified of approvals are also notified of declines, so a declined invoice
  * becomes an order if its card is known.
  */
 async function declinedOrder(
-  parts: Carrying,
+  parts: RunParts,
   at: MerchantEndpoint,
   { invoice, secrets }: OpenInvoice,
   decline: Decline,
-): Promise<InvoiceMove> {
+): Promise<InvoiceChange> {
   if (!(await parts.orders.byId(invoice))) {
     const confirmed = invoice.confirmed ?? { billing: {} }
     const funds = await fundsOf(parts, invoice, secrets, confirmed)
@@ -99,12 +99,12 @@ async function declinedOrder(
  * The consumer of a transfer may have a fee to choose; otherwise the fee of the endpoint's gate
  * applies.
  */
-function confirmedMove(
-  parts: Carrying,
+function confirmedChange(
+  parts: RunParts,
   { endpoint }: MerchantEndpoint,
   { kind, request }: Invoice,
   confirmed: Confirmed,
-): InvoiceMove {
+): InvoiceChange {
   const fees = mobileKind(kind).credits ? feesOf(eligibleGates(endpoint, parts.registry()), BigInt(request.amountMinor ?? 0)) : []
   // If no gate is switched on, the order fails with that reason.
   const [fee] = fees
@@ -114,13 +114,13 @@ function confirmedMove(
 }
 
 /** If 3-D Secure does not authenticate the cardholder, a random sum may: it is held first. */
-async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): Promise<InvoiceMove> {
+async function goOn(parts: RunParts, at: MerchantEndpoint, open: OpenInvoice): Promise<InvoiceChange> {
   const { invoice, secrets } = open
   const confirmed = confirmedOf(invoice)
   const funds = await fundsOf(parts, invoice, secrets, confirmed)
   if (!funds) return declined(declines.card)
   if (!at.endpoint.settings.randomSum || !isUnauthenticated(funds.card, at.endpoint, parts.planner))
-    return orderMove(parts, at, invoice, confirmed, funds)
+    return orderChange(parts, at, invoice, confirmed, funds)
   const { request } = invoice
   if ((await parts.wrongSums.count(commonHashesOf(funds.card.pan, parts.keys), parts.clock.now())) >= mostWrong)
     return { ...(await declinedOrder(parts, at, open, declines.sum)), sumStatus: 'NOT_AUTHENTICATED' }
@@ -136,12 +136,12 @@ async function goOn(parts: Carrying, at: MerchantEndpoint, open: OpenInvoice): P
   return { state: 'holding', lease: parts.processId, hold }
 }
 
-async function holdMove(
-  parts: Carrying,
+async function holdChange(
+  parts: RunParts,
   at: MerchantEndpoint,
   open: OpenInvoice,
   stopping: AbortSignal,
-): Promise<InvoiceMove | undefined> {
+): Promise<InvoiceChange | undefined> {
   const { invoice, secrets } = open
   const hold = holdOf(invoice)
   const confirmed = confirmedOf(invoice)
@@ -157,13 +157,13 @@ async function holdMove(
   return { state: 'answering', restsUntil: parts.clock.now() + answerMs }
 }
 
-async function orderMove(
-  parts: Carrying,
+async function orderChange(
+  parts: RunParts,
   at: MerchantEndpoint,
   invoice: Invoice,
   confirmed: Confirmed,
   funds: Funds | undefined,
-): Promise<InvoiceMove> {
+): Promise<InvoiceChange> {
   const decline = funds ? await orderInvoice(parts, at, invoice, confirmed, funds) : declines.card
   return decline ? declined(decline) : { state: 'ordered' }
 }

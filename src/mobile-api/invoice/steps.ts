@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { reasonOf, type Log } from '../../base/log.ts'
 import { look, putBackLater, startSweep, type Sweep } from '../../leases/leased.ts'
 import type { Judge } from '../../leases/silence.ts'
-import { nextMove, type Carrying } from './run.ts'
+import { nextChange, type RunParts } from './run.ts'
 import { invoiceKey, type Invoice, type InvoiceName, type InvoiceSecrets } from './invoice.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice, SealedInvoice } from './rows.ts'
@@ -12,7 +12,7 @@ const mostInHand = 4_000
 /** After a step that came to nothing yet, or that failed the first time. */
 const againMs = 500
 
-export type Working = Carrying & {
+export type InvoiceWorkParts = RunParts & {
   invoices: Invoices
   judge: Judge
   /** Whether a gateway of this process over another cell works on it. */
@@ -36,22 +36,22 @@ export interface InvoiceWork {
  * Does one step of an invoice after the other as long as there is something to do. A sweep finds
  * the invoices of dead processes, and those that have waited long enough.
  */
-export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
+export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWork {
   const inHand = openInvoicesInHand(w.workedOnElsewhere)
   const stopping = new AbortController()
   let sweeping: Sweep | undefined
   let parked = 0
 
-  const carry = (claimed: SealedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
+  const start = (claimed: SealedInvoice): void => inHand.take(claimed.invoice, () => work(claimed))
   async function work({ invoice, openSecrets }: SealedInvoice): Promise<void> {
     let last = invoice
     try {
       let open: OpenInvoice | undefined = { invoice, secrets: openSecrets() }
       while (open && hasStep(open.invoice, w.clock.now())) {
-        const move = await nextMove(w, open, stopping.signal)
+        const change = await nextChange(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
-        if (!move) return await rest(open.invoice, w.clock.now() + againMs)
-        open = await w.invoices.move(open, move, w.clock.now())
+        if (!change) return await rest(open.invoice, w.clock.now() + againMs)
+        open = await w.invoices.change(open, change, w.clock.now())
         last = open?.invoice ?? last
       }
     } catch (error) {
@@ -87,14 +87,14 @@ export function openInvoiceWork(w: Working, sweepMs: number): InvoiceWork {
       everyMs: sweepMs,
       firstDue: w.invoices.firstDue,
       claim: async () => w.invoices.claimDue(await w.judge(), w.clock.now(), room),
-      take: (due) => due.forEach(carry),
+      take: (due) => due.forEach(start),
     })
   }
 
   return {
     begin(invoice, secrets) {
       // Without room a sweep finds it when its lease is looked at.
-      if (inHand.hasRoom()) carry({ invoice, openSecrets: () => secrets })
+      if (inHand.hasRoom()) start({ invoice, openSecrets: () => secrets })
     },
     worksOn: inHand.has,
     parked: () => parked,
@@ -113,7 +113,7 @@ const failedIn = (log: Log) => (error: unknown) =>
 const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 
 /** The invoices that this process works on. */
-function openInvoicesInHand(elsewhere: Working['workedOnElsewhere']) {
+function openInvoicesInHand(elsewhere: InvoiceWorkParts['workedOnElsewhere']) {
   const working = new Map<string, Promise<void>>()
   /** Those that began by asking a merchant's server, which may be slow: no sweep waits for them. */
   let asking = 0

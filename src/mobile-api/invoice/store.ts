@@ -78,7 +78,7 @@ const merchantOfPage = statement<{ merchant_id: bigint }>(`select merchant_id fr
 const selectByPage = statement<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.page_token = $2`,
 )
-const moved = columnsOf<Moving>()
+const moved = columnsOf<Changing>()
 const movedRows = rowsOf({
   merchant_id: moved.int8(({ invoice }) => invoice.merchantId),
   invoice_id: moved.text(({ invoice }) => invoice.invoiceId),
@@ -103,13 +103,13 @@ const movedRows = rowsOf({
   secrets_key: moved.int8(({ tokens }) => tokens?.keyVersion),
 })
 /**
- * Moves an invoice only from the state that the decision was about, and only for the process that
+ * Changes an invoice only from the state that the decision was about, and only for the process that
  * works on it: if two processes decide, one succeeds. An invoice that ends, or is certain to, loses
  * its CVV2; one that ends its card numbers, which its order has, if there is one. The page of a
  * random sum is found by its token alone; its insert joins `mobile_invoice` for Citus alone, like
  * that of tries in delivery/store.ts. No invoice may be in the list twice.
  */
-const move = onRows<Moving, InvoiceRow>(
+const change = onRows<Changing, InvoiceRow>(
   movedRows,
   `with moved as (update mobile_invoice i set
     state = n.state, due_at = n.due_at, lease = n.lease, tries = 0, alarm = null, rests_until = n.rests_until,
@@ -134,7 +134,7 @@ const move = onRows<Moving, InvoiceRow>(
   select * from moved`,
 )
 /** A change of state, with the data that is known from then on. */
-export type InvoiceMove = (
+export type InvoiceChange = (
   | { state: 'holding' | 'ordering'; lease: bigint }
   | { state: 'choosing'; restsUntil: number; fees: readonly Fee[] }
   | { state: 'answering'; restsUntil: number }
@@ -144,18 +144,18 @@ export type InvoiceMove = (
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
 /** One that does not end the invoice. */
-export type OnwardMove = Exclude<InvoiceMove, { state: 'ordered' | 'declined' }>
+export type OnwardChange = Exclude<InvoiceChange, { state: 'ordered' | 'declined' }>
 
 /** A decision about an invoice as it was read. */
 export interface DecidedInvoice extends OpenInvoice {
-  to: InvoiceMove
+  to: InvoiceChange
   now: number
 }
 
 /** `tokens`: what an invoice that ends keeps of its secrets. */
-type Moving = Omit<DecidedInvoice, 'secrets'> & { processId: bigint; tokens?: SealedBytes }
+type Changing = Omit<DecidedInvoice, 'secrets'> & { processId: bigint; tokens?: SealedBytes }
 
-const isEnd = ({ state }: InvoiceMove): boolean => state === 'ordered' || state === 'declined'
+const isEnd = ({ state }: InvoiceChange): boolean => state === 'ordered' || state === 'declined'
 
 /**
  * Answers of the first three are in the order of what was asked. All of them may be repeated. They
@@ -167,7 +167,7 @@ export interface InvoiceStore {
   add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
   find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
   /** Undefined for an invoice that is in another state by now, or owned by another process. */
-  move(decided: readonly DecidedInvoice[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
+  change(decided: readonly DecidedInvoice[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
   /** Whose page this is, also if the merchant has left the cell since. */
   merchantOfPage(pageToken: string): Promise<bigint | undefined>
   findByPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
@@ -207,15 +207,15 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       await refuseGoneOf(names.filter((_, at) => !rows[at]))
       return rows.map((row) => row && sealedOf(row, keys))
     },
-    async move(decided, processId) {
-      const moves: Moving[] = decided.map((one) => ({
+    async change(decided, processId) {
+      const changes: Changing[] = decided.map((one) => ({
         processId,
         ...one,
         ...(isEnd(one.to) && { tokens: sealTokens(one, keys, random) }),
       }))
-      const answers = new Map<Moving, SealedInvoice>()
-      for (const round of roundsOf(moves)) {
-        const rows = new Map((await readOf(pool, move, round.toSorted(byName))).map((row) => [nameOf(row), row]))
+      const answers = new Map<Changing, SealedInvoice>()
+      for (const round of roundsOf(changes)) {
+        const rows = new Map((await readOf(pool, change, round.toSorted(byName))).map((row) => [nameOf(row), row]))
         const others = round.filter(({ invoice }) => !rows.has(invoiceKey(invoice)))
         const asStored = await find(others.map(({ invoice }) => invoice))
         for (const [i, one] of others.entries()) {
@@ -227,8 +227,8 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
           if (row) answers.set(one, sealedOf(row, keys))
         }
       }
-      await refuseGoneOf(moves.filter((one) => !answers.has(one)).map(({ invoice }) => invoice))
-      return moves.map((one) => answers.get(one))
+      await refuseGoneOf(changes.filter((one) => !answers.has(one)).map(({ invoice }) => invoice))
+      return changes.map((one) => answers.get(one))
     },
     merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchant_id,
     async findByPage(merchantId, pageToken) {
@@ -262,24 +262,24 @@ export async function lockInvoice(
   return row && openInvoice(row, keys)
 }
 
-/** In the transaction that decided; undefined as for `move`. */
-export async function moveInvoice(
+/** In the transaction that decided; undefined as for `change`. */
+export async function changeInvoice(
   runner: Runner,
   keys: KeyRing,
   invoice: Invoice,
-  to: OnwardMove,
+  to: OnwardChange,
   processId: bigint,
   now: number,
 ): Promise<OpenInvoice | undefined> {
-  const [row] = await readOf(runner, move, [{ invoice, to, processId, now }])
+  const [row] = await readOf(runner, change, [{ invoice, to, processId, now }])
   return row && openInvoice(row, keys)
 }
 
 /** Each of these has no invoice twice: a statement that updates a row twice does it once. */
-function roundsOf(moves: readonly Moving[]): Moving[][] {
-  const rounds: Moving[][] = []
+function roundsOf(changes: readonly Changing[]): Changing[][] {
+  const rounds: Changing[][] = []
   const seen = new Map<string, number>()
-  for (const one of moves) {
+  for (const one of changes) {
     const name = invoiceKey(one.invoice)
     const at = seen.get(name) ?? 0
     seen.set(name, at + 1)
@@ -295,23 +295,23 @@ const isAdded = (row: InvoiceRow, invoice: Invoice, processId: bigint): boolean 
   row.lease === processId &&
   row.due_at === invoice.createdAt + leaseLookMs
 
-/** Whether this move was stored already, by a run whose answer was lost. */
-const isMoved = (row: InvoiceRow, moving: Moving): boolean =>
+/** Whether this change was stored already, by a run whose answer was lost. */
+const isMoved = (row: InvoiceRow, moving: Changing): boolean =>
   row.state === moving.to.state &&
   row.lease === (leaseOf(moving.to) ?? null) &&
   row.due_at === (dueAfter(moving) ?? null) &&
   row.error_code === ('errorCode' in moving.to ? moving.to.errorCode : null) &&
   (moving.to.fee === undefined || row.fee?.assignedId === moving.to.fee.assignedId)
 
-function leaseOf(to: InvoiceMove): bigint | undefined {
+function leaseOf(to: InvoiceChange): bigint | undefined {
   return 'lease' in to ? to.lease : undefined
 }
 
-function restOf(to: InvoiceMove): number | undefined {
+function restOf(to: InvoiceChange): number | undefined {
   return 'restsUntil' in to ? to.restsUntil : undefined
 }
 
-function dueAfter({ to, now }: Moving): number | undefined {
+function dueAfter({ to, now }: Changing): number | undefined {
   return 'lease' in to ? now + leaseLookMs : restOf(to)
 }
 

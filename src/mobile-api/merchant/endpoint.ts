@@ -8,7 +8,7 @@ export interface MerchantEndpoint {
 
 /**
  * Merchant and endpoint of an invoice, even if they are switched off: an accepted invoice is
- * carried to its end.
+ * brought to its end.
  */
 export function merchantEndpointOf(registry: Registry, { merchantId, endpointId }: Invoice): MerchantEndpoint {
   const merchant = registry.merchant(merchantId)

@@ -60,9 +60,9 @@ const binFact = ({ bin }: { bin: string }) => (bin === '' ? {} : { bin: Number(b
 
 async function sourceOf(parts: Mapping, order: Order): Promise<MappedCard> {
   const { merchantId, orderId, card } = order
-  const place = { merchantId, orderId }
-  const reference = await parts.registerCard({ place, card, first: firstPaymentOf(order), at: parts.clock.now() })
-  if (!reference) throw new CardForgotten(place)
+  const orderKey = { merchantId, orderId }
+  const reference = await parts.registerCard({ orderKey, card, first: firstPaymentOf(order), at: parts.clock.now() })
+  if (!reference) throw new CardForgotten(orderKey)
   const { ids, uniqueReference } = reference
   return { serverCardId: String(ids.cardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }
@@ -72,7 +72,7 @@ async function destinationOf(parts: Mapping, order: Order): Promise<MappedCard> 
   const { merchantId, orderId, request } = order
   const card = request.transfer?.destination
   if (!card) throw new Error(`order ${orderId} credits no card`)
-  const made = { place: { merchantId, orderId }, card, at: parts.clock.now() }
+  const made = { orderKey: { merchantId, orderId }, card, at: parts.clock.now() }
   const { dstCardRefId, uniqueReference } = await parts.registerDestination(made)
   return { serverCardId: String(dstCardRefId), uniqueReferenceCardId: uniqueReference, ...binFact(card) }
 }

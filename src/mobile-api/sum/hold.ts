@@ -10,14 +10,14 @@ import { totalMinor } from '../fees.ts'
 import type { Funds } from '../funds.ts'
 import type { Confirmed, Hold, Invoice } from '../invoice/invoice.ts'
 import type { MerchantEndpoint } from '../merchant/endpoint.ts'
-import { makeOrder, payerRequest, type Making } from '../pay.ts'
+import { makeOrder, payerRequest, type PayParts } from '../pay.ts'
 
 /**
  * Holds the random sum on the card: a separate order, without notifications. False if another order
  * has its name.
  */
 export function holdSum(
-  parts: Making,
+  parts: PayParts,
   at: MerchantEndpoint,
   invoice: Invoice,
   { orderId, sumMinor }: Hold,
@@ -49,7 +49,7 @@ const lookEveryMs = 2_000
 /** After that the row waits, so that a slow acquirer does not fill the memory of this process. */
 const inHandMs = 10_000
 
-export interface Holding {
+export interface HoldParts {
   door: Pick<Door, 'submit' | 'ended'>
   orders: Pick<Reader, 'byId'>
   clock: Clock
@@ -60,18 +60,18 @@ export interface Holding {
 
 /** Waits for the outcome of a hold; undefined if that takes too long, or `stopping` aborts it. */
 export async function outcomeOfHold(
-  { door, orders, clock, holding }: Omit<Holding, 'log'>,
+  { door, orders, clock, holding }: Omit<HoldParts, 'log'>,
   { merchantId }: Invoice,
   { orderId }: Hold,
   stopping: AbortSignal,
 ): Promise<Order | undefined> {
-  const place = { merchantId, orderId }
+  const orderKey = { merchantId, orderId }
   const until = clock.monotonic() + inHandMs
   const waiting = new AbortController()
   try {
-    const ended = door.ended(place, waiting.signal)
+    const ended = door.ended(orderKey, waiting.signal)
     for (;;) {
-      const order = await orders.byId(place)
+      const order = await orders.byId(orderKey)
       if (order && finalStatuses.has(statusOf(order))) return order
       if (stopping.aborted || !holding() || clock.monotonic() >= until) return undefined
       await Promise.race([ended, sleep(clock, lookEveryMs, stopping)])
@@ -83,13 +83,13 @@ export async function outcomeOfHold(
 
 /** Releases a hold. A second release finds the first one: both have the same serial number. */
 export async function releaseHold(
-  { door, log }: Pick<Holding, 'door' | 'log'>,
+  { door, log }: Pick<HoldParts, 'door' | 'log'>,
   { merchantId, invoiceId }: Invoice,
   { orderId }: Hold,
 ): Promise<void> {
-  const place = { merchantId, orderId }
+  const orderKey = { merchantId, orderId }
   const ask = { operation: 'void', serialNumber: serialOf(merchantId, orderId) } as const
-  const advanced = await door.submit({ is: 'follow', ...place, ask })
+  const advanced = await door.submit({ is: 'follow', ...orderKey, ask })
   if (advanced.is === 'applied' || advanced.is === 'repeated') return
   if (advanced.is !== 'not followed') throw new Error(`the door answered a void with ${advanced.is}`)
   log.warn(

@@ -13,7 +13,7 @@ import { finalStatuses, type Status } from '../../spec/words.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { totalMinor } from '../fees.ts'
 import { holdOf, type Invoice } from '../invoice/invoice.ts'
-import type { Beginning } from '../perform.ts'
+import type { BeginParts } from '../perform.ts'
 import { answersLeft, boundsOf, readSum } from './random-sum.ts'
 import type { Invoices } from '../invoice/invoices.ts'
 import type { WrongSums } from './store.ts'
@@ -48,7 +48,7 @@ export interface OverSum extends Shown {
 
 export type SumView = AskingSum | OverSum | (Shown & { is: 'working' })
 
-export interface SumParts extends Beginning, Pick<Cards, 'cardOf'> {
+export interface SumParts extends BeginParts, Pick<Cards, 'cardOf'> {
   invoices: Pick<Invoices, 'findByPage'>
   orders: Pick<Reader, 'byId'>
   keys: KeyRing

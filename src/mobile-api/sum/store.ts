@@ -6,7 +6,7 @@ import { transaction } from '../../storage/transaction.ts'
 import { declines, holdOf, type Invoice } from '../invoice/invoice.ts'
 import { judgeAnswer, wrongForMs } from './random-sum.ts'
 import type { OpenInvoice } from '../invoice/rows.ts'
-import { lockInvoice, moveInvoice, type OnwardMove } from '../invoice/store.ts'
+import { lockInvoice, changeInvoice, type OnwardChange } from '../invoice/store.ts'
 
 const count = statement<{ wrong: bigint }>(`
   select count(*) as wrong from wrong_sum w, unnest(w.wrong_at) t (at)
@@ -61,9 +61,9 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const [hashes, times] = [[...cardHashes], [timestamp(now - wrongForMs), timestamp(now)]]
         const locked = runner.run(lock, [hashes, timestamp(now)])
         const [[counted]] = await Promise.all([runner.run(count, [hashes, times[0]]), locked])
-        const { move, isWrong } = afterAnswer(invoice, sumMinor, Number(counted!.wrong), processId)
+        const { change, isWrong } = afterAnswer(invoice, sumMinor, Number(counted!.wrong), processId)
         if (isWrong) await runner.run(note, [cardHashes[0], ...times])
-        const moved = await moveInvoice(runner, keys, invoice, move, processId, now)
+        const moved = await changeInvoice(runner, keys, invoice, change, processId, now)
         // The wrong answer must not be counted without the invoice.
         if (!moved) await refuseGone(runner, [merchantId])
         return moved
@@ -81,14 +81,15 @@ export function afterAnswer(
   sumMinor: bigint,
   wrongOfCard: number,
   processId: bigint,
-): { move: OnwardMove; isWrong: boolean } {
+): { change: OnwardChange; isWrong: boolean } {
   const judged = judgeAnswer(sumMinor, holdOf(invoice).sumMinor, invoice.wrongAnswers, wrongOfCard)
-  if (judged.is === 'right') return { move: { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }, isWrong: false }
+  if (judged.is === 'right')
+    return { change: { state: 'ordering', lease: processId, sumStatus: 'AUTHENTICATED' }, isWrong: false }
   const isWrong = judged.is === 'wrong'
   const wrongAnswers = invoice.wrongAnswers + (isWrong ? 1 : 0)
-  if (isWrong && !judged.over) return { move: { state: 'answering', restsUntil: invoice.restsUntil!, wrongAnswers }, isWrong }
+  if (isWrong && !judged.over) return { change: { state: 'answering', restsUntil: invoice.restsUntil!, wrongAnswers }, isWrong }
   return {
-    move: { state: 'releasing', lease: processId, wrongAnswers, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },
+    change: { state: 'releasing', lease: processId, wrongAnswers, sumStatus: 'NOT_AUTHENTICATED', ...declines.sum },
     isWrong,
   }
 }

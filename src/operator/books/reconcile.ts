@@ -1,9 +1,9 @@
 /** The acquirer's record against the attempts here, as data. */
-import type { Place } from '../../order/decide/change.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 import type { RecordedOperation } from './acquirer-record.ts'
 
 /** A message that moved money, or may have, as it stands here. */
-export interface Booked extends Place {
+export interface Booked extends OrderKey {
   transactionNo: number
   kind: string
   terminalId: string

@@ -3,7 +3,7 @@ import { uuid } from '../../base/random.ts'
 import { spellMinor } from '../../base/money.ts'
 import { networkOf } from '../../card/number.ts'
 import { judgeFollow, type FollowAsk } from '../../order/decide/amounts.ts'
-import { placeKey, type Change } from '../../order/decide/change.ts'
+import { orderKeyText, type Change } from '../../order/decide/change.ts'
 import type { Order, Transaction } from '../../order/decide/order.ts'
 import { commissionsOf, gateFactsOf } from '../../order/decide/gate.ts'
 import { restoredFollow, restoredPayment, type RestoredOutcome, type RestoredNames } from '../../order/decide/restored.ts'
@@ -127,7 +127,7 @@ async function saved(
   try {
     return await changeInCell(desk, cell, async (runner) => {
       const kept = await saveOrders(runner, [made], undefined)
-      if (!kept.has(placeKey(made.after))) throw new OrderMoved()
+      if (!kept.has(orderKeyText(made.after))) throw new OrderMoved()
       return { note, result: orderId }
     })
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Cells, as an operator adds and sees them. */
-import { atNode, databaseOf, mostCell, schemaOf, type CellPlace } from '../../storage/cells.ts'
+import { atNode, databaseOf, mostCell, schemaOf, type CellAddress } from '../../storage/cells.ts'
 import { home, seatOf, type CellSeat } from '../../storage/cell-seat.ts'
 import { createCell, pendingMigrations } from '../../storage/migrate.ts'
 import { statement, type Pool } from '../../storage/pool.ts'
@@ -38,7 +38,7 @@ export async function cellFacts({ pool, cells }: Databases, databaseUrl: string)
 }
 
 /** A gateway also looks whether it reaches the node under its name. */
-async function seatsOf(pool: Pool, databaseUrl: string): Promise<(place: CellPlace) => CellSeat> {
+async function seatsOf(pool: Pool, databaseUrl: string): Promise<(own: CellAddress) => CellSeat> {
   if (!(await hasCitus(pool))) return () => home
   const placements = await readPlacements(pool)
   return ({ cellNo, address }) =>
@@ -71,19 +71,19 @@ export function refuseUnfitAddress(address: string, databaseUrl: string, isProdu
  * Makes the schema of a cell and lists it; running processes serve it from then on. Needs the owner
  * of the tables. If it fails in between, the same call goes on.
  */
-export async function addCell(desk: Desk, place: CellPlace, open: (place: CellPlace) => Pool): Promise<void> {
-  const { cellNo, address } = place
+export async function addCell(desk: Desk, own: CellAddress, open: (own: CellAddress) => Pool): Promise<void> {
+  const { cellNo, address } = own
   if (cellNo < 1 || cellNo > mostCell) throw new Refused({ what: 'unfit', field: 'number', must: `from 1 to ${mostCell}` })
   const taken = new Refused({ what: 'taken', thing: 'cell', name: String(cellNo) })
   if ((await listCells(desk.pool)).some((one) => one.cellNo === cellNo)) throw taken
-  const cell = open(place)
+  const cell = open(own)
   try {
     await createCell({ cell, installation: desk.pool, schema: schemaOf(cellNo)! }, desk.clock.now())
   } finally {
     await cell.close()
   }
   await change(desk, 'config', async (runner) => {
-    if (!(await insertCell(runner, place, desk.clock.now()))) throw taken
+    if (!(await insertCell(runner, own, desk.clock.now()))) throw taken
     const details = address === undefined ? {} : { database_url: address }
     return { note: { action: 'cell add', subject: `cell ${cellNo}`, details }, result: undefined }
   })

@@ -9,12 +9,12 @@ import { cellsFor, loginsIn, orderById, type Logins } from './logins.ts'
 export type DeliveryState = 'due' | 'delivered' | 'given up'
 
 /** A message by its order and its number there. */
-export interface DeliveryPlace {
+export interface DeliveryKey {
   orderId: bigint
   deliveryNo: number
 }
 
-export interface DeliveryLine extends DeliveryPlace {
+export interface DeliveryLine extends DeliveryKey {
   merchantId: bigint
   login: string
   kind: string
@@ -79,7 +79,7 @@ interface LineRow extends Omit<DeliveryLine, 'login' | 'last'> {
 /** Newest first. Continues after the message `after`. */
 export async function listDeliveries(
   databases: Databases,
-  { after, limit, ...asked }: DeliveryQuery & { after?: DeliveryPlace; limit: number },
+  { after, limit, ...asked }: DeliveryQuery & { after?: DeliveryKey; limit: number },
 ): Promise<DeliveryLine[]> {
   const logins = await loginsIn(databases.pool)
   const { cells, query } = await placed(databases, logins, asked)
@@ -88,11 +88,11 @@ export async function listDeliveries(
   return firstOfAll(cells, limit, newestFirst, (cell) => listIn(cell, logins, { query, page, limit }))
 }
 
-type Moment = DeliveryPlace & { createdAt: number }
+type Moment = DeliveryKey & { createdAt: number }
 const newestFirst = (a: Moment, b: Moment): number =>
   b.createdAt - a.createdAt || (a.orderId === b.orderId ? b.deliveryNo - a.deliveryNo : a.orderId < b.orderId ? 1 : -1)
 
-async function timeIn(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryPlace): Promise<number> {
+async function timeIn(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryKey): Promise<number> {
   const at = await whereItIs(cells, async ({ cellNo, pool }) => {
     const [row] = await pool.run(timeOf, [orderId, deliveryNo, logins.merchantIds(cellNo)])
     return row?.createdAt
@@ -193,7 +193,7 @@ async function resendIn(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, tot
   }
 }
 
-interface KeyRow extends DeliveryPlace {
+interface KeyRow extends DeliveryKey {
   merchantId: bigint
   lease?: bigint
   erased: boolean

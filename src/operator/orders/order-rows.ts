@@ -2,7 +2,7 @@ import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import currencyCodes from 'currency-codes'
 import type { ShownCard } from '../../card/number.ts'
 import type { Order } from '../../order/decide/order.ts'
-import type { Place } from '../../order/decide/change.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { entities, statement, timestamp } from '../../storage/pool.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
@@ -12,7 +12,7 @@ import { Refused, unfit } from '../refused.ts'
 import { changeInCell } from '../audit/rows.ts'
 import { cellsFor, loginsIn, orderById, type Logins } from './logins.ts'
 
-export interface OrderLine extends Place {
+export interface OrderLine extends OrderKey {
   login: string
   clientOrderid: string
   amountMinor: bigint

@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import type { ShownCard } from '../../card/number.ts'
 import { erasedConfirmed, erasedInvoiceRequest } from '../../mobile-api/invoice/erased.ts'
 import type { Confirmed, MobileRequest } from '../../mobile-api/invoice/invoice.ts'
-import type { Place } from '../../order/decide/change.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 import { erasedAsked, erasedAuthentication, erasedCard, erasedRequest, erasedScreening } from '../../order/decide/erased.ts'
 import type { FollowAsked, OrderRequest } from '../../order/decide/order.ts'
 import type { Screening } from '../../risk/screening.ts'
@@ -27,7 +27,7 @@ export interface Erased {
 
 const atOnce = 50
 
-/** The list of places is `n`. */
+/** The list of keys is `n`. */
 const ofPlaces = (table: string, row: string) => `unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)
   join ${table} ${row} on ${row}.merchant_id = n.merchant_id and ${row}.order_id = n.order_id`
 
@@ -143,10 +143,15 @@ export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], 
 
 const sumOf = <Item>(items: readonly Item[], of: (item: Item) => number): number => items.reduce((sum, item) => sum + of(item), 0)
 
-async function eraseOrders(runner: Runner, { clock }: Desk, bounds: Bounds, places: readonly Place[]): Promise<Partial<Erased>> {
-  await runner.run(hold, keysOf(places))
+async function eraseOrders(
+  runner: Runner,
+  { clock }: Desk,
+  bounds: Bounds,
+  orderKeys: readonly OrderKey[],
+): Promise<Partial<Erased>> {
+  await runner.run(hold, keysOf(orderKeys))
   // Read after they are held: what moved them before is seen.
-  const judged = await ordersAt(runner, bounds, places)
+  const judged = await ordersAt(runner, bounds, orderKeys)
   const fit = judged.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
   const keys = keysOf(fit)
   const [orders, transactions, invoices] = await Promise.all([
@@ -193,7 +198,7 @@ const eraseInvoices = (runner: Runner, invoices: readonly InvoiceRow[]) =>
     list(invoices, (i) => text(i.confirmed && erasedConfirmed(i.confirmed))),
   ])
 
-const keysOf = (places: readonly Place[]) => [list(places, (p) => p.merchantId), list(places, (p) => p.orderId)]
+const keysOf = (orderKeys: readonly OrderKey[]) => [list(orderKeys, (p) => p.merchantId), list(orderKeys, (p) => p.orderId)]
 
 export function countedLeft(judged: readonly { left?: LeftUnerased }[]): Record<LeftUnerased, number> {
   const count = (why: LeftUnerased) => judged.filter(({ left }) => left === why).length

@@ -2,7 +2,7 @@
 import type { ShownCard } from '../../card/number.ts'
 import type { FirstPayment } from '../../card/reference.ts'
 import type { Confirmed, MobileRequest } from '../../mobile-api/invoice/invoice.ts'
-import { placeKey, recordKey, type Place } from '../../order/decide/change.ts'
+import { orderKeyText, recordKey, type OrderKey } from '../../order/decide/change.ts'
 import type { Order } from '../../order/decide/order.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { entities, statement, type Pool } from '../../storage/pool.ts'
@@ -51,7 +51,10 @@ export async function readStored(pool: Pool, { orders, others }: Traces): Promis
     pool.run(references, keysOf([...orders, ...loose])),
   ])
   return {
-    orders: loaded.map((order) => ({ order, urls: sent.flatMap((row) => (recordKey(row) === placeKey(order) ? row.url : [])) })),
+    orders: loaded.map((order) => ({
+      order,
+      urls: sent.flatMap((row) => (recordKey(row) === orderKeyText(order) ? row.url : [])),
+    })),
     others: [
       ...invoiced.map((invoice) => ({ is: 'invoice' as const, ...invoice })),
       ...registered.map(({ card: { hashId: _hash, ...card }, firstPayment: { payer, appEmail }, ...reference }) => ({
@@ -64,4 +67,4 @@ export async function readStored(pool: Pool, { orders, others }: Traces): Promis
   }
 }
 
-const keysOf = (some: readonly Place[]) => [some.map((p) => p.merchantId), some.map((p) => p.orderId)]
+const keysOf = (some: readonly OrderKey[]) => [some.map((p) => p.merchantId), some.map((p) => p.orderId)]

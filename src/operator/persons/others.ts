@@ -1,6 +1,6 @@
 /** Data of a person that is not in an order: invoices of the mobile API, and card references. */
 import { sleep } from '../../base/clock.ts'
-import { placeKey } from '../../order/decide/change.ts'
+import { orderKeyText } from '../../order/decide/change.ts'
 import { bytea, entities, type Statement } from '../../storage/pool.ts'
 import { phonesOf, inSql, ordersAt, ordersOf, pageRows, restMs, type Search } from './subject-rows.ts'
 import type { OrderTrace, OtherTrace, Person } from './subject.ts'
@@ -91,15 +91,15 @@ export interface Traces {
  * themselves where there is no order.
  */
 export async function ledBy(search: Search, person: Person, known: ReadonlySet<string>): Promise<Traces> {
-  const all = (await othersOf(search, person)).filter((trace) => !known.has(placeKey(trace)))
-  const orders = new Map((await ordersAt(search.cell.pool, search.bounds, all)).map((trace) => [placeKey(trace), trace]))
-  return { orders: [...orders.values()], others: all.filter((trace) => !orders.has(placeKey(trace))) }
+  const all = (await othersOf(search, person)).filter((trace) => !known.has(orderKeyText(trace)))
+  const orders = new Map((await ordersAt(search.cell.pool, search.bounds, all)).map((trace) => [orderKeyText(trace), trace]))
+  return { orders: [...orders.values()], others: all.filter((trace) => !orders.has(orderKeyText(trace))) }
 }
 
 /** Everything that holds data of the person. */
 export async function tracesOf(search: Search, person: Person): Promise<Traces> {
   const orders: OrderTrace[] = []
   for await (const trace of ordersOf(search, person)) orders.push(trace)
-  const led = await ledBy(search, person, new Set(orders.map(placeKey)))
+  const led = await ledBy(search, person, new Set(orders.map(orderKeyText)))
   return { orders: [...orders, ...led.orders], others: led.others }
 }

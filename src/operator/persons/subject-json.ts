@@ -48,7 +48,7 @@ const transactionJson = (t: Transaction) => ({
   ...defined({ comment: t.asked?.comment, authentication: authenticationJson(t) }),
 })
 
-/** The request is told as it is stored. */
+/** The request is shown as it is stored. */
 export const storedOrderJson = (login: string, { request, ...order }: Order, urls: readonly string[]) => ({
   order_id: order.orderId,
   merchant: login,

@@ -3,7 +3,7 @@
  * every sale would pay for: orders are read partition by partition, in pages by their key.
  */
 import { sleep, type Clock } from '../../base/clock.ts'
-import type { Place } from '../../order/decide/change.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 import { entities, timestamp, type Runner } from '../../storage/pool.ts'
 import { partitionsByNumber } from '../../storage/partitions.ts'
 import type { CellDesk } from '../desk.ts'
@@ -81,21 +81,21 @@ export interface Search {
 }
 
 /** Those of these places that exist. */
-export async function ordersAt(runner: Runner, bounds: Bounds, places: readonly Place[]): Promise<OrderTrace[]> {
-  return runner.run(byPlace, [...inSql(bounds), places.map((p) => p.merchantId), places.map((p) => p.orderId)])
+export async function ordersAt(runner: Runner, bounds: Bounds, orderKeys: readonly OrderKey[]): Promise<OrderTrace[]> {
+  return runner.run(byPlace, [...inSql(bounds), orderKeys.map((p) => p.merchantId), orderKeys.map((p) => p.orderId)])
 }
 
 /** The orders that hold data of the person, in the order of partitions, merchants and ids. */
-export async function* ordersOf(search: Search, person: Person, after?: Place): AsyncGenerator<OrderTrace> {
+export async function* ordersOf(search: Search, person: Person, after?: OrderKey): AsyncGenerator<OrderTrace> {
   const slices = await partitionsByNumber(search.cell.pool)
-  const sliceOf = ({ orderId }: Place) => slices.findIndex(({ from, to }) => orderId >= from && orderId < to)
+  const sliceOf = ({ orderId }: OrderKey) => slices.findIndex(({ from, to }) => orderId >= from && orderId < to)
   if (person.by === 'email' || person.by === 'phone') {
     const first = after === undefined ? 0 : sliceOf(after)
     for (const [no, slice] of slices.entries())
       if (no >= first) yield* scanned(search, person, slice, after !== undefined && no === first ? after : begin)
     return
   }
-  const ahead = (a: Place, b: Place) =>
+  const ahead = (a: OrderKey, b: OrderKey) =>
     sliceOf(a) - sliceOf(b) || Number(a.merchantId - b.merchantId) || Number(a.orderId - b.orderId)
   const found = 'hashIds' in person ? await ofCard(search, person.hashIds) : await ofIds(search, person.orderIds)
   found.sort(ahead)
@@ -111,13 +111,13 @@ export async function isNamed(search: Search, person: Person, trace: OrderTrace)
   return !(await alone.next()).done
 }
 
-const begin: Place = { merchantId: 0n, orderId: 0n }
+const begin: OrderKey = { merchantId: 0n, orderId: 0n }
 
 async function* scanned(
   { cell: { pool }, clock, bounds, merchantId, progress }: Search,
   { by, values }: Extract<Person, { by: 'email' | 'phone' }>,
   { from, to }: { from: bigint; to: bigint },
-  after: Place,
+  after: OrderKey,
 ): AsyncGenerator<OrderTrace> {
   for (let at = after; ;) {
     const rows = await pool.run(scans[by], [...inSql(bounds), values, merchantId ?? null, from, to, at.merchantId, at.orderId])

@@ -2,7 +2,7 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import type { ShownCard } from '../../card/number.ts'
-import type { Place } from '../../order/decide/change.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 
 /** By `card`: the number at each merchant, as its keyed hashes. */
 export type Person =
@@ -26,7 +26,7 @@ export interface Bounds {
  */
 export type LeftUnerased = 'open' | 'callbacks' | 'young'
 
-export interface OrderTrace extends Place {
+export interface OrderTrace extends OrderKey {
   clientOrderid: string
   amountMinor: bigint
   currency: string

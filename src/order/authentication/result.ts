@@ -56,8 +56,8 @@ type Waiting = { order: Order; transaction: Transaction & { authentication: Auth
 
 /** The transaction that waits for the result of this authentication. */
 async function waiting({ orders }: ResultParts, threeDSServerTransId: string): Promise<Waiting | undefined> {
-  const place = await orders.locate(authenticationKey(threeDSServerTransId))
-  const order = place && (await orders.byId(place))
+  const orderKey = await orders.locate(authenticationKey(threeDSServerTransId))
+  const order = orderKey && (await orders.byId(orderKey))
   const transaction = order?.transactions.find((t) => t.authentication?.threeDSServerTransId === threeDSServerTransId)
   if (!order || transaction?.state !== 'awaiting challenge') return undefined
   return { order, transaction: { ...transaction, authentication: transaction.authentication! } }

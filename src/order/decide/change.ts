@@ -4,16 +4,16 @@ import type { OrderEventRow } from './decide.ts'
 import type { Order } from './order.ts'
 
 /** The primary key of an order in every table. */
-export interface Place {
+export interface OrderKey {
   merchantId: bigint
   orderId: bigint
 }
 
-export const placeKey = (place: Place): string => `${place.merchantId}/${place.orderId}`
+export const orderKeyText = (orderKey: OrderKey): string => `${orderKey.merchantId}/${orderKey.orderId}`
 
 /** The key of a row's order. */
 export const recordKey = (row: { merchant_id: bigint; order_id: bigint }): string =>
-  placeKey({ merchantId: row.merchant_id, orderId: row.order_id })
+  orderKeyText({ merchantId: row.merchant_id, orderId: row.order_id })
 
 /**
  * An order before and after a decision. The objects in `after` that are new are written. `before`
@@ -33,7 +33,7 @@ export interface Change {
 }
 
 /** A claim of a client_orderid for a new order. */
-export interface KeyClaim extends Place {
+export interface KeyClaim extends OrderKey {
   clientOrderid: string
   digest: Buffer
   at: number
@@ -42,7 +42,7 @@ export interface KeyClaim extends Place {
 }
 
 /** A request that changed nothing: its serial number finds the transaction that it repeats. */
-export interface RepeatRow extends Place {
+export interface RepeatRow extends OrderKey {
   serialNumber: string
   operation: string
   transactionNo: number

@@ -3,8 +3,8 @@ import { finalStatuses } from '../../spec/words.ts'
 import type { Authentication } from '../../three-d-secure/authentication.ts'
 import { effectOf } from './effects.ts'
 import type { Event } from './event.ts'
-import { moveFor, type Move } from './machine.ts'
-import { addedBy, followOf } from './obligations.ts'
+import { transitionFor, type Transition } from './machine.ts'
+import { addedBy, consequencesOf } from './obligations.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from './order.ts'
 
 export interface OrderEventRow {
@@ -24,12 +24,12 @@ export interface Decided {
   row: OrderEventRow
   deliveries: NewDelivery[]
   /** Events that follow for other transactions of the order, to be decided next. */
-  follow: Event[]
+  consequences: Event[]
 }
 
 /**
  * Why an event changes nothing. `stale`: it answers an attempt that is no longer open.
- * `impossible`: the machine has no such move.
+ * `impossible`: the machine has no such transition.
  */
 export interface RefusedEvent {
   is: 'stale' | 'impossible'
@@ -37,9 +37,9 @@ export interface RefusedEvent {
 }
 
 /**
- * Applies one event to an order, purely. It looks the move up, applies the facts of the event, and
- * returns the order after it, its event row, the deliveries, and the events that follow. The
- * version rises by one.
+ * Applies one event to an order, purely. It looks the transition up, applies the facts of the
+ * event, and returns the order after it, its event row, the deliveries, and the events of other
+ * transactions that it leads to. The version rises by one.
  */
 export function decide(order: Order, event: Event, now: number): Decided | RefusedEvent {
   const transaction = order.transactions.find((t) => t.no === event.transactionNo)
@@ -48,8 +48,8 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     const attempt = order.attempts.find((a) => a.no === event.attemptNo)
     if (!attempt || attempt.outcome !== undefined) return { is: 'stale', why: `attempt ${event.attemptNo} is not open` }
   }
-  const move = moveFor(transaction.state, event.is)
-  if (!move) return { is: 'impossible', why: `${event.is} in state ${transaction.state}` }
+  const transition = transitionFor(transaction.state, event.is)
+  if (!transition) return { is: 'impossible', why: `${event.is} in state ${transaction.state}` }
   if ('of' in event && event.of !== transaction.authentication?.threeDSServerTransId)
     return { is: 'stale', why: 'it is of another authentication' }
   if (event.is === 'challenge returned' && transaction.authentication?.cresAt !== undefined)
@@ -57,7 +57,7 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
   if (event.is === 'method begun' && transaction.authentication?.methodUntil !== undefined)
     return { is: 'stale', why: 'the method was begun before' }
 
-  const next = transactionAfter(transaction, event, move, now)
+  const next = transactionAfter(transaction, event, transition, now)
   const final = next.finalAt !== undefined
   const added = addedBy(order, event, next, now)
   const facts = effectOf(event).facts?.(event)
@@ -66,7 +66,7 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     transactionNo: next.no,
     event: event.is,
     from: transaction.state,
-    to: move.to,
+    to: transition.to,
     at: now,
   }
   if (facts !== undefined) row.facts = facts
@@ -85,16 +85,16 @@ export function decide(order: Order, event: Event, now: number): Decided | Refus
     order: changed,
     row,
     deliveries,
-    follow: followOf(changed, event, next, added),
+    consequences: consequencesOf(changed, event, next, added),
   }
 }
 
-function transactionAfter(transaction: Transaction, event: Event, move: Move, now: number): Transaction {
+function transactionAfter(transaction: Transaction, event: Event, transition: Transition, now: number): Transaction {
   const next: Transaction = {
     no: transaction.no,
     kind: transaction.kind,
     origin: transaction.origin,
-    state: move.to,
+    state: transition.to,
     amountMinor: event.is === 'amount declined' ? event.next.minor : transaction.amountMinor,
     amountText: event.is === 'amount declined' ? event.next.text : transaction.amountText,
     result: resultAfter(transaction.result, event, now),
@@ -104,17 +104,17 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
   if (transaction.serialNumber !== undefined) next.serialNumber = transaction.serialNumber
   if (transaction.parentNo !== undefined) next.parentNo = transaction.parentNo
   if (transaction.asked !== undefined) next.asked = transaction.asked
-  const authentication = authenticationAfter(transaction.authentication, event, move)
+  const authentication = authenticationAfter(transaction.authentication, event, transition)
   if (authentication) next.authentication = authentication
-  if (move.asks !== undefined) {
-    next.step = move.asks
+  if (transition.asks !== undefined) {
+    next.step = transition.asks
     next.dueAt = now
     if ('lease' in event) {
       next.lease = event.lease
       next.dueAt = event.leaseDueAt
     } else if ('dueAt' in event) next.dueAt = Math.max(now, event.dueAt)
   }
-  if (finalStatuses.has(statusOfState(move.to))) next.finalAt = now
+  if (finalStatuses.has(statusOfState(transition.to))) next.finalAt = now
   return next
 }
 
@@ -122,9 +122,13 @@ function transactionAfter(transaction: Transaction, event: Event, move: Move, no
  * Keeps the issuer's proof only until the authorisation has an outcome; the acquirer does not need
  * it afterwards.
  */
-function authenticationAfter(before: Authentication | undefined, event: Event, move: Move): Authentication | undefined {
+function authenticationAfter(
+  before: Authentication | undefined,
+  event: Event,
+  transition: Transition,
+): Authentication | undefined {
   const after = effectOf(event).authentication?.(event, before) ?? before
-  if (after?.authenticationValue === undefined || move.asks !== undefined) return after
+  if (after?.authenticationValue === undefined || transition.asks !== undefined) return after
   const { authenticationValue: _used, ...rest } = after
   return rest
 }

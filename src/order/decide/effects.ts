@@ -1,5 +1,6 @@
 /**
- * The effect of each event on its transaction, besides the move of the machine: one row per event.
+ * The effect of each event on its transaction, besides the transition of the machine: one row per
+ * event.
  */
 import type { ProcessorData } from '../../acquirer/connector.ts'
 import type { Authentication, VerifiedStatus } from '../../three-d-secure/authentication.ts'

@@ -6,7 +6,7 @@ import { defined } from '../../base/defined.ts'
 import type { Card } from '../../card/vault.ts'
 import type { PaymentFacts } from '../../merchant/filter.ts'
 import type { Registry } from '../../merchant/merchant.ts'
-import { countKey, limitsOn, LimitsInHand, type CountPlace, type CountTables, type Hide } from '../../risk/limits.ts'
+import { countKey, limitsOn, LimitsInHand, type CountKey, type CountTables, type Hide } from '../../risk/limits.ts'
 import { screenPayment, type Screening } from '../../risk/screening.ts'
 import { isLimit, type LimitRule } from '../../risk/velocity.ts'
 import { head, statusOf, type Order } from './order.ts'
@@ -105,7 +105,7 @@ export class FilterRound {
     return tables.saveCounts(this.#limits.changed())
   }
 
-  #touched(fresh: readonly Fresh[], changes: readonly Changed[]): CountPlace[] {
+  #touched(fresh: readonly Fresh[], changes: readonly Changed[]): CountKey[] {
     return [
       ...fresh.flatMap(({ order, card }) => this.#places(order, this.#limitsOn(order, card))),
       ...changes.flatMap(({ before, after }) => placesLeft(before, after)),
@@ -118,7 +118,7 @@ export class FilterRound {
     return limitsOn(rules, factsForFilters(order, card), this.#hide).map(([rule, keys]) => [rule.filterNo, keys] as const)
   }
 
-  #places({ merchantId }: Order, limits: Limits): CountPlace[] {
+  #places({ merchantId }: Order, limits: Limits): CountKey[] {
     return limits.flatMap(([filterNo, keys]) => keys.map((key) => ({ merchantId, filterNo, key })))
   }
 }
@@ -138,7 +138,7 @@ interface Changed {
 const refused = (order: Order): boolean => ['declined', 'error', 'filtered'].includes(statusOf(order))
 
 /** The limits whose counters change because the order was refused. */
-function placesLeft(before: Order | undefined, after: Order): CountPlace[] {
+function placesLeft(before: Order | undefined, after: Order): CountKey[] {
   if (!before?.screening?.counted || refused(before) || !refused(after)) return []
   return before.screening.counted.keys.map(([filterNo, key]) => ({ merchantId: after.merchantId, filterNo, key }))
 }

@@ -1,7 +1,7 @@
 import type { EventName } from './event.ts'
 import type { State, Step } from './order.ts'
 
-export interface Move {
+export interface Transition {
   from: State
   on: EventName
   to: State
@@ -9,15 +9,15 @@ export interface Move {
   asks?: Step
 }
 
-const row = (from: State, on: EventName, to: State, asks?: Step): Move =>
+const row = (from: State, on: EventName, to: State, asks?: Step): Transition =>
   asks === undefined ? { from, on, to } : { from, on, to, asks }
 
 /**
- * Every possible move. `decide` refuses any other, and so does the database: a constraint of
+ * Every possible transition. `decide` refuses any other, and so does the database: a constraint of
  * `order_event` lists them, and a migration changes it.
  */
 // oxfmt-ignore
-export const machine: readonly Move[] = [
+export const machine: readonly Transition[] = [
   //  from           on                  to             asks
   row('new',         'accepted',         'filtering'),
   row('filtering',   'screened clean',   'ready',       'record attempt'),
@@ -76,11 +76,11 @@ export const machine: readonly Move[] = [
   row('reversing',   'reversal acknowledged', 'approved'),
 ]
 
-const moves = new Map(machine.map((move) => [`${move.from}>${move.on}`, move]))
+const transitions = new Map(machine.map((transition) => [`${transition.from}>${transition.on}`, transition]))
 
-export const moveFor = (from: State, on: EventName): Move | undefined => moves.get(`${from}>${on}`)
+export const transitionFor = (from: State, on: EventName): Transition | undefined => transitions.get(`${from}>${on}`)
 
-/** Every move as `order_event` stores it. */
-export const legalMoves = (): string[] => machine.map(moveText)
+/** Every transition as `order_event` stores it. */
+export const legalMoves = (): string[] => machine.map(transitionText)
 
-export const moveText = ({ from, on, to }: Pick<Move, 'from' | 'on' | 'to'>): string => `${from}>${on}>${to}`
+export const transitionText = ({ from, on, to }: Pick<Transition, 'from' | 'on' | 'to'>): string => `${from}>${on}>${to}`

@@ -12,7 +12,7 @@ interface Consequence<E> {
   /** A transaction that the gateway adds itself. */
   adds?: 'reversal' | 'credit'
   /** Events of other transactions, to be decided next. */
-  follow?: (event: E, after: After) => Event[]
+  leadsTo?: (event: E, after: After) => Event[]
 }
 
 /** The order after the event, its transaction, and the transaction that was added. */
@@ -26,11 +26,11 @@ const none = {}
 const owed = (added: Transaction | undefined, dueAt: number): Event[] => [{ is: 'owed', transactionNo: added!.no, dueAt }]
 const reversedFrom = {
   adds: 'reversal' as const,
-  follow: ({ reverseAt }: { reverseAt: number }, { added }: After) => owed(added, reverseAt),
+  leadsTo: ({ reverseAt }: { reverseAt: number }, { added }: After) => owed(added, reverseAt),
 }
 /** If the transaction is a credit, its end decides whether its transfer is paid out. */
 const mayEndCredit = {
-  follow: (_event: Event, { transaction }: After) => (transaction.kind === 'credit' ? [paidOutOrNot(transaction)] : []),
+  leadsTo: (_event: Event, { transaction }: After) => (transaction.kind === 'credit' ? [paidOutOrNot(transaction)] : []),
 }
 
 const consequences: { [Name in EventName]: Consequence<Named<Name>> } = {
@@ -55,9 +55,9 @@ const consequences: { [Name in EventName]: Consequence<Named<Name>> } = {
   'attempt recorded': none,
   'no gate': mayEndCredit,
   approved: mayEndCredit,
-  debited: { adds: 'credit', follow: (_event, { added }) => [{ is: 'requested', transactionNo: added!.no }] },
+  debited: { adds: 'credit', leadsTo: (_event, { added }) => [{ is: 'requested', transactionNo: added!.no }] },
   credited: none,
-  'credit refused': { adds: 'reversal', follow: (_event, { added }) => owed(added, added!.createdAt) },
+  'credit refused': { adds: 'reversal', leadsTo: (_event, { added }) => owed(added, added!.createdAt) },
   'debit returned': none,
   declined: mayEndCredit,
   'amount declined': none,
@@ -70,7 +70,7 @@ const consequences: { [Name in EventName]: Consequence<Named<Name>> } = {
   'taken up': none,
   'reversal unanswered': none,
   'reversal acknowledged': {
-    follow: (_event, { order, transaction }) =>
+    leadsTo: (_event, { order, transaction }) =>
       transaction.kind === 'reversal' ? [takenBack(order, transaction.parentNo!)] : [],
   },
 }
@@ -102,8 +102,8 @@ export function addedBy(order: Order, event: Event, parent: Transaction, now: nu
 }
 
 /** The events that follow for other transactions of the order. */
-export const followOf = (order: Order, event: Event, transaction: Transaction, added: Transaction | undefined): Event[] =>
-  consequenceOf(event).follow?.(event, { order, transaction, added }) ?? []
+export const consequencesOf = (order: Order, event: Event, transaction: Transaction, added: Transaction | undefined): Event[] =>
+  consequenceOf(event).leadsTo?.(event, { order, transaction, added }) ?? []
 
 /** The attempt that a reversal cancels: the last one of its parent. */
 export function originalOf(order: Order, reversal: Transaction): Attempt {

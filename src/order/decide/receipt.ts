@@ -1,15 +1,15 @@
 /**
  * Receipt ids that lead to their order without a row of their own: a UUID of version 8 whose bits
- * are the place of the transaction, encrypted.
+ * are the key of the transaction, encrypted.
  */
 import { createCipheriv, type Cipher } from 'node:crypto'
 import type { KeyRing } from '../../keys/ring.ts'
-import type { Place } from './change.ts'
+import type { OrderKey } from './change.ts'
 
 export interface ReceiptIds {
-  idOf(place: Place, transactionNo: number): string
+  idOf(orderKey: OrderKey, transactionNo: number): string
   /** Undefined if it is no id of this installation. */
-  placeOf(receiptId: string): Place | undefined
+  orderKeyOf(receiptId: string): OrderKey | undefined
 }
 
 /** The 128 bits of the id: version of the key, block, and the six bits that every UUID has. */
@@ -42,7 +42,7 @@ export function openReceiptIds(keys: KeyRing): ReceiptIds {
       const block = (((merchantId << orderBits) | orderId) << transactionBits) | no
       return uuidOf(version, encrypt(cipherOf(version)!, block))
     },
-    placeOf(receiptId) {
+    orderKeyOf(receiptId) {
       if (receiptId[14] !== '8') return undefined
       const { version, block } = partsOf(receiptId)
       const cipher = cipherOf(version)

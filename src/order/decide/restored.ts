@@ -1,5 +1,5 @@
 /**
- * What the acquirer did and a restored database does not know, told to the machine: an order or a
+ * Gives the machine what the acquirer did and a restored database does not know: an order or a
  * follow-up whose attempt is recorded under the names that the acquirer has, and how it ended.
  * `lost`: as if its answer had been lost, so that the gateway owes its reversal. `approved`: as if
  * the answer came now.
@@ -58,5 +58,5 @@ function apply(change: Change, event: Event, now: number): void {
   change.after = decided.order
   change.rows.push(decided.row)
   change.deliveries.push(...decided.deliveries)
-  for (const next of decided.follow) apply(change, next, now)
+  for (const next of decided.consequences) apply(change, next, now)
 }

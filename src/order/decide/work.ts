@@ -74,7 +74,7 @@ export function drive(work: Work, event: Event, deciding: Deciding): RefusedEven
     work.after = decided.order
     work.rows.push(decided.row)
     work.deliveries.push(...decided.deliveries)
-    events.push(...decided.follow)
+    events.push(...decided.consequences)
     const transaction = work.after.transactions.find((t) => t.no === todo.transactionNo)!
     if (work.before && endsNeedOfCvv2(todo, transaction)) work.eraseCvv2 = true
     if (transaction.state === 'filtering') events.push(screened(work, transaction, deciding))

@@ -2,7 +2,7 @@ import type { Log } from '../../base/log.ts'
 import type { Card } from '../../card/vault.ts'
 import { openBatch } from '../../storage/batch.ts'
 import type { FollowMerchant } from '../../storage/store-fence.ts'
-import { placeKey, type Place } from '../decide/change.ts'
+import { orderKeyText, type OrderKey } from '../decide/change.ts'
 import type { Copies } from '../copies.ts'
 import type { Held } from './hand.ts'
 import { finalStatuses } from '../../spec/words.ts'
@@ -11,7 +11,7 @@ import { isOutside } from '../perform.ts'
 import { openRetries } from './retry.ts'
 import type { Load } from './room.ts'
 import { runRound, type Group, type RoundParts } from './round.ts'
-import { placeOf, type Advanced, type Submission } from './submission.ts'
+import { orderKeyOf, type Advanced, type Submission } from './submission.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
@@ -21,12 +21,12 @@ export interface Door {
    * Whether this process is running a step of that transaction now, also for a merchant who was in
    * another cell when the step began.
    */
-  holds(step: Place & { transactionNo: number }): boolean
+  holds(step: OrderKey & { transactionNo: number }): boolean
   /**
    * A step was reported, or it could not be run and is left to a sweep. The order leaves memory
    * with its last running step.
    */
-  release(place: Place, transaction: Transaction): void
+  release(orderKey: OrderKey, transaction: Transaction): void
   /** How many more orders may be taken into memory. */
   room(): number
   /** Orders in memory or submitted, of a merchant and at a gate. */
@@ -37,7 +37,7 @@ export interface Door {
    * Resolves when this process commits the end of the order, or when `signal` aborts the wait. It
    * does not notice an end committed earlier or by another process.
    */
-  ended(place: Place, signal: AbortSignal): Promise<void>
+  ended(orderKey: OrderKey, signal: AbortSignal): Promise<void>
   counts(): { batches: number; items: number; held: number }
   close(): Promise<void>
 }
@@ -47,7 +47,7 @@ export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'beg
   log: Log
   follow: FollowMerchant<Pick<Door, 'resubmit'>>
   /** Whether a gateway of this process over another cell is running a step of that transaction. */
-  heldElsewhere: (step: Place & { transactionNo: number }) => boolean
+  heldElsewhere: (step: OrderKey & { transactionNo: number }) => boolean
   /**
    * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
    */
@@ -80,8 +80,11 @@ export function openDoor(s: DoorSettings): Door {
     retries,
     room: () => (s.handOver ? roomInHand() : 0),
     begin,
-    onResultMissing: (place) =>
-      log.error({ order: placeKey(place) }, 'the issuer never told the result of a challenge that the cardholder came back from'),
+    onResultMissing: (orderKey) =>
+      log.error(
+        { order: orderKeyText(orderKey) },
+        'the issuer never sent the result of a challenge that the cardholder came back from',
+      ),
   }
 
   /** Keeps an order in memory and begins its new steps outside that this process leased. */
@@ -111,7 +114,7 @@ export function openDoor(s: DoorSettings): Door {
   const door: Door = {
     submit: (item) =>
       s.follow(
-        placeOf(item).merchantId,
+        orderKeyOf(item).merchantId,
         () => submitHere(item),
         (there) => there.resubmit(item),
       ),
@@ -132,14 +135,14 @@ export function openDoor(s: DoorSettings): Door {
 }
 
 /** Who waits for the end of an order. */
-function openEnds(): { ended(place: Place): void; awaited: Door['ended'] } {
+function openEnds(): { ended(orderKey: OrderKey): void; awaited: Door['ended'] } {
   const waiting = new Map<string, Set<() => void>>()
   return {
-    ended(place) {
-      for (const resolve of waiting.get(placeKey(place)) ?? []) resolve()
+    ended(orderKey) {
+      for (const resolve of waiting.get(orderKeyText(orderKey)) ?? []) resolve()
     },
-    awaited(place, signal) {
-      const key = placeKey(place)
+    awaited(orderKey, signal) {
+      const key = orderKeyText(orderKey)
       const listeners = waiting.get(key) ?? new Set()
       waiting.set(key, listeners)
       return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import type { Card } from '../../card/vault.ts'
 import type { Registry } from '../../merchant/merchant.ts'
-import { placeKey, type Place } from '../decide/change.ts'
+import { orderKeyText, type OrderKey } from '../decide/change.ts'
 import { gateOf } from '../decide/gate.ts'
 import { head, statusOf, type Order, type Transaction } from '../decide/order.ts'
 import type { Load } from './room.ts'
@@ -31,30 +31,30 @@ interface Kept extends Held {
  * A lease alone keeps no order in memory, or a lost reply would keep it for ever.
  */
 export interface Hand {
-  get(place: Place): Held | undefined
-  isCurrent(place: Place): boolean
+  get(orderKey: OrderKey): Held | undefined
+  isCurrent(orderKey: OrderKey): boolean
   /**
    * The order as it was committed last, if this process leased its payment and is not saving it at
    * this moment. If the lease was held since then, nobody else can have changed what it shows.
    */
-  lastCommitted(place: Place, processId: bigint): Kept | undefined
+  lastCommitted(orderKey: OrderKey, processId: bigint): Kept | undefined
   /**
    * Runs a save of these orders and what follows from it. If it fails, they must be reloaded.
    */
-  saving<T>(orders: readonly Place[], save: () => Promise<T>): Promise<T>
+  saving<T>(orders: readonly OrderKey[], save: () => Promise<T>): Promise<T>
   /** Resolves when the save of this order that runs at this moment is over, however it ended. */
-  saved(place: Place): Promise<void> | undefined
+  saved(orderKey: OrderKey): Promise<void> | undefined
   /** Whether this process is running a step of that transaction now. */
-  does(place: Place, transactionNo: number): boolean
+  does(orderKey: OrderKey, transactionNo: number): boolean
   /**
    * An order was committed, and these steps of it begin here. The order stays in memory while any
    * of its steps is running.
    */
   keep(order: Order, card: Card | undefined, steps: readonly Transaction[], since: number): Held | undefined
   /** Another process changed the order: reload it before deciding anything about it. */
-  outdate(place: Place): void
+  outdate(orderKey: OrderKey): void
   /** A step is over. Ignored if its transaction is at a later step by now. */
-  release(place: Place, transaction: Transaction): void
+  release(orderKey: OrderKey, transaction: Transaction): void
   /**
    * Counts a submitted order, so that a burst cannot pass before its first order is in memory.
    * `keep` ends this count, and counts it as in memory if it is. Returns a function that ends the
@@ -85,15 +85,15 @@ export function openHand(): Hand {
   }
 
   return {
-    get: (place) => orders.get(placeKey(place)),
-    isCurrent: (place) => orders.has(placeKey(place)) && !outdated.has(placeKey(place)),
-    lastCommitted(place, processId) {
-      const key = placeKey(place)
+    get: (orderKey) => orders.get(orderKeyText(orderKey)),
+    isCurrent: (orderKey) => orders.has(orderKeyText(orderKey)) && !outdated.has(orderKeyText(orderKey)),
+    lastCommitted(orderKey, processId) {
+      const key = orderKeyText(orderKey)
       const held = orders.get(key)
       return held && !outdated.has(key) && !saves.over(key) && head(held.order).lease === processId ? held : undefined
     },
-    saving(places, save) {
-      const keys = places.map(placeKey)
+    saving(orderKeys, save) {
+      const keys = orderKeys.map(orderKeyText)
       return saves.run(keys, async () => {
         try {
           return await save()
@@ -103,10 +103,10 @@ export function openHand(): Hand {
         }
       })
     },
-    saved: (place) => saves.over(placeKey(place)),
-    does: (place, transactionNo) => steps.get(placeKey(place))?.has(transactionNo) ?? false,
+    saved: (orderKey) => saves.over(orderKeyText(orderKey)),
+    does: (orderKey, transactionNo) => steps.get(orderKeyText(orderKey))?.has(transactionNo) ?? false,
     keep(order, card, begun, since) {
-      const key = placeKey(order)
+      const key = orderKeyText(order)
       const running = steps.get(key) ?? new Map<number, Transaction>()
       drop(key)
       // At once: its submitter may hear of the commit later, and it would count twice until then.
@@ -119,9 +119,9 @@ export function openHand(): Hand {
       steps.set(key, running)
       return held
     },
-    outdate: (place) => void (orders.has(placeKey(place)) && outdated.add(placeKey(place))),
-    release(place, transaction) {
-      const key = placeKey(place)
+    outdate: (orderKey) => void (orders.has(orderKeyText(orderKey)) && outdated.add(orderKeyText(orderKey))),
+    release(orderKey, transaction) {
+      const key = orderKeyText(orderKey)
       const running = steps.get(key)
       if (running?.get(transaction.no) !== transaction) return
       running.delete(transaction.no)
@@ -188,7 +188,7 @@ function openLoads() {
       count(order.merchantId, gateId === undefined ? undefined : BigInt(gateId), statusOf(order) === 'processing', by)
     },
     expect(order: Order, registry: Registry) {
-      const key = placeKey(order)
+      const key = orderKeyText(order)
       const gateId = gateOf(order, head(order), registry)?.gateId
       count(order.merchantId, gateId, true, 1)
       const twin = expected.get(key)

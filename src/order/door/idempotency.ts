@@ -5,10 +5,10 @@
 import { isSameRequest, type KeyedDigest } from '../../keys/digest.ts'
 import type { FollowAsk } from '../decide/amounts.ts'
 import { head, type Order } from '../decide/order.ts'
-import { placeKey, type RepeatRow } from '../decide/change.ts'
+import { orderKeyText, type RepeatRow } from '../decide/change.ts'
 import type { OrderStore } from '../store/store.ts'
 import type { IdempotencyRow, KeyName } from '../store/idempotency.ts'
-import { placeOf, type Advanced, type QueuedSubmission, type Submission } from './submission.ts'
+import { orderKeyOf, type Advanced, type QueuedSubmission, type Submission } from './submission.ts'
 import type { Work } from '../decide/work.ts'
 
 /** How long an Idempotency-Key is held. */
@@ -75,8 +75,8 @@ export function madeBy(
 ): Bound[] {
   return entries.flatMap(({ item, at }) => {
     const request = keyedRequest(item)
-    const work = request && works.get(placeKey(placeOf(item)))
-    if (!work?.entries.includes(at) || !saved.has(placeKey(work.after))) return []
+    const work = request && works.get(orderKeyText(orderKeyOf(item)))
+    if (!work?.entries.includes(at) || !saved.has(orderKeyText(work.after))) return []
     const made = work.after.transactions.find(({ serialNumber }) => serialNumber === request!.serialNumber)
     return made ? [{ item, orderId: work.after.orderId, transactionNo: made.no }] : []
   })
@@ -142,7 +142,7 @@ const answerOf = ({ is }: Submission, { orderId, transactionNo }: IdempotencyRow
 
 /** Lets status find the transaction by the serial number of a repeated request. */
 export function repeatRow({ item, orderId, transactionNo }: Bound, at: number): RepeatRow {
-  const about = { merchantId: placeOf(item).merchantId, orderId, transactionNo, at }
+  const about = { merchantId: orderKeyOf(item).merchantId, orderId, transactionNo, at }
   if (item.is === 'accept') return { ...about, serialNumber: serialOf(item.order), operation: item.order.kind }
   const { serialNumber, operation } = (item as { ask: FollowAsk }).ask
   return { ...about, serialNumber, operation }

@@ -2,18 +2,18 @@ import { forgottenCard, type Card } from '../../card/vault.ts'
 import type { Held } from './hand.ts'
 import { machine } from '../decide/machine.ts'
 import { head, type Order } from '../decide/order.ts'
-import { placeKey, type Place } from '../decide/change.ts'
+import { orderKeyText, type OrderKey } from '../decide/change.ts'
 import { isOutside } from '../perform.ts'
-import { placeOf, type QueuedSubmission, type Happened } from './submission.ts'
+import { orderKeyOf, type QueuedSubmission, type Happened } from './submission.ts'
 import type { Work } from '../decide/work.ts'
 
 export interface Sources {
   /** An order in this process's memory, possibly outdated by another process. */
-  held: (place: Place) => Held | undefined
-  isCurrent: (place: Place) => boolean
-  load: (places: readonly Place[]) => Promise<Order[]>
+  held: (orderKey: OrderKey) => Held | undefined
+  isCurrent: (orderKey: OrderKey) => boolean
+  load: (orderKeys: readonly OrderKey[]) => Promise<Order[]>
   /** Nothing for a card that no longer exists. */
-  cards: (places: readonly Place[]) => Promise<(place: Place) => Card | undefined>
+  cards: (orderKeys: readonly OrderKey[]) => Promise<(orderKey: OrderKey) => Card | undefined>
 }
 
 /** Events that may lead to an outside step, which needs the card. */
@@ -33,26 +33,26 @@ export async function openWorks(
   sources: Sources,
 ): Promise<[QueuedSubmission, Work][]> {
   const happened = entries.filter((e) => e.item.is !== 'accept')
-  const absent = new Map<string, Place>()
-  const cardless = new Map<string, Place>()
+  const absent = new Map<string, OrderKey>()
+  const cardless = new Map<string, OrderKey>()
   for (const { item } of happened) {
-    const place = placeOf(item)
-    if (!sources.isCurrent(place)) absent.set(placeKey(place), place)
-    if (!sources.held(place) && needsCard(item as Happened)) cardless.set(placeKey(place), place)
+    const orderKey = orderKeyOf(item)
+    if (!sources.isCurrent(orderKey)) absent.set(orderKeyText(orderKey), orderKey)
+    if (!sources.held(orderKey) && needsCard(item as Happened)) cardless.set(orderKeyText(orderKey), orderKey)
   }
   const [orders, cardOf] = await Promise.all([
     sources.load([...absent.values()]),
     cardless.size === 0 ? undefined : sources.cards([...cardless.values()]),
   ])
-  const read = new Map(orders.map((o) => [placeKey(o), o]))
+  const read = new Map(orders.map((o) => [orderKeyText(o), o]))
   const opened: [QueuedSubmission, Work][] = []
   for (const entry of happened) {
-    const place = placeOf(entry.item)
-    const key = placeKey(place)
-    const held = sources.held(place)
+    const orderKey = orderKeyOf(entry.item)
+    const key = orderKeyText(orderKey)
+    const held = sources.held(orderKey)
     const order = absent.has(key) ? read.get(key) : held?.order
     if (!order) throw new Error(`there is no order ${key}`)
-    const card = cardless.has(key) ? (cardOf?.(place) ?? forgotten(order)) : held?.card
+    const card = cardless.has(key) ? (cardOf?.(orderKey) ?? forgotten(order)) : held?.card
     const fresh: Work = { before: order, after: order, rows: [], deliveries: [], eraseCvv2: false, card, entries: [] }
     const work = works.get(key) ?? fresh
     works.set(key, work)

@@ -1,7 +1,7 @@
 /** How a round is saved: at once, or in a transaction that claims, reads and decides. */
 import type { SealedCard } from '../../card/vault.ts'
 import { goesAtOnce } from '../../delivery/delivery.ts'
-import { placeKey, type Place, type RepeatRow } from '../decide/change.ts'
+import { orderKeyText, type OrderKey, type RepeatRow } from '../decide/change.ts'
 import type { FilterRound } from '../decide/filtering.ts'
 import { KeysTaken, madeBy, repeatRow, rowsFor, type Bound } from './idempotency.ts'
 import type { Order } from '../decide/order.ts'
@@ -72,7 +72,7 @@ export async function saveAtOnce(parts: SavingParts, round: Saving): Promise<Sav
   acceptAll(parts, round, won)
   const sends = sendsOf(parts, works)
   const changes = [...works.values()].filter((work) => work.entries.length > 0)
-  const kept = new Set(changes.map(({ after }) => placeKey(after)))
+  const kept = new Set(changes.map(({ after }) => orderKeyText(after)))
   const saved = await parts.store.saveAtOnce({
     claims,
     changes,
@@ -105,7 +105,7 @@ async function save(parts: SavingParts, round: Saving, tables: OrderTables): Pro
   const kept = await tables.save(changes, leaseFor(parts, sends))
   // After the new orders: a repeat of one that is not stored is not noted.
   await tables.insertRepeats(repeatsOf(round, bound))
-  for (const change of changes) if (change.before && kept.has(placeKey(change.after))) filters.count(change)
+  for (const change of changes) if (change.before && kept.has(orderKeyText(change.after))) filters.count(change)
   await filters.save(tables)
   const rows = rowsFor([...bound, ...madeBy(entries, works, kept)], round.now)
   if (rows.length > 0 && !(await tables.claimIdempotencyKeys(rows, round.now))) throw new KeysTaken('another process took a key')
@@ -121,7 +121,7 @@ function acceptAll(parts: SavingParts, { works, filters, deciding }: Saving, won
     const how = { filter: filters.screen.bind(filters), ...deciding(room-- > 0) }
     const work = acceptWork(item.order, item.card, item.sealed, () => parts.sealCvv2(item), at, how)
     filters.count(work)
-    works.set(placeKey(item.order), work)
+    works.set(orderKeyText(item.order), work)
   }
 }
 
@@ -136,8 +136,8 @@ function sendsOf(parts: SavingParts, works: ReadonlyMap<string, Work>): Set<stri
 
 const leaseFor =
   ({ processId }: SavingParts, sends: ReadonlySet<string>) =>
-  (order: Place) =>
-    sends.has(placeKey(order)) ? processId : undefined
+  (order: OrderKey) =>
+    sends.has(orderKeyText(order)) ? processId : undefined
 
 const repeatsOf = ({ noted, now }: Saving, bound: readonly Bound[]): RepeatRow[] => [
   ...noted,
@@ -150,7 +150,7 @@ async function claim(round: Saving, tables: OrderTables) {
   const perhapsThere = firsts.filter((entry) => round.triedBefore.has(entry)).map(({ item }) => item.order)
   const claims = firsts.map(claimOf)
   const holders = claims.length === 0 ? [] : await tables.claimKeys(claims)
-  const earlier = new Map((await tables.load(perhapsThere)).map((o) => [placeKey(o), o]))
+  const earlier = new Map((await tables.load(perhapsThere)).map((o) => [orderKeyText(o), o]))
   return { earlier, ...meet(round, [...firsts, ...twins], holders, earlier) }
 }
 
@@ -166,7 +166,7 @@ function meet(
   const won: AcceptEntry[] = []
   for (const entry of accepts) {
     const { item, at } = entry
-    const key = placeKey(item.order)
+    const key = orderKeyText(item.order)
     const holder = byName.get(nameKey(item.order))!
     const own = holder.orderId === item.order.orderId
     const after = earlier.get(key)

@@ -6,7 +6,7 @@ import type { Registry } from '../../merchant/merchant.ts'
 import type { Ids } from '../../storage/ids.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import type { AuthenticationPlanner } from '../authentication/plan.ts'
-import { placeKey, type Place, type RepeatRow } from '../decide/change.ts'
+import { orderKeyText, type OrderKey, type RepeatRow } from '../decide/change.ts'
 import { FilterRound } from '../decide/filtering.ts'
 import type { Hand } from './hand.ts'
 import { isKeyed, judgeKeys, keysHeld } from './idempotency.ts'
@@ -36,7 +36,7 @@ export interface RoundParts extends SavingParts {
   onDeliveries: (deliveries: Delivery[], order: Order) => void
   /** Messages that this process does not hold were committed; they are due at `dueAt`. */
   onDeliveryDue: (dueAt: number) => void
-  onResultMissing: (place: Place) => void
+  onResultMissing: (orderKey: OrderKey) => void
 }
 
 /** The state of a round; each step below adds its part. */
@@ -102,11 +102,11 @@ const sourcesOf = ({ store, hand, keys }: RoundParts) => ({
   held: hand.get,
   isCurrent: hand.isCurrent,
   load: store.load,
-  async cards(places: readonly Place[]) {
-    const sealed = await store.sealedCards(places)
-    return (place: Place): Card | undefined => {
-      const own = sealed.get(placeKey(place))
-      return own && openCard(own, place, keys)
+  async cards(orderKeys: readonly OrderKey[]) {
+    const sealed = await store.sealedCards(orderKeys)
+    return (orderKey: OrderKey): Card | undefined => {
+      const own = sealed.get(orderKeyText(orderKey))
+      return own && openCard(own, orderKey, keys)
     }
   },
 })
@@ -198,10 +198,10 @@ async function afterConflict(
   const changed = [...works.values()].flatMap(({ before }) => before ?? [])
   const [holders, versions] = await Promise.all([store.newestOrders(accepts), store.versions(changed)])
   const taken = new Set(holders.map(nameKey))
-  const moved = new Set(changed.filter((order) => versions.get(placeKey(order)) !== order.version).map(placeKey))
-  for (const order of changed) if (moved.has(placeKey(order))) hand.outdate(order)
+  const moved = new Set(changed.filter((order) => versions.get(orderKeyText(order)) !== order.version).map(orderKeyText))
+  for (const order of changed) if (moved.has(orderKeyText(order))) hand.outdate(order)
   const isConcerned = ({ item }: QueuedSubmission) =>
-    isKeyed(item) || (item.is === 'accept' ? taken.has(nameKey(item.order)) : moved.has(placeKey(item)))
+    isKeyed(item) || (item.is === 'accept' ? taken.has(nameKey(item.order)) : moved.has(orderKeyText(item)))
   const concerned = entries.filter(isConcerned)
   if (concerned.length === 0) return [{ entries, isPlain: false }]
   return [

@@ -5,7 +5,7 @@ import type { FollowAsk } from '../decide/amounts.ts'
 import type { RefusedEvent } from '../decide/decide.ts'
 import type { Event } from '../decide/event.ts'
 import type { Order } from '../decide/order.ts'
-import type { KeyClaim, Place, RepeatRow } from '../decide/change.ts'
+import type { KeyClaim, OrderKey, RepeatRow } from '../decide/change.ts'
 import type { KeyRow } from '../store/store.ts'
 import type { NotFollowed, Work } from '../decide/work.ts'
 
@@ -35,7 +35,7 @@ export type Happened = (
   /** A request that changed nothing, recorded for its serial number. */
   | { is: 'noted' }
 ) &
-  Place & {
+  OrderKey & {
     /**
      * The request that reported it. Its serial number finds the transaction even if the event
      * changed nothing.
@@ -83,7 +83,7 @@ export function pairUp(entries: readonly QueuedSubmission[]): { firsts: AcceptEn
 
 export const nameKey = (o: { merchantId: bigint; clientOrderid: string }) => `${o.merchantId}/${o.clientOrderid}`
 
-export const placeOf = (item: Submission): Place => (item.is === 'accept' ? item.order : item)
+export const orderKeyOf = (item: Submission): OrderKey => (item.is === 'accept' ? item.order : item)
 
 /** docs/choices.md, "Idempotency". */
 const sameRequestMs = 10_000

@@ -2,7 +2,7 @@
 import { isFree } from '../../leases/leased.ts'
 import { statement } from '../../storage/pool.ts'
 import { isHere, noteOrders } from '../../storage/store-fence.ts'
-import type { PlaceRecord } from './rows.ts'
+import type { OrderKeyRecord } from './rows.ts'
 
 /**
  * How much longer than the dead-after span a silent process keeps a step whose call may still be
@@ -32,7 +32,7 @@ const freeIn = (table: string, transactionNo: string, openAttempt: string) => `
     for update of t skip locked`
 
 /** Takes steps that are due and free. For a leased row `due_at` is when to check it again. */
-export const claimDue = statement<PlaceRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
+export const claimDue = statement<OrderKeyRecord & { transaction_no: number; tries: number; was: bigint | null }>(`
   with heads as (${freeIn('orders', '1', firstOrOther)}),
   others as (${freeIn('transaction', 't.transaction_no', openAttemptOf('t.transaction_no'))}),
   due as (select * from (select * from heads union all select * from others) d order by due_at limit $3),

@@ -6,11 +6,11 @@ import { notNull } from '../../base/defined.ts'
 import type { SealedCard } from '../../card/vault.ts'
 import { columnsOf, rowsOf, type RecordOf } from '../../storage/columns.ts'
 import { capturedMinor, returnedMinor } from '../decide/amounts.ts'
-import type { Change, Place } from '../decide/change.ts'
-import { moveText } from '../decide/machine.ts'
+import type { Change, OrderKey } from '../decide/change.ts'
+import { transitionText } from '../decide/machine.ts'
 import { head, statusOf, type Attempt, type Order, type Transaction } from '../decide/order.ts'
 
-export interface PlaceRecord {
+export interface OrderKeyRecord {
   merchant_id: bigint
   order_id: bigint
 }
@@ -22,7 +22,7 @@ const firstAttempt = ({ attempts: [first] }: Order): Attempt | undefined => (fir
 
 const order = columnsOf<Change>()
 
-const orderKey = {
+const keyOfOrder = {
   merchant_id: order.int8(({ after }) => after.merchantId),
   order_id: order.int8(({ after }) => after.orderId),
 }
@@ -76,11 +76,11 @@ const stepColumns = {
   alarm: order.text(({ after }) => head(after).alarm),
 }
 
-const orderColumns = { ...orderKey, ...bornColumns, ...movingColumns, ...stepColumns }
+const orderColumns = { ...keyOfOrder, ...bornColumns, ...movingColumns, ...stepColumns }
 
 export const newOrderRows = rowsOf(orderColumns)
 export const movedOrderRows = rowsOf({
-  ...orderKey,
+  ...keyOfOrder,
   was: order.int4(({ before }) => before!.version),
   is_head_new: order.bool(({ before, after }) => head(before!) !== head(after)),
   ...movingColumns,
@@ -91,7 +91,7 @@ export const stepNames = Object.keys(stepColumns)
 export const orderNames = Object.keys(orderColumns)
 
 const factsColumns = {
-  ...orderKey,
+  ...keyOfOrder,
   request: order.json(({ after }) => after.request),
   card: order.json(({ after }) => after.card),
   card_hash: order.text(({ after }) => after.card.hashId),
@@ -106,23 +106,23 @@ export const factsRows = rowsOf(factsColumns)
 
 /** The events of one commit; a list is text with commas, which no name contains. */
 export const eventRows = rowsOf({
-  ...orderKey,
+  ...keyOfOrder,
   event_no: order.int4(({ rows: [first] }) => first!.eventNo),
-  moves: order.text(({ rows: all }) => all.map(({ from, event: on, to }) => moveText({ from, on, to })).join(',')),
+  moves: order.text(({ rows: all }) => all.map(({ from, event: on, to }) => transitionText({ from, on, to })).join(',')),
   transaction_nos: order.text(({ rows: all }) => all.map((r) => r.transactionNo).join(',')),
   facts: order.json(({ rows: all }) => (all.some((r) => r.facts) ? all.map((r) => r.facts ?? null) : undefined)),
   at: order.time(({ rows: all }) => all.at(-1)!.at),
 })
 
 interface Owned<Part> {
-  place: Place
+  orderKey: OrderKey
   part: Part
 }
 
 const transaction = columnsOf<Owned<Transaction>>()
 const transactionKey = {
-  merchant_id: transaction.int8(({ place }) => place.merchantId),
-  order_id: transaction.int8(({ place }) => place.orderId),
+  merchant_id: transaction.int8(({ orderKey }) => orderKey.merchantId),
+  order_id: transaction.int8(({ orderKey }) => orderKey.orderId),
   transaction_no: transaction.int4(({ part }) => part.no),
 }
 const movingTransaction = {
@@ -155,8 +155,8 @@ export const transactionNames = Object.keys(transactionColumns)
 
 const attempt = columnsOf<Owned<Attempt>>()
 const attemptKey = {
-  merchant_id: attempt.int8(({ place }) => place.merchantId),
-  order_id: attempt.int8(({ place }) => place.orderId),
+  merchant_id: attempt.int8(({ orderKey }) => orderKey.merchantId),
+  order_id: attempt.int8(({ orderKey }) => orderKey.orderId),
   attempt_no: attempt.int4(({ part }) => part.no),
 }
 const endColumns = {
@@ -181,17 +181,17 @@ export const endedAttemptRows = rowsOf({ ...attemptKey, ...endColumns })
 export const endNames = Object.keys(endColumns)
 export const attemptNames = Object.keys(attemptColumns)
 
-const place = columnsOf<Place>()
+const key = columnsOf<OrderKey>()
 export const placeColumns = {
-  merchant_id: place.int8((p) => p.merchantId),
-  order_id: place.int8((p) => p.orderId),
+  merchant_id: key.int8((p) => p.merchantId),
+  order_id: key.int8((p) => p.orderId),
 }
 export const placeRows = rowsOf(placeColumns)
 
 export type OrderRecord = RecordOf<typeof orderColumns> & RecordOf<Pick<typeof factsColumns, 'request' | 'card' | 'screening'>>
 export type TransactionRecord = RecordOf<typeof transactionColumns>
 export type AttemptRecord = RecordOf<typeof attemptColumns>
-export type SealedCardRecord = PlaceRecord & {
+export type SealedCardRecord = OrderKeyRecord & {
   pan_sealed: Buffer
   pan_key: bigint
   cvv2_sealed: Buffer | null

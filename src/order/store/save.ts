@@ -6,7 +6,7 @@ import { newKeys } from '../decide/locator-keys.ts'
 import { statusOf, type Order } from '../decide/order.ts'
 import * as sql from './statements.ts'
 import { isFirst } from './rows.ts'
-import { placeKey, recordKey, type Change, type Place } from '../decide/change.ts'
+import { orderKeyText, recordKey, type Change, type OrderKey } from '../decide/change.ts'
 
 /**
  * Inserts new orders and updates changed ones, with one statement for each table. An order that
@@ -19,10 +19,10 @@ export async function saveOrders(
 ): Promise<Set<string>> {
   const sorted = inOrder(changes)
   const old = sorted.filter((c) => c.before)
-  const saved = new Set(sorted.filter((c) => !c.before).map((c) => placeKey(c.after)))
+  const saved = new Set(sorted.filter((c) => !c.before).map((c) => orderKeyText(c.after)))
   if (old.length > 0)
     for (const row of await runner.run(sql.updateOrders.sql, sql.updateOrders.values(old))) saved.add(recordKey(row))
-  const kept = sorted.filter((c) => saved.has(placeKey(c.after)))
+  const kept = sorted.filter((c) => saved.has(orderKeyText(c.after)))
   await Promise.all(writesOf(kept, deliveryLease).map((write) => runner.run(write.sql, write.values)))
   return saved
 }
@@ -47,7 +47,7 @@ function writesOf(changes: readonly Change[], deliveryLease: DeliveryLease | und
     (order) => order.attempts,
     (attempt) => !isFirst(attempt),
   )
-  const locators = changes.flatMap(({ before, after }) => newKeys(before, after).map((key) => ({ place: after, key })))
+  const locators = changes.flatMap(({ before, after }) => newKeys(before, after).map((key) => ({ orderKey: after, key })))
   return [
     ...writes(sql.insertOrders, fresh),
     ...writes(sql.insertFacts, fresh),
@@ -84,15 +84,15 @@ function partsOf<Part>(
   changes: readonly Change[],
   of: (order: Order) => readonly Part[],
   hasRow: (part: Part) => boolean,
-): Record<'fresh' | 'changed', { place: Place; part: Part }[]> {
-  const fresh: { place: Place; part: Part }[] = []
-  const changed: { place: Place; part: Part }[] = []
+): Record<'fresh' | 'changed', { orderKey: OrderKey; part: Part }[]> {
+  const fresh: { orderKey: OrderKey; part: Part }[] = []
+  const changed: { orderKey: OrderKey; part: Part }[] = []
   for (const { before, after } of changes) {
     const old = before && of(before)
     of(after).forEach((part, i) => {
       if (old?.[i] === part || !hasRow(part)) return
       const parts = old?.[i] === undefined ? fresh : changed
-      parts.push({ place: after, part })
+      parts.push({ orderKey: after, part })
     })
   }
   return { fresh, changed }
@@ -104,5 +104,5 @@ const hasFailed = (order: Order): boolean => !['processing', 'unknown', 'approve
 /** In the order of their keys, so that two batches never wait for each other in a circle. */
 const inOrder = (changes: readonly Change[]): Change[] => [...changes].sort((a, b) => compare(a.after, b.after))
 
-const compare = (a: Place, b: Place): number =>
+const compare = (a: OrderKey, b: OrderKey): number =>
   a.merchantId === b.merchantId ? Number(a.orderId - b.orderId) : Number(a.merchantId - b.merchantId)

@@ -5,7 +5,7 @@
 import { columnsOf, insertion, onRows, rowsOf } from '../../storage/columns.ts'
 import { statement } from '../../storage/pool.ts'
 import { isHere } from '../../storage/store-fence.ts'
-import type { Change, KeyClaim, Place, RepeatRow } from '../decide/change.ts'
+import type { Change, KeyClaim, OrderKey, RepeatRow } from '../decide/change.ts'
 import {
   attemptNames,
   endedAttemptRows,
@@ -26,7 +26,7 @@ import {
   transactionNames,
   type AttemptRecord,
   type OrderRecord,
-  type PlaceRecord,
+  type OrderKeyRecord,
   type SealedCardRecord,
   type SignedAmountsRow,
   type TransactionRecord,
@@ -121,7 +121,7 @@ const move = `update orders o set ${sameAs('n', movingNames)},
  * A row whose version changed is not in the result; the caller reloads it and decides again.
  * *Rejected:* select … for update first, a round trip more.
  */
-export const updateOrders = onRows<Change, PlaceRecord>(movedOrderRows, `${move} returning o.merchant_id, o.order_id`)
+export const updateOrders = onRows<Change, OrderKeyRecord>(movedOrderRows, `${move} returning o.merchant_id, o.order_id`)
 
 /** The same, but a row whose version changed makes it fail with `versionMoved`. */
 export const updateAllOrders = onRows(
@@ -131,7 +131,7 @@ export const updateAllOrders = onRows(
 /** Division by zero. The fence fails with it too (storage/store-fence.ts); nothing else divides. */
 export const versionMoved = '22012'
 
-export const selectOrders = onRows<Place, OrderRecord>(
+export const selectOrders = onRows<OrderKey, OrderRecord>(
   placeRows,
   `select ${of('o', orderNames)}, f.request, f.card, f.screening
   from ${placeRows.list}
@@ -139,7 +139,7 @@ export const selectOrders = onRows<Place, OrderRecord>(
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id`,
 )
 
-export const selectVersions = onRows<Place, PlaceRecord & { version: number }>(
+export const selectVersions = onRows<OrderKey, OrderKeyRecord & { version: number }>(
   placeRows,
   `select o.merchant_id, o.order_id, o.version
   from ${placeRows.list} join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id`,
@@ -155,19 +155,19 @@ export const updateTransactions = onRows(
 )
 
 /** The transactions of an order after its first. */
-export const selectTransactions = onRows<Place, TransactionRecord>(
+export const selectTransactions = onRows<OrderKey, TransactionRecord>(
   placeRows,
   `select ${of('t', transactionNames)}
   from ${placeRows.list} join transaction t on t.merchant_id = n.merchant_id and t.order_id = n.order_id`,
 )
 
-const shown = columnsOf<ShownPlace>()
+const shown = columnsOf<ShownKey>()
 const shownRows = rowsOf({
   ...placeColumns,
   at: shown.int4((w) => w.at),
   serial_number: shown.uuid((w) => w.serialNumber),
 })
-interface ShownPlace extends Place {
+interface ShownKey extends OrderKey {
   at: number
   serialNumber?: string | undefined
 }
@@ -177,7 +177,7 @@ interface ShownPlace extends Place {
  * name, it is the newest that any request created.
  */
 export const selectShown = onRows<
-  ShownPlace,
+  ShownKey,
   { at: number; shown: number | null } & ({ transaction_no: null } | TransactionRecord)
 >(
   shownRows,
@@ -208,7 +208,7 @@ export const updateAttempts = onRows(
 )
 
 /** The attempts of an order that do not stand in its row. */
-export const selectAttempts = onRows<Place, AttemptRecord>(
+export const selectAttempts = onRows<OrderKey, AttemptRecord>(
   placeRows,
   `select ${of('a', attemptNames)}
   from ${placeRows.list} join attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id`,
@@ -248,27 +248,27 @@ export const eraseCvv2 = onRows(
   where f.merchant_id = n.merchant_id and f.order_id = n.order_id and f.cvv2_sealed is not null`,
 )
 
-export const selectCards = onRows<Place, SealedCardRecord>(
+export const selectCards = onRows<OrderKey, SealedCardRecord>(
   placeRows,
   `select f.merchant_id, f.order_id, f.pan_sealed, f.pan_key, f.cvv2_sealed, f.cvv2_key, f.destination_sealed
   from ${placeRows.list}
   join order_facts f on f.merchant_id = n.merchant_id and f.order_id = n.order_id and f.pan_sealed is not null`,
 )
 
-const locator = columnsOf<{ place: Place; key: string }>()
+const locator = columnsOf<{ orderKey: OrderKey; key: string }>()
 export const insertLocators = insertion(
   'locator',
   rowsOf({
     key: locator.text((l) => l.key),
-    merchant_id: locator.int8((l) => l.place.merchantId),
-    order_id: locator.int8((l) => l.place.orderId),
+    merchant_id: locator.int8((l) => l.orderKey.merchantId),
+    order_id: locator.int8((l) => l.orderKey.orderId),
   }),
   'on conflict (key) do nothing',
 )
 
 const key = columnsOf<string>()
 const keyRows = rowsOf({ key: key.text((k) => k) })
-export const locate = onRows<string, PlaceRecord & { key: string }>(
+export const locate = onRows<string, OrderKeyRecord & { key: string }>(
   keyRows,
   `select l.key, l.merchant_id, l.order_id from ${keyRows.list} join locator l on l.key = n.key`,
 )

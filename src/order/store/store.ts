@@ -21,11 +21,11 @@ import {
 import { loadShown, type Shown, type ShownWish } from './shown.ts'
 import * as due from './due.ts'
 import * as sql from './statements.ts'
-import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type PlaceRecord, type SignedAmount } from './rows.ts'
+import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type OrderKeyRecord, type SignedAmount } from './rows.ts'
 import { saveOrders, savesAtOnce } from './save.ts'
-import { placeKey, recordKey, type Change, type KeyClaim, type Place, type RepeatRow } from '../decide/change.ts'
+import { orderKeyText, recordKey, type Change, type KeyClaim, type OrderKey, type RepeatRow } from '../decide/change.ts'
 
-export interface KeyRow extends Place {
+export interface KeyRow extends OrderKey {
   clientOrderid: string
   digest: Buffer
 }
@@ -40,7 +40,7 @@ export interface OrderTables extends CountTables {
    * was taken, now or by an earlier run.
    */
   claimKeys(claims: readonly KeyClaim[]): Promise<KeyRow[]>
-  load(places: readonly Place[]): Promise<Order[]>
+  load(orderKeys: readonly OrderKey[]): Promise<Order[]>
   /**
    * Writes decided orders. If the stored version of an order is not the one that was decided on,
    * the order is not in the result and nothing of it is written. Deliveries that are sent
@@ -64,7 +64,7 @@ export interface PlainBatch {
   keys: readonly IdempotencyRow[]
 }
 
-export interface Due extends Place {
+export interface Due extends OrderKey {
   transactionNo: number
   /** How often it was returned, or run without an answer. */
   tries: number
@@ -87,8 +87,8 @@ export interface OrderStore {
    */
   saveAtOnce(batch: PlainBatch): Promise<boolean>
   /** The versions of these orders as stored. */
-  versions(places: readonly Place[]): Promise<Map<string, number>>
-  load(places: readonly Place[]): Promise<Order[]>
+  versions(orderKeys: readonly OrderKey[]): Promise<Map<string, number>>
+  load(orderKeys: readonly OrderKey[]): Promise<Order[]>
   /**
    * Takes the lease of up to `limit` due transactions that have no lease, that of a dead process,
    * or the caller's own. A step of a silent process is skipped while one of its calls may still be
@@ -102,14 +102,14 @@ export interface OrderStore {
   firstDue(): Promise<number>
   /** Returns a step that could not be run; with an alarm it is left to an operator. */
   putBack(due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void>
-  sealedCards(places: readonly Place[]): Promise<Map<string, SealedCard>>
+  sealedCards(orderKeys: readonly OrderKey[]): Promise<Map<string, SealedCard>>
   /** The newest order of each client_orderid; unknown names are left out. */
   newestOrders(names: readonly { merchantId: bigint; clientOrderid: string }[]): Promise<KeyRow[]>
   /**
    * The amounts that a merchant may sign without sending them: the order's and its payment's. The
    * amount of data read is the same whether the order exists or not.
    */
-  signedAmounts(place: Place): Promise<readonly SignedAmount[] | undefined>
+  signedAmounts(orderKey: OrderKey): Promise<readonly SignedAmount[] | undefined>
   /** What a status shows of each of these orders; undefined where there is no such order. */
   shown(wanted: readonly ShownWish[]): Promise<(Shown | undefined)[]>
   /** The rows of these keys; keys that are free are left out. */
@@ -117,7 +117,7 @@ export interface OrderStore {
   /** Removes expired keys. Safe to run twice, and in several processes. */
   forgetIdempotencyKeys(now: number): Promise<void>
   /** For each key that does not include the merchant its order. */
-  locate(keys: readonly string[]): Promise<(Place | undefined)[]>
+  locate(keys: readonly string[]): Promise<(OrderKey | undefined)[]>
 }
 
 export function openOrderStore(pool: Pool): OrderStore {
@@ -173,24 +173,24 @@ type Reads = 'versions' | 'load' | 'sealedCards' | 'newestOrders' | 'signedAmoun
 
 function readsOf(pool: Pool): Pick<OrderStore, Reads> {
   return {
-    async versions(places) {
-      const rows = await readOf(pool, sql.selectVersions, places)
+    async versions(orderKeys) {
+      const rows = await readOf(pool, sql.selectVersions, orderKeys)
       return new Map(rows.map((row) => [recordKey(row), row.version]))
     },
-    async load(places) {
-      const orders = await load(pool, places)
-      const found = new Set(orders.map(placeKey))
+    async load(orderKeys) {
+      const orders = await load(pool, orderKeys)
+      const found = new Set(orders.map(orderKeyText))
       await refuseGone(
         pool,
-        places.flatMap((place) => (found.has(placeKey(place)) ? [] : [place.merchantId])),
+        orderKeys.flatMap((orderKey) => (found.has(orderKeyText(orderKey)) ? [] : [orderKey.merchantId])),
       )
       return orders
     },
-    async sealedCards(places) {
-      const cards = new Map((await readOf(pool, sql.selectCards, places)).map((row) => [recordKey(row), cardOf(row)]))
+    async sealedCards(orderKeys) {
+      const cards = new Map((await readOf(pool, sql.selectCards, orderKeys)).map((row) => [recordKey(row), cardOf(row)]))
       await refuseGone(
         pool,
-        places.flatMap((place) => (cards.has(placeKey(place)) ? [] : [place.merchantId])),
+        orderKeys.flatMap((orderKey) => (cards.has(orderKeyText(orderKey)) ? [] : [orderKey.merchantId])),
       )
       return cards
     },
@@ -218,7 +218,7 @@ function readsOf(pool: Pool): Pick<OrderStore, Reads> {
     },
     idempotencyKeys: (keys, now) => selectIdempotencyKeys(pool, keys, now),
     async locate(keys) {
-      const places = new Map((await readOf(pool, sql.locate, keys)).map((row) => [row.key, placeIn(row)]))
+      const places = new Map((await readOf(pool, sql.locate, keys)).map((row) => [row.key, orderKeyIn(row)]))
       return keys.map((key) => places.get(key))
     },
   }
@@ -230,18 +230,18 @@ function tablesOn(runner: Runner): OrderTables {
    * Before anything of them is written, not beside it: what a writer goes on to write after a
    * rollback would be outside of any transaction.
    */
-  async function admitting<T>(places: readonly Place[], write: () => Promise<T>): Promise<T> {
+  async function admitting<T>(orderKeys: readonly OrderKey[], write: () => Promise<T>): Promise<T> {
     await admit(
       runner,
-      places.filter((place) => !admitted.has(placeKey(place))),
+      orderKeys.filter((orderKey) => !admitted.has(orderKeyText(orderKey))),
     )
-    for (const place of places) admitted.add(placeKey(place))
+    for (const orderKey of orderKeys) admitted.add(orderKeyText(orderKey))
     return write()
   }
   return {
     claimKeys: (claims) => admitting(claims, () => claimKeys(runner, claims)),
     ...countTables(runner),
-    load: (places) => load(runner, places),
+    load: (orderKeys) => load(runner, orderKeys),
     save: (changes, deliveryLease) =>
       admitting(
         changes.map(({ after }) => after),
@@ -261,11 +261,11 @@ async function claimKeys(runner: Runner, claims: readonly KeyClaim[]): Promise<K
   return [...won, ...(await readOf(runner, sql.selectKeys, lost)).map(keyRow)]
 }
 
-async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> {
+async function load(runner: Runner, orderKeys: readonly OrderKey[]): Promise<Order[]> {
   // Reads the version first. If it were read last it could be newer than the rest, and a save with
   // it would succeed although the order had changed.
-  const orders = await readOf(runner, sql.selectOrders, places)
-  const placed = (some: typeof orders) => some.map(placeIn)
+  const orders = await readOf(runner, sql.selectOrders, orderKeys)
+  const placed = (some: typeof orders) => some.map(orderKeyIn)
   const [transactions, attempts] = await Promise.all([
     readOf(runner, sql.selectTransactions, placed(orders.filter((row) => row.transactions > 1))),
     readOf(
@@ -285,7 +285,7 @@ async function load(runner: Runner, places: readonly Place[]): Promise<Order[]> 
   )
 }
 
-const placeIn = (row: PlaceRecord): Place => ({ merchantId: row.merchant_id, orderId: row.order_id })
+const orderKeyIn = (row: OrderKeyRecord): OrderKey => ({ merchantId: row.merchant_id, orderId: row.order_id })
 
 /**
  * A duplicate in another table is a defect. Through Citus, an insert of selected rows fails with

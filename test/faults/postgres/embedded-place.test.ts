@@ -9,7 +9,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { startEmbedded } from '../../../src/embedded/start.ts'
 import { createLinks, packagedBinaries, packageFolder, tryBinaries } from '../../../src/embedded/binaries.ts'
 import { tracesOf } from '../../../src/embedded/cluster.ts'
-import { closedFor, sharedHome } from '../../../src/embedded/place.ts'
+import { closedFor, sharedHome } from '../../../src/embedded/data-directory.ts'
 import { systemProc } from '../../../src/embedded/process.ts'
 import { settingsFile } from '../../../src/embedded/settings.ts'
 import {

@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { startEmbedded, stopEmbeddedOrphan, urlOfEmbedded } from '../../../src/embedded/start.ts'
 import { packagedBinaries, packageFolder } from '../../../src/embedded/binaries.ts'
 import { createCluster, readPassword } from '../../../src/embedded/cluster.ts'
-import { findPlace } from '../../../src/embedded/place.ts'
+import { findDataDirectory } from '../../../src/embedded/data-directory.ts'
 import { holdingOpen } from '../../../src/base/hold-open.ts'
 import { signal, systemProc } from '../../../src/embedded/process.ts'
 import { freePort, halt, launch } from '../../../src/embedded/server.ts'
@@ -226,10 +226,10 @@ test('A port that was taken between its choice and its use is given up for anoth
   const directory = await ownDirectory()
   const options = optionsFor(directory)
   const { random, log } = options
-  const place = findPlace(directory, random, log)
-  const binaries = await packagedBinaries(packageFolder(), { directory, user: place.user, random, log })
-  await createCluster({ place, binaries, durable: false, random, log })
-  const site = { ...place, password: await readPassword(directory), clock: systemClock, log, proc: systemProc }
+  const where = findDataDirectory(directory, random, log)
+  const binaries = await packagedBinaries(packageFolder(), { directory, user: where.user, random, log })
+  await createCluster({ where, binaries, durable: false, random, log })
+  const site = { ...where, password: await readPassword(directory), clock: systemClock, log, proc: systemProc }
   const taken = createServer()
   after(() => taken.close())
   taken.listen(0, '127.0.0.1')

@@ -9,7 +9,7 @@ import { tlsOf } from '../../../src/gateway/peers/tls.ts'
 import { openServer, type Answer, type Incoming } from '../../../src/http/server.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
-import { peerStore, type PeerPlace } from '../../../src/gateway/peers/rows.ts'
+import { peerStore, type PeerEntry } from '../../../src/gateway/peers/rows.ts'
 import { openFixedKeys } from './fixed-keys.ts'
 import { openHandClock } from '../clock/hand-clock.ts'
 import { closing } from './opening.ts'
@@ -102,7 +102,7 @@ async function openPeer(handle: (request: Incoming) => Answer | Promise<Answer>,
 /** A process that passes on. */
 async function openSender({ ring = keys, ...settings }: { withinMs?: number; ring?: typeof keys } = {}) {
   const results: string[] = []
-  const open = (place: PeerPlace) => openPeerLink(place, ring, clock)
+  const open = (entry: PeerEntry) => openPeerLink(entry, ring, clock)
   const passed = (result: string) => results.push(result)
   const peers = openPeers({ rows: store.all, instance: 'sender', open, clock, log, passed, ...settings })
   await peers.look()

@@ -47,22 +47,22 @@ const keys: KeyRing = {
 }
 
 const pan = '4929421234600821'
-const place: SealedFor = { merchantId: 7n, orderId: 1_000_042n }
+const orderKey: SealedFor = { merchantId: 7n, orderId: 1_000_042n }
 const card = { bin: '492942', lastFour: '0821', expiryMonth: 12, expiryYear: 2031, printedName: 'ANNA MAAS', hashId: 'aa' }
 const sealedCard = withCvv2(
-  sealCard({ pan: secret(pan), cvv2: secret('123') }, place, keys, systemRandom),
+  sealCard({ pan: secret(pan), cvv2: secret('123') }, orderKey, keys, systemRandom),
   { pan: secret(pan), cvv2: secret('123') },
-  place,
+  orderKey,
   keys,
   systemRandom,
 )
-const fresh: NewReference = { place, sealed: sealedCard, card, first: { payer: { email: 'anna@example.com' } }, at: 0 }
+const fresh: NewReference = { orderKey, sealed: sealedCard, card, first: { payer: { email: 'anna@example.com' } }, at: 0 }
 
 function made(from: NewReference = fresh): CardReference {
   const ids = drawIds(systemRandom)
   const { first, at: createdAt } = from
   const sealed = sealForReference(from, ids, keys, systemRandom)
-  return { place: from.place, ids, uniqueReference: drawUnique(systemRandom), sealed, card: from.card, first, createdAt }
+  return { orderKey: from.orderKey, ids, uniqueReference: drawUnique(systemRandom), sealed, card: from.card, first, createdAt }
 }
 
 test('the four ids of a reference differ, have 16 digits, are exact as JSON numbers, and are no card numbers', () => {
@@ -143,7 +143,7 @@ test('the two ids of dst are destinations, the other two are not, whoever has th
 })
 
 test('a reference opens to its number, and never to a CVV2', () => {
-  assert.ok(openCard(sealedCard, place, keys).cvv2, 'the order still has one')
+  assert.ok(openCard(sealedCard, orderKey, keys).cvv2, 'the order still has one')
   const opened = openReference(made(), keys)
   assert.equal(opened.pan.reveal(), pan)
   assert.equal(opened.cvv2, undefined)
@@ -163,9 +163,9 @@ test('sealed for one reference, a number opens for no other reference, merchant 
   const reference = made()
   const { cardRefId } = reference.ids
   assert.throws(() => openReference({ ...reference, ids: made().ids }, keys))
-  assert.throws(() => openReference({ ...reference, place: { ...place, merchantId: 8n } }, keys))
-  assert.throws(() => openCard(reference.sealed, place, keys))
-  assert.throws(() => openCard(reference.sealed, { ...place, orderId: cardRefId }, keys))
+  assert.throws(() => openReference({ ...reference, orderKey: { ...orderKey, merchantId: 8n } }, keys))
+  assert.throws(() => openCard(reference.sealed, orderKey, keys))
+  assert.throws(() => openCard(reference.sealed, { ...orderKey, orderId: cardRefId }, keys))
   assert.throws(() => openReference({ ...reference, sealed: { ...reference.sealed, panSealed: sealedCard.panSealed } }, keys))
   const changed = Buffer.from(reference.sealed.panSealed)
   changed[changed.length - 1]! ^= 1
@@ -173,8 +173,8 @@ test('sealed for one reference, a number opens for no other reference, merchant 
 })
 
 test("no reference is made of a card that is another order's, or whose key is gone", () => {
-  assert.throws(() => made({ ...fresh, place: { ...place, orderId: 1_000_043n } }))
-  assert.throws(() => made({ ...fresh, place: { ...place, merchantId: 8n } }))
+  assert.throws(() => made({ ...fresh, orderKey: { ...orderKey, orderId: 1_000_043n } }))
+  assert.throws(() => made({ ...fresh, orderKey: { ...orderKey, merchantId: 8n } }))
   assert.throws(() => made({ ...fresh, sealed: { ...sealedCard, panKey: 2n } }), /no key 2 .* order 1000042/)
   const reference = made()
   const lost = { ...reference, sealed: { ...reference.sealed, panKey: 3n } }

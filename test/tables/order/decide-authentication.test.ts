@@ -11,9 +11,9 @@ import { decided, eventOf, named, now, ofAuthentications, orderIn } from './deci
 
 test('what is of another authentication, or of an earlier one, changes nothing', () => {
   const other = { of: '00000000-0000-4000-8000-00000000000f' }
-  for (const move of machine)
-    if (ofAuthentications.has(move.on) || (move.on === 'not authenticated' && move.from !== 'filtering'))
-      assert.equal(decide(orderIn(move.from), eventOf(move.on, other), now).is, 'stale', named(move))
+  for (const transition of machine)
+    if (ofAuthentications.has(transition.on) || (transition.on === 'not authenticated' && transition.from !== 'filtering'))
+      assert.equal(decide(orderIn(transition.from), eventOf(transition.on, other), now).is, 'stale', named(transition))
 })
 
 const waiting: Order = orderIn('awaiting method', {

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { decide, type Decided } from '../../../src/order/decide/decide.ts'
 import { registryOf, type GateRow, type Registry } from '../../../src/merchant/merchant.ts'
 import type { Event, EventName } from '../../../src/order/decide/event.ts'
-import { machine, moveFor, type Move } from '../../../src/order/decide/machine.ts'
+import { machine, transitionFor, type Transition } from '../../../src/order/decide/machine.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from '../../../src/order/decide/order.ts'
 import { finalStatuses } from '../../../src/spec/words.ts'
 import type { Authentication } from '../../../src/three-d-secure/authentication.ts'
@@ -61,7 +61,7 @@ const ofReversals: ReadonlySet<string> = new Set([
   'reversal unanswered',
   'reversal acknowledged',
 ])
-export const subjectOf = ({ from, on }: Pick<Move, 'from' | 'on'>): number =>
+export const subjectOf = ({ from, on }: Pick<Transition, 'from' | 'on'>): number =>
   ofReversals.has(from) || ofReversals.has(on) ? 2 : 1
 
 const names = {
@@ -199,7 +199,7 @@ export function eventOf(is: EventName, changes: object = {}, subject = 1): Event
 }
 
 /** A failed authentication names itself, unless there was none to begin with. */
-export const ofMove = ({ from, on }: Move) =>
+export const ofMove = ({ from, on }: Transition) =>
   on === 'not authenticated' && from !== 'filtering' ? { of: authentication.threeDSServerTransId } : {}
 
 export const decided = (order: Order, event: Event): Decided => {
@@ -208,5 +208,5 @@ export const decided = (order: Order, event: Event): Decided => {
   return result
 }
 /** Whether an event ends a state, rather than prolong it. */
-export const leaves = (from: State, on: EventName) => (moveFor(from, on)?.to ?? from) !== from
-export const named = ({ from, on, to }: Move) => `${from}, ${on}: ${to}`
+export const leaves = (from: State, on: EventName) => (transitionFor(from, on)?.to ?? from) !== from
+export const named = ({ from, on, to }: Transition) => `${from}, ${on}: ${to}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decide } from '../../../src/order/decide/decide.ts'
-import { machine, moveFor } from '../../../src/order/decide/machine.ts'
+import { machine, transitionFor } from '../../../src/order/decide/machine.ts'
 import { head, statusOf, statusOfState, type Attempt } from '../../../src/order/decide/order.ts'
 import { screen } from '../../../src/order/decide/screen.ts'
 import {
@@ -41,22 +41,25 @@ test('a final status never becomes another status by the table', () => {
 })
 
 test('a state at rest asks for nothing outside, a state that authorises does', () => {
-  for (const move of machine) if (isFinal(move.to)) assert.equal(move.asks, undefined, named(move))
+  for (const transition of machine) if (isFinal(transition.to)) assert.equal(transition.asks, undefined, named(transition))
   assert.ok(machine.some(({ asks }) => asks === 'authorise'))
 })
 
-for (const move of machine) {
-  test(`${named(move)}: the new order says so, and the old one is untouched`, () => {
-    const subject = subjectOf(move)
-    const before = orderIn(move.from, {}, subject)
-    const { order, row } = decided(before, eventOf(move.on, ofMove(move), subject))
+for (const transition of machine) {
+  test(`${named(transition)}: the new order says so, and the old one is untouched`, () => {
+    const subject = subjectOf(transition)
+    const before = orderIn(transition.from, {}, subject)
+    const { order, row } = decided(before, eventOf(transition.on, ofMove(transition), subject))
     const next = order.transactions[subject - 1]!
-    assert.equal(next.state, move.to)
-    assert.equal(next.step, move.asks)
+    assert.equal(next.state, transition.to)
+    assert.equal(next.step, transition.asks)
     assert.equal(next.dueAt === undefined, next.step === undefined, 'a step has a time, rest has none')
-    assert.equal(next.finalAt !== undefined, isFinal(move.to))
+    assert.equal(next.finalAt !== undefined, isFinal(transition.to))
     assert.deepEqual([order.version, order.events], [before.version + 1, before.events + 1])
-    assert.deepEqual([row.transactionNo, row.event, row.from, row.to, row.eventNo], [subject, move.on, move.from, move.to, 5])
+    assert.deepEqual(
+      [row.transactionNo, row.event, row.from, row.to, row.eventNo],
+      [subject, transition.on, transition.from, transition.to, 5],
+    )
     for (const other of before.transactions) if (other.no !== subject) assert.equal(order.transactions[other.no - 1], other)
     assert.deepEqual(
       [order.amountMinor, order.amountText, order.clientOrderid, order.createdAt],
@@ -69,7 +72,7 @@ test('every event in every state where the table has no move is refused as impos
   let pairs = 0
   for (const state of states)
     for (const on of eventNames) {
-      if (moveFor(state, on)) continue
+      if (transitionFor(state, on)) continue
       pairs++
       for (const subject of [1, 2])
         assert.equal(decide(orderIn(state, {}, subject), eventOf(on, {}, subject), now).is, 'impossible', `${on} in ${state}`)
@@ -122,23 +125,26 @@ test('a lease ends with the state it was taken for', () => {
   const held = orderIn('authorising')
   const leased = frozen({ ...held, transactions: [{ ...head(held), lease: 9n, step: 'authorise' as const, dueAt: now }] })
   for (const on of answers) {
-    const move = moveFor('authorising', on)
-    if (!move || move.asks !== undefined) continue
+    const transition = transitionFor('authorising', on)
+    if (!transition || transition.asks !== undefined) continue
     const { order } = decided(leased, eventOf(on))
     assert.deepEqual([head(order).lease, head(order).step, head(order).dueAt], [undefined, undefined, undefined], on)
   }
 })
 
 test('each final outcome is told once to each URL, and what is not final is told to nobody', () => {
-  for (const move of machine) {
-    const subject = subjectOf(move)
-    const { deliveries, order } = decided(orderIn(move.from, {}, subject), eventOf(move.on, ofMove(move), subject))
+  for (const transition of machine) {
+    const subject = subjectOf(transition)
+    const { deliveries, order } = decided(
+      orderIn(transition.from, {}, subject),
+      eventOf(transition.on, ofMove(transition), subject),
+    )
     const expected =
-      subject === 1 && isFinal(move.to) && !isFinal(move.from) ? ['https://a.example/cb', 'https://b.example/n'] : []
+      subject === 1 && isFinal(transition.to) && !isFinal(transition.from) ? ['https://a.example/cb', 'https://b.example/n'] : []
     assert.deepEqual(
       deliveries.map(({ url }) => url),
       expected,
-      named(move),
+      named(transition),
     )
     assert.equal(order.deliveries, deliveries.length)
   }
@@ -176,10 +182,10 @@ for (const on of ['answer lost', 'lease lost'] as const)
     const [, owed] = lost.order.transactions
     assert.deepEqual([owed?.kind, owed?.origin, owed?.parentNo, owed?.amountMinor], ['reversal', 'gateway', 1, 1050n])
     assert.deepEqual(
-      lost.follow.map(({ is, transactionNo }) => [is, transactionNo]),
+      lost.consequences.map(({ is, transactionNo }) => [is, transactionNo]),
       [['owed', 2]],
     )
-    const { order } = decided(lost.order, lost.follow[0]!)
+    const { order } = decided(lost.order, lost.consequences[0]!)
     assert.ok(order.transactions[1]!.dueAt! >= openAttempt.deadlineAt)
     assert.equal(order.transactions.length, 2)
   })
@@ -193,7 +199,7 @@ test('a reversal goes on until it is acknowledged, and only then is the payment 
   assert.equal(unanswered.attempts[1]!.outcome, undefined, 'its attempt stays open')
   const acknowledged = decided(unanswered, eventOf('reversal acknowledged', {}, 2))
   assert.equal(statusOf(acknowledged.order), 'unknown')
-  const { order } = decided(acknowledged.order, acknowledged.follow[0]!)
+  const { order } = decided(acknowledged.order, acknowledged.consequences[0]!)
   assert.deepEqual([statusOf(order), head(order).result.errorCode, head(order).result.receiptId], ['error', '911', undefined])
 })
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Clock } from '../../../src/base/clock.ts'
 import { openLanes, type LaneSettings } from '../../../src/delivery/lanes.ts'
-import { placesOf, roomIn } from '../../../src/delivery/places.ts'
+import { capacityOf, roomIn } from '../../../src/delivery/capacity.ts'
 
 /**
  * Lanes of one merchant (`all`: of any) on a clock that is moved, with small numbers; `started` and
@@ -26,7 +26,7 @@ function lanes(settings: Partial<LaneSettings<string>> = {}) {
   }
   const opened = openLanes<string>({
     clock,
-    places: placesOf(1_000),
+    capacity: capacityOf(1_000),
     mostPerLane: settings.perLane ?? usual.perLane,
     ...usual,
     start: (job) => void started.push(job),
@@ -233,11 +233,11 @@ const rooms: readonly (readonly [why: string, all: number, taken: number, held: 
 ]
 
 test('a quarter of all places is open only to merchants who hold few', () => {
-  for (const [why, all, taken, held, room] of rooms) assert.equal(roomIn(placesOf(all), taken, held), room, why)
+  for (const [why, all, taken, held, room] of rooms) assert.equal(roomIn(capacityOf(all), taken, held), room, why)
 })
 
 test('a merchant with ever new origins that hang leaves a quarter of all places, and others take them at once', () => {
-  const l = lanes({ places: placesOf(400), perLane: 32, queuePerLane: 64, callsOfMerchant: 400 }).all
+  const l = lanes({ capacity: capacityOf(400), perLane: 32, queuePerLane: 64, callsOfMerchant: 400 }).all
   let held = 0
   while (l.put(1n, `host ${held}`, 'hangs')) held++
   assert.equal(held, 300)

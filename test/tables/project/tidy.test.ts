@@ -107,6 +107,8 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['simulators/acquirer/program.ts:4  a simulator may not import src/three-d-secure/inbound.ts']],
   ['a gateway that imports a simulator', { 'simulators/acquirer/reply.ts': `export const reply = 1\n`, ...more('src/cli/main.ts', `import { reply } from '../../simulators/acquirer/reply.ts'`) },
     ['src/cli/main.ts:6  src may not import simulators/acquirer/reply.ts']],
+  ['a room that knows of 3-D Secure 1.0.2', { 'src/three-d-secure/legacy/pares.ts': `export const pares = 1\n`, ...more('src/cli/main.ts', `import { pares } from '../three-d-secure/legacy/pares.ts'`) },
+    ['src/cli/main.ts:6  a room may not import src/three-d-secure/legacy/pares.ts']],
   ['a client or an example that needs more than Node', {
     'client/client.ts': lines(`import { request } from 'undici'`, `import { clock } from '../src/base/clock.ts'`, `import 'node:crypto'`),
     'examples/sale.ts': lines(`import '../client/client.ts'`, `import { pool } from '../src/storage/pool.ts'`, `import 'undici'`),

@@ -186,7 +186,7 @@ async function result(body: string, strict?: ReadonlySet<string>): Promise<{ ans
       return Promise.resolve({ is: 'accepted' } as const)
     },
   }
-  const parts = { peers: new Map([['cn', 'ds']]), ...(strict && { strict }), turns: openTurns(queueMicrotask), log, oddities }
+  const parts = { senders: new Map([['cn', 'ds']]), ...(strict && { strict }), turns: openTurns(queueMicrotask), log, oddities }
   const answer = await answerResult(Buffer.from(body), parts, results, 'cn')
   return { answer: JSON.parse(answer ?? '{}') as Fields, taken }
 }

@@ -109,7 +109,7 @@ test('what is not found in the cell that its merchant has left may be in the new
   const orderId = await sell(true)
   const { order } = newSale(orderId)
   await move(other(from))
-  const place = { merchantId, orderId }
+  const orderKey = { merchantId, orderId }
   const orders = openOrderStore(pool)
   const keys = openFixedKeys(systemRandom)
   const invoices = openInvoiceStore(pool, keys, systemRandom)
@@ -117,10 +117,10 @@ test('what is not found in the cell that its merchant has left may be in the new
   const invoice = { merchantId, invoiceId: 'none' } as Invoice
   const answer = { answerNo: 1, sumMinor: 1n, cardHashes: ['none'] as const }
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
-    order: () => orders.load([place]),
-    'what a status shows': () => orders.shown([place]),
-    'signed amounts': () => orders.signedAmounts(place),
-    card: () => orders.sealedCards([place]),
+    order: () => orders.load([orderKey]),
+    'what a status shows': () => orders.shown([orderKey]),
+    'signed amounts': () => orders.signedAmounts(orderKey),
+    card: () => orders.sealedCards([orderKey]),
     name: () => orders.newestOrders([order]),
     invoice: () => invoices.find([invoice]),
     'invoice by its page': () => invoices.findByPage(merchantId, 'none'),
@@ -130,8 +130,8 @@ test('what is not found in the cell that its merchant has left may be in the new
   }
   for (const [what, read] of Object.entries(reads)) await assert.rejects(read(), MerchantLeft, what)
   const there = openOrderStore(pools[other(from)])
-  assert.equal((await there.load([place])).length, 1)
-  assert.equal((await there.signedAmounts(place))?.length, 2)
+  assert.equal((await there.load([orderKey])).length, 1)
+  assert.equal((await there.signedAmounts(orderKey))?.length, 2)
   assert.deepEqual(await there.load([{ merchantId, orderId: 1n }]), [])
   assert.equal(await there.signedAmounts({ merchantId, orderId: 1n }), undefined)
 })

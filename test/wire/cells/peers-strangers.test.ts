@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { openPeerLink } from '../../../src/gateway/peers/link.ts'
 import { packAsk } from '../../../src/gateway/peers/message.ts'
 import { tlsOf, tlsTo } from '../../../src/gateway/peers/tls.ts'
-import type { PeerPlace } from '../../../src/gateway/peers/rows.ts'
+import type { PeerEntry } from '../../../src/gateway/peers/rows.ts'
 import { openFixedKeys } from '../../harness/world/fixed-keys.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { clock, keys, ok, random, sale, scene, store } from '../../harness/world/peers.ts'
@@ -30,8 +30,8 @@ const turning = (current: bigint, held: readonly bigint[]): Keys => {
 const later = openFixedKeys(random)
 
 /** Sends a sale as a process does that has these keys, made so long ago. */
-async function post(place: PeerPlace, ring: Keys, agoMs = 0): Promise<string> {
-  const link = openPeerLink(place, ring, systemClock)
+async function post(entry: PeerEntry, ring: Keys, agoMs = 0): Promise<string> {
+  const link = openPeerLink(entry, ring, systemClock)
   const sent = await link.post(packAsk(sale(), clock.now() - agoMs), 10_000)
   await link.close()
   return sent.is

@@ -60,7 +60,7 @@ test('one address holds 256 connections of the port for results at most', async 
     host,
     port: 0,
     tls: { ...authority.of('gateway-results'), ca: authority.ca },
-    peers: new Map([['directory-server', 'ds']]),
+    senders: new Map([['directory-server', 'ds']]),
     turns: openTurns(queueMicrotask),
     oddities: { noted: () => {} },
     log,

@@ -246,7 +246,7 @@ const inbound = async (t: TestContext) => {
     host: '127.0.0.1',
     port: 0,
     tls: { ...authority.of('gateway-results'), ca: authority.ca },
-    peers,
+    senders: peers,
     ...parts,
   })
   await port.serve({ wanted: () => Promise.resolve(undefined), result: () => Promise.resolve({ is: 'unknown' }) })

@@ -105,7 +105,7 @@ test('the API and the port for results take ciphers with forward secrecy alone',
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
   const place = { host: '127.0.0.1', port: 0 }
   const tls = { ...pair, ca: pair.cert }
-  const inbound = await openInbound({ ...place, tls, peers: new Map(), oddities: { noted: () => {} }, ...ground })
+  const inbound = await openInbound({ ...place, tls, senders: new Map(), oddities: { noted: () => {} }, ...ground })
   closing(inbound)
   const api = await openServer({ ...place, tls: pair, maxBodiesBytes: 1_000, maxConnections: 20, ...ground })
   closing({ close: () => api.close(1_000) })
@@ -179,7 +179,7 @@ test('the port for results gets a new certificate too, and demands one of its cl
   const tls = { ...before.of('gateway-results'), ca: before.ca }
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }
   const inbound = closing(
-    await openInbound({ host: '127.0.0.1', port: 0, tls, peers: new Map(), oddities: { noted: () => {} }, ...ground }),
+    await openInbound({ host: '127.0.0.1', port: 0, tls, senders: new Map(), oddities: { noted: () => {} }, ...ground }),
   )
   const { cert, key } = before.of('directory-server')
   inbound.renew(after.of('gateway-results'))

@@ -6,7 +6,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { Fee, Invoice, InvoiceSecrets } from '../../../src/mobile-api/invoice/invoice.ts'
 import { openInvoices, type Invoices } from '../../../src/mobile-api/invoice/invoices.ts'
-import { openInvoiceStore, type InvoiceStore, type InvoiceMove } from '../../../src/mobile-api/invoice/store.ts'
+import { openInvoiceStore, type InvoiceStore, type InvoiceChange } from '../../../src/mobile-api/invoice/store.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
 import { log, openDoorGround } from '../../harness/world/door.ts'
@@ -39,13 +39,13 @@ const secrets: InvoiceSecrets = { accessToken: secret('a token'), signature: sec
 const newInvoice = (over: Partial<Invoice> = {}): Invoice => invoiceNo(++made, over)
 
 const fees: Fee[] = ['plain', 'other'].map((assignedId) => ({ assignedId, gateId: '1', commissionMinor: '30' }))
-const choosing: InvoiceMove = { state: 'choosing', restsUntil: now + 60_000, fees }
-const chosen = (fee: Fee): InvoiceMove => ({ state: 'ordering', lease: 1n, fee })
+const choosing: InvoiceChange = { state: 'choosing', restsUntil: now + 60_000, fees }
+const chosen = (fee: Fee): InvoiceChange => ({ state: 'ordering', lease: 1n, fee })
 
 async function waitingForChoice(): Promise<Invoice> {
   const invoice = newInvoice()
   await invoices.add(invoice, secrets)
-  return (await invoices.move({ invoice, secrets }, choosing, now))!.invoice
+  return (await invoices.change({ invoice, secrets }, choosing, now))!.invoice
 }
 
 test('what comes at the same time shares a statement', async () => {
@@ -70,7 +70,7 @@ test('of invoices with one id or one nonce that come at the same time, the first
 
 test('two fees that are chosen at the same time: one counts, and only its chooser is told so', async () => {
   const invoice = await waitingForChoice()
-  const answers = await Promise.all(fees.map((fee) => invoices.move({ invoice, secrets }, chosen(fee), now)))
+  const answers = await Promise.all(fees.map((fee) => invoices.change({ invoice, secrets }, chosen(fee), now)))
   assert.deepEqual(
     answers.map((one) => one?.invoice.fee?.assignedId),
     ['plain', undefined],
@@ -87,7 +87,7 @@ test('a batch that is run again, because its answer was lost, has the same answe
     to: chosen(fees[i]!),
     now,
   }))
-  const states = async () => (await store.move(moves, 1n)).map((one) => [one?.invoice.state, one?.invoice.fee?.assignedId])
+  const states = async () => (await store.change(moves, 1n)).map((one) => [one?.invoice.state, one?.invoice.fee?.assignedId])
   const ordering = fees.map(({ assignedId }) => ['ordering', assignedId])
   assert.deepEqual(await states(), ordering)
   assert.deepEqual(await states(), ordering)
@@ -97,9 +97,9 @@ test('an invoice that ends loses its card numbers in the same statement, and kee
   const cards = { pan: secret('4111111111111111'), toPan: secret('5555555555554444') }
   const open = { invoice: newInvoice(), secrets: { ...secrets, ...cards } }
   await invoices.add(open.invoice, open.secrets)
-  const ordering = (await invoices.move(open, chosen(fees[0]!), now))!
+  const ordering = (await invoices.change(open, chosen(fees[0]!), now))!
   assert.equal(ordering.secrets.toPan?.reveal(), '5555555555554444')
-  const moved = (await invoices.move(ordering, { state: 'ordered' }, now))!
+  const moved = (await invoices.change(ordering, { state: 'ordered' }, now))!
   for (const one of [moved, (await invoices.find(1n, open.invoice.invoiceId))!]) {
     assert.deepEqual(Object.keys(one.secrets), ['accessToken', 'signature'])
     assert.deepEqual([one.invoice.state, one.secrets.accessToken.reveal()], ['ordered', 'a token'])

@@ -49,10 +49,10 @@ after(async () => {
 const newPan = () => `492942${String(++cards).padStart(10, '0')}`
 
 function payment(pan: string, merchantId = 1n, expiryYear = 2031, ring = keys): NewReference {
-  const place = { merchantId, orderId: ++orders }
-  const sealed = sealCard({ pan: secret(pan) }, place, ring, systemRandom)
+  const orderKey = { merchantId, orderId: ++orders }
+  const sealed = sealCard({ pan: secret(pan) }, orderKey, ring, systemRandom)
   return {
-    place,
+    orderKey,
     sealed,
     card: {
       bin: binOf(pan),
@@ -84,11 +84,11 @@ async function register(
 }
 const find = async (cardRefId: bigint, merchantId = 1n) => (await findReferences(pool, [{ merchantId, cardRefId }]))[0]
 
-const numberIdIn = ({ place, sealed }: NewReference, ring = keys): Buffer =>
-  numberIdOf(openCard(sealed!, place, ring).pan, place.merchantId, ring)
+const numberIdIn = ({ orderKey, sealed }: NewReference, ring = keys): Buffer =>
+  numberIdOf(openCard(sealed!, orderKey, ring).pan, orderKey.merchantId, ring)
 
 async function counts(fresh: NewReference): Promise<{ references: number; numbers: number }> {
-  const { merchantId } = fresh.place
+  const { merchantId } = fresh.orderKey
   const [row] = await pool.run(
     plain<{ references: bigint; numbers: bigint }>(`
       select (select count(*) from card_reference where merchant_id = $1 and number_id = $2) as references,
@@ -102,7 +102,7 @@ test('a reference is found again as it was made', async () => {
   const pan = newPan()
   const fresh = payment(pan)
   const made = await register(fresh)
-  assert.deepEqual(made.place, fresh.place)
+  assert.deepEqual(made.orderKey, fresh.orderKey)
   assert.deepEqual(made.card, fresh.card)
   assert.deepEqual(made.first, fresh.first)
   assert.equal(made.createdAt, at)
@@ -152,7 +152,7 @@ test('two merchants may have payments of the same id, and each gets a reference 
   const mine = await register(payment(newPan()))
   orders--
   const theirs = await register(payment(newPan(), 2n))
-  assert.equal(theirs.place.orderId, mine.place.orderId)
+  assert.equal(theirs.orderKey.orderId, mine.orderKey.orderId)
   assert.notEqual(theirs.ids.cardRefId, mine.ids.cardRefId)
 })
 
@@ -182,7 +182,7 @@ test('ids of 19 digits, which were given out before, stay valid and exact', asyn
     plain(`update card_reference set card_ref_id = $1, recurring_payment_id = $2, dst_card_ref_id = $3,
         dst_recurring_payment_id = $4, pan_sealed = $5
       where merchant_id = $6 and order_id = $7`),
-    [...Object.values(ids), bytea(panSealed), fresh.place.merchantId, fresh.place.orderId],
+    [...Object.values(ids), bytea(panSealed), fresh.orderKey.merchantId, fresh.orderKey.orderId],
   )
   const found = await find(ids.cardRefId)
   assert.deepEqual(found?.ids, ids)
@@ -235,7 +235,7 @@ test('randomness that repeats its ids is a reported defect, and nothing is kept'
   const tape = Array.from({ length: 5 }, () => bytes(16))
   let drawn = 0
   const stuck: Random = { bytes: (length) => (length === 16 ? tape[drawn++ % 5]! : systemRandom.bytes(length)) }
-  await assert.rejects(register(fresh, stuck), new RegExp(`no free id was found .* order ${fresh.place.orderId}$`))
+  await assert.rejects(register(fresh, stuck), new RegExp(`no free id was found .* order ${fresh.orderKey.orderId}$`))
   assert.equal((await counts(fresh)).references, 1)
   assert.deepEqual(await find(taken.ids.cardRefId), taken)
 })
@@ -259,12 +259,12 @@ test('a registration that broke off half way is taken up by the next, with the n
 
 test('nothing in the two tables has the number, in whatever spelling', async () => {
   const pan = newPan()
-  const { place } = await register(payment(pan))
+  const { orderKey } = await register(payment(pan))
   const rows = await pool.run(
     plain<{ row: string }>(`
       select to_jsonb(r)::text as row from card_reference r where merchant_id = $1 and order_id = $2
       union all select to_jsonb(n)::text from card_number_ref n where merchant_id = $1`),
-    [place.merchantId, place.orderId],
+    [orderKey.merchantId, orderKey.orderId],
   )
   assert.ok(rows.length > 1)
   const hexOfText = Buffer.from(pan).toString('hex')
@@ -282,7 +282,7 @@ test('a sealed number that is copied to another reference or merchant does not o
     'update card_reference set pan_sealed = $3, pan_key = $4 where merchant_id = $1 and card_ref_id = $2',
   )
   for (const to of [second, theirs]) {
-    const { merchantId } = to.place
+    const { merchantId } = to.orderKey
     await pool.run(copy, [merchantId, to.ids.cardRefId, bytea(mine.sealed.panSealed), mine.sealed.panKey])
     const found = (await find(to.ids.cardRefId, merchantId)) as CardReference
     assert.deepEqual(found.sealed.panSealed, mine.sealed.panSealed)
@@ -292,8 +292,8 @@ test('a sealed number that is copied to another reference or merchant does not o
 })
 
 test('the database refuses an id of one kind in the place of another, and a number of JSON that is not exact', async () => {
-  const { place, ids } = await register(payment(newPan()))
-  const key = [place.merchantId, ids.cardRefId]
+  const { orderKey, ids } = await register(payment(newPan()))
+  const key = [orderKey.merchantId, ids.cardRefId]
   const where = 'where merchant_id = $1 and card_ref_id = $2'
   for (const change of ['card_ref_id = dst_card_ref_id', 'dst_card_ref_id = card_ref_id', 'recurring_payment_id = card_ref_id'])
     await assert.rejects(pool.run(plain(`update card_reference set ${change} ${where}`), key), /check constraint/)

@@ -100,44 +100,44 @@ test('no more copies are kept than there is room for', async () => {
 
 test('while an order is being saved, and after a save that failed, memory does not show it', async () => {
   await door.submit(newSale(4n))
-  const place = { merchantId: 1n, orderId: 4n }
+  const orderKey = { merchantId: 1n, orderId: 4n }
   let resolve = () => {}
   const promise = new Promise<void>((done) => (resolve = done))
-  const saving = hand.saving([place], () => promise)
-  assert.equal(hand.lastCommitted(place, 1n), undefined)
+  const saving = hand.saving([orderKey], () => promise)
+  assert.equal(hand.lastCommitted(orderKey, 1n), undefined)
   resolve()
   await saving
-  assert.ok(hand.lastCommitted(place, 1n))
+  assert.ok(hand.lastCommitted(orderKey, 1n))
   await assert.rejects(
-    hand.saving([place], () => Promise.reject(new Error('the connection broke'))),
+    hand.saving([orderKey], () => Promise.reject(new Error('the connection broke'))),
     /broke/,
   )
-  assert.equal(hand.lastCommitted(place, 1n), undefined)
-  assert.equal(hand.isCurrent(place), false)
+  assert.equal(hand.lastCommitted(orderKey, 1n), undefined)
+  assert.equal(hand.isCurrent(orderKey), false)
 })
 
 test('a status of an order that is being saved waits for the end of the save, and then needs no statement', async () => {
   const sale = newSale(6n)
   await door.submit(sale)
-  const place = { merchantId: 1n, orderId: 6n }
+  const orderKey = { merchantId: 1n, orderId: 6n }
   let resolve = () => {}
-  const saving = hand.saving([place], () => new Promise<void>((done) => (resolve = done)))
+  const saving = hand.saving([orderKey], () => new Promise<void>((done) => (resolve = done)))
   const status = shown(6n)
   resolve()
   await saving
   assert.equal(await status, 'processing')
   assert.deepEqual(asked, [])
   const approved = door.submit(approval(sale.order))
-  while (!hand.saved(place)) await Promise.race([approved, new Promise(setImmediate)])
+  while (!hand.saved(orderKey)) await Promise.race([approved, new Promise(setImmediate)])
   assert.equal(await shown(6n), 'approved')
   assert.deepEqual(asked, ['versions'])
 })
 
 test('after a save that failed, a status that waited for it asks the database', async () => {
   // The second test leased it.
-  const place = { merchantId: 1n, orderId: 2n }
+  const orderKey = { merchantId: 1n, orderId: 2n }
   let fail = (_why: Error) => {}
-  const saving = hand.saving([place], () => new Promise<void>((_done, failed) => (fail = failed)))
+  const saving = hand.saving([orderKey], () => new Promise<void>((_done, failed) => (fail = failed)))
   const status = shown(2n)
   fail(new Error('the connection broke'))
   await assert.rejects(saving, /broke/)
@@ -147,15 +147,15 @@ test('after a save that failed, a status that waited for it asks the database', 
 
 test('of two saves at once, the end of one is not the end of the other', async () => {
   // The first test leased it.
-  const place = { merchantId: 1n, orderId: 1n }
+  const orderKey = { merchantId: 1n, orderId: 1n }
   const ends: (() => void)[] = []
-  const first = hand.saving([place], () => new Promise<void>((resolve) => ends.push(resolve)))
-  const second = hand.saving([place], () => new Promise<void>((resolve) => ends.push(resolve)))
+  const first = hand.saving([orderKey], () => new Promise<void>((resolve) => ends.push(resolve)))
+  const second = hand.saving([orderKey], () => new Promise<void>((resolve) => ends.push(resolve)))
   let isShown = false
   const status = shown(1n).finally(() => (isShown = true))
   ends[1]!()
   await second
-  assert.equal(hand.lastCommitted(place, 1n), undefined)
+  assert.equal(hand.lastCommitted(orderKey, 1n), undefined)
   assert.equal(isShown, false)
   ends[0]!()
   await first

@@ -20,7 +20,7 @@ test('no turn reads more than its budget of 64 KiB of nesting, members or extens
     host: '127.0.0.1',
     port: 0,
     tls: { ...authority.of('gateway-results'), ca: authority.ca },
-    peers: new Map([['directory-server', 'ds']]),
+    senders: new Map([['directory-server', 'ds']]),
     turns,
     oddities: { noted: () => {} },
     log: openLog({ level: 'silent', destination: process.stdout }),

@@ -38,7 +38,7 @@ async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
   const tls = { ...authority.of('gateway-results'), ca: authority.ca }
   const oddities = { noted: () => {} }
   const usual = { host: '127.0.0.1', port: 0, tls, turns: openTurns(queueMicrotask), oddities, log, random: systemRandom }
-  const one = await openInbound({ ...usual, peers: new Map([['directory-server', 'ds']]), ...more })
+  const one = await openInbound({ ...usual, senders: new Map([['directory-server', 'ds']]), ...more })
   await one.serve(taking)
   return one
 }
@@ -316,7 +316,7 @@ function talk(speak: (socket: TLSSocket) => void, to = inbound): Promise<string>
 }
 
 test('a directory server tells nothing of a transaction of another one', async () => {
-  const other = await listening({ peers: new Map([['directory-server', 'another']]) })
+  const other = await listening({ senders: new Map([['directory-server', 'another']]) })
   const answer = await post({ to: other })
   await other.close()
   assert.ok('json' in answer && answer.json['errorCode'] === '301', JSON.stringify(answer))

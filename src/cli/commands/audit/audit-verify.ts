@@ -59,10 +59,10 @@ async function exportHead(terminal: Terminal): Promise<void> {
 const progressRows = 100_000n
 
 export function tellProgress({ complain }: Pick<Terminal, 'complain'>): (rows: bigint, of: bigint) => void {
-  let told = 0n
+  let shown = 0n
   return (rows, of) => {
-    if (rows - told < progressRows) return
-    told = rows
+    if (rows - shown < progressRows) return
+    shown = rows
     complain(`${rows.toLocaleString('en')} of ${of.toLocaleString('en')} rows of the audit trail read`)
   }
 }

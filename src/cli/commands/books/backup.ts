@@ -7,7 +7,7 @@ import { cellBooks, copyFacts, openSealed, type CellBooks, type OpenedTable } fr
 import { sealedTables } from '../../../operator/keys/sealed-tables.ts'
 import { sealedWithOrders } from '../../../gateway/sealed-tables.ts'
 import { countKeys, migrationFacts, openedKeys } from '../../../operator/doctor/rows.ts'
-import { databaseOf, type CellPlace } from '../../../storage/cells.ts'
+import { databaseOf, type CellAddress } from '../../../storage/cells.ts'
 import { pendingMigrations } from '../../../storage/migrate.ts'
 import type { Pool, Runner } from '../../../storage/pool.ts'
 import type { SealedTable } from '../../../keys/reseal.ts'
@@ -101,10 +101,10 @@ async function look(
   const opened = keys.is === 'problem' ? undefined : await openedKeys(pool, installation.kek())
   const open = (runner: Runner, tables: readonly SealedTable[]) => (opened ? openSealed(runner, tables, opened, which) : [])
   const others: CellBooks[] = []
-  for (const place of (await listCells(pool)).filter(({ cellNo }) => cellNo > 0)) {
-    const found = await lookAtCell(place, terminal, installation, (runner) => open(runner, sealedWithOrders))
+  for (const own of (await listCells(pool)).filter(({ cellNo }) => cellNo > 0)) {
+    const found = await lookAtCell(own, terminal, installation, (runner) => open(runner, sealedWithOrders))
     if ('books' in found) others.push(found.books)
-    report(...found.findings.map((finding) => ({ ...finding, what: `cell ${place.cellNo}: ${finding.what}` })))
+    report(...found.findings.map((finding) => ({ ...finding, what: `cell ${own.cellNo}: ${finding.what}` })))
   }
   const { sealed, books, facts } = await snapshot(pool, async (runner) => {
     const own = { sealed: await open(runner, sealedTables), books: await cellBooks(runner) }
@@ -121,12 +121,12 @@ interface CellLook {
 
 /** A cell other than 0, which may be in another database. */
 async function lookAtCell(
-  place: CellPlace,
+  own: CellAddress,
   { stderr, clock }: Terminal,
   { databaseUrl, sandbox }: Installation,
   open: (runner: Runner) => Promise<OpenedTable[]> | OpenedTable[],
 ): Promise<CellLook> {
-  const { url, schema } = databaseOf(databaseUrl, place)
+  const { url, schema } = databaseOf(databaseUrl, own)
   const log = openLog({ level: 'fatal', destination: stderr })
   const pool = openDatabase({ databaseUrl: url, sandbox }, { schema, connections: 1, use: 'admin', log })
   try {

@@ -53,7 +53,7 @@ async function find(terminal: Terminal, digits: string, options: { json?: true }
     const issuer = binTableOf(await loadBins(pool))(digits)
     if (options.json) return terminal.printJson({ bin: digits, country: issuer?.country ?? null, bank: issuer?.bank ?? null })
     if (!issuer) throw new Failure(`The table has no range with ${digits}.`)
-    const { country = 'not told', bank = 'not told' } = issuer
+    const { country = 'unknown', bank = 'unknown' } = issuer
     terminal.print(facts(Object.entries({ BIN: digits, Country: country, Bank: bank })))
   })
 }

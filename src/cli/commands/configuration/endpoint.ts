@@ -68,7 +68,7 @@ const settable = (command: Command): Command =>
       'what follows where 3-D Secure leaves the risk here, such as unavailable=authorise; or safe',
       fitting(readAuthenticationPolicy),
     )
-    .option('--callback-url <url>', 'told every outcome, besides the URLs of each request')
+    .option('--callback-url <url>', 'gets every outcome, besides the URLs of each request')
     .option('--no-callback-url', 'takes it away')
     .option('--merchant-server-url <url>', "the merchant's server, which the mobile API calls")
     .option('--no-merchant-server-url', 'takes it away')

@@ -87,7 +87,7 @@ Examples
   npx tollgate filter entries shop 1 remove --file freed.txt`,
     )
     .action(entries.bind(undefined, terminal))
-  verb(filter, 'remove', 'it judges no further order; what it decided stays told', 'filter remove shop 1')
+  verb(filter, 'remove', 'it judges no further order; its decisions stay', 'filter remove shop 1')
     .argument('<login>', 'whose it is')
     .argument('<number>', 'its number', aNumber(1, 1_000_000))
     .action(remove.bind(undefined, terminal))

@@ -61,11 +61,7 @@ const settings = (command: Command): Command =>
     .option('--card-acceptor-name <name>', 'field 43: name and place, at most 99 characters')
     .option('--acquirer-id <digits>', 'field 32, at most 11 digits')
     .option('--mcc <digits>', 'field 26: the merchant category code, four digits')
-    .option(
-      '--country <code>',
-      'where the merchant is, two letters of ISO 3166-1; issuers are told it by 3-D Secure (US)',
-      aCountry,
-    )
+    .option('--country <code>', 'where the merchant is, two letters of ISO 3166-1; issuers get it by 3-D Secure (US)', aCountry)
     .option('--descriptor <text>', "what the cardholder's statement says")
     .option('--answer-timeout <span>', `how long an answer is waited for (${spanText(usualGate.answerTimeoutMs)})`, aSpan)
     .option('--partial-capture <on|off>', 'whether parts may be captured (on)', aSwitch)

@@ -8,7 +8,7 @@ import {
   listDeliveries,
   resendDeliveries,
   type DeliveryLine,
-  type DeliveryPlace,
+  type DeliveryKey,
   type DeliveryQuery,
   type DeliveryState,
 } from '../../../operator/orders/delivery-rows.ts'
@@ -70,7 +70,7 @@ Examples
     .action(resend.bind(undefined, terminal))
 }
 
-function aPlace(text: string): DeliveryPlace {
+function aPlace(text: string): DeliveryKey {
   const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
   if (!match) throw new InvalidArgumentError('Say order/number, such as 1000001/1.')
   return { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) }
@@ -84,7 +84,7 @@ async function queryOf(pool: Pool, f: Filter): Promise<DeliveryQuery> {
 
 const stored = (state: NonNullable<Filter['state']>): DeliveryState => (state === 'given-up' ? 'given up' : state)
 
-async function list(terminal: Terminal, options: Filter & { limit: number; after?: DeliveryPlace }): Promise<void> {
+async function list(terminal: Terminal, options: Filter & { limit: number; after?: DeliveryKey }): Promise<void> {
   await atOffice(terminal, async (office) => {
     const { pool, clock } = office
     const query = await queryOf(pool, options)

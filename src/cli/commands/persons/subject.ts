@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { cardDigits } from '../../../base/luhn.ts'
 import { secret } from '../../../base/secret.ts'
 import { hashIdOf, numberIdOf } from '../../../card/vault.ts'
-import { placeKey } from '../../../order/decide/change.ts'
+import { orderKeyText } from '../../../order/decide/change.ts'
 import { agoText, counted } from '../../../operator/moments.ts'
 import { decimalOf } from '../../../operator/orders/order.ts'
 import { Refused } from '../../../operator/refused.ts'
@@ -218,7 +218,7 @@ const nothing: Traces = { orders: [], others: [] }
 
 /** Besides the orders that the pages have. */
 async function lastOf(searches: readonly Search[], person: Person, page: readonly OrderTrace[]): Promise<Traces> {
-  const known = new Set(page.map(placeKey))
+  const known = new Set(page.map(orderKeyText))
   const last = await inSearches(searches, async (search) => {
     const { orders, others } = await ledBy(search, person, known)
     const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))

@@ -17,7 +17,7 @@ import type { Random } from '../base/random.ts'
 import type { User } from './process.ts'
 
 /** Where one installation's database lives. */
-export interface DataPlace {
+export interface DataDirectory {
   /**
    * The real path of the operator's directory, which always holds the secrets, the log and the
    * lock.
@@ -67,7 +67,7 @@ export function knownData(directory: string): string | undefined {
  * /root, a `mktemp -d`), new data goes to a directory of root's that it can pass. Existing data is
  * never abandoned for a better place.
  */
-export function findPlace(directory: string, random: Random, log: Log): DataPlace {
+export function findDataDirectory(directory: string, random: Random, log: Log): DataDirectory {
   const data = knownData(directory)
   if (data !== undefined) return existingPlace(directory, data, log)
   const inside = join(directory, 'postgres')
@@ -82,7 +82,7 @@ export function findPlace(directory: string, random: Random, log: Log): DataPlac
   return { directory, data: join(home, 'postgres'), user, moved }
 }
 
-function existingPlace(directory: string, data: string, log: Log): DataPlace {
+function existingPlace(directory: string, data: string, log: Log): DataDirectory {
   const owner = statSync(data)
   if (!isRoot()) {
     if (owner.uid === process.geteuid?.()) return { directory, data }
@@ -109,18 +109,18 @@ function existingPlace(directory: string, data: string, log: Log): DataPlace {
  * Leaves a note in the directory about where its data is. It is written once the data is complete,
  * so the note always names a database.
  */
-export async function leaveNote(place: DataPlace, log: Log): Promise<void> {
-  const note = join(place.directory, noteName)
+export async function leaveNote(where: DataDirectory, log: Log): Promise<void> {
+  const note = join(where.directory, noteName)
   const text = [
-    place.data,
+    where.data,
     '',
     'The first line says where the PostgreSQL data of this directory is.',
-    `The reason: ${place.moved}.`,
+    `The reason: ${where.moved}.`,
     'Keep this file: the database is found by it. Whoever removes or copies this directory should do the same with that one.',
     '',
   ]
   await writeDurably(note, text.join('\n'), 0o644)
-  log.warn({ data: place.data, note }, `The database is not inside the directory: ${place.moved}`)
+  log.warn({ data: where.data, note }, `The database is not inside the directory: ${where.moved}`)
 }
 
 /** The first directory on the way to `path`, or `path` itself, that this user may not pass. */
