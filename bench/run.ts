@@ -51,7 +51,7 @@ export async function endedWell(
   return nothingFailed([...all.flatMap(({ reports }) => reports), ...unbooked], output) && agreed
 }
 
-/** What the other side can still carry, and be warmed up by. */
+/** The bounds of the other side: it keeps up with so many in flight, after so many to warm up. */
 const oneByOneBounds = { inFlight: 256, warmUp: 1_000 }
 
 async function runOneByOne(

@@ -14,7 +14,7 @@ export interface Begun<Kind extends MobileKind = MobileKind> {
   rates?: { min?: string; max?: string }
 }
 
-/** The gateway has it. What becomes of it is told by status. */
+/** The gateway has it. Status shows what becomes of it. */
 export interface Performed {
   is: 'performed'
   kind: MobileKind

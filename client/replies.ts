@@ -3,7 +3,7 @@ import type { Fields, Pairs } from './form.ts'
 import type { Operation } from './operations.ts'
 import type { OrderName } from './requests.ts'
 
-/** The request was taken. What becomes of it is told by status and callback. */
+/** The request was taken. Status and callback show what becomes of it. */
 export interface Accepted {
   is: 'accepted'
   order: OrderName

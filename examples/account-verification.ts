@@ -1,6 +1,6 @@
 // Asks whether a card is good; nothing is charged.
 import { openClient } from '../client/client.ts'
-import { card, customer, newName, plain, told } from './sandbox.ts'
+import { card, customer, newName, plain, inWords } from './sandbox.ts'
 
 const client = openClient(plain)
 const verify = async (cvv2: string) =>
@@ -8,5 +8,5 @@ const verify = async (cvv2: string) =>
     await client.accountVerification({ client_orderid: newName(), order_desc: 'Is it good?', ...customer, ...card, cvv2 }),
   )
 
-console.log(told(await verify('123')))
-console.log(told(await verify('119')))
+console.log(inWords(await verify('123')))
+console.log(inWords(await verify('119')))

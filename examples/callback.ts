@@ -29,10 +29,10 @@ async function hear(request: IncomingMessage): Promise<string | undefined> {
 }
 
 const server = createServer((request, response) => {
-  void hear(request).then((told) => {
-    if (told !== undefined) heard.push(told)
+  void hear(request).then((outcome) => {
+    if (outcome !== undefined) heard.push(outcome)
     // Without an answer of status the gateway is asked to call again.
-    response.writeHead(told === undefined ? 503 : 200).end()
+    response.writeHead(outcome === undefined ? 503 : 200).end()
     server.emit('heard')
   })
 })

@@ -1,11 +1,11 @@
 // The same by version v4, which is signed with a key instead of a checksum.
 import { generateKeyPairSync } from 'node:crypto'
 import { openClient } from '../client/client.ts'
-import { newName, payment, plain, readOauthKey, told } from './sandbox.ts'
+import { newName, payment, plain, readOauthKey, inWords } from './sandbox.ts'
 
 const client = openClient({ ...plain, oauthKey: readOauthKey() })
 const first = await client.sale({ ...payment, client_orderid: newName() })
-console.log(told(await client.finish(first)))
+console.log(inWords(await client.finish(first)))
 if (first.is !== 'accepted') process.exit(1)
 
 const kept = await client.createCardRefV4(first.order)

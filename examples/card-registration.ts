@@ -1,10 +1,10 @@
 // The card of an approved payment is kept under a reference; what may be shown of it.
 import { openClient } from '../client/client.ts'
-import { newName, payment, plain, told } from './sandbox.ts'
+import { newName, payment, plain, inWords } from './sandbox.ts'
 
 const client = openClient(plain)
 const first = await client.sale({ ...payment, client_orderid: newName() })
-console.log(told(await client.finish(first)))
+console.log(inWords(await client.finish(first)))
 if (first.is !== 'accepted') process.exit(1)
 
 const kept = await client.createCardRef(first.order)

@@ -38,13 +38,13 @@ if (ending.is === 'redirect') {
   closed.abort()
   await view
 }
-console.log(told(ending))
+console.log(inWords(ending))
 
 const seen = await app.status(performed)
 if (seen.is === 'transaction') console.log(`${seen.state}: ${seen.transaction?.amountCentis} centis, ${seen.secure3DAuthStatus}`)
 
 /** What the app shows. */
-function told(now: MobileEnding): string {
+function inWords(now: MobileEnding): string {
   switch (now.is) {
     case 'final':
       return now.state === 'APPROVED' ? 'paid' : `not paid: ${now.seen.reason?.message}`

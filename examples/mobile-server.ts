@@ -64,13 +64,13 @@ function cardsNamed({ sourceClientCardId, destinationClientCardId }: Check, cons
 
 async function notify(kind: string, sent: string): Promise<object> {
   const find = async (token: string) => [...invoices.values()].find((one) => one.token === token && one.kind === kind)
-  const told = await merchant.readNotification(sent, find)
-  if (told.is !== 'notification') throw new No(told.why)
-  const consumer = consumers.get(told.invoice.accessToken) ?? ''
-  for (const card of [told.source, told.destination])
+  const notification = await merchant.readNotification(sent, find)
+  if (notification.is !== 'notification') throw new No(notification.why)
+  const consumer = consumers.get(notification.invoice.accessToken) ?? ''
+  for (const card of [notification.source, notification.destination])
     if (card && ![...cards.values()].some((known) => known.consumer === consumer && known.serverCardId === card.serverCardId))
       cards.set(randomUUID(), { consumer, serverCardId: card.serverCardId })
-  return merchant.answerNotification(told)
+  return merchant.answerNotification(notification)
 }
 
 interface Initiation {

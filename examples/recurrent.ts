@@ -2,11 +2,11 @@
 // who is asked by the issuer.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
-import { customer, newName, payment, plain, secure, told } from './sandbox.ts'
+import { customer, newName, payment, plain, secure, inWords } from './sandbox.ts'
 
 const client = openClient(plain)
 const first = await client.sale({ ...payment, client_orderid: newName(), credit_card_number: '4000000000002164' })
-console.log(`first payment: ${told(await client.finish(first))}`)
+console.log(`first payment: ${inWords(await client.finish(first))}`)
 if (first.is !== 'accepted') process.exit(1)
 const kept = await client.createCardRef(first.order)
 if (kept.is !== 'registered') process.exit(1)
@@ -19,7 +19,7 @@ const monthly = await client.makeRebillSale({
   recurrent_scenario: 'REGULAR',
   recurrent_initiator: 'MERCHANT',
 })
-console.log(`by the merchant: ${told(await client.finish(monthly))}`)
+console.log(`by the merchant: ${inWords(await client.finish(monthly))}`)
 
 // Without a CVV2 the sandbox approves up to 1,000.00.
 const list = await client.makeRebill({
@@ -30,10 +30,10 @@ const list = await client.makeRebill({
 })
 const ending = await client.finish(list)
 const charged = ending.is === 'final' ? ending.seen.fields.amount : undefined
-console.log(`by a list of amounts: ${told(ending)}, ${charged}`)
+console.log(`by a list of amounts: ${inWords(ending)}, ${charged}`)
 
 const held = await client.makeRebillPreauth({ ...again, client_orderid: newName(), amount: '5.00' })
-console.log(`held: ${told(await client.finish(held))}`)
+console.log(`held: ${inWords(await client.finish(held))}`)
 
 const shopper = openClient(secure)
 const asked = await shopper.makeRebillSale({
@@ -43,4 +43,4 @@ const asked = await shopper.makeRebillSale({
   recurrent_initiator: 'CARDHOLDER',
   redirect_url: 'https://shop.example/back',
 })
-console.log(`by the cardholder: ${told(await authenticate(shopper, await shopper.finish(asked)))}`)
+console.log(`by the cardholder: ${inWords(await authenticate(shopper, await shopper.finish(asked)))}`)

@@ -2,7 +2,7 @@
 // its answer goes through the browser.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
-import { newName, payment, secure, told } from './sandbox.ts'
+import { newName, payment, secure, inWords } from './sandbox.ts'
 
 const client = openClient(secure)
 const reply = await client.sale({
@@ -12,6 +12,6 @@ const reply = await client.sale({
   redirect_url: 'https://shop.example/back',
 })
 const ending = await authenticate(client, await client.finish(reply))
-console.log(told(ending))
+console.log(inWords(ending))
 if (ending.is === 'final')
   console.log(`verified-3d-status ${ending.seen.fields['verified-3d-status']}, eci ${ending.seen.fields.eci}`)

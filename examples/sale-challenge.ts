@@ -1,7 +1,7 @@
 // A sale with 3-D Secure on the shop's own pages; the issuer asks the cardholder for a password.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'
-import { newName, payment, secure, told } from './sandbox.ts'
+import { newName, payment, secure, inWords } from './sandbox.ts'
 
 const client = openClient(secure)
 const reply = await client.sale({
@@ -11,6 +11,6 @@ const reply = await client.sale({
   redirect_url: 'https://shop.example/back',
 })
 const ending = await authenticate(client, await client.finish(reply))
-console.log(told(ending))
+console.log(inWords(ending))
 if (ending.is === 'final')
   console.log(`verified-3d-status ${ending.seen.fields['verified-3d-status']}, eci ${ending.seen.fields.eci}`)

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { openClient } from '../client/client.ts'
 import { browse, postBack } from './customers-browser.ts'
-import { newName, payment, secure, told } from './sandbox.ts'
+import { newName, payment, secure, inWords } from './sandbox.ts'
 
 const client = openClient(secure)
 
@@ -42,8 +42,8 @@ if (waiting.is === 'cardholder' && waiting.step.redirectTo !== undefined) {
     client.finish(reply, { past: 'every step' }),
     browse(waiting.step.redirectTo, shop).then(postBack),
   ])
-  console.log(told(ending))
+  console.log(inWords(ending))
   console.log(page.replace(/example-[\w-]+/, 'example-…'))
-} else console.log(told(waiting))
+} else console.log(inWords(waiting))
 server.close()
 server.closeAllConnections()

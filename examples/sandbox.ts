@@ -55,7 +55,7 @@ export const card = {
 export const payment = { order_desc: 'Shoes', amount: '10.42', currency: 'USD', ...customer, ...card }
 
 /** An ending in a line. */
-export function told(ending: Ending): string {
+export function inWords(ending: Ending): string {
   switch (ending.is) {
     case 'final': {
       const { reason } = ending.seen

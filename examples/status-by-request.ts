@@ -1,14 +1,14 @@
 // `status` reports any transaction of an order by the serial number of its request.
 import { openClient } from '../client/client.ts'
-import { multi, newName, payment, told } from './sandbox.ts'
+import { multi, newName, payment, inWords } from './sandbox.ts'
 
 // A group: the currency chooses the endpoint.
 const client = openClient(multi)
 const sold = await client.sale({ ...payment, client_orderid: newName(), currency: 'EUR' })
-console.log(told(await client.finish(sold)))
+console.log(inWords(await client.finish(sold)))
 if (sold.is !== 'accepted') process.exit(1)
 const returned = await client.return({ ...sold.order, amount: '2.00', currency: 'EUR' })
-console.log(told(await client.finish(returned)))
+console.log(inWords(await client.finish(returned)))
 
 for (const reply of [sold, returned]) {
   if (reply.is !== 'accepted') process.exit(1)

@@ -35,7 +35,7 @@ export interface Overview {
   sections: readonly Section[]
 }
 
-/** What just happened, newest first. */
+/** A recent event; lists have the newest first. */
 export interface Happened {
   /** Milliseconds since 1970. */
   at: number

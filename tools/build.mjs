@@ -65,7 +65,7 @@ function bundle(tree) {
 }
 
 /**
- * What pages send to the browser as it is: it lies beside its page here, and so it does in dist.
+ * Copies the files that pages send unchanged. Each lies beside its page, here and in dist.
  */
 function copyAssets(tree) {
   for (const folder of ['src', 'simulators']) {

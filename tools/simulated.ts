@@ -1,4 +1,4 @@
-// What decides whether a planted bug of the simulation is found.
+// A digest of all code that decides whether a planted bug of the simulation is found.
 import { createHash } from 'node:crypto'
 import { buildSync } from 'esbuild'
 

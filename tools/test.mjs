@@ -159,7 +159,7 @@ async function runTests(stage) {
   })
   child.send({ jobs: jobsOf(stage, notedSeconds()), places, workplace })
   const { code } = await ended(child)
-  // What a test left behind must not disturb the next ones, nor outlive the run.
+  // Processes that a test left behind must not disturb the next ones, nor outlive the run.
   signalGroup(child, 'SIGKILL')
   if ((code !== 0 || interruptedBy) && failures() === before) rows.at(-1).failed++
 }
@@ -190,8 +190,8 @@ function note(row, test) {
 }
 
 /**
- * What the files of the run share, made when it is first needed. Has no environment if the server
- * does not come up.
+ * The PostgreSQL that the files of the run share, started when it is first needed. It has no
+ * environment if the server does not come up.
  */
 async function postgres() {
   if (cluster) return cluster

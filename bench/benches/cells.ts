@@ -20,7 +20,7 @@ const inFlight = 256
 const counts = [1, 2, 4, 8] as const
 const rounds = 2
 const idleMs = 10_000
-/** What a gateway does at its start is over by then. */
+/** By then a gateway has done the work of its start. */
 const settledMs = 3_000
 
 /** A gateway over so many cells, with sales spread over all of them. */

@@ -94,19 +94,20 @@ async function carry(merchant: Merchant, accessToken: string, invoiceId: string,
   const began = performance.now()
   const performed = await merchant.postJson(path, body)
   const acceptMs = performance.now() - began
-  const token = told(performed, 'session.token')
+  const token = textAt(performed, 'session.token')
   if (token === '') return { acceptMs, finalMs: 0, ending: `refused: ${performed.slice(0, 160)}` }
   const asks = JSON.stringify({ session: { accessToken, token } })
   const ending = await merchant.untilEnd(began, async () => {
     const status = await merchant.postJson(`${path}/status`, asks)
-    const state = told(status, 'state')
+    const state = textAt(status, 'state')
     if (state === 'PROCESSING') return 'later'
-    return { ending: state === 'APPROVED' ? 'approved' : `${state} ${told(status, 'errorCode')}`.trim() || status.slice(0, 160) }
+    const reason = `${state} ${textAt(status, 'errorCode')}`.trim()
+    return { ending: state === 'APPROVED' ? 'approved' : reason || status.slice(0, 160) }
   })
   return { acceptMs, finalMs: performance.now() - began, ending }
 }
 
-function told(text: string, path: string): string {
+function textAt(text: string, path: string): string {
   const value = valueAt(JSON.parse(text), path)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

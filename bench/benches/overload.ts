@@ -17,7 +17,7 @@ interface OverloadRow extends Figures {
   arrivals_per_s: number
   begun_per_s: number
   begun_late_p99_ms: number | null
-  /** What a closed loop carried right before, and how much of it was approved under the flood. */
+  /** The rate of a closed loop right before, and how much of it was approved under the flood. */
   peak_sales_per_s: number
   goodput_percent: number | null
   refused_per_s: number

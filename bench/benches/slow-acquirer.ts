@@ -86,7 +86,7 @@ async function beginDelays(adminUrl: Sandbox['acquirerAdminUrl']): Promise<void>
     await admin('POST', `${adminUrl}/faults`, { match: { probability: 1 / (delays.length - i) }, do: { delay_ms: ms } })
 }
 
-/** What the delays were until now; there are none afterwards. */
+/** Ends the delays and returns them. */
 async function endDelays(adminUrl: Sandbox['acquirerAdminUrl']): Promise<Delay[]> {
   const { faults } = (await admin('GET', `${adminUrl}/faults`)) as { faults: { do: { delay_ms: number }; hits: number }[] }
   await admin('DELETE', `${adminUrl}/faults`)

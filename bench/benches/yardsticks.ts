@@ -6,7 +6,7 @@ import { measurePosts } from '../load/posts.ts'
 import type { Sandbox } from '../sandbox.ts'
 
 /**
- * What this machine is worth at this moment, by what every reader can repeat. The names are those
+ * Measures this machine, at this moment, by programs that every reader can run. The names are those
  * of the JSON line.
  */
 export interface Yardsticks {

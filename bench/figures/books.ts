@@ -29,7 +29,7 @@ const deliveries = (sandbox: Sandbox) =>
     everywhere(sandbox, (at) => `select state, count(*) from ${at}delivery group by state`),
   )
 
-/** What was added to the books. */
+/** The difference between two states of the books. */
 export const since = (now: Books, earlier?: Books): Books =>
   earlier === undefined
     ? now

@@ -37,9 +37,9 @@ export interface Run {
   load: Load
 }
 
-/** What the machine carries at most is seen at this level. */
+/** This level shows the highest rate of the machine. */
 const fullInFlight = 256
-/** By a clock, sales that take two seconds on average are more than the gateway carries. */
+/** By a clock, sales that take two seconds on average are more than the gateway can do. */
 const longestMeanSeconds = 2
 const mostInFlight = 4_000
 

@@ -173,8 +173,8 @@ function figuresOf(
 }
 
 /**
- * What is left of the machine's time belongs to nobody that is followed, such as a part of the
- * kernel's networking.
+ * The rest of the machine's time belongs to no measured process: a part of the kernel's networking,
+ * for instance.
  */
 function cpuPerSale({ cpuUs, measured }: LoadReport, before: Gauges, after: Gauges) {
   const spent: [Spender, number | undefined][] = [

@@ -1,6 +1,6 @@
 import { childrenOf, commandLine, processStat } from './proc.ts'
 
-/** Whose processor time is told apart within a sandbox. */
+/** The programs of a sandbox whose processor time is measured apart. */
 export const kinds = [
   'gateway',
   'postgres_backends',
@@ -25,7 +25,7 @@ const simulators: Readonly<Record<string, Kind>> = {
 }
 
 /**
- * What a child of the sandbox or of its PostgreSQL server is, by its command line. Undefined: not
+ * The program of a child of the sandbox or of its PostgreSQL, by its command line. Undefined: not
  * to be seen yet, since a process has its parent's title until it gives itself another.
  */
 export function kindOf(command: string): Kind | 'postmaster' | undefined {
@@ -87,8 +87,8 @@ export function watchProcesses(gateway: number, others: readonly number[]): { cp
       sums[kind] += cpuUs
       if (parent === server.pid && !alive.has(Number.parseInt(key, 10))) goneUs += cpuUs
     }
-    // What ended between two looks, or since the last one. Backends stay; what lives so shortly is
-    // a worker of autovacuum.
+    // Children that ended between two looks, or since the last one. Backends stay; a child that
+    // lives so shortly is a worker of autovacuum.
     sums.postgres_autovacuum += Math.max(0, server.endedChildrenCpuUs - goneUs)
     return sums
   }

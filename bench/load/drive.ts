@@ -29,7 +29,7 @@ export function startLoad(interrupted: AbortSignal): Load {
           if (says.is === 'done') resolve(says.report)
         }
       })
-      // What cannot be sent is told by the end of the process.
+      // A message that cannot be sent shows in the end of the process.
       child.send(order, () => {})
       return Promise.race([report, gone])
     },

@@ -10,7 +10,7 @@ import { openGateway } from '../gateway.ts'
 import { refusedForLoad } from './merchant.ts'
 import { byClock, closedLoop } from './pace.ts'
 
-/** Names are told apart between runs by a prefix of this process and within it by a count. */
+/** Names differ between runs by a prefix of this process, and within it by a count. */
 const prefix = `b${randomBytes(4).toString('hex')}-`
 let names = 0
 /** After a failure a worker waits, so that a gateway which refuses everything is not flooded. */

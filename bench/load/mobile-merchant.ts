@@ -10,7 +10,7 @@ export interface MobileMerchant {
   stop(): Promise<void>
 }
 
-/** What check and notification have in common. */
+/** The members that check and notification share. */
 interface Question {
   consumer: { device: { serialNumber: string } }
   session: { nonce?: string; token: string }
@@ -52,7 +52,7 @@ export async function startMobileMerchant(controlKey: string, endpointId: string
   const said = async (request: IncomingMessage) => answer(request.url ?? '', JSON.parse(await text(request)) as Question)
   const server = createServer((request, response) => {
     said(request).then(
-      (told) => response.writeHead(told ? 200 : 400, { 'content-type': 'application/json' }).end(JSON.stringify(told ?? {})),
+      (json) => response.writeHead(json ? 200 : 400, { 'content-type': 'application/json' }).end(JSON.stringify(json ?? {})),
       () => response.writeHead(400).end(),
     )
   })

@@ -12,7 +12,7 @@ export interface Reply {
  * anything else.
  */
 export class ReplyReader {
-  /** What has come of a reply that is not whole yet. */
+  /** The received part of a reply that is not whole yet. */
   #begun: Buffer | undefined
 
   /** The reply, once it is whole. The packet may be used for other bytes afterwards. */

@@ -47,7 +47,7 @@ export const commitChecks: Checks<Commit> = {
     return taken && `transaction ${taken.no} of order ${after.orderId} is in the hand of ${taken.lease}`
   },
 
-  'an outcome is told once to each'({ after, deliveries, installation }) {
+  'an outcome is sent once to each'({ after, deliveries, installation }) {
     const stored = installation.deliveries.ofOrder(after)
     const alike = deliveries.map((d) => stored.filter((o) => o.url === d.url && o.transactionNo === d.transactionNo))
     const twice = alike.find(({ length }) => length > 1)

@@ -31,7 +31,7 @@ export interface Cardholders {
 }
 
 interface State extends CardholderParts, UploadParts {
-  /** What issuers have handed out last, for a merchant to mix up. */
+  /** The last CRes and PARes of the issuers, for a merchant to mix up. */
   lastCres: string | undefined
   lastPares: string | undefined
 }

@@ -67,7 +67,7 @@ export interface MerchantServers {
   onNotified: (notification: CardNotification) => void
 }
 
-/** What is wrong with an answer that does not fit the question. */
+/** The faults of answers that do not fit the question. */
 const falsehoods = ['signature', 'nonce', 'token', 'invoice', 'another', 'another', 'currency', 'card', 'garbage'] as const
 
 /** The invoices that each server initiated, and the calls it received about them. */

@@ -153,7 +153,7 @@ const orderAgain: Wraps = {
 }
 
 const confirmed = 'nothing is ordered that the merchant did not confirm'
-const mapped = 'a card is told where it is due'
+const mapped = 'a card is sent where it is due'
 const ends = 'every order ends'
 const fee = 'the fee is the one that was chosen'
 
@@ -166,7 +166,7 @@ export const plantedInMobile: readonly Planted[] = [
   { name: 'keep the CVV2 of an invoice that ended', breaks: ['a CVV2 is gone when it is not needed'], wrap: keepCvv2 },
   { name: 'make another order for an invoice that is taken over', breaks: ['one order an invoice', 'an invoice ends once', confirmed], wrap: orderAgain },
   { name: 'take a nonce again', breaks: ['a nonce makes one invoice'], wrap: forgetNonces },
-  { name: 'take an invoice that is there for a new one', breaks: ['the same request has the same answer', 'an acknowledged order exists', 'a stranger is told nothing'], wrap: inInvoices((i) => ({ add: async (...asked) => (await i.add(...asked)).map(() => true) })) },
+  { name: 'take an invoice that is there for a new one', breaks: ['the same request has the same answer', 'an acknowledged order exists', 'a stranger learns nothing'], wrap: inInvoices((i) => ({ add: async (...asked) => (await i.add(...asked)).map(() => true) })) },
   { name: "tell no merchant's server of a card", breaks: [mapped], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.filter((d) => d.kind !== 'card mapping') })), lease) })) },
   { name: 'take any answer to a card for its receipt', breaks: [mapped], wrap:

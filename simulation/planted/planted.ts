@@ -240,9 +240,9 @@ export const planted: readonly Planted[] = [
     } }) } },
   { name: 'reverse another amount', breaks: ['every order ends', 'the books are equal', 'what is released is not charged'], wrap: {
     connector: (c) => ({ ...c, reverse: (ask, ...rest) => c.reverse({ ...ask, amountMinor: ask.amountMinor + 1n }, ...rest) }) } },
-  { name: 'drop a delivery row', breaks: ['every outcome is reported', 'a card is told where it is due'], wrap:
+  { name: 'drop a delivery row', breaks: ['every outcome is reported', 'a card is sent where it is due'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, deliveries: c.deliveries.slice(1) })), lease) })) },
-  { name: 'tell a final status twice', breaks: ['an outcome is told once to each'], wrap:
+  { name: 'send a final status twice', breaks: ['an outcome is sent once to each'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({
       ...c, deliveries: c.deliveries.flatMap((d) => [d, { ...d, deliveryNo: d.deliveryNo + c.deliveries.length }]) })), lease) })) },
   { name: 'answer before the commit', breaks: ['an acknowledged order exists', 'an invoice ends once'], wrap: answerBeforeTheCommit },
@@ -268,9 +268,9 @@ export const planted: readonly Planted[] = [
       claims.some((c) => c.orderId === row.orderId) ? row : { ...row, digest: Buffer.alloc(32) }) })) },
   { name: 'never look for what a dead process left', breaks: ['every order ends', 'nothing is leased forever'], wrap:
     inOrders((o) => ({ claimDue: async (...asked) => (await o.claimDue(...asked)).filter((d) => d.hadLease === undefined) })) },
-  { name: 'give a message up after the first failure', breaks: ['every outcome is reported', 'a card is told where it is due'], wrap:
+  { name: 'give a message up after the first failure', breaks: ['every outcome is reported', 'a card is sent where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: t.state === 'due' ? 'given up' : t.state })), id) })) },
-  { name: 'take a failed message for delivered', breaks: ['delivered means accepted', 'a card is told where it is due'], wrap:
+  { name: 'take a failed message for delivered', breaks: ['delivered means accepted', 'a card is sent where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: 'delivered' })), id) })) },
   { name: 'reverse at once when an answer is lost', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((_deadlineAt, startedAt) => startedAt) },
   { name: 'count the time of an original from its record', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((deadlineAt) => deadlineAt) },

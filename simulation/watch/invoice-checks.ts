@@ -106,6 +106,6 @@ export const whenSettled: Checks<Settled> = {
     return isOtherwise && `invoice ${invoice.invoiceId} was told as ${shownAs}; its order is ${status}`
   },
 
-  'a card is told where it is due': ({ installation, servers, row, order, wall }) =>
+  'a card is sent where it is due': ({ installation, servers, row, order, wall }) =>
     order && finalStatuses.has(statusOf(order)) && mappingFault({ installation, servers, wall }, row.invoice.invoiceId, order),
 }

@@ -80,7 +80,7 @@ export function watchMobile({ installation, servers, transfers, sums, breaks }: 
     notified(notification) {
       const row = rowOf(notification.invoice)
       const why = notificationFault(installation, notification, row && orderOf(row))
-      if (why !== undefined) breaks('a card is told where it is due', why)
+      if (why !== undefined) breaks('a card is sent where it is due', why)
     },
     written(row, before) {
       sums.written(row, before)
@@ -129,7 +129,7 @@ function watchShown(transfers: TransferInvariants, breaks: Breaks) {
       if (status >= 500) return
       if (!isOwner) {
         if (status === 200 || body.error?.cause !== 'ORDER_NOT_FOUND')
-          breaks('a stranger is told nothing', `a stranger was told ${body.state ?? body.error?.cause} of ${invoiceId}`)
+          breaks('a stranger learns nothing', `a stranger was told ${body.state ?? body.error?.cause} of ${invoiceId}`)
       } else if (status !== 200) {
         const what = `invoice ${invoiceId} was acknowledged, and is told as ${body.error?.message}`
         breaks('an acknowledged order exists', what)

@@ -162,7 +162,7 @@ export class Ledger {
   /**
    * The money that stands, per currency: `charged` (sales, captures, debits), `returned` (returns,
    * credits), `balance` their difference, `held` what preauthorisations keep beyond their captures.
-   * What was reversed counts nowhere but in `reversed`.
+   * A reversed amount counts in `reversed` alone.
    */
   balances(): Record<
     'currency' | 'charged_minor' | 'returned_minor' | 'balance_minor' | 'held_minor' | 'reversed_minor',

@@ -18,7 +18,7 @@ function makeParting(desk: Desk, one: Case, passed: boolean, delivery: Over['del
   const field = desk.faults.takeText('erro_instead_of_cres', met)
   if (field !== undefined) return erroParting(desk, one, unusable('403', 'scripted', idsAndVersion(one)), field)
   if (delivery === 'undelivered')
-    return erroParting(desk, one, unusable('405', 'the result could not be told', idsAndVersion(one)))
+    return erroParting(desk, one, unusable('405', 'the result could not be delivered', idsAndVersion(one)))
   const foreign = desk.faults.take('cres_foreign_ids', met)
   const cres: Message = {
     messageType: 'CRes',

@@ -61,7 +61,7 @@ async function deliver(desk: Desk, one: Case, text: string): Promise<'delivered'
     if (answer !== 'try again') return answer
     if (pauseMs !== undefined) await sleep(desk.clock, pauseMs)
   }
-  desk.log.warn({ acsTransID: one.acsTransID }, 'the result could not be told')
+  desk.log.warn({ acsTransID: one.acsTransID }, 'the result could not be delivered')
   return 'undelivered'
 }
 

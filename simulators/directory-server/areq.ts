@@ -46,8 +46,8 @@ function begin(desk: Desk, message: Message, id: string, card: string): Passage 
 }
 
 /**
- * What ACS, time-out and connection make of it: HTTP 503 of the ACS means that it is off, and the
- * directory server stands in for it.
+ * Asks the ACS. Stands in for it if it is off, which HTTP 503 of the ACS means, too late or out of
+ * reach.
  */
 async function askAcs(desk: Desk, message: Message, passage: Passage): Promise<Answer> {
   const { outgoing, credentials, acsUrl, acsTimeoutMs, journal, log } = desk

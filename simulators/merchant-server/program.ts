@@ -34,8 +34,8 @@ async function start(log: Log) {
 }
 
 /**
- * What is read leaves the environment, so that nothing started from here inherits the key. Neither
- * complaint repeats what was read.
+ * Removes the configuration from the environment, so that no child process inherits the key. No
+ * complaint repeats any of it.
  */
 function configurationGiven(): unknown {
   const given = process.env[variable]

@@ -64,8 +64,8 @@ export async function listen(merchant: Merchant, host: string, port: number): Pr
 }
 
 /**
- * What a server has to be made with so that a path of the operations that does not fit is refused
- * in words: as one with an invoice id that is too long.
+ * Options of a server that refuses, with a sentence, a path of the operations that does not fit,
+ * such as one whose invoice id is too long.
  */
 export const pathsOf = (merchant: Merchant) =>
   ({

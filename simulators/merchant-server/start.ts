@@ -31,9 +31,7 @@ export async function startMerchantServer(options: Configuration & Place & World
   }
 }
 
-/**
- * What the operations work on: connects to the database, and makes the tables where they are not.
- */
+/** Connects to the database, makes missing tables, and returns what the operations work on. */
 export async function openMerchant(
   options: Configuration & Pick<Place, 'databaseUrl'> & World,
 ): Promise<{ merchant: Merchant; close: () => Promise<void> }> {

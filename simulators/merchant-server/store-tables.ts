@@ -43,7 +43,7 @@ const tables = [
   `create table if not exists merchant_server.cards (
     consumer                 text not null references merchant_server.consumers,
     client_card_id           text not null unique,
-    -- What makes it the same card: its unique reference where the gateway told one, else its server card id.
+    -- What makes it the same card: its unique reference where the gateway sent one, else its server card id.
     card_key                 text not null,
     server_card_id           text not null,
     unique_reference_card_id bigint,

@@ -2,7 +2,7 @@
  * What the simulated directory server and ACS demand of each message, for purchases and card checks
  * in a browser. Public tables of EMV 3-D Secure 2.1.0 and 2.2.0, written down apart from the
  * gateway's, so that one mistake cannot hide in both. A row: name, form, and when it must be there.
- * What no row names is ignored.
+ * Other fields are ignored.
  */
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -205,7 +205,7 @@ export type MessageType = keyof typeof tables | 'PRes' | 'CRes'
 export const rowsOf = (type: string): readonly Row[] | undefined =>
   Object.hasOwn(tables, type) ? tables[type as keyof typeof tables] : undefined
 
-/** What a card range of an admin request must look like; the numbers are compared as digits. */
+/** A card range of an admin request. Its numbers are compared as digits. */
 export const rangeRows: readonly Row[] = [
   ['startRange', form(/^[0-9]{13,19}$/), always],
   ['endRange', form(/^[0-9]{13,19}$/), always],

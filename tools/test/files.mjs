@@ -118,7 +118,7 @@ async function runJob(job) {
   console.log([`${name}  ${seconds.toFixed(1)} s`, ...lines, ''].join('\n'))
 }
 
-/** What was left out or put off did not keep its promise, so it has not passed. */
+/** A test that was skipped or put off has not passed. */
 function testOf(type, { name, nesting, file, line, column, skip, todo, details }, parents, job) {
   const passed = type === 'test:pass' && skip === undefined && todo === undefined
   const { error } = details

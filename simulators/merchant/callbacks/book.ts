@@ -41,7 +41,7 @@ export interface CallbackFilter {
   orderid?: string
 }
 
-/** What is not as it should be. */
+/** A failed check of a callback. */
 type Wrong = 'control' | 'signature'
 
 /** A callback as it is kept: what it brought is read when somebody looks at it. */

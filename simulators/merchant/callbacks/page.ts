@@ -36,7 +36,7 @@ export function callbacksPage(page: CallbacksPage): string {
     { nonce, title: `Callbacks · ${page.login}`, places, here: 'Callbacks', style, script, icon, head },
     html`<header>
         <h1>Merchant server</h1>
-        <p class="lead">What the gateway told merchant <strong>${page.login}</strong> about its payments.</p>
+        <p class="lead">What the gateway reported to merchant <strong>${page.login}</strong> about its payments.</p>
         <dl class="facts">
           <div>
             <dt>Callbacks come to</dt>

@@ -201,7 +201,7 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
       )}
       <div>
         <dt>Callback</dt>
-        <dd id="told">${callback === undefined ? 'not yet' : (callback.says ?? '')}</dd>
+        <dd id="reported">${callback === undefined ? 'not yet' : (callback.says ?? '')}</dd>
       </div>
     </dl>
     <p class="next">
