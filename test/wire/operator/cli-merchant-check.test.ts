@@ -115,7 +115,7 @@ const faults: [what: string, fault: Fault, says: RegExp, count: number][] = [
   ['a refusal that is a failure', onRefusal(/initiate-sale$/, ({ body }) => ({ status: 500, body })),
     /^initiate sale: refuses a body that is no JSON: HTTP 500, after which the gateway would call again/m, 4],
   ['a refusal to the app that names an invoice', onRefusal(/initiate-sale$/, ({ body }) => ({ status: 400, body: body.replace('{', '{"invoiceId":"1",') })),
-    /invoiceId is there, which the app is not told$/m, 4],
+    /invoiceId is there, which the app does not know$/m, 4],
   ['a refusal to the gateway that does not', onRefusal(/\/transfer\/.*\/check$/, ({ body }) => ({ status: 400, body: body.replace(/,"invoiceId":"[^"]*"/, '') })),
     /^check transfer: refuses .*: invoiceId is missing, not /m, 8],
   ['a cause that there is not', onRefusal(/\/verification\/notification$/, ({ body }) => ({ status: 400, body: body.replace('INVALID_REQUEST', 'WRONG') })),
