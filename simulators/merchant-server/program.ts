@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
-import { reasonOf, type Log } from '../../src/base/log.ts'
+import { reasonOf } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { runProgram } from '../three-d-secure/run.ts'
+import { runProgram, type Simulator } from '../run.ts'
 import { readConfiguration } from './configuration.ts'
 import { startMerchantServer } from './start.ts'
 
@@ -19,9 +19,9 @@ const usage = `usage: program.js [--die-with-parent]
   --die-with-parent        stops when standard input ends
 `
 
-async function start(log: Log) {
-  const { values } = parseArgs({ options: { 'die-with-parent': { type: 'boolean' } } })
-  const configuration = readConfiguration(configurationGiven())
+const start: Simulator['start'] = async ({ args, env, log }) => {
+  parseArgs({ args, options: {} })
+  const configuration = readConfiguration(configurationIn(env))
   if ('complaints' in configuration)
     throw new Error(`The merchant server cannot start:\n${configuration.complaints.map((one) => `  - ${one}`).join('\n')}\n`)
   const server = await startMerchantServer({ ...configuration, clock: systemClock, random: systemRandom, log }).catch(
@@ -30,16 +30,13 @@ async function start(log: Log) {
     },
   )
   log.info({ login: configuration.login, url: server.url }, 'the merchant server serves')
-  return { ready: { port: server.port, url: server.url }, close: server.close, dieWithParent: values['die-with-parent'] ?? false }
+  return { ready: { port: server.port, url: server.url }, close: server.close }
 }
 
-/**
- * Removes the configuration from the environment, so that no child process inherits the key. No
- * complaint repeats any of it.
- */
-function configurationGiven(): unknown {
-  const given = process.env[variable]
-  delete process.env[variable]
+/** Removes the configuration from the environment. No complaint repeats any of it. */
+function configurationIn(env: Record<string, string | undefined>): unknown {
+  const given = env[variable]
+  delete env[variable]
   if (given === undefined || given === '') throw new Error(`${variable} is not set: the JSON file with the configuration\n`)
   const read = given.trimStart().startsWith('{') ? given : readFile(given)
   let json: unknown
@@ -60,4 +57,4 @@ function readFile(name: string): string {
   }
 }
 
-await runProgram('the merchant server', usage, start)
+await runProgram({ name: 'the merchant server', usage, start })

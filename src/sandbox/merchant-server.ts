@@ -13,9 +13,14 @@ interface Around {
  * and has a shop. Its configuration is passed in the environment, so that the control key is in no
  * further file.
  */
-export function startMerchantServer(world: SandboxWorld, around: Around & { directory: string }): Promise<Program> {
-  const configuration = JSON.stringify(merchantConfiguration(world, around))
-  return startProgram('merchant', ['--port', '0'], around.directory, { MERCHANT_SERVER_CONFIG: configuration })
+export function startMerchantServer(
+  world: SandboxWorld,
+  around: Around,
+  run: { directory: string; env: Readonly<Record<string, string | undefined>> },
+): Promise<Program> {
+  const env = { MERCHANT_SERVER_CONFIG: JSON.stringify(merchantConfiguration(world, around)) }
+  const launch = { name: 'merchant', args: ['--port', '0'], directory: run.directory, env }
+  return startProgram(launch, run.env.TOLLGATE_SIMULATORS)
 }
 
 /** A merchant whose callbacks are not signed by Ed25519 has no public key. */

@@ -136,7 +136,7 @@ type CardWorld = Awaited<ReturnType<typeof startCardWorld>>
  * gateway's address and is part of its configuration.
  */
 async function serve(
-  { directory, log, stops }: Run,
+  { directory, env, log, stops }: Run,
   pool: Pool,
   world: CardWorld & { databaseUrl: string; gatewayDatabaseUrl: string; kek: KeyEncryption },
   { cvv2Keys, ...config }: SandboxConfig,
@@ -150,7 +150,7 @@ async function serve(
   let served: { baseUrl: string; merchant: Program } | undefined
   const beforeServing = async (baseUrl: string) => {
     step("Starting the merchant's server and its shop")
-    const merchant = await startMerchantServer(shop, { databaseUrl, directory, baseUrl, simulators })
+    const merchant = await startMerchantServer(shop, { databaseUrl, baseUrl, simulators }, { directory, env })
     served = { baseUrl, merchant }
     stops.push({ what: 'merchant server', stop: merchant.stop })
     const { mobile, mobile_fee: fee, mobile_random_sum: randomSum, euro } = shop.endpoints

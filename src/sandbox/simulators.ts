@@ -18,7 +18,7 @@ export async function startSimulators(
   stops: Stops,
 ): Promise<Record<'acquirer' | 'directoryServer' | 'acs', Program>> {
   const start = async (name: string, what: string, args: string[]) => {
-    const program = await startProgram(name, args, directory, {})
+    const program = await startProgram({ name, args, directory, env: {} }, env.TOLLGATE_SIMULATORS)
     stops.push({ what, stop: program.stop })
     return program
   }

@@ -122,7 +122,7 @@ async function settle(directory: string, databaseUrl: string, kekFile: string, c
   const log = openLog({ level: 'warn', destination: process.stderr })
   const certificates = join(directory, 'certificates')
   await makeCertificates(certificates, systemRandom, systemClock.now())
-  const acquirer = await startProgram('acquirer', acquirerArguments(directory, certificates), directory, {})
+  const acquirer = await startProgram({ name: 'acquirer', args: acquirerArguments(directory, certificates), directory, env: {} })
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log })
   try {
     await migrate(pool, systemClock.now(), openLog({ level: 'silent', destination: process.stderr }))

@@ -66,7 +66,9 @@ export class Installation {
     const server = await started.keep(startEmbedded({ directory, log, clock: systemClock, random: systemRandom }))
     const certificates = join(directory, 'certificates')
     await makeCertificates(certificates, systemRandom, systemClock.now())
-    const acquirer = await started.keep(startProgram('acquirer', acquirerArguments(directory, certificates), directory, {}))
+    const acquirer = await started.keep(
+      startProgram({ name: 'acquirer', args: acquirerArguments(directory, certificates), directory, env: {} }),
+    )
     const installation = new Installation(directory, dists, server, acquirer)
     await started.keep({ stop: () => void installation.#sitter.kill('SIGKILL') })
     return installation

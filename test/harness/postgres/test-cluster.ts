@@ -12,6 +12,7 @@ import { oauthKeyOf } from '../../../src/sandbox/oauth-key.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { openBroker } from '../world/broker.ts'
+import { openSimulators } from '../world/simulators.ts'
 import { startTestServer, testDatabase } from './postgres.ts'
 
 const ended = once(process.stdin.resume(), 'close')
@@ -23,13 +24,15 @@ const directory = process.argv[2]
 if (directory === undefined) throw new Error('usage: test-cluster.js DIRECTORY')
 const keys = join(directory, 'keys')
 const worlds = join(directory, 'worlds')
-const [server] = await Promise.all([
+const simulators = join(directory, 'simulators')
+const [server, simulatorsProcess] = await Promise.all([
   startTestServer(),
+  openSimulators(simulators),
   makeCertificates(join(keys, 'certificates'), systemRandom, systemClock.now()),
   oauthKeyOf(keys),
 ])
 // The worlds that the broker starts find all this as those of the tests do.
-const env = { TOLLGATE_TEST_POSTGRES: server.url, TOLLGATE_TEST_KEYS: keys }
+const env = { TOLLGATE_TEST_POSTGRES: server.url, TOLLGATE_TEST_KEYS: keys, TOLLGATE_TEST_SIMULATORS: simulators }
 Object.assign(process.env, env)
 const template = await migratedDatabase()
 process.env['TOLLGATE_TEST_TEMPLATE'] = template
@@ -38,6 +41,7 @@ const all = { ...env, TOLLGATE_TEST_TEMPLATE: template, TOLLGATE_TEST_WORLDS: wo
 process.stdout.write(`${JSON.stringify({ env: all })}\n`)
 await ended
 await broker.close()
+await simulatorsProcess.close()
 await server.close()
 // A world that was just being started ends with this process.
 process.exit()

@@ -123,6 +123,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
   if (keys !== undefined && database) cpSync(keys, directory, { recursive: true })
   const named = { TOLLGATE_DIR: directory, DATABASE_URL: options.databaseUrl ?? '' }
   const env: Record<string, string> = { ...waits, ...options.env, ...named }
+  if (process.env.TOLLGATE_TEST_SIMULATORS) env.TOLLGATE_SIMULATORS = process.env.TOLLGATE_TEST_SIMULATORS
   if (database) env.DATABASE_URL = (await options.through?.(database.url)) ?? database.url
   // Kept through all crashes.
   env.PORT = String(await freePort())

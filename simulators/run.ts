@@ -1,14 +1,35 @@
-import { openLog, reasonOf, type Log } from '../../src/base/log.ts'
-import type { BarPages } from '../../src/http/bar.ts'
-import { followParent } from '../parent.ts'
+import { openLog, reasonOf, type Log } from '../src/base/log.ts'
+import type { BarPages } from '../src/http/bar.ts'
+import { followParent } from './parent.ts'
 
 /** Shared parts of the programs: options, the ready line, the end. */
 
-export interface Running {
+/** What runs as a program of its own, or together with others in one process. */
+export interface Simulator {
+  /** For its log. */
+  name: string
+  usage: string
+  start(given: Given): Promise<Running>
+}
+
+interface Given {
+  args: string[]
+  /** `start` removes the key that it takes, so that nothing started later inherits it. */
+  env: Record<string, string | undefined>
+  log: Log
+  /** Filled once all of the sandbox serves. */
+  places: BarPages
+  /** It cannot go on. */
+  onFailure: () => void
+}
+
+interface Running {
   /** Printed as one line of JSON with `"ready": true`. */
   ready: object
   close(): Promise<void>
 }
+
+const dieWithParent = '--die-with-parent'
 
 /** How long to wait for a stop. */
 const stopWithinMs = 900
@@ -43,19 +64,17 @@ export function urlIn(name: string, text: string | undefined, scheme: 'http:' | 
  * Runs a program until a signal stops it. Start-up errors are printed together with the usage, and
  * the exit code is 2.
  */
-export async function runProgram(
-  name: string,
-  usage: string,
-  start: (log: Log, places: BarPages) => Promise<Running & { dieWithParent: boolean }>,
-): Promise<void> {
-  const log = openLog({ level: process.env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
+export async function runProgram({ name, usage, start }: Simulator): Promise<void> {
+  const { env } = process
+  const log = openLog({ level: env['LOG_LEVEL'] ?? 'info', destination: process.stderr })
   try {
+    const args = process.argv.slice(2).filter((arg) => arg !== dieWithParent)
     const places: BarPages = {}
-    const { ready, close, dieWithParent } = await start(log, places)
+    const { ready, close } = await start({ args, env, log, places, onFailure: () => process.exit(1) })
     const stop = stopOnce(name, close, log)
     process.on('SIGTERM', () => stop('SIGTERM'))
     process.on('SIGINT', () => stop('SIGINT'))
-    if (dieWithParent) followParent(places, stop)
+    if (process.argv.includes(dieWithParent)) followParent(places, stop)
     process.stdout.write(JSON.stringify({ ready: true, ...ready }) + '\n')
   } catch (error) {
     process.stderr.write(`${reasonOf(error)}\n${usage}`)
