@@ -7,6 +7,8 @@ import { build } from 'esbuild'
 
 const programs = [
   'src/cli/main',
+  // Tests run commands in their own process.
+  'src/cli/run',
   'src/leases/heart-thread',
   ...['acquirer', 'acs', 'directory-server', 'merchant', 'merchant-server'].map((name) => `simulators/${name}/program`),
 ]
@@ -41,6 +43,8 @@ const { metafile } = await build({
   platform: 'node',
   format: 'esm',
   target: 'node20',
+  // A package of the older kind that is imported on demand would have no names but `default`.
+  mainFields: ['module', 'main'],
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
