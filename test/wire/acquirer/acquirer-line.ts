@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { openLog } from '../../../src/base/log.ts'
+import { startAcquirer, type AcquirerOptions } from '../../../simulators/acquirer/start.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** A gateway's end of the acquirer line: frames from docs/iso8583.md, without product code. */
 
@@ -137,7 +139,7 @@ export function network(stan: number, code: string): Fields {
 }
 
 /** Normal is some milliseconds; a machine may be very busy. */
-export const boundMs = 60_000
+const boundMs = 60_000
 
 export class GatewayEnd {
   readonly socket: Socket
@@ -181,7 +183,7 @@ export class GatewayEnd {
     return this.to(fields)[before]!
   }
 
-  /** What was answered so far to the message with these names. */
+  /** All answers so far to the message with these names. */
   to(fields: Fields): Reply[] {
     return this.replies.filter((reply) => reply.fields[11] === fields[11])
   }
@@ -234,7 +236,7 @@ export class GatewayEnd {
   }
 }
 
-export const quietLog = openLog({ level: 'silent', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+const quietLog = openLog({ level: 'silent', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
 
 export interface Asked {
   status: number
@@ -242,7 +244,7 @@ export interface Asked {
 }
 
 /** A request to the admin port. Replies that are no object read as an empty one. */
-export async function admin(url: string, method = 'GET', body?: unknown): Promise<Asked> {
+async function admin(url: string, method = 'GET', body?: unknown): Promise<Asked> {
   const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const response = await fetch(url, { method, ...sent, signal: AbortSignal.timeout(boundMs) })
   const read: unknown = await response.json()
@@ -268,4 +270,20 @@ export async function ledger(adminUrl: string, query = ''): Promise<LedgerEntry[
   const { entries } = (await admin(`${adminUrl}/ledger${query}`)).body
   assert.ok(isEntries(entries))
   return entries
+}
+
+/** A simulated acquirer and a line to it that has signed on, until the last test of the file. */
+export async function openAcquirer(options: Partial<AcquirerOptions> = {}) {
+  const acquirer = closing(await startAcquirer({ log: quietLog, ...options }))
+  const line = closing(await GatewayEnd.signedOn(acquirer.port))
+  let stan = 0
+  const next = (): number => ++stan
+  return {
+    acquirer,
+    line,
+    next,
+    newSale: (wish: object = {}): Fields => payment({ stan: next(), cvv2: '123', ...wish }),
+    entryOf: async (fields: Fields) => (await ledger(acquirer.adminUrl)).find((entry) => entry.stan === fields[11]),
+    call: (method: string, path: string, body?: unknown): Promise<Asked> => admin(acquirer.adminUrl + path, method, body),
+  }
 }

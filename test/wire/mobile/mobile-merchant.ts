@@ -5,6 +5,9 @@ import { systemRandom } from '../../../src/base/random.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { readConfiguration } from '../../../simulators/merchant-server/configuration.ts'
 import { startMerchantServer } from '../../../simulators/merchant-server/start.ts'
+import { openHandClock } from '../../harness/clock/hand-clock.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** The two callers of a merchant's server, app and gateway, spelled out by the tests. */
 
@@ -62,6 +65,15 @@ export async function startServer(databaseUrl: string, clock: Clock, more: objec
   if ('complaints' in configuration) throw new Error(configuration.complaints.join(', '))
   const log = openLog({ level: 'fatal', destination: process.stderr })
   return startMerchantServer({ ...configuration, clock, random: systemRandom, log })
+}
+
+/** A server with its own database and a clock that is moved by hand, until the last test. */
+export async function openServer() {
+  const database = closing(await testDatabase())
+  const clock = openHandClock(Date.UTC(2030, 0, 1))
+  const { url: base } = closing(await startServer(database.url, clock))
+  let consumers = 0
+  return { database, clock, base, newConsumer: () => `consumer-${++consumers}` }
 }
 
 export const signed = (...parts: string[]): string =>

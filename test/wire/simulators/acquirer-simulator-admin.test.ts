@@ -1,35 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { startAcquirer, type Acquirer } from '../../../simulators/acquirer/start.ts'
-import {
-  admin,
-  drawing,
-  GatewayEnd,
-  ledger,
-  network,
-  payment,
-  quietLog,
-  reversal,
-  type Asked,
-  type Fields,
-} from '../acquirer/acquirer-line.ts'
+import { describe, test } from 'node:test'
+import { closing } from '../../harness/world/opening.ts'
+import { drawing, GatewayEnd, ledger, network, openAcquirer, payment, reversal, type Fields } from '../acquirer/acquirer-line.ts'
 
-let acquirer: Acquirer
-let line: GatewayEnd
-let stan = 0
-
-before(async () => {
-  acquirer = await startAcquirer({ log: quietLog })
-  line = await GatewayEnd.signedOn(acquirer.port)
-})
-after(async () => {
-  line?.close()
-  await acquirer?.close()
-})
-
-const next = (): number => ++stan
-const call = (method: string, path: string, body?: unknown): Promise<Asked> => admin(acquirer.adminUrl + path, method, body)
-const newSale = (wish: object = {}): Fields => payment({ stan: next(), cvv2: '123', ...wish })
+const { acquirer, line: first, next, newSale, call } = await openAcquirer()
+let line = first
 
 describe('the line can be troubled', () => {
   test('refuse: new connections are refused, open ones go on; and back again', async () => {
@@ -46,7 +21,7 @@ describe('the line can be troubled', () => {
     await call('POST', '/line', { close_now: true })
     await end.ended()
     await line.ended()
-    line = await GatewayEnd.signedOn(acquirer.port)
+    line = closing(await GatewayEnd.signedOn(acquirer.port))
   })
 
   test('latency_ms: every answer waits, also that to an echo', async () => {
@@ -94,11 +69,18 @@ describe('what cannot be followed is refused with a sentence that names it', () 
   }
 })
 
+const balance = (currency: string, charged: string, returned: string, left: string, held: string, reversed: string) => ({
+  currency,
+  charged_minor: charged,
+  returned_minor: returned,
+  balance_minor: left,
+  held_minor: held,
+  reversed_minor: reversed,
+})
+
 describe('the books can be read', () => {
-  test('by order, state, time and number; sums and balances follow', async (t) => {
-    const own = await startAcquirer({ log: quietLog })
-    t.after(() => own.close())
-    const end = await GatewayEnd.signedOn(own.port)
+  test('by order, state, time and number; sums and balances follow', async () => {
+    const { acquirer: own, line: end, call: callOwn } = await openAcquirer()
     const ask = async (type: string, fields: Fields) =>
       assert.match((await end.ask(type, fields)).fields[39]!, /^000$|^116$|^400$/)
     const sale = payment({ stan: 1, cvv2: '123', amount: '1000', orderId: 'A' })
@@ -120,36 +102,16 @@ describe('the books can be read', () => {
     assert.deepEqual(await stans('?since=2020-01-01T00:00:00Z'), [1, 2, 3, 5, 6, 7])
     assert.deepEqual(await stans('?since=2999-01-01T00:00:00Z'), [])
 
-    assert.deepEqual((await admin(`${own.adminUrl}/ledger/balances`)).body.balances, [
-      {
-        currency: '840',
-        charged_minor: '1000',
-        returned_minor: '400',
-        balance_minor: '600',
-        held_minor: '0',
-        reversed_minor: '300',
-      },
-      {
-        currency: '978',
-        charged_minor: '200',
-        returned_minor: '0',
-        balance_minor: '200',
-        held_minor: '500',
-        reversed_minor: '0',
-      },
+    assert.deepEqual((await callOwn('GET', '/ledger/balances')).body.balances, [
+      balance('840', '1000', '400', '600', '0', '300'),
+      balance('978', '200', '0', '200', '500', '0'),
     ])
-    const summary = (await admin(`${own.adminUrl}/ledger/summary`)).body
+    const summary = (await callOwn('GET', '/ledger/summary')).body
     assert.deepEqual(summary.messages, { 1804: 1, 1200: 4, 1420: 1, 1100: 1, 1220: 1 })
     assert.equal(summary.entries, 6)
     assert.ok(Array.isArray(summary.sums))
-    assert.deepEqual(summary.sums[0], {
-      currency: '840',
-      code: 'USD',
-      kind: 'return',
-      state: 'approved',
-      count: 1,
-      amount_minor: '400',
-    })
+    const returned = { currency: '840', code: 'USD', kind: 'return', state: 'approved', count: 1, amount_minor: '400' }
+    assert.deepEqual(summary.sums[0], returned)
   })
 
   test('the last messages, newest first, and an overview for people', async () => {

@@ -1,41 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { systemClock } from '../../../src/base/clock.ts'
-import { startAcquirer, type Acquirer } from '../../../simulators/acquirer/start.ts'
+import { afterEach, describe, test } from 'node:test'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
-import {
-  admin,
-  drawing,
-  GatewayEnd,
-  ledger,
-  payment,
-  quietLog,
-  readTags,
-  reversal,
-  type Asked,
-  type Fields,
-} from '../acquirer/acquirer-line.ts'
+import { closing } from '../../harness/world/opening.ts'
+import { drawing, GatewayEnd, ledger, openAcquirer, payment, readTags, reversal, type Fields } from '../acquirer/acquirer-line.ts'
 
-let acquirer: Acquirer
-let line: GatewayEnd
-let stan = 0
-
-before(async () => {
-  acquirer = await startAcquirer({ log: quietLog })
-  line = await GatewayEnd.signedOn(acquirer.port)
-})
-afterEach(async () => {
-  await call('DELETE', '/faults')
-})
-after(async () => {
-  line?.close()
-  await acquirer?.close()
-})
-
-const next = (): number => ++stan
-const call = (method: string, path: string, body?: unknown): Promise<Asked> => admin(acquirer.adminUrl + path, method, body)
-const entryOf = async (fields: Fields) => (await ledger(acquirer.adminUrl)).find((entry) => entry.stan === fields[11])
-const newSale = (wish: object = {}): Fields => payment({ stan: next(), cvv2: '123', ...wish })
+const clock = openHandClock(Date.now())
+const { acquirer, line, next, newSale, entryOf, call } = await openAcquirer({ clock })
+afterEach(() => call('DELETE', '/faults'))
 
 const orderOf = (fields: Fields): string => readTags(fields[48]).OI!
 
@@ -62,42 +33,31 @@ describe('what a script does', () => {
     assert.equal((await entryOf(sale))?.state, 'declined')
   })
 
-  test('delay_ms: the answer comes later than those asked after it, and counts as answered only then', async (t) => {
-    const clock = openHandClock(Date.now())
-    const own = await startAcquirer({ log: quietLog, clock })
-    t.after(() => own.close())
-    const end = await GatewayEnd.signedOn(own.port)
-    const slow = newSale()
-    const late = { match: { order_id: orderOf(slow) }, do: { delay_ms: 300 } }
-    assert.equal((await admin(`${own.adminUrl}/faults`, 'POST', late)).status, 201)
-    const answered = async () => (await ledger(own.adminUrl)).find((entry) => entry.stan === slow[11])?.answered
-    end.send('1200', slow)
-    await end.ask('1200', newSale())
+  test('delay_ms: the answer comes later than those asked after it, and counts as answered only then', async () => {
+    const slow = newSale({ orderId: 'slow' })
+    await script({ order_id: orderOf(slow) }, { delay_ms: 300 })
+    line.send('1200', slow)
+    await line.ask('1200', newSale())
     clock.pass(299)
-    await end.echo(next())
-    assert.deepEqual(end.to(slow), [])
-    assert.equal(await answered(), false)
+    await line.echo(next())
+    assert.deepEqual(line.to(slow), [])
+    assert.equal((await entryOf(slow))?.answered, false)
     clock.pass(1)
-    await end.until(() => end.to(slow).length === 1, 'the late answer')
-    assert.equal(await answered(), true)
+    await line.until(() => line.to(slow).length === 1, 'the late answer')
+    assert.equal((await entryOf(slow))?.answered, true)
   })
 
-  test('hold: the answer comes when the script is removed, and counts as answered only then', async (t) => {
-    const own = await startAcquirer({ log: quietLog, clock: systemClock })
-    t.after(() => own.close())
-    const end = await GatewayEnd.signedOn(own.port)
-    const sale = newSale()
-    const held = await admin(`${own.adminUrl}/faults`, 'POST', { match: { order_id: orderOf(sale) }, do: { hold: true } })
-    const { id } = held.body as { id: number }
-    const answered = async () => (await ledger(own.adminUrl)).find((entry) => entry.stan === sale[11])?.answered
-    end.send('1200', sale)
-    await end.ask('1200', newSale())
-    assert.deepEqual(end.to(sale), [])
-    assert.equal(await answered(), false)
-    assert.equal((await admin(`${own.adminUrl}/faults/${id}`, 'DELETE')).status, 200)
-    await end.until(() => end.to(sale).length === 1, 'the answer')
-    assert.equal(end.to(sale)[0]!.fields[39], '000')
-    assert.equal(await answered(), true)
+  test('hold: the answer comes when the script is removed, and counts as answered only then', async () => {
+    const sale = newSale({ orderId: 'held' })
+    const id = await script({ order_id: orderOf(sale) }, { hold: true })
+    line.send('1200', sale)
+    await line.ask('1200', newSale())
+    assert.deepEqual(line.to(sale), [])
+    assert.equal((await entryOf(sale))?.answered, false)
+    assert.equal((await call('DELETE', `/faults/${id}`)).status, 200)
+    await line.until(() => line.to(sale).length === 1, 'the answer')
+    assert.equal(line.to(sale)[0]!.fields[39], '000')
+    assert.equal((await entryOf(sale))?.answered, true)
   })
 
   test('no_answer: approved in the books, silent on the line, and the repeat is answered', async () => {
@@ -151,7 +111,7 @@ describe('what a script does', () => {
     assert.equal((await entryOf(sale))?.state, 'reversed')
   })
 
-  test('wrong_stan: an approval under a STAN that nobody used', async () => {
+  test('wrong_stan: an approval under a STAN of no message', async () => {
     const sale = payment({ stan: 500_000, cvv2: '123' })
     await script({ times: 1 }, { wrong_stan: true })
     line.send('1200', sale)
@@ -160,42 +120,26 @@ describe('what a script does', () => {
     assert.deepEqual([(await entryOf(sale))?.state, (await entryOf(sale))?.answered], ['approved', false])
   })
 
-  test('garbage: a frame of honest length that is no message; the connection stays', async () => {
-    const end = await GatewayEnd.signedOn(acquirer.port)
-    await script({ times: 1 }, { garbage: true })
-    const at = end.bytes.length
-    const sale = newSale()
-    end.send('1200', sale)
-    await end.until(() => end.bytes.length >= at + 42, 'the garbage')
-    assert.deepEqual([end.bytes.readUInt16BE(at), end.bytes[at + 2]], [40, 0xfe])
-    await end.echo(next())
-    assert.equal((await entryOf(sale))?.state, 'approved')
-    end.close()
-  })
-
-  test('half_frame: the connection ends in the middle of the answer', async () => {
-    const end = await GatewayEnd.signedOn(acquirer.port)
-    await script({ times: 1 }, { half_frame: true })
-    const at = end.bytes.length
-    const sale = newSale()
-    end.send('1200', sale)
-    await end.ended()
-    const got = end.bytes.length - at
-    assert.ok(got > 2 && got < 2 + end.bytes.readUInt16BE(at), `${got} bytes of ${end.bytes.readUInt16BE(at)}`)
-    assert.deepEqual([(await entryOf(sale))?.state, (await entryOf(sale))?.answered], ['approved', false])
-  })
-
-  test('close: the connection ends without a byte, the others stay', async () => {
-    const end = await GatewayEnd.signedOn(acquirer.port)
-    await script({ times: 1 }, { close: true })
-    const at = end.bytes.length
-    const sale = newSale()
-    end.send('1200', sale)
-    await end.ended()
-    assert.equal(end.bytes.length, at)
-    assert.equal((await entryOf(sale))?.state, 'approved')
-    await line.echo(next())
-  })
+  // oxfmt-ignore
+  const broken: [effect: string, what: string, answer: (end: GatewayEnd, bytes: () => Buffer) => Promise<void>, fits: (bytes: Buffer) => boolean][] = [
+    ['garbage',    'a frame of honest length that is no message; the connection stays',
+      async (end, bytes) => { await end.until(() => bytes().length >= 42, 'the garbage'); await end.echo(next()) },
+      (bytes) => bytes.readUInt16BE() === 40 && bytes[2] === 0xfe],
+    ['half_frame', 'the connection ends in the middle of the answer',
+      (end) => end.ended(), (bytes) => bytes.length > 2 && bytes.length < 2 + bytes.readUInt16BE()],
+    ['close',      'the connection ends without a byte, the others stay',
+      async (end) => { await end.ended(); await line.echo(next()) }, (bytes) => bytes.length === 0],
+  ]
+  for (const [effect, what, answer, fits] of broken)
+    test(`${effect}: ${what}`, async () => {
+      const end = closing(await GatewayEnd.signedOn(acquirer.port))
+      await script({ times: 1 }, { [effect]: true })
+      const [sale, at] = [newSale(), end.bytes.length]
+      end.send('1200', sale)
+      await answer(end, () => end.bytes.subarray(at))
+      assert.ok(fits(end.bytes.subarray(at)), end.bytes.subarray(at).toString('hex'))
+      assert.equal((await entryOf(sale))?.state, 'approved')
+    })
 })
 
 /** Forty sales, one after the other: which of them a script with this seed met. */
@@ -210,7 +154,7 @@ const play = async (seed: number): Promise<string> => {
 describe('whom a script meets', () => {
   // oxfmt-ignore
   const cases: [what: string, match: object, wish: object, met: boolean][] = [
-    ['everything when nothing is said', {},                              {},                                   true],
+    ['everything by default',           {},                              {},                                   true],
     ['the last four digits',            { card: '1111' },                {},                                   true],
     ['other last four digits',          { card: '4444' },                {},                                   false],
     ['four digits are never a prefix',  { card: '4111' },                {},                                   false],
@@ -258,7 +202,7 @@ describe('whom a script meets', () => {
     assert.equal(await hitsOf(id), 0)
   })
 
-  test('times: so often and no more, then the next script has its turn', async () => {
+  test('times: a script that met its number of messages is over, and the next one has its turn', async () => {
     await script({ times: 2 }, { decline: '100' })
     await script({}, { decline: '119' })
     const said = []

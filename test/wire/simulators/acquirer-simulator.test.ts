@@ -1,23 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { startAcquirer, type Acquirer } from '../../../simulators/acquirer/start.ts'
-import { GatewayEnd, ledger, payment, quietLog, readTags, type Fields } from '../acquirer/acquirer-line.ts'
+import { describe, test } from 'node:test'
+import { GatewayEnd, openAcquirer, readTags, type Fields } from '../acquirer/acquirer-line.ts'
 
-let acquirer: Acquirer
-let line: GatewayEnd
-let stan = 0
-
-before(async () => {
-  acquirer = await startAcquirer({ log: quietLog })
-  line = await GatewayEnd.signedOn(acquirer.port)
-})
-after(async () => {
-  line?.close()
-  await acquirer?.close()
-})
-
-const next = (): number => ++stan
-const entryOf = async (fields: Fields) => (await ledger(acquirer.adminUrl)).find((entry) => entry.stan === fields[11])
+const { acquirer, line, next, newSale, entryOf } = await openAcquirer()
 
 test('a sale is answered by these very bytes', async () => {
   const golden = await GatewayEnd.signedOn(acquirer.port)
@@ -74,13 +59,7 @@ describe('the CVV2 decides', () => {
   for (const [cvv2, authenticated, amount, currency, says] of cases) {
     const proof = authenticated ? ` after ${authenticated}` : ''
     test(`${cvv2 ?? 'none'}${proof} of ${amount} in ${currency} is answered ${says}`, async () => {
-      const sale = payment({
-        stan: next(),
-        amount,
-        currency,
-        ...(cvv2 ? { cvv2 } : {}),
-        ...(authenticated ? { authenticated } : {}),
-      })
+      const sale = newSale({ amount, currency, cvv2, authenticated })
       const { type, fields } = await line.ask('1200', sale)
       assert.equal(type, '1210')
       assert.equal(fields[39], says)
@@ -93,7 +72,7 @@ describe('the CVV2 decides', () => {
   }
 
   test('217 is approved in the books and never answered, not even a repeat', async () => {
-    const sale = payment({ stan: next(), cvv2: '217' })
+    const sale = newSale({ cvv2: '217' })
     line.send('1200', sale)
     line.send('1201', sale)
     await line.echo(next())
@@ -118,7 +97,7 @@ describe('before the CVV2', () => {
   ]
   for (const [what, changes, says] of cases) {
     test(`${what} is answered ${says}`, async () => {
-      const sale = { ...payment({ stan: next(), cvv2: '123' }), ...changes }
+      const sale = { ...newSale(), ...changes }
       assert.equal((await line.ask('1200', sale)).fields[39], says)
       assert.equal((await entryOf(sale))?.state, says === '904' ? undefined : 'declined')
     })
@@ -126,7 +105,7 @@ describe('before the CVV2', () => {
 
   test('a sale without a field that it needs is a format error that names it and is not booked', async () => {
     for (const number of [2, 4, 7, 14, 22, 24, 26, 32, 37, 41, 42, 43, 48, 49]) {
-      const sale = payment({ stan: next(), cvv2: '123' })
+      const sale = newSale()
       delete sale[number]
       const { fields } = await line.ask('1200', sale)
       assert.deepEqual([fields[39], fields[44]], ['904', `field ${number} is missing`])
@@ -147,7 +126,7 @@ describe('what only an acquirer knows', () => {
   ]
   for (const [pan, product, type, country] of cards) {
     test(`${pan.slice(0, 6)} is ${product}, ${type}, ${country}`, async () => {
-      const { fields } = await line.ask('1200', payment({ stan: next(), cvv2: '123', pan: withCheckDigit(pan) }))
+      const { fields } = await line.ask('1200', newSale({ pan: withCheckDigit(pan) }))
       const { PC, PN, TC, TN, IC, IB, LB } = readTags(fields[62])
       assert.deepEqual(
         [`${PC} ${PN}`, `${TC} ${TN}`, IC, IB, LB],
@@ -158,9 +137,9 @@ describe('what only an acquirer knows', () => {
 
   test('the loyalty BIN earns a point a unit when approved, and MM explains a 116', async () => {
     const pan = '4242424242424242'
-    const good = readTags((await line.ask('1200', payment({ stan: next(), pan, cvv2: '123', amount: '2599' }))).fields[62])
+    const good = readTags((await line.ask('1200', newSale({ pan, amount: '2599' }))).fields[62])
     assert.deepEqual([good.LB, good.LO, good.LP, good.MM], ['1275', '25', 'TOLLGATE POINTS', undefined])
-    const poor = readTags((await line.ask('1200', payment({ stan: next(), pan, cvv2: '116' }))).fields[62])
+    const poor = readTags((await line.ask('1200', newSale({ pan, cvv2: '116' }))).fields[62])
     assert.deepEqual([poor.LB, poor.NR, poor.MM !== undefined], [undefined, undefined, true])
   })
 })

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { admin, startWorld, type Json, type World } from '../three-d-secure/three-d-secure-peers.ts'
-
-const visa = { frictionless: '4000000000002107', challenge: '4000000000002164', only210: '4000000000001109' }
+import { admin, preqOf, rangesOf, startWorld, visa, type Json, type World } from '../three-d-secure/three-d-secure-peers.ts'
 
 let world: World
 before(async () => (world = await startWorld()))
@@ -11,15 +9,7 @@ after(() => world?.close())
 
 const set = (path: string, body: unknown) => admin(world.ds.adminUrl + path, 'POST', body)
 const areq = (card: string, wish: Json = {}) => world.post(`${world.ds.url}/areq`, world.areq(card, wish))
-const preqOf = (wish: Json = {}): Json => ({
-  messageType: 'PReq',
-  messageVersion: '2.2.0',
-  threeDSServerTransID: randomUUID(),
-  threeDSServerRefNumber: 'SIM_3DSS_TEST_0001',
-  ...wish,
-})
 const preq = async (wish: Json = {}) => (await world.post(`${world.ds.url}/preq`, preqOf(wish))).json
-const rangesOf = (pres: Json) => (pres['cardRangeData'] ?? []) as Record<string, string>[]
 
 describe('card ranges', () => {
   beforeEach(() => set('/settings', { advance_ms: 3_600_000 }))
@@ -83,8 +73,8 @@ describe('card ranges', () => {
     assert.equal((await preq({ serialNum: '1' }))['errorCode'], '307')
     await set('/settings', { preq_limit: true })
     assert.match(String((await set('/ranges', { actionInd: 'A', ...fresh })).body['error']), /overlaps/)
-    const nobodys = { startRange: '1000000000000', endRange: '1000000000001' }
-    assert.match(String((await set('/ranges', { actionInd: 'D', ...nobodys })).body['error']), /no range/)
+    const absent = { startRange: '1000000000000', endRange: '1000000000001' }
+    assert.match(String((await set('/ranges', { actionInd: 'D', ...absent })).body['error']), /no range/)
     assert.equal((await set('/ranges', { actionInd: 'A', ...fresh, startRange: 'x' })).status, 400)
   })
 
@@ -159,7 +149,7 @@ describe('who may post what goes by the certificate', () => {
     })
 
   test('without a certificate there is no connection', async () => {
-    await assert.rejects(world.post(`${world.ds.url}/areq`, '{}', 'nobody'), { code: /^(ERR_SSL|ECONNRESET|EPIPE)/ })
+    await assert.rejects(world.post(`${world.ds.url}/areq`, '{}', 'none'), { code: /^(ERR_SSL|ECONNRESET|EPIPE)/ })
   })
 
   test('the ACS hears the directory server alone', async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
-import type { Clock } from '../../../src/base/clock.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { openDatabaseProxy } from '../../harness/world/proxy.ts'
 import {
   accessTokenOf,
@@ -16,27 +15,13 @@ import {
   mapCard,
   refused,
   signed,
+  openServer,
   startServer,
   tell,
 } from '../mobile/mobile-merchant.ts'
 
-let nowMs = Date.UTC(2030, 0, 1)
-const clock: Clock = { now: () => nowMs, monotonic: () => nowMs, after: () => () => {} }
-let database: TestDatabase
-let server: Awaited<ReturnType<typeof startServer>>
-let base: string
-before(async () => {
-  database = await testDatabase()
-  server = await startServer(database.url, clock)
-  base = server.url
-})
-after(async () => {
-  await server?.close()
-  await database?.close()
-})
+const { database, clock, base, newConsumer } = await openServer()
 
-let consumers = 0
-const newConsumer = () => `consumer-${++consumers}`
 test('a verification is notified with its card, a sale or transfer with none or one, a transfer also with two', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const [verification, sale, transfer] = await Promise.all(kinds.map((kind) => begin(base, kind, accessToken)))
@@ -60,7 +45,7 @@ test('a verification is notified with its card, a sale or transfer with none or 
   assert.equal(json.session.checkSignature, signed(serialNumber, nonce, '2', endpointId, invoiceId, '1'))
 })
 
-test('a card that pays still pays after it received money; one that received money first pays once it is a source', async () => {
+test('a card that pays still pays after it received money; a receiving card pays once it was a source', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const card = (serverCardId: string) => ({ bin: 411111, reference: { serverCardId, uniqueReferenceCardId: 77 } })
   const named = async () => {

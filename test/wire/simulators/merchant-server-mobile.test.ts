@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Clock } from '../../../src/base/clock.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { test } from 'node:test'
 import {
   accessTokenOf,
   ask,
@@ -12,27 +10,12 @@ import {
   initiation,
   refused,
   signed,
-  startServer,
+  openServer,
   tell,
 } from '../mobile/mobile-merchant.ts'
 
-let nowMs = Date.UTC(2030, 0, 1)
-const clock: Clock = { now: () => nowMs, monotonic: () => nowMs, after: () => () => {} }
-let database: TestDatabase
-let server: Awaited<ReturnType<typeof startServer>>
-let base: string
-before(async () => {
-  database = await testDatabase()
-  server = await startServer(database.url, clock)
-  base = server.url
-})
-after(async () => {
-  await server?.close()
-  await database?.close()
-})
+const { clock, base, newConsumer } = await openServer()
 
-let consumers = 0
-const newConsumer = () => `consumer-${++consumers}`
 test('an access token has 64 characters, is always new, and comes by GET or POST, with or without a name', async () => {
   const url = `${base}/auth/request-access-token`
   const answers = [call(url), call(`${url}?consumer=ann`), call(url, { consumer: 'ann' }), call(url, ''), call(url, '{}')]
@@ -88,7 +71,7 @@ test('where there are several endpoints the app may name one; the first serves i
   assert.deepEqual([await from({}), await from({ endpointId: '114' }), await from({ endpointId: 115 })], ['114', '114', '115'])
 })
 
-test('an access token belongs to the first device that initiates with it, of two at once to one', async () => {
+test('an access token belongs to the first device that initiates with it, also of two at once', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const from = (device: string) => call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, device))
   const both = await Promise.all([from('device-a'), from('device-b')])
@@ -101,14 +84,14 @@ test('an access token belongs to the first device that initiates with it, of two
   refused(await from(theirs), /another device/)
 })
 
-test('an access token is good for 30 minutes; what was checked by then is answered and told of for ever', async () => {
+test('an access token is good for 30 minutes; checks and notifications of invoices that were checked by then go on', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const late = await begin(base, 'sale', accessToken)
   const known = await begin(base, 'sale', accessToken)
   const answer = await ask(base, known)
-  nowMs += 30 * 60_000 - 1
+  clock.pass(30 * 60_000 - 1)
   await begin(base, 'sale', accessToken)
-  nowMs += 1
+  clock.pass(1)
   refused(await call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, 'device-1')), /expired/)
   refused(await call(`${base}/cards?accessToken=${accessToken}`), /expired/)
   refused(await ask(base, late), /expired/, late.invoiceId)
@@ -118,7 +101,7 @@ test('an access token is good for 30 minutes; what was checked by then is answer
   assert.equal((await tell(base, known, { serverCardId: '5', uniqueReferenceCardId: 5, bin: 411111 })).status, 200)
 })
 
-test('a card is stored once however often it is told, and payments can name it', async () => {
+test('a card of repeated notifications is stored once, and payments can name it', async () => {
   const accessToken = await accessTokenOf(base, newConsumer(), 'ann@example.com')
   const one = await begin(base, 'sale', accessToken)
   await ask(base, one)

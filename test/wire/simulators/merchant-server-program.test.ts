@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
 import { startWorld, type World } from '../../harness/world/world.ts'
@@ -21,9 +18,9 @@ import {
   initiation,
   kinds,
 } from '../mobile/mobile-merchant.ts'
+import { runProgram } from './program-run.ts'
 
 const main = join(import.meta.dirname, '../../../src/cli/main.js')
-const boundMs = 60_000
 
 let database: TestDatabase
 let directory: string
@@ -36,28 +33,7 @@ after(async () => {
   if (directory) rmSync(directory, { recursive: true, force: true })
 })
 
-interface Run {
-  child: ChildProcess
-  output: () => string
-  exited: Promise<number | null>
-}
-
-/** `npx tollgate merchant-server` with this value of the variable. */
-function run(configuration: string | undefined): Run {
-  const { MERCHANT_SERVER_CONFIG: _, ...env } = process.env
-  const child = spawn(process.execPath, [main, 'merchant-server'], {
-    env: configuration === undefined ? env : { ...env, MERCHANT_SERVER_CONFIG: configuration },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  const collect = (text: Buffer) => (output += text.toString())
-  child.stdout.on('data', collect)
-  child.stderr.on('data', collect)
-  const exited = once(child, 'close', { signal: AbortSignal.timeout(boundMs) })
-    .then(() => child.exitCode)
-    .finally(() => child.kill('SIGKILL'))
-  return { child, output: () => output, exited }
-}
+const run = (configuration: string | undefined) => runProgram(main, ['merchant-server'], configuration)
 
 function fileOf(configuration: object): string {
   const file = join(directory, 'mobile.json')
@@ -65,17 +41,12 @@ function fileOf(configuration: object): string {
   return file
 }
 
-async function urlOf({ child }: Run): Promise<string> {
-  const [line] = await once(createInterface(child.stdout!), 'line', { signal: AbortSignal.timeout(boundMs) })
-  return (JSON.parse(String(line)) as { url: string }).url
-}
-
 test('the server runs by its command on an empty database, ends on a signal, and finds its data at the next start', async () => {
   const file = fileOf(configurationOf(database.url))
   let accessToken: string | undefined
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
     const running = run(file)
-    const url = await urlOf(running)
+    const { url } = await running.ready()
     accessToken ??= await accessTokenOf(url, 'demo')
     assert.equal((await begin(url, 'sale', accessToken)).endpointId, '112')
     running.child.kill(signal)

@@ -1,8 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import type { Clock } from '../../../src/base/clock.ts'
 import { sha1Hex } from '../../../src/base/digest.ts'
@@ -12,7 +8,6 @@ import { secret } from '../../../src/base/secret.ts'
 import { startMerchantServer } from '../../../simulators/merchant/server.ts'
 
 const controlKey = 'AF4B5DE6-3468-424C-A922-C1DAD7CB4509'
-const program = join(import.meta.dirname, '../../../simulators/merchant/program.js')
 
 let nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const clock: Clock = { now: () => nowMs, monotonic: () => nowMs, after: () => () => {} }
@@ -238,67 +233,4 @@ test('an empty page says how to get the first callback', async () => {
     await other.close()
   }
   assert.match(await page('?client_orderid=never-sent'), /None of the callbacks has these ids/)
-})
-
-const config = JSON.stringify({ login: 'shop', control_key: controlKey, gateway_base_url: 'http://127.0.0.1:8080/gateway' })
-const boundMs = 60_000
-
-interface Run {
-  child: ChildProcess
-  output: () => string
-  exited: Promise<number | null>
-}
-function run(configuration: string | undefined, ...args: string[]): Run {
-  const { MERCHANT_SERVER_CONFIG: _, ...env } = process.env
-  const child = spawn(process.execPath, [program, '--port', '0', ...args], {
-    env: configuration === undefined ? env : { ...env, MERCHANT_SERVER_CONFIG: configuration },
-    stdio: 'pipe',
-  })
-  let output = ''
-  const collect = (text: Buffer) => (output += text.toString())
-  child.stdout.on('data', collect)
-  child.stderr.on('data', collect)
-  const exited = once(child, 'close', { signal: AbortSignal.timeout(boundMs) })
-    .then(() => child.exitCode)
-    .finally(() => child.kill('SIGKILL'))
-  return { child, output: () => output, exited }
-}
-
-async function ready({ child }: Run): Promise<{ ready: boolean; port: number; url: string }> {
-  const [line] = await once(createInterface(child.stdout!), 'line', { signal: AbortSignal.timeout(boundMs) })
-  return JSON.parse(String(line))
-}
-
-test('the program prints its address, serves, and ends on SIGTERM, SIGINT or with its parent, connections or not', async () => {
-  // oxfmt-ignore
-  const ends: [args: string[], end: (child: ChildProcess) => unknown][] = [
-    [[],                    (child) => child.kill('SIGTERM')],
-    [[],                    (child) => child.kill('SIGINT')],
-    [['--die-with-parent'], (child) => child.stdin?.end()],
-  ]
-  for (const [args, end] of ends) {
-    const running = run(config, ...args)
-    const said = await ready(running)
-    assert.deepEqual(said, { ready: true, port: said.port, url: `http://127.0.0.1:${said.port}` })
-    assert.equal((await get(signed(outcome('program-1')), said.url)).status, 200)
-    end(running.child)
-    assert.equal(await running.exited, 0)
-    assert.ok(!running.output().includes(controlKey))
-  }
-})
-
-test('a configuration that cannot be used is refused in words that do not repeat it', async () => {
-  // oxfmt-ignore
-  const refused: [configuration: string | undefined, words: RegExp][] = [
-    [undefined,                                                  /MERCHANT_SERVER_CONFIG is not set/],
-    [config.slice(0, -1),                                        /is not a JSON object/],
-    [`["${controlKey}"]`,                                        /is not a JSON object/],
-    [`{"control_key":"${controlKey}","login":"","other":"one"}`, /lacks login, gateway_base_url/],
-  ]
-  for (const [configuration, words] of refused) {
-    const running = run(configuration)
-    assert.equal(await running.exited, 2)
-    assert.match(running.output(), words)
-    assert.ok(!running.output().includes(controlKey))
-  }
 })

@@ -14,7 +14,7 @@ import { startDirectoryServer, type DirectoryServerOptions } from '../../../simu
 /** The 3DS Server's end for tests of the simulators: real TLS, and messages by hand. */
 
 export type Json = Record<string, unknown>
-type Party = 'gateway' | 'directory-server' | 'acs' | 'stranger' | 'nobody'
+type Party = 'gateway' | 'directory-server' | 'acs' | 'stranger' | 'none'
 
 export interface Told {
   status: number
@@ -53,6 +53,19 @@ export const rresOf = (rreq: Json): Json => ({
   dsTransID: rreq['dsTransID'],
   resultsStatus: '01',
 })
+
+/** A request for card ranges. */
+export const preqOf = (wish: Json = {}): Json => ({
+  messageType: 'PReq',
+  messageVersion: '2.2.0',
+  threeDSServerTransID: randomUUID(),
+  threeDSServerRefNumber: 'SIM_3DSS_TEST_0001',
+  ...wish,
+})
+
+export const rangesOf = (pres: Json) => (pres['cardRangeData'] ?? []) as Record<string, string>[]
+
+export const visa = { frictionless: '4000000000002107', challenge: '4000000000002164', only210: '4000000000001109' }
 
 export async function makeDirectory(): Promise<string> {
   const directory = join(mkdtempSync(join(tmpdir(), 'tollgate-3ds-')), 'certificates')
@@ -133,7 +146,7 @@ function areqOf(card: string, wish: Json): Json {
 
 function postJson(directory: string, url: string, body: string, party: Party, type: string): Promise<Told> {
   const file = (name: string) => readFileSync(join(directory, name))
-  const own = party === 'nobody' ? {} : { cert: file(`${party}.pem`), key: file(`${party}.key`) }
+  const own = party === 'none' ? {} : { cert: file(`${party}.pem`), key: file(`${party}.key`) }
   return new Promise((resolve, reject) => {
     const call = request(
       url,
@@ -229,7 +242,7 @@ const unescape = (text: string): string => text.replaceAll(/&#(\d+);/g, (_, code
 export const base64url = (value: Json | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** What a form field carries; line breaks and padding are passed over. */
+/** The message in a form field; line breaks and padding are passed over. */
 export function decoded(field: string | undefined): Json {
   const json: Json = JSON.parse(Buffer.from((field ?? '').replaceAll(/\s/g, ''), 'base64url').toString('utf8'))
   return json
