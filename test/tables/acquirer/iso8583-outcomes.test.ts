@@ -10,44 +10,20 @@ import {
 } from '../../../src/acquirer/iso8583/connector.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { IsoFields, IsoMessage } from '../../../src/spec/iso8583.ts'
+import { advice as reversal, ask as sale, gate as usualGate } from '../../harness/acquirer/acquirer-connector.ts'
 import { laidOpen } from '../../harness/acquirer/iso8583.ts'
 
-const gate: GateSettings = {
-  gateId: 1n,
-  host: '127.0.0.1',
-  port: 1,
-  terminalId: 'TERM1',
-  cardAcceptorId: 'SHOP',
-  cardAcceptorName: 'Café Zoë, 東京',
-  acquirerId: '123456',
-  mcc: '5999',
-  answerTimeoutMs: 30_000,
-}
-
-const ask: Authorisation = {
-  kind: 'sale',
-  orderId: 170n,
-  stan: '17',
-  rrn: '000000000017',
-  startedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
-  amountMinor: 10_500n,
-  currencyNumeric: '840',
-  pan: secret('4111111111111111'),
-  expiry: '3012',
-  repeat: false,
-}
-
+const gate: GateSettings = { ...usualGate, cardAcceptorName: 'Café Zoë, 東京' }
+// The codec pads numbers and cuts milliseconds off.
+const ask: Authorisation = { ...sale, stan: '17', startedAt: sale.startedAt + 678 }
 const advice: Reversal = {
-  orderId: 170n,
-  reason: 'no answer',
-  amountMinor: 10_500n,
-  currencyNumeric: '840',
+  ...reversal,
   stan: '18',
-  rrn: '000000000018',
-  startedAt: Date.UTC(2026, 0, 2, 3, 4, 35),
-  original: { kind: 'sale', stan: '17', rrn: '000000000017', startedAt: ask.startedAt },
-  repeat: false,
+  startedAt: sale.startedAt + 30_000,
+  original: { ...reversal.original, stan: '17', startedAt: ask.startedAt },
 }
+
+const absent = Object.fromEntries('EC AV DT TV AM RI RS NR'.split(' ').map((tag) => [tag, undefined]))
 
 test('a sale asks for the money in the fields of docs/iso8583.md', () => {
   assert.deepEqual(laidOpen(authorisationRequest(gate, { ...ask, cvv2: secret('123') })), {
@@ -71,14 +47,7 @@ test('a sale asks for the money in the fields of docs/iso8583.md', () => {
       48: {
         OI: '170',
         92: '123',
-        EC: undefined,
-        AV: undefined,
-        DT: undefined,
-        TV: undefined,
-        AM: undefined,
-        RI: undefined,
-        RS: undefined,
-        NR: undefined,
+        ...absent,
       },
       49: '840',
     },
@@ -111,18 +80,8 @@ test('the result of 3-D Secure travels unchanged in the tags of field 48', () =>
     method: 'challenge',
   } as const
   const tags = authorisationRequest(gate, { ...ask, authentication }).fields[48]
-  assert.deepEqual(tags, {
-    OI: '170',
-    92: undefined,
-    EC: '05',
-    AV: 'kJMZRiDunhPsBwAU0hu9rrx0eWN6',
-    DT: 'ds-1',
-    TV: '2.2.0',
-    AM: 'challenge',
-    RI: undefined,
-    RS: undefined,
-    NR: undefined,
-  })
+  const told = { EC: '05', AV: 'kJMZRiDunhPsBwAU0hu9rrx0eWN6', DT: 'ds-1', TV: '2.2.0', AM: 'challenge' }
+  assert.deepEqual(tags, { OI: '170', 92: undefined, ...absent, ...told })
 })
 
 test('a reversal names its original by field 56 and RRN, and itself by a STAN of its own', () => {

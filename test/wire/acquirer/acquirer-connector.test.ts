@@ -1,85 +1,23 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { pino } from 'pino'
-import type { Authorisation, Connector, GateSettings, Outcome, Reversal, Stray } from '../../../src/acquirer/connector.ts'
+import type { GateSettings, Outcome } from '../../../src/acquirer/connector.ts'
 import { pack } from '../../../src/acquirer/iso8583/codec.ts'
 import { openIso8583Connector } from '../../../src/acquirer/iso8583/connector.ts'
-import { systemClock, type Clock } from '../../../src/base/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { IsoFields } from '../../../src/spec/iso8583.ts'
-import { AcquirerPeer, HandClock, replyTo, until } from '../../harness/acquirer/acquirer-peer.ts'
-
-const always = (): boolean => true
-const deadline = (): number => systemClock.monotonic() + 60_000
-
-const gateAt = (port: number): GateSettings => ({
-  gateId: 1n,
-  host: '127.0.0.1',
-  port,
-  terminalId: 'TERM1',
-  cardAcceptorId: 'SHOP',
-  cardAcceptorName: 'Sandbox shop',
-  acquirerId: '123456',
-  mcc: '5999',
-  answerTimeoutMs: 30_000,
-})
-
-const ask: Authorisation = {
-  kind: 'sale',
-  orderId: 170n,
-  stan: '000017',
-  rrn: '000000000017',
-  startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
-  amountMinor: 10_500n,
-  currencyNumeric: '840',
-  pan: secret('4111111111111111'),
-  expiry: '3012',
-  cvv2: secret('98765'),
-  repeat: false,
-}
-
-const advice: Reversal = {
-  orderId: 170n,
-  reason: 'no answer',
-  amountMinor: 10_500n,
-  currencyNumeric: '840',
-  stan: '000018',
-  rrn: '000000000018',
-  startedAt: ask.startedAt,
-  original: { kind: 'sale', stan: ask.stan, rrn: ask.rrn, startedAt: ask.startedAt },
-  repeat: false,
-}
+import { advice, ask, deadline, gate, openConnector } from '../../harness/acquirer/acquirer-connector.ts'
+import { always } from '../../harness/acquirer/acquirer-line.ts'
+import { HandClock, replyTo, until } from '../../harness/acquirer/acquirer-peer.ts'
 
 type Answered = Extract<Outcome, { is: 'approved' | 'declined' }>
 
-interface Opened {
-  peer: AcquirerPeer
-  connector: Connector
-  lines: string[]
-  strays: Stray[]
-}
-
-async function open(t: TestContext, clock: Clock = systemClock): Promise<Opened> {
-  const peer = await AcquirerPeer.listen()
-  const lines: string[] = []
-  const log = openLog({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
-  const strays: Stray[] = []
-  const onStray = (stray: Stray) => void strays.push(stray)
-  const connector = openIso8583Connector({ gate: gateAt(peer.port), clock, random: systemRandom, log, onStray })
-  t.after(async () => {
-    const closed = connector.close()
-    await peer.stop()
-    await closed
-  })
-  await until('the line is up', () => connector.state().up)
-  return { peer, connector, lines, strays }
-}
-
 test('a sale is approved over the wire, and the log shows neither the card, nor its expiry, nor its CVV2', async (t) => {
-  const { peer, connector, lines } = await open(t)
-  const outcome = connector.authorise(ask, deadline(), always)
+  const { peer, connector, lines } = await openConnector(t)
+  const outcome = connector.authorise({ ...ask, cvv2: secret('98765') }, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   assert.equal(connector.state().open, 1)
   const request = peer.payments[0]!
@@ -95,7 +33,7 @@ test('a sale is approved over the wire, and the log shows neither the card, nor 
 })
 
 test('a decline is a definite answer, and a lost answer is unknown', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   const declined = connector.authorise(ask, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   peer.send(replyTo(peer.payments[0]!, '911'))
@@ -109,7 +47,7 @@ test('a decline is a definite answer, and a lost answer is unknown', async (t) =
 })
 
 test('a reversal is acknowledged over the wire', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   const outcome = connector.reverse(advice, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   peer.send(replyTo(peer.payments[0]!, '400'))
@@ -117,7 +55,7 @@ test('a reversal is acknowledged over the wire', async (t) => {
 })
 
 test('texts of ISO 8859-1 leave an approval an approval and a decline a decline, and the line stays', async (t) => {
-  const { peer, connector, lines } = await open(t)
+  const { peer, connector, lines } = await openConnector(t)
   const outcomes = ['000', '116'].map((_, i) =>
     connector.authorise({ ...ask, stan: `00002${i}`, rrn: `00000000002${i}` }, deadline(), always),
   )
@@ -139,7 +77,7 @@ test('texts of ISO 8859-1 leave an approval an approval and a decline a decline,
 })
 
 test('a request that may not be sent, or cannot be encoded, is not sent', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   assert.deepEqual(await connector.authorise(ask, deadline(), () => false), { is: 'not sent', why: 'it may no longer be sent' })
   const tooMuch = await connector.reverse({ ...advice, amountMinor: 10n ** 12n }, deadline(), always)
   const why = 'the message cannot be packed: field 4 is longer than 12'
@@ -149,7 +87,6 @@ test('a request that may not be sent, or cannot be encoded, is not sent', async 
 
 test('settings that fit no message are reported when the connector opens, before it connects', () => {
   const log = openLog({ level: 'silent', destination: { write: () => {} } })
-  const gate = gateAt(1)
   const opening = (change: Partial<GateSettings>) => (): void => {
     openIso8583Connector({ gate: { ...gate, ...change }, clock: systemClock, random: systemRandom, log, onStray: () => {} })
   }
@@ -158,34 +95,24 @@ test('settings that fit no message are reported when the connector opens, before
   assert.throws(opening({ mcc: 'shop' }), { message: 'field 26 has a character that n has not' })
 })
 
-/** Each is an answer to another request under the names of the first one. */
-// oxfmt-ignore
-const strayAnswers: readonly [what: string, change: IsoFields, mismatch: string][] = [
-  ['another RRN',             { 37: '000000000018' },               'field 37 differs from the request'],
-  ['another amount',          { 4: '000000010499' },                'field 4 differs from the request'],
-  ['another currency',        { 49: '978' },                        'field 49 differs from the request'],
-  ['another processing code', { 3: '200000' },                      'field 3 differs from the request'],
-  ['another card acceptor',   { 42: 'OTHER' },                      'field 42 differs from the request'],
-  ['another card',            { 2: secret('5555555555554444') },    'field 2 differs from the request'],
-]
-for (const [what, change, mismatch] of strayAnswers)
-  test(`an approval of ${what} is a stray: logged as an error and reported; the next answer is taken`, async (t) => {
-    const { peer, connector, lines, strays } = await open(t)
-    const outcome = connector.authorise(ask, deadline(), always)
-    await until('it has arrived', () => peer.payments.length === 1)
-    const request = peer.payments[0]!
-    peer.send(replyTo(request, '000', change))
-    await until('the stray is reported', () => strays.length === 1)
-    assert.deepEqual([strays, connector.state().open], [[{ stan: '000017', terminalId: 'TERM1', kind: 'mismatched' }], 1])
-    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['mismatch'] !== undefined)
-    assert.deepEqual([logged?.['level'], logged?.['mismatch']], [pino.levels.values['error'], mismatch])
-    peer.send(replyTo(request, '116'))
-    assert.equal((await outcome).is, 'declined')
-  })
+test('an answer to another request is a stray: logged as an error and reported; the next answer is taken', async (t) => {
+  const { peer, connector, lines, strays } = await openConnector(t)
+  const outcome = connector.authorise(ask, deadline(), always)
+  await until('it has arrived', () => peer.payments.length === 1)
+  const request = peer.payments[0]!
+  peer.send(replyTo(request, '000', { 4: '000000010499' }))
+  await until('the stray is reported', () => strays.length === 1)
+  assert.deepEqual([strays, connector.state().open], [[{ stan: '000017', terminalId: 'TERM1', kind: 'mismatched' }], 1])
+  const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['mismatch'] !== undefined)
+  const expected = [pino.levels.values['error'], 'field 4 differs from the request']
+  assert.deepEqual([logged?.['level'], logged?.['mismatch']], expected)
+  peer.send(replyTo(request, '116'))
+  assert.equal((await outcome).is, 'declined')
+})
 
 test('an answer under the STAN of the next request disturbs neither: the next gets its own, the first is lost', async (t) => {
   const clock = new HandClock()
-  const { peer, connector, strays } = await open(t, clock)
+  const { peer, connector, strays } = await openConnector(t, clock)
   const first = connector.authorise(ask, 60_000, always)
   const second = connector.authorise({ ...ask, stan: '000018', rrn: '000000000018' }, 60_000, always)
   await until('both have arrived', () => peer.payments.length === 2)
@@ -200,7 +127,7 @@ test('an answer under the STAN of the next request disturbs neither: the next ge
 
 test('an acknowledgement between two tries of a reversal counts, once and of that reversal alone', async (t) => {
   const clock = new HandClock()
-  const { peer, connector, lines, strays } = await open(t, clock)
+  const { peer, connector, lines, strays } = await openConnector(t, clock)
   const late: string[] = []
   const lost = connector.reverse(advice, 60_000, always, (actionCode) => late.push(actionCode))
   await until('it has arrived', () => peer.payments.length === 1)
@@ -221,7 +148,7 @@ test('an acknowledgement between two tries of a reversal counts, once and of tha
 
 test('the late answer to a payment counts for nothing', async (t) => {
   const clock = new HandClock()
-  const { peer, connector, strays } = await open(t, clock)
+  const { peer, connector, strays } = await openConnector(t, clock)
   const lost = connector.authorise(ask, 60_000, always)
   await until('it has arrived', () => peer.payments.length === 1)
   clock.advance(30_000)
@@ -231,7 +158,7 @@ test('the late answer to a payment counts for nothing', async (t) => {
 })
 
 test('a reversal of digits that lost their zeros names its original in twelve', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   const outcome = connector.reverse({ ...advice, original: { ...advice.original, rrn: '100062' } }, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   assert.equal(peer.payments[0]!.fields[37], '000000100062')
@@ -240,7 +167,7 @@ test('a reversal of digits that lost their zeros names its original in twelve', 
 })
 
 test('an acknowledgement of another reversal is a stray, and the one that follows is taken', async (t) => {
-  const { peer, connector, strays } = await open(t)
+  const { peer, connector, strays } = await openConnector(t)
   const outcome = connector.reverse(advice, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   peer.send(replyTo(peer.payments[0]!, '400', { 37: '000000000019' }))

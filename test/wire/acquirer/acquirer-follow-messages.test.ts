@@ -1,31 +1,16 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Connector, FollowUp, GateSettings, Outcome, Reversal } from '../../../src/acquirer/connector.ts'
+import type { FollowUp, Outcome, Reversal } from '../../../src/acquirer/connector.ts'
 import { pack, unpack } from '../../../src/acquirer/iso8583/codec.ts'
-import { followRequest, openIso8583Connector, reversalRequest } from '../../../src/acquirer/iso8583/connector.ts'
-import { systemClock } from '../../../src/base/clock.ts'
-import { openLog } from '../../../src/base/log.ts'
-import { systemRandom } from '../../../src/base/random.ts'
+import { followRequest, reversalRequest } from '../../../src/acquirer/iso8583/connector.ts'
 import type { IsoMessage } from '../../../src/spec/iso8583.ts'
-import { AcquirerPeer, replyTo, until } from '../../harness/acquirer/acquirer-peer.ts'
+import { advice as ofASale, deadline, gate, openConnector } from '../../harness/acquirer/acquirer-connector.ts'
+import { always } from '../../harness/acquirer/acquirer-line.ts'
+import { replyTo, until } from '../../harness/acquirer/acquirer-peer.ts'
 import { laidOpen } from '../../harness/acquirer/iso8583.ts'
 
 /** Captures, returns and what takes them back, to the letter of iso8583.md, "Messages". */
 
-const always = (): boolean => true
-const deadline = (): number => systemClock.monotonic() + 60_000
-
-const gate: GateSettings = {
-  gateId: 1n,
-  host: '127.0.0.1',
-  port: 1,
-  terminalId: 'TERM1',
-  cardAcceptorId: 'SHOP',
-  cardAcceptorName: 'Sandbox shop',
-  acquirerId: '123456',
-  mcc: '5999',
-  answerTimeoutMs: 30_000,
-}
 const payment = { kind: 'preauth', stan: '000017', rrn: '000000000017', startedAt: Date.UTC(2026, 0, 2, 3, 4, 5) } as const
 const ask: FollowUp = {
   kind: 'capture',
@@ -40,15 +25,11 @@ const ask: FollowUp = {
   repeat: false,
 }
 const advice: Reversal = {
-  orderId: 170n,
-  reason: 'no answer',
-  amountMinor: 10_500n,
-  currencyNumeric: '840',
+  ...ofASale,
   stan: '000019',
   rrn: '000000000019',
   startedAt: Date.UTC(2026, 1, 3, 4, 5, 40),
   original: { kind: 'capture', stan: ask.stan, rrn: ask.rrn, startedAt: ask.startedAt },
-  repeat: false,
 }
 
 /** As the acquirer reads it. */
@@ -133,32 +114,12 @@ test('the reversal of a repeat names its original by the type as first sent', ()
   assert.deepEqual([sent.type, original?.slice(0, 4)], ['1221', '1220'])
 })
 
-async function open(t: TestContext): Promise<{ peer: AcquirerPeer; connector: Connector; lines: string[] }> {
-  const peer = await AcquirerPeer.listen()
-  const lines: string[] = []
-  const log = openLog({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
-  const connector = openIso8583Connector({
-    gate: { ...gate, port: peer.port },
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    onStray: () => {},
-  })
-  t.after(async () => {
-    const closed = connector.close()
-    await peer.stop()
-    await closed
-  })
-  await until('the line is up', () => connector.state().up)
-  return { peer, connector, lines }
-}
-
 async function answered(
   t: TestContext,
   about: Partial<FollowUp>,
   ...replies: ((request: IsoMessage) => IsoMessage)[]
 ): Promise<Outcome> {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   const outcome = connector.follow({ ...ask, ...about }, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)
   peer.send(...replies.map((reply) => reply(peer.payments[0]!)))
@@ -189,7 +150,7 @@ for (const kind of ['capture', 'return'] as const)
       assert.equal((await answered(t, { kind }, stray, (r) => replyTo(r, '116'))).is, 'declined'))
 
 test('two captures under way at once each get their own answer', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   const first = connector.follow(ask, deadline(), always)
   const second = connector.follow({ ...ask, stan: '000020', rrn: '000000000020', kind: 'return' }, deadline(), always)
   await until('both have arrived', () => peer.payments.length === 2)
@@ -199,7 +160,7 @@ test('two captures under way at once each get their own answer', async (t) => {
 })
 
 test('a capture that may not be sent any more, or cannot be spelled, is not sent', async (t) => {
-  const { peer, connector } = await open(t)
+  const { peer, connector } = await openConnector(t)
   assert.deepEqual(await connector.follow(ask, deadline(), () => false), { is: 'not sent', why: 'it may no longer be sent' })
   const tooMuch = await connector.follow({ ...ask, amountMinor: 10n ** 12n }, deadline(), always)
   const why = 'the message cannot be packed: field 4 is longer than 12'
