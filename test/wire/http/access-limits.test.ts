@@ -53,19 +53,6 @@ test('who fails too often for a login is refused with 20 from this address, and 
   assert.equal((await refusedBy('pair')) - before, 3)
 })
 
-test('for the limits and the account all addresses of an IPv6 network are one', async () => {
-  let n = 0
-  const next = () => `2001:db8:7:7:${(++n).toString(16)}::1`
-  assert.deepEqual(await codes(8, () => status(next(), wrong)), [...Array(6).fill('2'), '20', '20'])
-  assert.equal((await status('2001:db8:7:8::1'))['error-code'], '6')
-  const { json } = cliOf(() => world)
-  const ofNetwork = () =>
-    json<{ refused: Entry[] }>('access', '--limit', '1000').then((all) =>
-      all.refused.filter(({ address }) => address === '2001:db8:7:7::/64'),
-    )
-  await until(ofNetwork, (all) => all.reduce((sum, { count }) => sum + count, 0) === 8)
-})
-
 test('a success that is sent again forgives no failure, and a new one does', async () => {
   const address = newAddress()
   const { client_orderid } = await approved(world, 'sale')

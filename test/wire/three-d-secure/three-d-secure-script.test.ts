@@ -8,7 +8,6 @@ import {
   method,
   now,
   openPages,
-  over,
   param,
   publicUrl,
   read,
@@ -188,35 +187,4 @@ test('the page describes its browser when the method begins, with its own Accept
     assert.ok(begun?.body.includes(part), part)
   const { browser: waiting } = await open({ ...method, methodUntil: now + 4_000 })
   assert.deepEqual([waiting.fetched, waiting.timers.map(({ ms }) => ms)], [[], [4_000]])
-})
-
-test('after a printed page ran the method, the browser is described at once, and whether the method came back', async () => {
-  // oxfmt-ignore
-  const rows = [
-  //  address              methodReturned
-    ['?method=returned',   'true'],
-    ['?method=late',       'false'],
-  ] as const
-  for (const [query, returned] of rows) {
-    const { browser } = await open(method, query)
-    assert.deepEqual([browser.posts, browser.timers, browser.fetched], [['browser'], [], []], query)
-    assert.equal(browser.value('methodReturned'), returned, query)
-  }
-  const { browser } = await open(method, '?method=other')
-  assert.deepEqual(browser.posts, ['three-d-secure-form'])
-})
-
-test('without a method the browser is described at once', async () => {
-  const { methodUrl: _, ...without } = method
-  const { browser } = await open(without)
-  assert.deepEqual([browser.posts, browser.timers.length, browser.value('methodReturned')], [['browser'], 0, 'false'])
-})
-
-test('the way back is taken at once, and after a while where the bank has said something', async () => {
-  const { browser } = await open(over)
-  assert.deepEqual([browser.posts, browser.timers.length], [['three-d-secure-form'], 0])
-  const { browser: reading } = await open({ ...over, cardholderInfo: 'Call us.' })
-  assert.deepEqual([reading.posts, reading.timers.map(({ ms }) => ms)], [[], [10_000]])
-  reading.timers.forEach(({ fn }) => fn())
-  assert.deepEqual(reading.posts, ['three-d-secure-form'])
 })
