@@ -17,7 +17,7 @@ import { configurationRead } from '../harness/world/configuration.ts'
 import { ended, follow } from '../harness/world/follow.ts'
 import { closing, openWorld } from '../harness/world/opening.ts'
 import { until } from '../harness/clock/until.ts'
-import { cliOf, run } from '../wire/operator/cli-run.ts'
+import { cliOf, run, words } from '../wire/operator/cli-run.ts'
 import { openSearch, spellings } from './search.ts'
 import { again, app, asStored, cardsAndSecrets, confirmed, neverStored, returned, sale } from './subject-values.ts'
 
@@ -205,15 +205,8 @@ test('export prints every value that is stored of a person, and no card number',
 })
 
 test('what ended lately is left, with the reason', async () => {
-  const { left } = await told<{ left: object }>('retention', [
-    'subject',
-    'erase',
-    '--email',
-    addresses,
-    '--yes',
-    '--json',
-    ...long,
-  ])
+  const erase = words`subject erase --email ${addresses} --yes --json`
+  const { left } = await told<{ left: object }>('retention', [...erase, ...long])
   assert.deepEqual(left, { open: 0, callbacks: 0, young: 3 })
   assert.equal((await statusOf(world, first)).email, sale.email)
 })

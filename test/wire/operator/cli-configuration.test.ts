@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { accepted, newOrderId, refused, sale, saleControl } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { openWorld } from '../../harness/world/opening.ts'
-import { cliOf, run } from './cli-run.ts'
+import { cliOf, run, words } from './cli-run.ts'
 
 // Merchants, endpoints, groups and gates by the command line, and how the running gateway follows.
 
@@ -32,21 +32,14 @@ interface Audit {
 /** A merchant with an endpoint in USD, both made by the commands. */
 async function shop(login: string) {
   const added = await json<Added>('merchant', 'add', '--login', login)
-  const { endpoint_id: endpoint } = await json<Endpoint>(
-    'endpoint',
-    'add',
-    '--merchant',
-    login,
-    '--currency',
-    'usd',
-    '--gate',
-    '1',
-  )
+  const { endpoint_id: endpoint } = await json<Endpoint>(...words`endpoint add --merchant ${login} --currency usd --gate 1`)
   const as = { login, controlKey: added.control_key }
   return { as, endpoint, pay: (controlKey = as.controlKey) => sale(world, {}, { path: endpoint, as: { login, controlKey } }) }
 }
 
 const taken = (reply: Record<string, string>) => reply.type === 'async-response'
+const refusedSoon = async (pay: () => Promise<Record<string, string>>, code: number) =>
+  refused(await until(pay, (reply) => reply['error-code'] === String(code)), code)
 
 test('a merchant and an endpoint that were just added take payments within seconds, without a restart', async () => {
   const { as, pay } = await shop('new-shop')
@@ -62,13 +55,7 @@ test('after a rotation both keys are accepted for the time given, then the new o
   accepted(await pay())
   const { control_key: third } = await json<Added>('merchant', 'rotate-key', 'rotating', '--keep-old', '8s')
   accepted(await until(() => pay(third), taken))
-  refused(
-    await until(
-      () => pay(fresh),
-      (reply) => !taken(reply),
-    ),
-    2,
-  )
+  await refusedSoon(() => pay(fresh), 2)
   accepted(await pay(third))
   const { control_key: next } = await json<Added>('merchant', 'rotate-key', 'rotating', '--keep-old', '0')
   accepted(await until(() => pay(next), taken))
@@ -90,18 +77,7 @@ test('a key of one’s own is taken from standard input, and a weak or short one
   )
   assert.match(await refuse(2, 'merchant', 'add', '--login', 'a-login-of-21-letters'), /one to twenty/)
   assert.match(await refuse(1, 'merchant', 'add', '--login', 'own-key'), /already/)
-  const mobile = [
-    'endpoint',
-    'add',
-    '--merchant',
-    'own-key',
-    '--currency',
-    'EUR',
-    '--gate',
-    '1',
-    '--merchant-server-url',
-    'https://own.example/',
-  ]
+  const mobile = words`endpoint add --merchant own-key --currency EUR --gate 1 --merchant-server-url https://own.example/`
   assert.match(await refuse(1, ...mobile), /32 hexadecimal digits.*rotate-key own-key/)
   await tell(['merchant', 'rotate-key', 'own-key'])
   assert.equal((await json<Endpoint>(...mobile)).merchant_server_url, 'https://own.example/')
@@ -119,13 +95,7 @@ test('what is switched off takes no payments, and takes them again when it is on
     ['endpoint', String(endpoint)],
   ] as const) {
     await tell([family, 'disable', id])
-    refused(
-      await until(
-        () => pay(),
-        (reply) => !taken(reply),
-      ),
-      5,
-    )
+    await refusedSoon(pay, 5)
     await tell([family, 'enable', id])
     accepted(await until(() => pay(), taken))
   }
@@ -136,49 +106,19 @@ test('settings of an endpoint hold for the next payment, and taking them away to
   accepted(await until(() => pay(), taken))
   const id = String(endpoint)
   const set = await json<Endpoint>(
-    'endpoint',
-    'set',
-    id,
-    '--mandatory',
-    'phone,city',
-    '--callback-url',
-    'http://127.0.0.1:9/paid',
-    '--amounts-above-signed',
-    'on',
-    '--repeat-window',
-    '90s',
+    ...words`endpoint set ${id} --mandatory phone,city --callback-url http://127.0.0.1:9/paid`,
+    ...words`--amounts-above-signed on --repeat-window 90s`,
   )
   assert.deepEqual([set.mandatory_fields, set.callback_url], [['phone', 'city'], 'http://127.0.0.1:9/paid'])
   assert.equal(set.amounts_above_signed, true)
   assert.equal(set.repeat_window_ms, 90_000)
-  refused(
-    await until(
-      () => pay(),
-      (reply) => !taken(reply),
-    ),
-    1,
-  )
-  const freed = await json<Endpoint>(
-    'endpoint',
-    'set',
-    id,
-    '--mandatory',
-    'none',
-    '--no-callback-url',
-    '--operations',
-    'sale=off',
-  )
+  await refusedSoon(pay, 1)
+  const freed = await json<Endpoint>(...words`endpoint set ${id} --mandatory none --no-callback-url --operations sale=off`)
   assert.deepEqual(
     [freed.mandatory_fields, freed.callback_url, freed.disabled_operations],
     [[], null, ['capture', 'return', 'sale', 'void']],
   )
-  refused(
-    await until(
-      () => pay(),
-      (reply) => reply['error-code'] === '5',
-    ),
-    5,
-  )
+  await refusedSoon(pay, 5)
   assert.match(await refuse(2, 'endpoint', 'set', id), /Nothing to set/)
   assert.match(await refuse(2, 'endpoint', 'set', id, '--mandatory', 'shoe_size'), /"shoe_size" is not a field/)
   assert.match(await refuse(2, 'endpoint', 'set', id, '--callback-url', 'http://user:secret@shop.example/'), /credentials/)
@@ -189,14 +129,7 @@ test('a group takes payments in the currencies of its members', async () => {
   const { as, endpoint } = await shop('grouped')
   const euro = await json<Endpoint>('endpoint', 'add', '--merchant', 'grouped', '--currency', 'EUR', '--gate', '1')
   const group = await json<{ group_id: number }>(
-    'group',
-    'add',
-    '--merchant',
-    'grouped',
-    '--name',
-    'all',
-    '--endpoint',
-    `${endpoint},${euro.endpoint_id}`,
+    ...words`group add --merchant grouped --name all --endpoint ${`${endpoint},${euro.endpoint_id}`}`,
   )
   const path = `group/${group.group_id}`
   // In the path of a group the checksum begins with the group's id.
@@ -207,13 +140,7 @@ test('a group takes payments in the currencies of its members', async () => {
   }
   for (const currency of ['USD', 'EUR']) accepted(await until(() => inGroup(currency), taken))
   await tell(['group', 'disable', String(group.group_id)])
-  refused(
-    await until(
-      () => inGroup('USD'),
-      (reply) => !taken(reply),
-    ),
-    5,
-  )
+  await refusedSoon(() => inGroup('USD'), 5)
   assert.match(
     await refuse(1, 'group', 'add', '--merchant', 'grouped', '--name', 'odd', '--endpoint', String(world.other.endpoint)),
     /not an endpoint of grouped/,
@@ -221,32 +148,14 @@ test('a group takes payments in the currencies of its members', async () => {
 })
 
 test('a gate needs what its acquirer gave, is found by its name, and an endpoint goes without it while it is off', async () => {
-  const settings = [
-    '--host',
-    '127.0.0.1',
-    '--port',
-    '9',
-    '--terminal-id',
-    'T1',
-    '--card-acceptor-id',
-    'A1',
-    '--card-acceptor-name',
-    'A',
-  ]
+  const settings = words`--host 127.0.0.1 --port 9 --terminal-id T1 --card-acceptor-id A1 --card-acceptor-name A`
   assert.match(await refuse(2, 'gate', 'add', '--name', 'second', ...settings), /needs --acquirer-id, --mcc, --descriptor/)
-  const rest = ['--acquirer-id', '400009', '--mcc', '5999', '--descriptor', 'SECOND']
+  const rest = words`--acquirer-id 400009 --mcc 5999 --descriptor SECOND`
   assert.match(
     await refuse(2, 'gate', 'add', '--name', 'second', ...settings, '--acquirer-id', 'x', '--mcc', '5999', '--descriptor', 'S'),
     /--acquirer-id must be/,
   )
-  const added = await json<{ gate_id: number; answer_timeout_ms: number }>(
-    'gate',
-    'add',
-    '--name',
-    'second',
-    ...settings,
-    ...rest,
-  )
+  const added = await json<{ answer_timeout_ms: number }>(...words`gate add --name second`, ...settings, ...rest)
   assert.equal(added.answer_timeout_ms, 30_000)
   const set = await json<{ answer_timeout_ms: number; host: string }>('gate', 'set', 'second', '--answer-timeout', '20s')
   assert.deepEqual([set.answer_timeout_ms, set.host], [20_000, '127.0.0.1'])
@@ -305,13 +214,13 @@ test('an installation is worked on by DATABASE_URL and TOLLGATE_KEY, and only wi
 test('every command has a help with examples, and wrong usage ends with 2', async () => {
   const families = ['merchant', 'endpoint', 'group', 'gate', 'order', 'delivery', 'audit', 'keys', 'acquirer fault']
   for (const family of families) {
-    const words = family.split(' ')
-    const verbs = [...(await tell([...words, '--help'])).matchAll(/^ {2}([a-z-]+) /gm)]
+    const named = family.split(' ')
+    const verbs = [...(await tell([...named, '--help'])).matchAll(/^ {2}([a-z-]+) /gm)]
       .map((match) => match[1]!)
       .filter((verb) => verb !== 'help')
     assert.ok(verbs.length > 0, family)
     for (const verb of verbs)
-      assert.match(await tell([...words, verb, '--help']), /\nExamples\n {2}npx tollgate /, `${family} ${verb}`)
+      assert.match(await tell([...named, verb, '--help']), /\nExamples\n {2}npx tollgate /, `${family} ${verb}`)
   }
   assert.match(await tell(['doctor', '--help']), /Examples/)
   await refuse(2, 'order', 'show')

@@ -15,7 +15,7 @@ import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { until } from '../../harness/clock/until.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
-import { cliOf, run } from './cli-run.ts'
+import { cliOf, run, words } from './cli-run.ts'
 
 // Public keys of merchants by the command line, the sandbox's own pair, and what a running process
 // knows of both.
@@ -61,14 +61,7 @@ test('a key that is added signs within seconds beside the others, and one that i
   await json('merchant', 'add', '--login', 'signing')
   assert.deepEqual(await json('merchant', 'key', 'list', 'signing'), { login: 'signing', keys: [] })
   assert.match(await tell(['merchant', 'key', 'list', 'signing']), /No public keys/)
-  const first = await json<Key>(
-    'merchant',
-    'key',
-    'add',
-    'signing',
-    '--file',
-    fileOf('first.pem', pemOf(made.publicKey, 'pkcs1')),
-  )
+  const first = await json<Key>(...words`merchant key add signing --file ${fileOf('first.pem', pemOf(made.publicKey, 'pkcs1'))}`)
   assert.deepEqual([first.key_no, first.name, first.bits, first.retired_at], [1, 'key 1', 2048, null])
   assert.ok(await believes('signing', made.privateKey, true))
   const told = await tell(['merchant', 'key', 'add', 'signing', '--name', 'second centre'], pemOf(next.publicKey, 'spki'))
@@ -167,8 +160,8 @@ test('every change of keys is in the audit trail with the fingerprint', async ()
 })
 
 test('the help of the keys says how a pair is made', async () => {
-  for (const words of [[], ['add']]) {
-    const help = await tell(['merchant', 'key', ...words, '--help'])
+  for (const verb of [[], ['add']]) {
+    const help = await tell(['merchant', 'key', ...verb, '--help'])
     assert.match(help, /openssl genrsa .*\n.*openssl genpkey -algorithm ed25519 .*\n.*openssl pkey .*-pubout/)
     assert.match(help, /\nExamples\n {2}npx tollgate merchant key add/)
   }

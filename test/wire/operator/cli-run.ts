@@ -10,6 +10,10 @@ import type { World } from '../../harness/world/world.ts'
 
 export const mainFile = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
 
+/** The words of a command as it is typed; a value is one word, whatever is in it. */
+export const words = (texts: TemplateStringsArray, ...values: readonly (string | number)[]): string[] =>
+  texts.flatMap((piece, at) => [...piece.split(/\s+/).filter(Boolean), ...values.slice(at, at + 1).map(String)])
+
 export interface Ran {
   code: number
   out: string
