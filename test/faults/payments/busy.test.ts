@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { order, send, settled, untilStatus, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { metricsOf } from '../../harness/world/metrics.ts'
 import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * A gateway whose event loop does not turn for a while, as while it parses something huge, with
@@ -17,19 +17,10 @@ import { startWorld, type World } from '../../harness/world/world.ts'
  */
 
 const program = fileURLToPath(new URL('../../harness/clock/blocking-serve.js', import.meta.url))
-let world: World
-let desk: FaultDesk
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
 let busy: GatewayProcess
-
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  busy?.child.kill('SIGKILL')
-  await desk?.close()
-  await world?.stop()
-})
+closing({ close: () => busy?.child.kill('SIGKILL') })
 
 /** The gateway that will stand still, and how long both wait for the acquirer. */
 async function startBusy(answerTimeoutMs: number): Promise<void> {

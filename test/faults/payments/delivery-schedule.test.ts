@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openSender } from '../../../src/delivery/send.ts'
 import { deliveryWrites, openDeliveryStore } from '../../../src/delivery/store.ts'
-import { openOutgoing, type Outgoing } from '../../../src/http/outgoing.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
+import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { atOnce } from '../../../src/storage/transaction.ts'
-import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
-import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
+import { statement } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
-import { openReceiver, type Receiver } from '../../harness/world/receiver.ts'
+import { openReceiver } from '../../harness/world/receiver.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** Fourteen days of tries on a hand clock, with the real sender, database and receiver. */
 
@@ -25,30 +24,13 @@ const policy = { plainHttp: true, loopbackAnyPort: true }
 const second = 1_000
 const day = 86_400 * second
 
-let database: TestDatabase
-let pool: Pool
-let heartbeat: Heartbeat
+const { pool } = await openMigrated('search')
+await ensurePartitions(pool)
+const heartbeat = closing(await openHeartbeat(pool, 1n, 'here', systemClock, log))
+const outgoing = closing(openOutgoing({ policy, clock: systemClock, perOrigin: 4 }))
+const merchant = closing(await openReceiver(() => 500))
 /** Judges nobody dead. */
 const alone = { processId: 1n, silent: [] }
-let outgoing: Outgoing
-let merchant: Receiver
-
-before(async () => {
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 4, use: 'search', log })
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-  heartbeat = await openHeartbeat(pool, 1n, 'here', systemClock, log)
-  outgoing = openOutgoing({ policy, clock: systemClock, perOrigin: 4 })
-  merchant = await openReceiver(() => 500)
-})
-after(async () => {
-  await outgoing?.close()
-  await heartbeat?.stop()
-  await pool?.close()
-  await database?.close()
-  await merchant?.close()
-})
 
 const order = { merchantId: 1n, orderId: 1_000_001n }
 const message = (deliveryNo: number, path: string, at: number) => ({

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { systemClock } from '../../../src/base/clock.ts'
+import { beforeEach, test } from 'node:test'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openSender } from '../../../src/delivery/send.ts'
 import { deliveryWrites, lookedAt, openDeliveryStore } from '../../../src/delivery/store.ts'
-import { openOutgoing, type Outgoing } from '../../../src/http/outgoing.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
+import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { atOnce } from '../../../src/storage/transaction.ts'
-import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
-import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
+import { statement, type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
 import { until } from '../../harness/clock/until.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
-import { openReceiver, type Receiver } from '../../harness/world/receiver.ts'
+import { openReceiver } from '../../harness/world/receiver.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /**
  * One merchant with more waiting messages than there are places, and others with one: the real
@@ -32,32 +30,13 @@ const alone = { processId: 1n, silent: [] }
 /** The lease lasts by this clock too: a slow machine must not make it late. */
 const clock = openHandClock(startAt + 100_000)
 
-let database: TestDatabase
-let pool: Pool
-let heartbeat: Heartbeat
-let outgoing: Outgoing
-let hangs: Receiver
-let shop: Receiver
-
-before(async () => {
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-  heartbeat = await openHeartbeat(pool, 1n, 'here', clock, log)
-  const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
-  outgoing = openOutgoing({ policy, clock: openHandClock(startAt), resolve })
-  hangs = await openReceiver(() => 'hang')
-  shop = await openReceiver(() => 200)
-})
-after(async () => {
-  await outgoing?.close()
-  await heartbeat?.stop()
-  await pool?.close()
-  await database?.close()
-  await hangs?.close()
-  await shop?.close()
-})
+const { pool } = await openMigrated()
+await ensurePartitions(pool)
+const heartbeat = closing(await openHeartbeat(pool, 1n, 'here', clock, log))
+const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+const outgoing = closing(openOutgoing({ policy, clock: openHandClock(startAt), resolve }))
+const hangs = closing(await openReceiver(() => 'hang'))
+const shop = closing(await openReceiver(() => 200))
 beforeEach(() => pool.run(statement('delete from delivery')))
 
 let orders = 0n

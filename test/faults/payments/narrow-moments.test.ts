@@ -5,7 +5,6 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { Door } from '../../../src/order/door/advance.ts'
 import type { Transaction } from '../../../src/order/decide/order.ts'
 import { updateAllOrders, updateOrders } from '../../../src/order/store/statements.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
 import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
@@ -13,25 +12,14 @@ import { until } from '../../harness/clock/until.ts'
 import { approval, doorOn, log, newSale, plainId, secureId } from '../../harness/world/door.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
 
 /** What goes wrong only when a connection breaks, or a process is slow, at one certain moment. */
 
-let database: TestDatabase
-/** Straight to the database, as another process would have it. */
-let straight: Pool
-
-before(async () => {
-  database = await testDatabase()
-  straight = openPool({ url: database.url, connections: 4, use: 'oltp', log })
-  await migrate(straight, systemClock.now(), log)
-  await ensurePartitions(straight)
-})
-after(async () => {
-  await straight?.close()
-  await database?.close()
-})
+// Straight to the database, as another process would have it.
+const { url, pool: straight } = await openMigrated()
+await ensurePartitions(straight)
 
 describe('a batch loses its connection in the second round, when an order of the first one is stored and begun', () => {
   let proxy: DatabaseProxy
@@ -42,7 +30,7 @@ describe('a batch loses its connection in the second round, when an order of the
   const begun: bigint[] = []
 
   before(async () => {
-    proxy = await openDatabaseProxy(database.url)
+    proxy = await openDatabaseProxy(url)
     pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
     heartbeat = await openHeartbeat(straight, 1n, 'place of the door', systemClock, log)
     door = doorOn({ pool, straight, processId: heartbeat.processId, onStep: ({ order }) => void begun.push(order.orderId) })
@@ -167,7 +155,7 @@ test('a process that is slow while it writes its first beat does not take its le
 
 test('while the reading of an order took its time, its last process sent it again: the reversal waits from then', async () => {
   const clock = openHandClock(systemClock.now())
-  const proxy = await openDatabaseProxy(database.url)
+  const proxy = await openDatabaseProxy(url)
   const pool = openPool({ url: proxy.url, connections: 2, use: 'oltp', log })
   const heartbeat = await openHeartbeat(straight, 20n, 'place of a slow one', clock, log)
   let sent: Transaction | undefined

@@ -1,32 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { order, statusOf, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
-import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
+import { startServe } from '../../harness/world/serve.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * A gateway that stops for longer than its answers are waited for, as a machine that is suspended
  * does, while another takes over what it had in hand.
  */
 
-let world: World
-let desk: FaultDesk
-let other: GatewayProcess
-
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-  await desk.gate({ answerTimeoutMs: 10_000 })
-  other = await startServe(world)
-})
-after(async () => {
-  if (world) process.kill(world.pid, 'SIGCONT')
-  await other?.stop()
-  await desk?.close()
-  await world?.stop()
-})
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
+await desk.gate({ answerTimeoutMs: 10_000 })
+const other = closing(await startServe(world))
+closing({ close: () => process.kill(world.pid, 'SIGCONT') })
 
 const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))

@@ -1,42 +1,32 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { order, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
-import { openReceiver, type Receiver } from '../../harness/world/receiver.ts'
-import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
+import { openReceiver } from '../../harness/world/receiver.ts'
+import { startServe } from '../../harness/world/serve.ts'
 import { openStage } from '../../harness/three-d-secure/three-d-secure.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { type World } from '../../harness/world/world.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * Two gateway processes, each with its own way to one database, which is gone for both for ten
  * seconds and comes back to one a little earlier.
  */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-let ways: [DatabaseProxy, DatabaseProxy]
-let second: GatewayProcess
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  let first: DatabaseProxy | undefined
-  world = await startWorld({ through: async (url) => (first = await openDatabaseProxy(url)).url })
-  ways = [first!, await openDatabaseProxy(world.databaseUrl)]
-  desk = await openFaultDesk(world)
-  // A silent process is then dead for its payments after 8.5 s: the outage alone is longer.
-  await desk.gate({ answerTimeoutMs: 4_500 })
-  second = await startServe({ ...world, databaseUrl: ways[1].url })
-})
-after(async () => {
-  for (const way of ways ?? []) way.accept()
-  await second?.stop()
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-  for (const way of ways ?? []) await way.close()
+const merchant = closing(await openReceiver(() => 200))
+let first: DatabaseProxy | undefined
+const world = await openWorld({ through: async (url) => (first = closing(await openDatabaseProxy(url))).url })
+const ways = [first!, closing(await openDatabaseProxy(world.databaseUrl))] as const
+const desk = closing(await openFaultDesk(world))
+// A silent process is then dead for its payments after 8.5 s: the outage alone is longer.
+await desk.gate({ answerTimeoutMs: 4_500 })
+const second = closing(await startServe({ ...world, databaseUrl: ways[1].url }))
+closing({
+  close() {
+    for (const way of ways) way.accept()
+  },
 })
 
 const sell = (through: World, count: number): Promise<Order[]> => Promise.all(Array.from({ length: count }, () => order(through)))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { insertOrders, updateAllOrders } from '../../../src/order/store/statements.ts'
 import {
@@ -17,34 +17,17 @@ import {
   type Order,
 } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
-import { openReceiver, type Receiver } from '../../harness/world/receiver.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { openReceiver } from '../../harness/world/receiver.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /** The database goes away, breaks at a commit, refuses a conflict, or holds a broken order. */
 
-let world: World
-let desk: FaultDesk
-let proxy: DatabaseProxy
-let merchant: Receiver
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld({
-    through: async (url) => {
-      proxy = await openDatabaseProxy(url)
-      return proxy.url
-    },
-  })
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await proxy?.close()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+let proxy!: DatabaseProxy
+const world = await openWorld({ through: async (url) => (proxy = closing(await openDatabaseProxy(url))).url })
+const desk = closing(await openFaultDesk(world))
 
 let sales = 0
 const sell = async (changes: Changes = {}): Promise<Order & { path: string }> => {

@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { accepted, order, statusOf, untilStatus, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { times } from '../../conformance/operations/operations.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { bothBooks, ended, follow } from '../../harness/world/follow.ts'
 import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * What the others do with the payments of a process that is silent: nothing, as long as their
  * answers may still come in time.
  */
 
-let world: World
-let desk: FaultDesk
+const world = await openWorld()
+const desk = closing(await openFaultDesk(world))
 let silent: GatewayProcess
-
-before(async () => {
-  world = await startWorld()
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  silent?.child.kill('SIGCONT')
-  await silent?.stop()
-  await desk?.close()
-  await world?.stop()
+closing({
+  async stop() {
+    silent?.child.kill('SIGCONT')
+    await silent?.stop()
+  },
 })
 
 interface Happened {

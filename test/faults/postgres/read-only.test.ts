@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { order, untilStatus, type Order } from '../../conformance/requests/client.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
 import { until } from '../../harness/clock/until.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * The database takes no writes for a while, as a primary that was demoted, or one that is being
@@ -14,19 +14,9 @@ import { until } from '../../harness/clock/until.ts'
  * such a connection is stuck with it.
  */
 
-let world: World
-let desk: FaultDesk
-let way: DatabaseProxy
-
-before(async () => {
-  world = await startWorld({ through: async (url) => (way = await openDatabaseProxy(url)).url })
-  desk = await openFaultDesk(world)
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await way?.close()
-})
+let way!: DatabaseProxy
+const world = await openWorld({ through: async (url) => (way = closing(await openDatabaseProxy(url))).url })
+const desk = closing(await openFaultDesk(world))
 
 const gatewayLog = (): string => readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
 

@@ -21,6 +21,7 @@ import { openHeartbeat } from '../clock/heartbeat.ts'
 import { testDatabase } from '../postgres/postgres.ts'
 import { storedDigest } from '../../../src/keys/digest.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
+import { closing } from './opening.ts'
 
 /** A door over real PostgreSQL, whose steps outside the test does itself. */
 
@@ -38,8 +39,11 @@ const secured: Registry = {
   },
 }
 
+type Closes = { push(close: () => unknown): unknown }
+const untilTheEnd: Closes = { push: (close) => closing({ close }) }
+
 /** A migrated database of the file's own, in which process 1 is alive. */
-export async function openDoorGround(closes: (() => unknown)[]): Promise<{ pool: Pool; processId: bigint; url: string }> {
+export async function openDoorGround(closes: Closes = untilTheEnd): Promise<{ pool: Pool; processId: bigint; url: string }> {
   const database = await testDatabase()
   closes.push(() => database.close())
   const pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })

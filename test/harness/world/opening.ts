@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { startWorld, type World } from './world.ts'
 
@@ -15,6 +20,22 @@ after(async () => {
 export function closing<One extends Closable>(one: One): One {
   open.push(one)
   return one
+}
+
+/** A directory for all tests of a file, which goes after the last one. */
+export function openDirectory(name: string): string {
+  const directory = mkdtempSync(join(tmpdir(), `tollgate-${name}-`))
+  closing({ close: () => rmSync(directory, { recursive: true, force: true }) })
+  return directory
+}
+
+/** A server of HTTP on this machine for all tests of a file; its connections end with it. */
+export async function openHttp(listener: RequestListener): Promise<{ port: number; origin: string }> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing({ close: () => server.close().closeAllConnections() })
+  const { port } = server.address() as AddressInfo
+  return { port, origin: `http://127.0.0.1:${port}` }
 }
 
 /** A world for all tests of a file. */

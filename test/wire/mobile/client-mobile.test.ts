@@ -1,53 +1,39 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, test } from 'node:test'
-import { openMobileApp, type MobileApp } from '../../../client/mobile.ts'
+import { test } from 'node:test'
+import { openMobileApp } from '../../../client/mobile.ts'
 import type { Begun, Performed } from '../../../client/mobile-replies.ts'
 import { ledger } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
+import { closing, openHttp, openWorld } from '../../harness/world/opening.ts'
 
 /** The mobile client: an app that uses it, a merchant's server built on it, and the gateway. */
 
-let world: World
-let server: ChildProcess
-let serverUrl: string
-let app: MobileApp
-let accessToken: string
-before(async () => {
-  world = await startWorld({ own: true })
-  const env = { ...process.env, TOLLGATE_DIR: world.directory, PORT: '0' }
-  server = spawn(process.execPath, [join(import.meta.dirname, '../../../examples/mobile-server.js')], { env })
-  let said = ''
-  for (const stream of [server.stdout!, server.stderr!]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const url = await until(
-    () => /http:\S+/.exec(said)?.[0],
-    (found) => found !== undefined || server.exitCode !== null,
-  )
-  assert.ok(url, said)
-  serverUrl = url
-  const { mobile } = world.endpoints
-  const settings = ['--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']
-  await cliOf(() => world).tell(['endpoint', 'set', String(mobile), ...settings])
-  await configurationRead(world)
-  app = openMobileApp({ baseUrl: `${world.baseUrl}/`, merchantServerUrl: `${serverUrl}/` })
-  const granted = await app.requestAccessToken()
-  assert.ok(granted.is === 'granted', JSON.stringify(granted))
-  accessToken = granted.accessToken
-})
-after(async () => {
-  server?.kill()
-  await world?.stop()
-})
+const world = await openWorld({ own: true })
+const env = { ...process.env, TOLLGATE_DIR: world.directory, PORT: '0' }
+const server = spawn(process.execPath, [join(import.meta.dirname, '../../../examples/mobile-server.js')], { env })
+closing({ close: () => server.kill() })
+let said = ''
+for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+const serverUrl = await until(
+  () => /http:\S+/.exec(said)?.[0],
+  (found) => found !== undefined || server.exitCode !== null,
+)
+assert.ok(serverUrl, said)
+const { mobile } = world.endpoints
+const settings = ['--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']
+await cliOf(() => world).tell(['endpoint', 'set', String(mobile), ...settings])
+await configurationRead(world)
+const app = openMobileApp({ baseUrl: `${world.baseUrl}/`, merchantServerUrl: `${serverUrl}/` })
+const granted = await app.requestAccessToken()
+assert.ok(granted.is === 'granted', JSON.stringify(granted))
+const { accessToken } = granted
 
 const request = (securityCode = '111', amountCentis = 1_042) => ({
   consumer: { device: { serialNumber: 'phone-1' }, email: 'jane@example.com' },
@@ -133,13 +119,11 @@ test('the consumer of a transfer chooses the fee, and both cards are registered'
 
 test('the merchant sees no card, whatever the app has', async () => {
   const seen: string[] = []
-  const listener = createServer((asked, response) => void text(asked).then((body) => (seen.push(body), response.end())))
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+  const { origin: url } = await openHttp((asked, response) => {
+    void text(asked).then((body) => (seen.push(body), response.end()))
+  })
   const curious = openMobileApp({ baseUrl: world.baseUrl, merchantServerUrl: url })
   assert.equal((await curious.initiate('sale', accessToken, request())).is, 'no answer')
-  listener.close().closeAllConnections()
   const { consumer, transaction } = request()
   const { device } = consumer
   assert.deepEqual(JSON.parse(seen[0]!), { consumer: { device }, transaction, session: { accessToken } })

@@ -1,36 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openFixedKeys } from '../../harness/world/fixed-keys.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { Fee, Invoice, InvoiceSecrets } from '../../../src/mobile-api/invoice/invoice.ts'
-import { openInvoices, type Invoices } from '../../../src/mobile-api/invoice/invoices.ts'
-import { openInvoiceStore, type InvoiceStore, type InvoiceChange } from '../../../src/mobile-api/invoice/store.ts'
+import { openInvoices } from '../../../src/mobile-api/invoice/invoices.ts'
+import { openInvoiceStore, type InvoiceChange } from '../../../src/mobile-api/invoice/store.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
 import { log, openDoorGround } from '../../harness/world/door.ts'
 import { invoiceNo } from '../../harness/world/invoice.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** Invoices that are written and read at the same time share their statements, and nothing else. */
 
-const closes: (() => unknown)[] = []
-let pool: Pool
-let store: InvoiceStore
-let invoices: Invoices
 let statements = 0
-
-before(async () => {
-  const ground = await openDoorGround(closes)
-  pool = ground.pool
-  const counted: Pool = { ...pool, run: (sql, values) => (statements++, pool.run(sql, values)) }
-  store = openInvoiceStore(counted, openFixedKeys(systemRandom), systemRandom)
-  invoices = openInvoices({ store, processId: ground.processId, follow: stay, clock: systemClock, log })
-  closes.push(() => invoices.close())
-})
-after(async () => {
-  for (const close of closes.reverse()) await close()
-})
+const { pool, processId } = await openDoorGround()
+const counted: Pool = { ...pool, run: (sql, values) => (statements++, pool.run(sql, values)) }
+const store = openInvoiceStore(counted, openFixedKeys(systemRandom), systemRandom)
+const invoices = closing(openInvoices({ store, processId, follow: stay, clock: systemClock, log }))
 
 let made = 0
 const now = systemClock.now()

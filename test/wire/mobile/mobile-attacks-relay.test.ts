@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { beforeEach, describe, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { startMerchantServer } from '../../../simulators/merchant/server.ts'
+import { closing, openHttp } from '../../harness/world/opening.ts'
 
 /**
  * The demo app's relay to the gateway, attacked by other pages of the same browser and by other
@@ -16,7 +16,7 @@ import { startMerchantServer } from '../../../simulators/merchant/server.ts'
 /** In the place of the gateway: it writes down what comes, and answers what a test wants. */
 const came: { method: string; url: string; body: string; type: string | undefined; cookie: string | undefined }[] = []
 let answer = (_request: IncomingMessage, response: ServerResponse): void => void response.end('{}')
-const gateway = createServer((incoming, response) => {
+const { port, origin } = await openHttp((incoming, response) => {
   let body = ''
   incoming.on('data', (chunk: Buffer) => (body += chunk.toString()))
   incoming.on('end', () => {
@@ -25,28 +25,19 @@ const gateway = createServer((incoming, response) => {
     answer(incoming, response)
   })
 })
-let server: Awaited<ReturnType<typeof startMerchantServer>>
-let port = 0
-before(async () => {
-  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve))
-  port = (gateway.address() as AddressInfo).port
-  server = await startMerchantServer({
+const server = closing(
+  await startMerchantServer({
     host: '127.0.0.1',
     port: 0,
     login: 'shop',
     controlKey: secret('B17F59B4-A7DC-41B4-8FF9-37D986B43D20'),
-    gatewayBaseUrl: `http://127.0.0.1:${port}/gateway`,
-    app: { endpoints: [{ name: 'mobile', id: '7' }], acquirerAdminUrl: `http://127.0.0.1:${port}` },
+    gatewayBaseUrl: `${origin}/gateway`,
+    app: { endpoints: [{ name: 'mobile', id: '7' }], acquirerAdminUrl: origin },
     clock: systemClock,
     random: systemRandom,
     log: openLog({ level: 'fatal', destination: process.stderr }),
-  })
-})
-after(async () => {
-  await server?.close()
-  gateway.closeAllConnections()
-  gateway.close()
-})
+  }),
+)
 beforeEach(() => {
   came.length = 0
   answer = (_request, response) => void response.end('{}')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom, type Random } from '../../../src/base/random.ts'
@@ -14,36 +14,23 @@ import {
 } from '../../../src/card/reference.ts'
 import { findReferences, registerCards } from '../../../src/card/reference-rows.ts'
 import { hashIdOf, numberIdOf, openCard, sealCard } from '../../../src/card/vault.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { bytea, openPool, statement, type Pool } from '../../../src/storage/pool.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
-import { addKey, newKey, openKeyRing, type KeyRing } from '../../../src/keys/ring.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { addKey, newKey, openKeyRing } from '../../../src/keys/ring.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const kek = secret(Buffer.alloc(32, 9))
 const plain = <Row>(text: string) => statement<Row>(text)
 const at = Date.parse('2026-02-03T04:05:06.789Z')
 
-let database: TestDatabase
+const { url, pool } = await openMigrated('oltp', 8)
 /** Of two processes. */
-let pools: Pool[]
-let pool: Pool
-let keys: KeyRing
+const pools = [pool, closing(openPool({ url, connections: 8, use: 'oltp', log }))]
+const keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
 let orders = 1_000_000n
 let cards = 0
-
-before(async () => {
-  database = await testDatabase()
-  pools = [1, 2].map(() => openPool({ url: database.url, connections: 8, use: 'oltp', log }))
-  pool = pools[0]!
-  await migrate(pool, Date.now(), log)
-  keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
-})
-after(async () => {
-  for (const one of pools ?? []) await one.close()
-  await database?.close()
-})
 
 /** A number that no other test uses. */
 const newPan = () => `492942${String(++cards).padStart(10, '0')}`

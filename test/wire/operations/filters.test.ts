@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { newOrderId, order, settled, type Changes, type Fields } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { openLog } from '../../../src/base/log.ts'
@@ -20,35 +19,25 @@ import { isMisfit } from '../../../src/operator/refused.ts'
 import { addFilter, removeFilter } from '../../../src/operator/configuration/filter-rows.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
-import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startServe } from '../../harness/world/serve.ts'
+import { type World } from '../../harness/world/world.ts'
 import { cliOf } from '../operator/cli-run.ts'
+import { closing, openDirectory, openWorld } from '../../harness/world/opening.ts'
 
 /**
  * Filters as an operator makes them and a merchant meets them. Two more gateway processes serve on
  * the database of the sandbox.
  */
 
-let world: World
-let first: GatewayProcess
-let second: GatewayProcess
-let folder: string
-let desk: Desk
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-filters-'))
-  // It imports another BIN table, which all merchants of a sandbox share.
-  world = await startWorld({ own: true })
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'search', log })
-  desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
-  ;[first, second] = await Promise.all([startServe(world), startServe(world)])
-})
-after(async () => {
-  for (const gateway of [first, second]) await gateway?.stop()
-  await desk?.pool.close()
-  await world?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const folder = openDirectory('filters')
+// It imports another BIN table, which all merchants of a sandbox share.
+const world = await openWorld({ own: true })
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const pool = closing(openPool({ url: world.databaseUrl, connections: 2, use: 'search', log }))
+const desk: Desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
+const [first, second] = await Promise.all([startServe(world), startServe(world)])
+closing(first)
+closing(second)
 
 const { tell, json, refuse } = cliOf(() => world)
 const hour = 3_600_000

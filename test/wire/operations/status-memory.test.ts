@@ -1,47 +1,36 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Door } from '../../../src/order/door/advance.ts'
 import { openCopies } from '../../../src/order/copies.ts'
 import { openHand } from '../../../src/order/door/hand.ts'
 import { statusOf } from '../../../src/order/decide/order.ts'
-import { openReader, type Reader } from '../../../src/order/read.ts'
+import { openReader } from '../../../src/order/read.ts'
 import { openOrderStore } from '../../../src/order/store/store.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
 import { approval, doorOn, log, newSale, openDoorGround } from '../../harness/world/door.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** What a status is shown from: memory, a copy whose version is still true, or the database. */
 
-const closes: (() => unknown)[] = []
 const hand = openHand()
-let pool: Pool
-let door: Door
-let reader: Reader
 let isHolding: (since: number) => boolean
 /** The statements of reads since the test began, by their first table. */
 let asked: string[]
 
-before(async () => {
-  const { pool: opened, processId } = await openDoorGround(closes)
-  pool = opened
-  const copies = openCopies(2)
-  door = doorOn({ pool, straight: pool, processId, hand, copies, onStep: () => {} })
-  closes.push(() => door.close())
-  const counted: Pool = {
-    ...pool,
-    run(sql, values) {
-      asked.push(/f\.request/.test(sql.text) ? 'orders' : /o\.version/.test(sql.text) ? 'versions' : 'others')
-      return pool.run(sql, values)
-    },
-  }
-  const heartbeat = { processId, holding: (since = Infinity) => isHolding(since) }
-  reader = openReader({ store: openOrderStore(counted), hand, copies, heartbeat, follow: stay, clock: systemClock, log })
-  closes.push(() => reader.close())
-})
-after(async () => {
-  for (const close of closes.reverse()) await close()
-})
+const { pool, processId } = await openDoorGround()
+const copies = openCopies(2)
+const door = closing(doorOn({ pool, straight: pool, processId, hand, copies, onStep: () => {} }))
+const counted: Pool = {
+  ...pool,
+  run(sql, values) {
+    asked.push(/f\.request/.test(sql.text) ? 'orders' : /o\.version/.test(sql.text) ? 'versions' : 'others')
+    return pool.run(sql, values)
+  },
+}
+const heartbeat = { processId, holding: (since = Infinity) => isHolding(since) }
+const store = openOrderStore(counted)
+const reader = closing(openReader({ store, hand, copies, heartbeat, follow: stay, clock: systemClock, log }))
 beforeEach(() => {
   asked = []
   isHolding = () => true

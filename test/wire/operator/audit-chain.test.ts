@@ -1,39 +1,20 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { systemClock } from '../../../src/base/clock.ts'
-import { openLog } from '../../../src/base/log.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
-import { openPool, type Pool } from '../../../src/storage/pool.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { test } from 'node:test'
 import { run } from './cli-run.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { openDirectory } from '../../harness/world/opening.ts'
 
-const log = openLog({ level: 'fatal', destination: process.stderr })
-let database: TestDatabase
-let pool: Pool
-let folder: string
-let env: Record<string, string>
-
-before(async () => {
-  database = await testDatabase()
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-audit-'))
-  pool = openPool({ url: database.url, connections: 2, use: 'admin', log })
-  await migrate(pool, systemClock.now(), log)
-  env = {
-    DATABASE_URL: database.url,
-    TOLLGATE_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64'),
-  }
-  // At once, so that they compete for the end of the chain.
-  const added = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((login) => run(env, ['merchant', 'add', '--login', login])))
-  for (const { code, err } of added) assert.equal(code, 0, err)
-})
-after(async () => {
-  await pool?.close()
-  await database?.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const { url, pool } = await openMigrated('admin', 2)
+const folder = openDirectory('audit')
+const env = {
+  DATABASE_URL: url,
+  TOLLGATE_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64'),
+}
+// At once, so that they compete for the end of the chain.
+const added = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((login) => run(env, ['merchant', 'add', '--login', login])))
+for (const { code, err } of added) assert.equal(code, 0, err)
 
 const sql = (text: string) => pool.run({ name: '', text })
 const verify = (...args: string[]) => run(env, ['audit', 'verify', ...args])

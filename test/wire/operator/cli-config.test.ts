@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { ConfigError, serveConfig } from '../../../src/settings/serve.ts'
 import { makeCertificates } from '../../../src/sandbox/certificates.ts'
 import { readThreeDSecure } from '../../../src/settings/three-d-secure.ts'
 import { run } from './cli-run.ts'
+import { openDirectory } from '../../harness/world/opening.ts'
 
 // What `serve` reads before it starts: the environment, and the file that makes it a 3DS Server.
 // All complaints are reported at once.
 
-let directory: string
-before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
-  await makeCertificates(join(directory, 'certificates'), systemRandom, systemClock.now())
-})
-after(() => rmSync(directory, { recursive: true, force: true }))
+const directory = openDirectory('config')
+await makeCertificates(join(directory, 'certificates'), systemRandom, systemClock.now())
 
 const usual = {
   DATABASE_URL: 'postgres://tollgate:secret@localhost:5432/tollgate',

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { run } from './cli-run.ts'
 import { accessTokenOf, configurationOf, controlKey, startServer } from '../mobile/mobile-merchant.ts'
+import { closing, openDirectory, openHttp } from '../../harness/world/opening.ts'
 
 interface Told {
   conforms: boolean
@@ -24,46 +21,30 @@ interface Reply {
 /** What a merchant's server does wrong: the answer of the good one, changed. */
 type Fault = (path: string, reply: Reply, sent: string) => Reply
 
-let database: TestDatabase
-let good: Awaited<ReturnType<typeof startServer>>
-let directory: string
-let faulty: Server
+const database = closing(await testDatabase())
+const good = closing(await startServer(database.url, systemClock))
+const directory = openDirectory('check')
+const file = join(directory, 'mobile.json')
+writeFileSync(file, JSON.stringify(configurationOf(database.url)))
 let fault: Fault
-let file: string
-before(async () => {
-  database = await testDatabase()
-  good = await startServer(database.url, systemClock)
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-check-'))
-  file = join(directory, 'mobile.json')
-  writeFileSync(file, JSON.stringify(configurationOf(database.url)))
-  // Passes everything on to the good server, and changes what it says.
-  faulty = createServer((request, response) => {
-    const pass = async () => {
-      let sent = ''
-      for await (const chunk of request) sent += String(chunk)
-      const init = request.method === 'POST' ? { method: 'POST', body: sent } : {}
-      const reply = await fetch(`${good.url}${request.url}`, init)
-      const { status, body } = fault(request.url ?? '', { status: reply.status, body: await reply.text() }, sent)
-      response.writeHead(status).end(body)
-    }
-    pass().catch(() => response.destroy())
-  })
-  faulty.listen(0, '127.0.0.1')
-  await once(faulty, 'listening')
-})
-after(async () => {
-  faulty?.closeAllConnections()
-  faulty?.close()
-  await good?.close()
-  await database?.close()
-  if (directory) rmSync(directory, { recursive: true, force: true })
+/** Passes everything on to the good server, and changes what it says. */
+const { origin: faulty } = await openHttp((request, response) => {
+  const pass = async () => {
+    let sent = ''
+    for await (const chunk of request) sent += String(chunk)
+    const init = request.method === 'POST' ? { method: 'POST', body: sent } : {}
+    const reply = await fetch(`${good.url}${request.url}`, init)
+    const { status, body } = fault(request.url ?? '', { status: reply.status, body: await reply.text() }, sent)
+    response.writeHead(status).end(body)
+  }
+  pass().catch(() => response.destroy())
 })
 
 const check = (url: string, ...more: string[]) => run({}, ['merchant', 'check', url, '--file', file, ...more])
 
 async function complaintsUnder(now: Fault): Promise<string[]> {
   fault = now
-  const ran = await check(`http://127.0.0.1:${(faulty.address() as AddressInfo).port}`, '--json')
+  const ran = await check(faulty, '--json')
   assert.equal(ran.err, '')
   const told = JSON.parse(ran.out) as Told
   const wrong = told.findings.filter((one) => !one.conforms)
@@ -141,12 +122,11 @@ test('without an access token nothing more is tried, and one can be given', asyn
   const accessToken = await accessTokenOf(good.url, 'demo')
   const closed: Fault = (url, reply) => (url.startsWith('/auth/') ? { status: 404, body: 'no' } : reply)
   assert.deepEqual(await complaintsUnder(closed), ['access token: GET or POST answers a token of 32 to 128 characters: HTTP 404'])
-  const url = `http://127.0.0.1:${(faulty.address() as AddressInfo).port}`
   assert.match(
-    (await check(url)).out,
+    (await check(faulty)).out,
     /\n1 of 1 promise not kept\. Without an access token nothing more can be tried: --access-token/,
   )
-  const given = await check(url, '--access-token', accessToken, '--device', 'mine')
+  const given = await check(faulty, '--access-token', accessToken, '--device', 'mine')
   assert.equal(given.code, 0, given.out)
 })
 

@@ -1,36 +1,21 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { newOrderId, order, settled, statusOf, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
 import { connectOwn } from '../../harness/postgres/own-rows.ts'
-import { cliOf, run } from './cli-run.ts'
+import { cliOf, run, words } from './cli-run.ts'
+import { openHttp, openWorld } from '../../harness/world/opening.ts'
 
 // Orders, callbacks, faults and the doctor by the command line, on a sandbox that pays.
 
-let world: World
-let merchant: Server
-let callbackUrl: string
 /** client_orderid of every callback that came, in order. */
 const callbacks: string[] = []
-
-before(async () => {
-  world = await startWorld({ own: true })
-  merchant = createServer((request, response) => {
-    callbacks.push(new URL(request.url!, 'http://merchant').searchParams.get('client_orderid') ?? '')
-    response.end('OK')
-  })
-  await new Promise<void>((resolve) => merchant.listen(0, '127.0.0.1', resolve))
-  const address = merchant.address()
-  assert.ok(address !== null && typeof address === 'object')
-  callbackUrl = `http://127.0.0.1:${address.port}/paid`
+const { origin } = await openHttp((request, response) => {
+  callbacks.push(new URL(request.url!, 'http://merchant').searchParams.get('client_orderid') ?? '')
+  response.end('OK')
 })
-after(async () => {
-  merchant?.close()
-  merchant?.closeAllConnections()
-  await world?.stop()
-})
+const callbackUrl = `${origin}/paid`
+const world = await openWorld({ own: true })
 
 const { tell, json, refuse } = cliOf(() => world)
 
@@ -303,21 +288,9 @@ test('the doctor finds a healthy installation healthy, and says what to do about
 })
 
 test('the doctor names a gate that cannot be reached', async () => {
-  const rest = [
-    '--terminal-id',
-    'T1',
-    '--card-acceptor-id',
-    'A',
-    '--card-acceptor-name',
-    'A',
-    '--acquirer-id',
-    '4',
-    '--mcc',
-    '5999',
-    '--descriptor',
-    'D',
-  ]
-  await tell(['gate', 'add', '--name', 'nowhere', '--host', '127.0.0.1', '--port', '1', ...rest])
+  await tell(words`
+    gate add --name nowhere --host 127.0.0.1 --port 1 --terminal-id T1 --card-acceptor-id A --card-acceptor-name A
+    --acquirer-id 4 --mcc 5999 --descriptor D`)
   const ill = await run({ TOLLGATE_DIR: world.directory }, ['doctor'])
   assert.equal(ill.code, 1)
   assert.match(ill.out, /problem +gates +gate \d+ \(nowhere\) at 127\.0\.0\.1:1 cannot be reached/)

@@ -2,23 +2,19 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import pg from 'pg'
 import { accepted, settled, statusOf } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { atMethod, cardOf, carryThrough, secureOrder, uploadMethod, waitsFor } from '../../conformance/three-d-secure/shopper.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
 import { cliOf, run } from './cli-run.ts'
+import { openWorld } from '../../harness/world/opening.ts'
 
 // 3-D Secure by the command line: what an operator sets, what the doctor sees, and what an order
 // shows of its authentication.
 
-let world: World
+const world = await openWorld({ own: true })
 let challengeCard = ''
-before(async () => {
-  world = await startWorld({ own: true })
-})
-after(() => world?.stop())
 
 const { tell, json, refuse } = cliOf(() => world)
 

@@ -1,57 +1,40 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { openHttp, openWorld } from '../../harness/world/opening.ts'
 
 /** examples/race-check.mjs against the sandbox, and against a gateway that gives money away. */
 
 const script = fileURLToPath(new URL('../../../../examples/race-check.mjs', import.meta.url))
 
-let world: World
-let careless: Server
-before(async () => {
-  world = await startWorld()
-  careless = await openCareless()
-})
-after(async () => {
-  await world?.stop()
-  if (!careless) return
-  careless.closeAllConnections()
-  await new Promise((resolve) => careless.close(resolve))
-})
-
+const world = await openWorld()
 /** Accepts everything and reports it approved. A status is about the operation with this serial. */
-async function openCareless(): Promise<Server> {
-  const operations = new Map<string, string>()
-  let orders = 0
-  const server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (text: string) => (body += text))
-    request.on('end', () => {
-      const operation = (request.url ?? '').split('/').at(-2) ?? ''
-      const asked = new URLSearchParams(body)
-      const serial = randomUUID()
-      operations.set(serial, operation)
-      const kind = operations.get(asked.get('by-request-sn') ?? '') ?? 'sale'
-      const reply: Record<string, string> = {
-        type: operation === 'status' ? 'status-response' : 'async-response',
-        status: 'approved',
-        'transaction-type': kind === 'capture' || kind === 'sale' ? kind : 'reversal',
-        'serial-number': serial,
-        'merchant-order-id': asked.get('client_orderid') ?? '',
-        'processor-rrn': asked.get('by-request-sn') ?? '',
-        'gateway-order-id': asked.get('orderid') ?? String((orders += 1)),
-      }
-      // With a line break after each pair, as some gateways have it.
-      response.end(new URLSearchParams(reply).toString().replaceAll('&', '\n&'))
-    })
+const operations = new Map<string, string>()
+let orders = 0
+const { origin: careless } = await openHttp((request, response) => {
+  let body = ''
+  request.setEncoding('utf8').on('data', (text: string) => (body += text))
+  request.on('end', () => {
+    const operation = (request.url ?? '').split('/').at(-2) ?? ''
+    const asked = new URLSearchParams(body)
+    const serial = randomUUID()
+    operations.set(serial, operation)
+    const kind = operations.get(asked.get('by-request-sn') ?? '') ?? 'sale'
+    const reply: Record<string, string> = {
+      type: operation === 'status' ? 'status-response' : 'async-response',
+      status: 'approved',
+      'transaction-type': kind === 'capture' || kind === 'sale' ? kind : 'reversal',
+      'serial-number': serial,
+      'merchant-order-id': asked.get('client_orderid') ?? '',
+      'processor-rrn': asked.get('by-request-sn') ?? '',
+      'gateway-order-id': asked.get('orderid') ?? String((orders += 1)),
+    }
+    // With a line break after each pair, as some gateways have it.
+    response.end(new URLSearchParams(reply).toString().replaceAll('&', '\n&'))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
-}
+})
 
 interface Ran {
   code: number
@@ -74,11 +57,7 @@ function at(baseUrl: string, ...more: string[]): string[] {
   return ['--base-url', baseUrl, ...who, '--rounds', '2', '--parallel', '16', '--apart', '1', ...more]
 }
 
-const carelessUrl = (): string => {
-  const address = careless.address()
-  assert.ok(address !== null && typeof address === 'object')
-  return `http://127.0.0.1:${address.port}/gateway`
-}
+const carelessUrl = `${careless}/gateway`
 
 /** The cells of a row of the table, by the words that it begins with. */
 const rowOf = ({ out }: Ran, begins: string): string[] =>
@@ -101,7 +80,7 @@ describe('race-check', () => {
     assert.doesNotMatch(ran.out + ran.err, new RegExp(world.merchant.controlKey))
   })
   test('finds a gateway that gives back more than was paid: 1, and each race says so', async () => {
-    const ran = await run(at(carelessUrl()))
+    const ran = await run(at(carelessUrl))
     assert.equal(ran.code, 1, ran.out + ran.err)
     assert.deepEqual(rowOf(ran, '16 returns of 1.00'), [
       '32',
@@ -152,7 +131,7 @@ describe('race-check', () => {
     assert.deepEqual([ran.code, ran.err], [0, ''])
     for (const option of ['--base-url', '--login', '--control-key', '--endpoint', '--rounds', '--parallel', 'CONTROL_KEY'])
       assert.match(ran.out, new RegExp(option))
-    const args = at(carelessUrl()).filter((word) => word !== '--control-key' && word !== world.merchant.controlKey)
+    const args = at(carelessUrl).filter((word) => word !== '--control-key' && word !== world.merchant.controlKey)
     assert.equal((await run(args, { CONTROL_KEY: world.merchant.controlKey })).code, 1)
     assert.equal((await run(args)).code, 2)
   })

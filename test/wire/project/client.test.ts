@@ -1,50 +1,33 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openClient, type Client } from '../../../client/client.ts'
 import type { Accepted, Denied, Reply } from '../../../client/replies.ts'
 import type { OrderName } from '../../../client/requests.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { openHttp, openWorld } from '../../harness/world/opening.ts'
 
 /** The merchants' client: each operation once right, once refused, and with wrong keys. */
 
-let world: World
-let client: Client
-let secure: Client
-/** Another key each, and endpoints as they are. */
-let stranger: Client
-const servers: Server[] = []
-
-before(async () => {
-  world = await startWorld()
-  client = openAt({ endpoint: world.endpoints.plain })
-  secure = openAt({ endpoint: world.endpoints.secure })
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  stranger = openClient({ ...settings(), controlKey: randomUUID(), oauthKey: privateKey, endpoint: world.endpoints.plain })
-})
-after(async () => {
-  for (const server of servers) server.close().closeAllConnections()
-  await world?.stop()
-})
-
-function settings() {
-  const file: { merchant: { oauth_private_key_file: string } } = JSON.parse(
-    readFileSync(join(world.directory, 'sandbox.json'), 'utf8'),
-  )
-  return {
-    baseUrl: `${world.baseUrl}/`,
-    login: world.merchant.login,
-    controlKey: world.merchant.controlKey,
-    oauthKey: readFileSync(file.merchant.oauth_private_key_file, 'utf8'),
-  }
+const world = await openWorld()
+const sandbox: { merchant: { oauth_private_key_file: string } } = JSON.parse(
+  readFileSync(join(world.directory, 'sandbox.json'), 'utf8'),
+)
+const settings = {
+  baseUrl: `${world.baseUrl}/`,
+  login: world.merchant.login,
+  controlKey: world.merchant.controlKey,
+  oauthKey: readFileSync(sandbox.merchant.oauth_private_key_file, 'utf8'),
 }
-
-const openAt = (entry: { endpoint: number } | { group: number }): Client => openClient({ ...settings(), ...entry })
+const openAt = (entry: { endpoint: number } | { group: number }): Client => openClient({ ...settings, ...entry })
+const client = openAt({ endpoint: world.endpoints.plain })
+const secure = openAt({ endpoint: world.endpoints.secure })
+const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const otherKeys = { controlKey: randomUUID(), oauthKey: otherKey }
+/** Another key each, and endpoints as they are. */
+const stranger = openClient({ ...settings, ...otherKeys, endpoint: world.endpoints.plain })
 
 const newName = (): string => `client-${randomUUID()}`
 const who = { order_desc: 'Größe 42 & more', email: 'jane@example.com', ipaddress: '203.0.113.7' }
@@ -232,7 +215,7 @@ describe('keys and paths', () => {
   test('yen are signed as they are, or times a hundred where the endpoint says so', async () => {
     const yen = openAt({ endpoint: world.endpoints.yen })
     await approved(await yen.sale(payment({ currency: 'JPY', amount: '100' })), yen)
-    const at = { ...settings(), endpoint: world.endpoints.hundredths }
+    const at = { ...settings, endpoint: world.endpoints.hundredths }
     const hundredths = openClient({ ...at, controlMinorUnits: 'hundredths' })
     await approved(await hundredths.sale(payment({ currency: 'JPY', amount: '100' })), hundredths)
     isRefused(await openClient(at).sale(payment({ currency: 'JPY', amount: '100' })), 2)
@@ -268,14 +251,9 @@ describe('an idempotencyKey', () => {
 })
 
 describe('when the answer is not what it should be', () => {
-  async function serve(listener: RequestListener): Promise<string> {
-    const server = createServer(listener).listen(0, '127.0.0.1')
-    servers.push(server)
-    await once(server, 'listening')
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/gateway`
-  }
+  const serve = async (listener: RequestListener) => `${(await openHttp(listener)).origin}/gateway`
   const at = (baseUrl: string, more: object = {}): Client =>
-    openClient({ ...settings(), ...more, baseUrl, endpoint: world.endpoints.plain })
+    openClient({ ...settings, ...more, baseUrl, endpoint: world.endpoints.plain })
   /** The gateway, on a way that loses the answers of a sale. */
   const losing = () =>
     serve((request, response) => {

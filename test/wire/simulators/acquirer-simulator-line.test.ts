@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
-import { closing } from '../../harness/world/opening.ts'
+import { describe, test } from 'node:test'
+import { closing, openDirectory } from '../../harness/world/opening.ts'
 import { frame, GatewayEnd, network, openAcquirer, payment } from '../acquirer/acquirer-line.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'acquirer-'))
+const folder = openDirectory('acquirer')
 const { acquirer, line, next, newSale, entryOf } = await openAcquirer()
-after(() => rm(folder, { recursive: true }))
 
 describe('the line', () => {
   test('without sign-on, and after sign-off, everything but network messages is refused and not booked', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -10,17 +10,13 @@ import { secret } from '../../../src/base/secret.ts'
 import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { openDirectories } from '../../../src/three-d-secure/directory.ts'
 import { openRanges } from '../../../src/three-d-secure/ranges.ts'
-import { admin, preqOf, rangesOf, startWorld, visa, type Json, type World } from '../three-d-secure/three-d-secure-peers.ts'
+import { admin, preqOf, rangesOf, startWorld, visa, type Json } from '../three-d-secure/three-d-secure-peers.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const policy = { plainHttp: true, loopbackAnyPort: true }
-const outgoing = openOutgoing({ policy, clock: systemClock })
+const outgoing = closing(openOutgoing({ policy, clock: systemClock }))
 
-let world: World
-before(async () => (world = await startWorld({ ds: { acsTimeoutMs: 5_000 } })))
-after(async () => {
-  await outgoing.close()
-  await world?.close()
-})
+const world = closing(await startWorld({ ds: { acsTimeoutMs: 5_000 } }))
 
 const set = (path: string, body: unknown) => admin(world.ds.adminUrl + path, 'POST', body)
 const script = async (fault: Json) => assert.equal((await set('/faults', fault)).status, 201)

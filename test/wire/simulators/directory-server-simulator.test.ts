@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { admin, preqOf, rangesOf, startWorld, visa, type Json, type World } from '../three-d-secure/three-d-secure-peers.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { admin, preqOf, rangesOf, startWorld, visa, type Json } from '../three-d-secure/three-d-secure-peers.ts'
+import { closing } from '../../harness/world/opening.ts'
 
-let world: World
-before(async () => (world = await startWorld()))
-after(() => world?.close())
+const world = closing(await startWorld())
 
 const set = (path: string, body: unknown) => admin(world.ds.adminUrl + path, 'POST', body)
 const areq = (card: string, wish: Json = {}) => world.post(`${world.ds.url}/areq`, world.areq(card, wish))

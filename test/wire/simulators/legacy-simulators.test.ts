@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, verify, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
-import { openHandClock, type HandClock } from '../../harness/clock/hand-clock.ts'
-import { admin, browse, startWorld, type Json, type Page, type World } from '../three-d-secure/three-d-secure-peers.ts'
+import { openHandClock } from '../../harness/clock/hand-clock.ts'
+import { admin, browse, startWorld, type Json, type Page } from '../three-d-secure/three-d-secure-peers.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** The simulators' 3-D Secure 1.0.2, written and read by hand, without code of theirs. */
 
@@ -19,13 +20,8 @@ const mastercard = '5200000000009008'
 const termUrl = 'http://127.0.0.1:8081/term?a=1&b="2"'
 const xid = Buffer.from('purchase 0000000001.').toString('base64')
 
-let clock: HandClock
-let world: World
-before(async () => {
-  clock = openHandClock(Date.now())
-  world = await startWorld({ acs: { clock } })
-})
-after(() => world?.close())
+const clock = openHandClock(Date.now())
+const world = closing(await startWorld({ acs: { clock } }))
 
 const valueIn = (xml: string, name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
 const vereqOf = (pan: string, merID = 'merchant-1') =>

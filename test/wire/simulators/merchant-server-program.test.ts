@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
-import { cliOf, run as command } from '../operator/cli-run.ts'
+import { describe, test } from 'node:test'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { cliOf, run as command, words } from '../operator/cli-run.ts'
 import {
   accessTokenOf,
   ask,
@@ -19,19 +17,12 @@ import {
   kinds,
 } from '../mobile/mobile-merchant.ts'
 import { runProgram } from './program-run.ts'
+import { closing, openDirectory, openWorld } from '../../harness/world/opening.ts'
 
 const main = join(import.meta.dirname, '../../../src/cli/main.js')
 
-let database: TestDatabase
-let directory: string
-before(async () => {
-  database = await testDatabase()
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-merchant-server-'))
-})
-after(async () => {
-  await database?.close()
-  if (directory) rmSync(directory, { recursive: true, force: true })
-})
+const database = closing(await testDatabase())
+const directory = openDirectory('merchant-server')
 
 const run = (configuration: string | undefined) => runProgram(main, ['merchant-server'], configuration)
 
@@ -77,11 +68,9 @@ test('a configuration that cannot be used is refused in words, all of it at once
   }
 })
 
-describe("the sandbox's merchant", () => {
-  let world: World
-  before(async () => (world = await startWorld({ own: true })))
-  after(() => world?.stop())
+const world = await openWorld({ own: true })
 
+describe("the sandbox's merchant", () => {
   test('answers the mobile API beside callbacks, and keeps cards over a restart', async () => {
     const base = world.merchantServerUrl
     const accessToken = await accessTokenOf(base, 'demo')
@@ -111,23 +100,12 @@ describe("the sandbox's merchant", () => {
     const { tell, refuse, json } = cliOf(() => world)
     assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
     const told = await json<{ conforms: boolean }>(
-      'merchant',
-      'check',
-      world.merchantServerUrl,
-      '--currency',
-      'EUR',
-      '--endpoint',
-      String(world.endpoints.euro),
+      ...words`merchant check ${world.merchantServerUrl} --currency EUR --endpoint ${world.endpoints.euro}`,
     )
     assert.ok(told.conforms)
     assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
-    const foreign = await command({ TOLLGATE_DIR: world.directory }, [
-      'merchant',
-      'check',
-      world.merchantServerUrl,
-      '--login',
-      world.other.login,
-    ])
+    const ofAnother = words`merchant check ${world.merchantServerUrl} --login ${world.other.login}`
+    const foreign = await command({ TOLLGATE_DIR: world.directory }, ofAnother)
     assert.equal(foreign.code, 1)
     assert.match(foreign.out, /initiate sale +wrong +session\.signature is right: it is/)
     assert.match(foreign.out, /initiate sale +wrong +the endpoint is this merchant's: it is \d+/)

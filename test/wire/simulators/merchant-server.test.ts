@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Clock } from '../../../src/base/clock.ts'
 import { sha1Hex } from '../../../src/base/digest.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { startMerchantServer } from '../../../simulators/merchant/server.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const controlKey = 'AF4B5DE6-3468-424C-A922-C1DAD7CB4509'
 
@@ -25,11 +26,7 @@ const start = (key = controlKey) =>
     log: openLog({ level: 'info', destination: { write: (line) => lines.push(line) } }),
   })
 
-let server: Awaited<ReturnType<typeof start>>
-before(async () => {
-  server = await start()
-})
-after(() => server?.close())
+const server = closing(await start())
 
 type Fields = Record<string, string>
 const signed = (fields: Fields, key = controlKey): Fields => ({

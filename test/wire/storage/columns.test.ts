@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
-import { pino } from 'pino'
 import { columnsOf, onRows, rowsOf } from '../../../src/storage/columns.ts'
-import { entities, openPool, type Pool } from '../../../src/storage/pool.ts'
+import { entities } from '../../../src/storage/pool.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
 
-let database: TestDatabase
-let pool: Pool
-before(async () => {
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 1, use: 'oltp', log: pino({ level: 'silent' }) })
-})
-after(async () => {
-  await pool?.close()
-  await database?.close()
-})
+const { pool } = await openMigrated('oltp', 1)
 
 interface Row {
   i8: bigint | undefined

@@ -1,57 +1,48 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { grants, roles, type Role } from '../../../src/storage/grants.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, type Pool } from '../../../src/storage/pool.ts'
-import { startTestServer, testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { startTestServer, testDatabase } from '../../harness/postgres/postgres.ts'
 import { refuseDatabase } from '../../../src/gateway/database.ts'
 import { run } from '../operator/cli-run.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** What each role of the database may do, tried as a user that is a member of it. */
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
-let database: TestDatabase
-let owner: Pool
+const database = closing(await testDatabase())
+const owner = closing(openPool({ url: database.url, connections: 2, use: 'admin', log }))
+await migrate(owner, systemClock.now(), log)
 const as = new Map<string, Pool>()
 /** The addresses of the users; `nobody` is a member of no role. */
 const urls = new Map<string, string>()
 
 const sql = (pool: Pool, text: string) => pool.run<Record<string, unknown>>({ name: '', text })
 
-before(async () => {
-  database = await testDatabase()
-  owner = openPool({ url: database.url, connections: 2, use: 'admin', log })
-  await migrate(owner, systemClock.now(), log)
-  const url = new URL(database.url)
-  for (const role of [...Object.keys(roles), 'nobody']) {
-    const name = `${url.pathname.slice(1)}_${role}`
-    await sql(owner, `create role ${name} login password 'try'`)
-    if (role in roles) await sql(owner, `grant ${roles[role as Role]} to ${name}`)
-    urls.set(role, Object.assign(new URL(url), { username: name, password: 'try' }).href)
-    as.set(role, openPool({ url: urls.get(role)!, connections: 1, use: 'search', log }))
-  }
-  await sql(
-    owner,
-    `insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency,
-      amount_minor, amount_text, status, events, deliveries, created_at, authorised_minor, state, authorised_text, result,
-      tries, transactions, attempts)
-    values (1, 1000001, 0, 'sale', 'one', 1, 1, 'USD', 100, '1.00', 'approved', 1, 0, now(), 100, 'approved', '1.00', '{}',
-      0, 1, 0)`,
-  )
-  await sql(
-    owner,
-    `insert into order_facts (merchant_id, order_id, request, card, card_hash, pan_sealed, pan_key)
-    values (1, 1000001, '{}', '{}', 'f', 'sealed', 1)`,
-  )
-})
-
-after(async () => {
-  for (const pool of as.values()) await pool.close()
-  await owner.close()
-  await database.close()
-})
+for (const role of [...Object.keys(roles), 'nobody']) {
+  const user = new URL(database.url)
+  const name = `${user.pathname.slice(1)}_${role}`
+  await sql(owner, `create role ${name} login password 'try'`)
+  if (role in roles) await sql(owner, `grant ${roles[role as Role]} to ${name}`)
+  urls.set(role, Object.assign(user, { username: name, password: 'try' }).href)
+  as.set(role, closing(openPool({ url: urls.get(role)!, connections: 1, use: 'search', log })))
+}
+await sql(
+  owner,
+  `insert into orders (merchant_id, order_id, version, kind, client_orderid, path_id, endpoint_id, currency,
+    amount_minor, amount_text, status, events, deliveries, created_at, authorised_minor, state, authorised_text, result,
+    tries, transactions, attempts)
+  values (1, 1000001, 0, 'sale', 'one', 1, 1, 'USD', 100, '1.00', 'approved', 1, 0, now(), 100, 'approved', '1.00', '{}',
+    0, 1, 0)`,
+)
+await sql(
+  owner,
+  `insert into order_facts (merchant_id, order_id, request, card, card_hash, pan_sealed, pan_key)
+  values (1, 1000001, '{}', '{}', 'f', 'sealed', 1)`,
+)
 
 test('every table and view has a row that says what each role may do with it', async () => {
   const found = await sql(

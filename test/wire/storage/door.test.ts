@@ -1,28 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Door } from '../../../src/order/door/advance.ts'
 import type { Held } from '../../../src/order/door/hand.ts'
 import type { Transaction } from '../../../src/order/decide/order.ts'
-import { statement, type Pool } from '../../../src/storage/pool.ts'
+import { statement } from '../../../src/storage/pool.ts'
 import { approval, doorOn, newSale, openDoorGround, secureId } from '../../harness/world/door.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** What the door does by itself: numbers, cards, and who waits for the end of an order. */
 
-const closes: (() => unknown)[] = []
-let pool: Pool
-let door: Door
 const begun: { held: Held; transaction: Transaction }[] = []
-
-before(async () => {
-  const { pool: opened, processId } = await openDoorGround(closes)
-  pool = opened
-  door = doorOn({ pool, straight: pool, processId, onStep: (held, transaction) => void begun.push({ held, transaction }) })
-  closes.push(() => door.close())
-})
-after(async () => {
-  for (const close of closes.reverse()) await close()
-})
+const { pool, processId } = await openDoorGround()
+const door = closing(
+  doorOn({ pool, straight: pool, processId, onStep: (held, transaction) => void begun.push({ held, transaction }) }),
+)
 
 const stans = statement<{ stan: string }>('select stan from all_attempts where order_id = any ($1::bigint[]) order by order_id')
 

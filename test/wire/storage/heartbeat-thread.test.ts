@@ -1,47 +1,32 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { staysAt } from '../../../src/storage/cells.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { workFacts } from '../../../src/operator/doctor/rows.ts'
-import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
+import { openPool, statement } from '../../../src/storage/pool.ts'
 import { heartOnThread } from '../../../src/leases/heart-start.ts'
 import { heartbeatStore, startHeartbeat, type Heartbeat } from '../../../src/leases/heartbeat.ts'
 import { until } from '../../harness/clock/until.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
-import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
+import { openDatabaseProxy } from '../../harness/world/proxy.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** The heart of a process on its thread, with a real database that it reaches through a proxy. */
 
-let database: TestDatabase
-let straight: Pool
+const { url, pool: straight } = await openMigrated('admin', 2)
+const silentLog = openLog({ level: 'silent', destination: { write: () => {} } })
 /** As `tollgate doctor` has it. */
-let doctors: Pool
-let proxy: DatabaseProxy
+const doctors = closing(openPool({ url, connections: 2, use: 'search', log: silentLog }))
+const proxy = closing(await openDatabaseProxy(url))
 let heartbeat: Heartbeat
 let log = ''
 /** Threads that were started, the newest last. */
 let threads: Worker[] = []
 const noteThread = (worker: Worker) => void threads.push(worker)
-const silentLog = openLog({ level: 'silent', destination: { write: () => {} } })
-
-before(async () => {
-  database = await testDatabase()
-  straight = openPool({ url: database.url, connections: 2, use: 'admin', log: silentLog })
-  doctors = openPool({ url: database.url, connections: 2, use: 'search', log: silentLog })
-  await migrate(straight, systemClock.now(), silentLog)
-  proxy = await openDatabaseProxy(database.url)
-  process.on('worker', noteThread)
-})
-after(async () => {
-  process.off('worker', noteThread)
-  await proxy?.close()
-  await doctors?.close()
-  await straight?.close()
-  await database?.close()
-})
+process.on('worker', noteThread)
+closing({ close: () => process.off('worker', noteThread) })
 
 beforeEach(async () => {
   log = ''

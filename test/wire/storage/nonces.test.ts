@@ -1,30 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { openNonces, type Nonces } from '../../../src/merchant/nonces.ts'
 import { forgetNonces, useNonces } from '../../../src/merchant/nonce-rows.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
-let database: TestDatabase
+const { url, pool: first } = await openMigrated('oltp', 8)
+const open = () => openPool({ url, connections: 8, use: 'oltp', log })
 /** Each stands for a gateway process. */
-let pools: Pool[]
-
-const open = () => openPool({ url: database.url, connections: 8, use: 'oltp', log })
-before(async () => {
-  database = await testDatabase()
-  pools = [open(), open()]
-  await migrate(pools[0]!, systemClock.now(), log)
-})
-after(async () => {
-  for (const pool of pools ?? []) await pool.close()
-  await database?.close()
-})
+const pools = [first, open()]
+closing({ close: () => pools[1]!.close() })
 
 const now = 1_700_000_000_000
 const minute = 60_000

@@ -1,34 +1,24 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { createCell, type CellPools, migrate, migrateCell, migrations } from '../../../src/storage/migrate.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { partitionsAhead } from '../../../src/storage/partitions.ts'
 import { cellFile, migratedSchema, readSchema, schemaFile } from '../../../tools/schema.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const projectRoot = join(import.meta.dirname, '../../../..')
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(async () => {
-  for (const close of closes) await close()
-  await database?.close()
-})
-
-const closes: (() => Promise<void>)[] = []
+const database = closing(await testDatabase())
 const log = openLog({ level: 'silent', destination: process.stderr })
 
 async function newCell(schema: string): Promise<CellPools> {
   const open = (settings: object) => {
-    const pool = openPool({ url: database.url, connections: 4, use: 'admin', log, ...settings })
-    closes.push(() => pool.close())
-    return pool
+    return closing(openPool({ url: database.url, connections: 4, use: 'admin', log, ...settings }))
   }
   const pools = { cell: open({ schema }), installation: open({}), schema }
   await createCell(pools, systemClock.now())

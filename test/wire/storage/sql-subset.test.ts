@@ -1,7 +1,7 @@
 import { madeStatements } from '../../harness/postgres/sql-made.ts'
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -10,10 +10,10 @@ import { fixedKek } from '../../../src/keys/encryption.ts'
 import { auditFunctions } from '../../../src/storage/audit-functions.ts'
 import { cellTables } from '../../../src/storage/grants.ts'
 import { migrations } from '../../../src/storage/migrate.ts'
-import { openPool, type Pool } from '../../../src/storage/pool.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { openPool } from '../../../src/storage/pool.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { sqlSources } from '../../harness/postgres/sql-sources.ts'
-import { readCatalog, refusedByTree, refusedByWords, treeOf, type Catalog } from '../../harness/postgres/sql-subset.ts'
+import { readCatalog, refusedByTree, refusedByWords, treeOf } from '../../harness/postgres/sql-subset.ts'
 
 // Every statement runs on PostgreSQL and on Citus alike (docs/design/data.md). PostgreSQL itself
 // says here what a statement does: its parse tree names each function, and the catalogs know which
@@ -22,27 +22,22 @@ import { readCatalog, refusedByTree, refusedByWords, treeOf, type Catalog } from
 const sources = sqlSources(join(import.meta.dirname, '../../../../src'))
 const makers = sources.filter(({ makesStatements }) => makesStatements)
 
-let database: TestDatabase
-let pool: Pool
-let catalog: Catalog
-const refusedOfMigrations = new Map<string, string[]>()
-before(async () => {
-  database = await testDatabase()
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  pool = openPool({ url: database.url, connections: 1, use: 'admin', log })
-  catalog = await readCatalog(pool)
-  await run('create table migration (name text primary key, sha256 text not null, applied_at timestamptz not null)')
-  for (const { name, sql } of migrations()) refusedOfMigrations.set(name, await migrated(sql))
-  for (const text of auditFunctions('public').slice(0, 2)) await run(text)
-  for (const { path } of makers) await import(`../../../src/${path.replace(/ts$/, 'js')}`)
-  await makeResealing()
-})
+const database = await testDatabase()
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const pool = openPool({ url: database.url, connections: 1, use: 'admin', log })
+// Not by `closing`: its world makes statements of its own.
 after(async () => {
-  await pool?.close()
-  await database?.close()
+  await pool.close()
+  await database.close()
 })
-
 const run = (text: string) => pool.run({ name: '', text })
+const catalog = await readCatalog(pool)
+const refusedOfMigrations = new Map<string, string[]>()
+await run('create table migration (name text primary key, sha256 text not null, applied_at timestamptz not null)')
+for (const { name, sql } of migrations()) refusedOfMigrations.set(name, await migrated(sql))
+for (const text of auditFunctions('public').slice(0, 2)) await run(text)
+for (const { path } of makers) await import(`../../../src/${path.replace(/ts$/, 'js')}`)
+await makeResealing()
 
 /** Runs a migration; returns the reasons against it. */
 async function migrated(sql: string): Promise<string[]> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pino } from 'pino'
 import { systemClock } from '../../../src/base/clock.ts'
 import { orderCanBeShown } from '../../../src/gateway-api/checks.ts'
@@ -7,22 +7,19 @@ import { performStatus } from '../../../src/gateway-api/status.ts'
 import type { Attempt, Order, Transaction } from '../../../src/order/decide/order.ts'
 import { openCopies } from '../../../src/order/copies.ts'
 import { openHand } from '../../../src/order/door/hand.ts'
-import { openReader, type Reader } from '../../../src/order/read.ts'
+import { openReader } from '../../../src/order/read.ts'
 import { openOrderStore } from '../../../src/order/store/store.ts'
 import { statusView } from '../../../src/order/decide/view.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
-import { openPool, type Pool } from '../../../src/storage/pool.ts'
+import { type Pool } from '../../../src/storage/pool.ts'
 import { stay } from '../../../src/storage/store-fence.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
 import { now, openAttempt, orderIn } from '../../tables/order/decide-orders.ts'
+import { openMigrated } from '../../harness/postgres/migrated.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** A status reads what it shows, however much was asked of the order. */
 
 const log = pino({ level: 'silent' })
-let database: TestDatabase
-let pool: Pool
-let reader: Reader
 let rows = 0
 
 const serial = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -73,42 +70,34 @@ const merchant = {
   publicKeys: [],
 }
 
-before(async () => {
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 2, use: 'oltp', log })
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-  await openOrderStore(pool).transaction(async (tables) => {
-    const { merchantId, orderId, clientOrderid } = order
-    await tables.claimKeys([{ merchantId, orderId, clientOrderid, digest: Buffer.alloc(32), at: now, heldUntil: now }])
-    await tables.save([{ after: order, rows: [], deliveries: [], eraseCvv2: false }], undefined)
-    const repeat = { merchantId, orderId, operation: 'return', at: now }
-    await tables.insertRepeats([{ ...repeat, serialNumber: serial(900), transactionNo: 7 }])
-  })
-  const counting: Pool = {
-    ...pool,
-    async run(sql, values) {
-      const read = await pool.run(sql, values)
-      rows += read.length
-      return read
-    },
-  }
-  const heartbeat = { processId: 1n, holding: () => true }
-  reader = openReader({
+const { pool } = await openMigrated('oltp', 2)
+await ensurePartitions(pool)
+await openOrderStore(pool).transaction(async (tables) => {
+  const { merchantId, orderId, clientOrderid } = order
+  await tables.claimKeys([{ merchantId, orderId, clientOrderid, digest: Buffer.alloc(32), at: now, heldUntil: now }])
+  await tables.save([{ after: order, rows: [], deliveries: [], eraseCvv2: false }], undefined)
+  const repeat = { merchantId, orderId, operation: 'return', at: now }
+  await tables.insertRepeats([{ ...repeat, serialNumber: serial(900), transactionNo: 7 }])
+})
+const counting: Pool = {
+  ...pool,
+  async run(sql, values) {
+    const read = await pool.run(sql, values)
+    rows += read.length
+    return read
+  },
+}
+const reader = closing(
+  openReader({
     store: openOrderStore(counting),
     hand: openHand(),
     copies: openCopies(1),
     follow: stay,
-    heartbeat,
+    heartbeat: { processId: 1n, holding: () => true },
     clock: systemClock,
     log,
-  })
-})
-after(async () => {
-  await reader?.close()
-  await pool?.close()
-  await database?.close()
-})
+  }),
+)
 
 // oxfmt-ignore
 const asks: [what: string, by: 'orderid' | 'client_orderid', bySerial: string | undefined, no: number | undefined][] = [

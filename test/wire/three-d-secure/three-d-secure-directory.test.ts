@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom, uuid } from '../../../src/base/random.ts'
-import { openOutgoing, type Outgoing } from '../../../src/http/outgoing.ts'
+import { openOutgoing } from '../../../src/http/outgoing.ts'
 import type { Message } from '../../../src/three-d-secure/codec.ts'
-import {
-  openDirectories,
-  type AReqAnswer,
-  type DirectoryClient,
-  type DirectorySettings,
-} from '../../../src/three-d-secure/directory.ts'
+import { openDirectories, type AReqAnswer, type DirectorySettings } from '../../../src/three-d-secure/directory.ts'
 import {
   openAuthority,
   openScriptedDirectory,
   presTo,
   rangeEntry,
-  type Authority,
   type Scripted,
-  type ScriptedDirectory,
   type Told,
 } from '../../harness/three-d-secure/directory.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const policy = { plainHttp: true, loopbackAnyPort: true }
 const server = { threeDSServerRefNumber: 'SIM_3DS', threeDSServerURL: 'https://127.0.0.1:8443/3ds/results' }
@@ -28,23 +22,9 @@ const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
 const transId = () => uuid(systemRandom)
 
-let authority: Authority
-let ds: ScriptedDirectory
-let outgoing: Outgoing
-let client: DirectoryClient
-const more: { close(): Promise<unknown> }[] = []
-
-before(async () => {
-  authority = await openAuthority()
-  ds = await openScriptedDirectory(authority)
-  outgoing = openOutgoing({ policy, clock: systemClock })
-  client = clientOf(settings())
-})
-after(async () => {
-  await client?.close()
-  await outgoing?.close()
-  await Promise.all([ds, ...more].map((one) => one?.close()))
-})
+const authority = await openAuthority()
+const ds = closing(await openScriptedDirectory(authority))
+const outgoing = closing(openOutgoing({ policy, clock: systemClock }))
 beforeEach(() => void ds.told.splice(0))
 
 const settings = (other: Partial<DirectorySettings> = {}): DirectorySettings => ({
@@ -57,6 +37,7 @@ const settings = (other: Partial<DirectorySettings> = {}): DirectorySettings => 
 
 const clientOf = (one: DirectorySettings) =>
   openDirectories({ directories: [one], server, outgoing, policy, oddities: { noted: () => {} }, random: systemRandom, log })
+const client = closing(clientOf(settings()))
 
 const pan = '4000000000002200'
 const areq = (): Message => ({
@@ -190,7 +171,7 @@ test('a challenge page that is not https, or on this machine where that is allow
 
 test('a status other than 200, a redirect or an answer without end is a failure', async () => {
   const elsewhere = await openScriptedDirectory(authority)
-  more.push(elsewhere)
+  closing(elsewhere)
   await fails(() => ({ status: 500, body: 'x' }), '405', /HTTP status 500/, false)
   await fails(() => ({ status: 302, location: elsewhere.url }), '405', /HTTP status 302/, false)
   assert.equal(elsewhere.told.length, 0)
@@ -208,7 +189,7 @@ test('no answer in time is 402, no connection 405', async () => {
 test('a false directory server gets nothing, and the real one hears no stranger', async () => {
   const foreign = await openAuthority()
   const impostor = await openScriptedDirectory(foreign)
-  more.push(impostor)
+  closing(impostor)
   failed(await clientOf(settings({ url: impostor.url })).authenticate('ds', areq()), '405', /tls/)
   failed(
     await clientOf(settings({ url: `https://other.localhost:${ds.port}/ds` })).authenticate('ds', areq()),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { connect as connectTcp } from 'node:net'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom, uuid } from '../../../src/base/random.ts'
@@ -10,13 +10,13 @@ import type { Message } from '../../../src/three-d-secure/codec.ts'
 import { openInbound, type Inbound, type InboundParts, type ResultVerdict } from '../../../src/three-d-secure/inbound.ts'
 import { openAuthority, type Authority } from '../../harness/three-d-secure/directory.ts'
 import { holds } from '../../harness/clock/until.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line) => lines.push(line) } })
 const ids = { threeDSServerTransID: uuid(systemRandom), acsTransID: uuid(systemRandom), dsTransID: uuid(systemRandom) }
 const rres = JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...ids, resultsStatus: '01' })
-let authority: Authority
-let inbound: Inbound
+const authority = await openAuthority()
 /** What the gateway was told, and what it says to it. */
 let results: Message[]
 let lookups: number
@@ -43,11 +43,7 @@ async function listening(more: Partial<InboundParts> = {}): Promise<Inbound> {
   return one
 }
 
-before(async () => {
-  authority = await openAuthority()
-  inbound = await listening()
-})
-after(() => inbound?.close())
+const inbound = closing(await listening())
 beforeEach(() => {
   results = []
   lookups = 0
@@ -138,19 +134,19 @@ test('a result from the directory server is told, and then answered with RRes', 
 })
 
 test('the answer waits until the result is stored, and a close waits for the answer and lets nobody in', async () => {
-  const closing = await listening()
+  const ending = await listening()
   let stored = () => {}
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
   let answered = false
-  const answer = post({ to: closing }).finally(() => (answered = true))
+  const answer = post({ to: ending }).finally(() => (answered = true))
   await holds(() => results.length === 1, 'the result arrives', 30_000)
-  const closed = closing.close()
+  const closed = ending.close()
   assert.equal(answered, false)
   stored()
   const settled = await answer
   assert.ok('status' in settled && settled.json['messageType'] === 'RRes')
   await closed
-  assert.ok('refused' in (await post({ to: closing })))
+  assert.ok('refused' in (await post({ to: ending })))
 })
 
 test('nobody without a certificate, or with one of another authority or purpose, gets past TLS', async () => {

@@ -1,28 +1,21 @@
-import { after, before, beforeEach } from 'node:test'
+import { beforeEach } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import { openOutgoing, type Outgoing } from '../../../src/http/outgoing.ts'
+import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
-import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
+import { openPool, statement } from '../../../src/storage/pool.ts'
 import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
 import { openJudge, silentProcesses, type Judge } from '../../../src/leases/silence.ts'
 import { openDirectories, type DirectoryClient } from '../../../src/three-d-secure/directory.ts'
 import { refreshRanges, type Refresh } from '../../../src/three-d-secure/directory-refresh.ts'
 import { rangesOf } from '../../../src/three-d-secure/range-rows.ts'
-import {
-  openAuthority,
-  openScriptedDirectory,
-  presTo,
-  rangeEntry,
-  type Authority,
-  type ScriptedDirectory,
-  type Told,
-} from '../../harness/three-d-secure/directory.ts'
+import { openAuthority, openScriptedDirectory, presTo, rangeEntry, type Told } from '../../harness/three-d-secure/directory.ts'
 import type { HandClock } from '../../harness/clock/hand-clock.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
-import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres.ts'
+import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { holds } from '../../harness/clock/until.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /**
  * A process that keeps card ranges fresh, a directory server that does what a test wishes, and a
@@ -37,38 +30,22 @@ export const lines: string[] = []
 export const log = openLog({ level: 'info', destination: { write: (line) => lines.push(line) } })
 export const plain = <Row>(text: string) => statement<Row>(text)
 
-let authority: Authority
-let database: TestDatabase
-export let pool: Pool
-export let ds: ScriptedDirectory
-let outgoing: Outgoing
+const authority = await openAuthority()
+const { url } = closing(await testDatabase())
+export const pool = closing(openPool({ url, connections: 6, use: 'oltp', log }))
+await migrate(pool, Date.now(), log)
+export const ds = closing(await openScriptedDirectory(authority))
+const outgoing = closing(openOutgoing({ policy, clock: systemClock }))
+const beating = async (processId: bigint, place: string) => closing(await openHeartbeat(pool, processId, place, systemClock, log))
+export const heartbeats: readonly Heartbeat[] = [await beating(1n, 'first'), await beating(2n, 'second')]
+
 export let client: DirectoryClient
-export let heartbeats: Heartbeat[]
 let names = 0
 /**
  * Each test has a directory server of its own by name, which is all that duties and ranges go by.
  */
 export let name: string
 
-before(async () => {
-  authority = await openAuthority()
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 6, use: 'oltp', log })
-  await migrate(pool, Date.now(), log)
-  ds = await openScriptedDirectory(authority)
-  outgoing = openOutgoing({ policy, clock: systemClock })
-  heartbeats = [
-    await openHeartbeat(pool, 1n, 'first', systemClock, log),
-    await openHeartbeat(pool, 2n, 'second', systemClock, log),
-  ]
-})
-after(async () => {
-  await outgoing?.close()
-  await ds?.close()
-  for (const heartbeat of heartbeats ?? []) await heartbeat.stop()
-  await pool?.close()
-  await database?.close()
-})
 beforeEach(() => {
   ds.told.splice(0)
   name = `ds${++names}`
