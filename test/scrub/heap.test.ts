@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { order, send, settled, statusOf } from '../conformance/requests/client.ts'
 import { snapshotsInto, textsInHeap } from '../harness/world/heap.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
+import { closing, openWorld, openDirectory } from '../harness/world/opening.ts'
 import { startServe } from '../harness/world/serve.ts'
 import { card, cvv2, pans, withCheckDigit } from './cards.ts'
 import { refusedInEveryWay } from './refusals.ts'
 
 /** The memory of a gateway that is done with its payments, after a forced collection of garbage. */
 
-const directory = mkdtempSync(join(tmpdir(), 'tollgate-heap-'))
-after(() => rmSync(directory, { recursive: true, force: true }))
+const directory = openDirectory('heap')
 
 const world = await openWorld({ own: true })
 const keyFile = join(world.directory, 'keys', 'master.key')

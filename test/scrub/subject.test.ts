@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import { followRequest } from '../../src/spec/gateway/follow.ts'
 import { rebillRequest } from '../../src/spec/gateway/rebill.ts'
@@ -15,7 +14,7 @@ import { begin, openMobile, rested, statusOf as mobileStatus } from '../conforma
 import { cardOf, carryThrough, secureOrder } from '../conformance/three-d-secure/shopper.ts'
 import { configurationRead } from '../harness/world/configuration.ts'
 import { ended, follow } from '../harness/world/follow.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
+import { closing, openWorld, openDirectory } from '../harness/world/opening.ts'
 import { until } from '../harness/clock/until.ts'
 import { cliOf, run, words } from '../wire/operator/cli-run.ts'
 import { openSearch, spellings } from './search.ts'
@@ -39,8 +38,7 @@ const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const sql = (text: string, values: unknown[] = []) =>
   database.query<Record<string, unknown>>(text, values).then(({ rows }) => rows)
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-subject-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = openDirectory('subject')
 
 const roles: Record<'retention' | 'read', string> = { retention: '', read: '' }
 for (const role of ['retention', 'read'] as const) {

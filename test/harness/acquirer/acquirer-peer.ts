@@ -54,28 +54,8 @@ export const until = (what: string, condition: () => boolean): Promise<void> => 
 
 /** The reply to a request: what it repeats of it, and an action code. */
 export function replyTo(request: IsoMessage, actionCode: string, more: IsoFields = {}): IsoMessage {
-  const {
-    3: processing,
-    4: amount,
-    7: sent,
-    11: stan,
-    12: at,
-    37: rrn,
-    41: terminal,
-    42: acceptor,
-    49: currency,
-  } = request.fields
-  const repeated: IsoFields = {
-    3: processing,
-    4: amount,
-    7: sent,
-    11: stan,
-    12: at,
-    37: rrn,
-    41: terminal,
-    42: acceptor,
-    49: currency,
-  }
+  const echoed = [3, 4, 7, 11, 12, 37, 41, 42, 49] as const
+  const repeated: IsoFields = Object.fromEntries(echoed.map((field) => [field, request.fields[field]]))
   return { type: replyTypeOf(request.type), fields: { ...repeated, 39: actionCode, ...more } }
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from 'pg'
@@ -13,7 +12,7 @@ import { decode, encode, FrameReader, type Message } from '../../../simulators/a
 import { newOrderId, order, statusOf, untilStatus, type Fields, type Order } from '../../conformance/requests/client.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { metricsOf } from '../../harness/world/metrics.ts'
-import { closing, openWorld } from '../../harness/world/opening.ts'
+import { closing, openWorld, openDirectory } from '../../harness/world/opening.ts'
 import { until } from '../../harness/clock/until.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
 
@@ -21,8 +20,7 @@ import { cliOf, run } from '../operator/cli-run.ts'
 
 const world = await openWorld()
 const { tell, json } = cliOf(() => world)
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-mac-'))
-closing({ close: () => rmSync(folder, { recursive: true, force: true }) })
+const folder = openDirectory('mac')
 const database = closing(new Client({ connectionString: world.databaseUrl }))
 await database.connect()
 const name = newOrderId()

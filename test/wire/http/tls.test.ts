@@ -4,9 +4,8 @@ import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@pecu
 import { spawn } from 'node:child_process'
 import { KeyObject, webcrypto, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -24,7 +23,7 @@ import { openServer } from '../../../src/http/server.ts'
 import { openInbound } from '../../../src/three-d-secure/inbound.ts'
 import { openAuthority, type Authority } from '../../harness/three-d-secure/directory.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
-import { closing, openWorld } from '../../harness/world/opening.ts'
+import { closing, openWorld, openDirectory } from '../../harness/world/opening.ts'
 import { startServe } from '../../harness/world/serve.ts'
 
 /** TLS of the API in the process itself. */
@@ -32,8 +31,7 @@ import { startServe } from '../../harness/world/serve.ts'
 const lines: string[] = []
 const log = openLog({ level: 'debug', destination: { write: (line: string) => lines.push(line) } })
 const logged = (words: string) => lines.filter((line) => line.includes(words)).length
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
-closing({ close: () => rmSync(folder, { recursive: true, force: true }) })
+const folder = openDirectory('tls')
 const [before, after] = [await openAuthority(), await openAuthority()]
 const cas = [before.ca, after.ca]
 const env = { TLS_CERT_FILE: join(folder, 'api.pem'), TLS_KEY_FILE: join(folder, 'api.key') }

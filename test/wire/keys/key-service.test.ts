@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startKeyService, type KeyService } from '../../../simulators/key-service/server.ts'
@@ -15,7 +14,7 @@ import { openPool, statement } from '../../../src/storage/pool.ts'
 import { keyServiceKek, KeyServiceFailed } from '../../../src/keys/service.ts'
 import { keyServiceHours } from '../../../src/keys/service-hours.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
-import { closing } from '../../harness/world/opening.ts'
+import { closing, openDirectory } from '../../harness/world/opening.ts'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { run } from '../operator/cli-run.ts'
 
@@ -23,8 +22,7 @@ import { run } from '../operator/cli-run.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const local = secret(Buffer.from(Array.from({ length: 32 }, (_, i) => i)))
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-key-service-'))
-test.after(() => rmSync(folder, { recursive: true }))
+const folder = openDirectory('key-service')
 const tokenFile = join(folder, 'token')
 
 const service = closing(await startKeyService({ random: systemRandom }))

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { refOf, register } from '../../conformance/cards/card.ts'
 import { accepted, order, postSale, settled, signedSale } from '../../conformance/requests/client.ts'
 import { ends, openMobile } from '../../conformance/mobile/mobile.ts'
 import { ended, follow } from '../../harness/world/follow.ts'
-import { closing, openWorld } from '../../harness/world/opening.ts'
+import { closing, openWorld, openDirectory } from '../../harness/world/opening.ts'
 import { until } from '../../harness/clock/until.ts'
 import { cliOf, run, type Ran } from './cli-run.ts'
 
@@ -27,8 +25,7 @@ const database = await connected()
 export const other = await connected()
 export const sql = <Row extends object = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
   database.query<Row>(text, values).then(({ rows }) => rows)
-export const directory = mkdtempSync(join(tmpdir(), 'tollgate-old-'))
-closing({ close: () => rmSync(directory, { recursive: true, force: true }) })
+export const directory = openDirectory('old')
 export const files = join(directory, 'old')
 
 export const actor = 'Ann Example'

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { fork, spawnSync, type ChildProcess } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
@@ -13,7 +12,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { Processes, type ListeningPorts } from '../../../src/processes/supervisor.ts'
 import { openAuthority, type Authority } from '../../harness/three-d-secure/directory.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
-import { closing, openWorld } from '../../harness/world/opening.ts'
+import { openWorld, openDirectory } from '../../harness/world/opening.ts'
 import { freePort } from '../../harness/world/port.ts'
 import { pidsOf, startedIn } from '../../harness/world/processes.ts'
 import { writeResultsConfig } from '../../harness/three-d-secure/results-config.ts'
@@ -23,8 +22,7 @@ import { until } from '../../harness/clock/until.ts'
 /** `serve --processes`: what its processes share, and when their parent starts one again. */
 
 const main = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-processes-'))
-closing({ close: () => rmSync(folder, { recursive: true, force: true }) })
+const folder = openDirectory('processes')
 
 /** Serves; the file says with which exit code it ends instead. */
 const ends = join(folder, 'ends')

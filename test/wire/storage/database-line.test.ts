@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from 'pg'
 import { lineComplaint, lineDemandOf } from '../../../src/storage/database-line.ts'
 import { openAuthority } from '../../harness/three-d-secure/directory.ts'
-import { closing } from '../../harness/world/opening.ts'
+import { closing, openDirectory } from '../../harness/world/opening.ts'
 import { startTestServer, testDatabase } from '../../harness/postgres/postgres.ts'
 import { until } from '../../harness/clock/until.ts'
 import { run } from '../operator/cli-run.ts'
@@ -82,8 +81,7 @@ test('a line that serve would refuse is a problem for the doctor, who looks at a
 
 test('the doctor says whether the line is encrypted, and to whom', { timeout: 120_000 }, async () => {
   const server = closing(await startTestServer())
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-db-'))
-  closing({ close: () => rmSync(folder, { recursive: true, force: true }) })
+  const folder = openDirectory('db')
   const authority = await openAuthority()
   const ca = join(folder, 'ca.pem')
   writeFileSync(ca, authority.ca)
