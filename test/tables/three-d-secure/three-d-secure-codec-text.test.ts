@@ -31,35 +31,15 @@ const cres = JSON.stringify(good('CRes', '2.1.0'))
 const cresAnd = (members: string): string => `${cres.slice(0, -1)},${members}}`
 
 test('a text that is no JSON object is 101', () => {
-  const broken = [
-    '',
-    ' ',
-    'null',
-    '7',
-    '"x"',
-    '[]',
-    `[${cres}]`,
-    cres.slice(0, -1),
-    `${cres}x`,
-    `${cres}${cres}`,
-    `\ufeff${cres}`,
+  // oxfmt-ignore
+  const texts = [
+    '', ' ', 'null', '7', '"x"', '[]', `[${cres}]`, cres.slice(0, -1), `${cres}x`, `${cres}${cres}`, `\ufeff${cres}`,
+    "{'a':1}", '{a:1}', '{"a":1,}', '{"a":01}', '{"a":NaN}', '{"a":"\n"}', '{"a":"\\x41"}', '// x\n{}', '{"a":undefined}', '"',
   ]
-  const loose = [
-    "{'a':1}",
-    '{a:1}',
-    '{"a":1,}',
-    '{"a":01}',
-    '{"a":NaN}',
-    '{"a":"\n"}',
-    '{"a":"\\x41"}',
-    '// x\n{}',
-    '{"a":undefined}',
-    '"',
-  ]
-  for (const text of [...broken, ...loose]) assert.equal(heard(text, 'CRes'), '101 the text is not an object', text)
+  for (const text of texts) assert.equal(heard(text, 'CRes'), '101 the text is not an object', text)
 })
 
-test('a name that is there twice is 204, however it is spelled and however deep it is', () => {
+test('a name that is there twice is 204 in every spelling and at every depth', () => {
   // oxfmt-ignore
   const rows: [members: string, expected: string][] = [
     ['"transStatus":"N"',                                    '204 transStatus'],
@@ -113,7 +93,7 @@ test('nesting ends at sixteen levels and a text at 128 Ki characters, at 16 Mi f
   assert.equal(heard(pres.padEnd(16 * 1_048_576 + 1), 'PRes'), '101 the text is too long')
 })
 
-test('a refusal tells type and ids of the message where they are certain, and only then', () => {
+test('a refusal has the type and ids of the message where they are certain, and only then', () => {
   const whole = good('RReq', '2.1.0')
   const all = { threeDSServerTransID: serverId, acsTransID: acsId, dsTransID: dsId }
   const told = (text: string) => {
@@ -131,7 +111,7 @@ test('a refusal tells type and ids of the message where they are certain, and on
   assert.deepEqual(told('{'), { messageType: undefined, ids: {} })
 })
 
-test('an Erro about a message that cannot be used can be written and read, whatever the message was', () => {
+test('an Erro about a message that cannot be used can be written and read', () => {
   const extensions = Array.from({ length: 10 }, () => ({ name: 'x', id: 'A'.repeat(64), criticalityIndicator: true, data: {} }))
   const many = Array.from({ length: 400 }, (_, i) => `"name${i}":1,"name${i}":2`).join(',')
   const texts = [
@@ -159,7 +139,7 @@ test('an Erro about a message that cannot be used can be written and read, whate
   })
 })
 
-test('what breaks the table is not written, and the exception tells names but no values', () => {
+test('what breaks the table is not written, and the exception has names but no values', () => {
   const writing = (fields: Fields) => () => writeMessage(fields as unknown as Message)
   const areq = good('AReq', '2.1.0')
   assert.throws(writing(without(areq, 'mcc')), { message: 'AReq 2.1.0 lacks mcc' })
@@ -265,17 +245,7 @@ const variations: Arbitrary<Fields> = fc.record({
   browserJavaEnabled: fc.boolean(),
   messageExtension: fc.tuple(inner).map(([data]) => [{ name: 'x', id: 'y', criticalityIndicator: false, data }]),
 })
-const optional = [
-  'email',
-  'homePhone',
-  'cardholderName',
-  'acctID',
-  'billAddrState',
-  'shipAddrCity',
-  'browserIP',
-  'transType',
-  'acctType',
-]
+const optional = 'email homePhone cardholderName acctID billAddrState shipAddrCity browserIP transType acctType'.split(' ')
 
 test('what is written is read as it was, for any message', () => {
   const version = fc.constantFrom('2.1.0' as const, '2.2.0' as const)
@@ -288,7 +258,7 @@ test('what is written is read as it was, for any message', () => {
   )
 })
 
-test('reading any text or damaged message ends in a message or a refusal that can be told, never in an exception', () => {
+test('reading any text or damaged message ends in a message or a refusal that can be sent, never in an exception', () => {
   const tell = (text: string) => {
     const read = readMessage(text, { types })
     if (read.is === 'unusable') writeMessage(erroAbout(read, '2.2.0'))
@@ -314,7 +284,7 @@ test('reading any text or damaged message ends in a message or a refusal that ca
   fc.assert(damaged, { numRuns: 1_000 })
 })
 
-test('a member that is there again is 204 whatever is in the text, and no text without one is', () => {
+test('a text is 204 if a member of it is there again, and only then', () => {
   const name = fc.constantFrom('a', 'b', 'c', '"', '\\', 'a"', '\\"', '{', ':', '[,', '\u0000', '漢')
   fc.assert(
     fc.property(fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { minKeys: 1 }), fc.integer({ min: 0 }), (members, nth) => {

