@@ -40,7 +40,7 @@ before(async () => {
   texts = await textsInHeap(gateway.child, directory)
   // Asked to stop, it would wait for the acquirer.
   gateway.child.kill('SIGKILL')
-  // What it keeps of the payments is there.
+  // The data of the payments that it keeps is there.
   for (const { client_orderid: name } of made) assert.ok(texts.includes(name))
 })
 

@@ -83,7 +83,7 @@ const { order_id: transferred } = (
 )[0]!
 
 const orders = [first.orderid, rebilled.orderid, String(transferred)]
-// What filters and issuers said of the person, and a message that the old protocol kept.
+// Words of filters and issuers about the person, and a message that the old protocol kept.
 await sql(`update order_facts set screening = $2 where order_id = $1`, [
   first.orderid,
   { score: 1, fired: [{ filterNo: 1, name: 'n', code: '3001', score: 1, found: 'canary-found' }] },
@@ -230,7 +230,7 @@ test('what is under way, or has a callback to send, is left, with the reason', a
   await sql(`update delivery set state = 'delivered', due_at = null where order_id = $1 and delivery_no = 1`, [first.orderid])
 })
 
-test('after erasing, no table has anything that told of the person; before, each value is found', async () => {
+test('after erasing, no table has a value of the person; before, each value is found', async () => {
   const before = await found()
   const sealed = [number, ...values.slice(-4).filter((value) => value !== transfer.session.token)]
   const missing = values.filter((value) => !before.has(value))
@@ -285,7 +285,7 @@ test('the message of an erased order is not sent again', async () => {
   assert.deepEqual([done.resent, done.erased], [0, 1])
 })
 
-test('a person is named by one thing, from a file, and a reader erases nobody', async () => {
+test('a person is named by one thing, from a file, and a reader may erase no person', async () => {
   for (const args of [[], ['--email', addresses, '--order', '1'], ['--email', 'nobody@subject.example'], ['--card', addresses]]) {
     const { code, err } = await as('read', ['subject', 'find', ...args])
     assert.equal(code, 2, err)

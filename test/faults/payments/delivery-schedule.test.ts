@@ -29,7 +29,7 @@ await ensurePartitions(pool)
 const heartbeat = closing(await openHeartbeat(pool, 1n, 'here', systemClock, log))
 const outgoing = closing(openOutgoing({ policy, clock: systemClock, perOrigin: 4 }))
 const merchant = closing(await openReceiver(() => 500))
-/** Judges nobody dead. */
+/** Takes no process for dead. */
 const alone = { processId: 1n, silent: [] }
 
 const order = { merchantId: 1n, orderId: 1_000_001n }

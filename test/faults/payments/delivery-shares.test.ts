@@ -25,7 +25,7 @@ const log = openLog({ level: 'fatal', destination: process.stderr })
 const policy = { plainHttp: true, loopbackAnyPort: true }
 const [evil, victim] = [1n, 2n]
 const startAt = Date.UTC(2026, 0, 1)
-/** Judges nobody dead. */
+/** Takes no process for dead. */
 const alone = { processId: 1n, silent: [] }
 /** The lease lasts by this clock too: a slow machine must not make it late. */
 const clock = openHandClock(startAt + 100_000)

@@ -15,7 +15,7 @@ import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
 import { openMigrated } from '../../harness/postgres/migrated.ts'
 
-/** What goes wrong only when a connection breaks, or a process is slow, at one certain moment. */
+/** Faults of one certain moment, at which a connection breaks or a process is slow. */
 
 // Straight to the database, as another process would have it.
 const { url, pool: straight } = await openMigrated()

@@ -35,7 +35,7 @@ const seconds = async (): Promise<number> =>
   (await desk.rows<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at'))[0]!.at
 
 test('the database is away for ten seconds: payments answered meanwhile are approved, whichever process is first', async () => {
-  // Nobody has it in hand; who reaches the database takes it up, and looks at everything else that
+  // None has it in hand; who reaches the database takes it up, and looks at everything else that
   // is due in the same statement.
   const resting = await openStage(world, desk, merchant).atMethod()
   await desk.script({}, { delay_ms: 3_000 })

@@ -194,7 +194,7 @@ describe('poisoned orders', () => {
     }
   })
 
-  test('one that failed eight times is parked with an alarm that says why', async () => {
+  test('an order that failed eight times is parked with an alarm that says why', async () => {
     const { alarm } = await until(
       () => transactionOf(hopeless),
       (row) => row.alarm !== null,

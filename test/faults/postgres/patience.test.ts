@@ -9,7 +9,7 @@ import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /**
- * What the others do with the payments of a process that is silent: nothing, as long as their
+ * The others leave the payments of a silent process alone, as long as their
  * answers may still come in time.
  */
 
@@ -67,7 +67,7 @@ test('a process is stopped, judged dead, and goes on before the deadline: answer
   assert.deepEqual(await bothBooks(desk), [])
 })
 
-test('a process is killed and nobody starts at its place: its payments are taken back, none before its deadline', async () => {
+test('a process is killed and none starts in its place: its payments are taken back, none before its deadline', async () => {
   await desk.gate({ answerTimeoutMs: 6_000 })
   const killed = await startServe(world)
   await desk.script({ amount_minor: '2101' }, { no_answer: true })

@@ -46,7 +46,7 @@ test('spans and moments are read as they are written, and nothing else is', () =
     assert.equal(readMoment(text, now), undefined, text)
 })
 
-test('a span is told by the largest unit it fills', () => {
+test('a span is shown in the largest unit it fills', () => {
   for (const [ms, told] of [
     [0, '0 ms'],
     [999, '999 ms'],
@@ -174,7 +174,7 @@ test('lists of fields and operations are read, and strangers among them are name
   assert.match(complaintOf(readOperations('sale')), /sale=on or sale=off/)
 })
 
-test('what an operator is told names no option and no command: a web page can show it too', () => {
+test('messages to an operator name no option and no command, so that a web page can show them too', () => {
   const room = join(import.meta.dirname, '../../../..', 'src', 'operator')
   const terminal = /npx tollgate|(?<![\w-])--[a-z]+/
   const sources = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
@@ -216,7 +216,7 @@ test('a gate with a value that its messages have no room for is refused by the o
     assert.ok(wordsOf(gateMisfit({ ...good, ...wrong }))?.startsWith(`${option} must be `), option)
 })
 
-test('a life is told in the order of cause and effect, also within one millisecond', () => {
+test('a life is listed in the order of cause and effect, also within one millisecond', () => {
   const order = {
     transactions: [{ no: 1, kind: 'sale', origin: 'request', serialNumber: 's-1', createdAt: 0 }],
     attempts: [

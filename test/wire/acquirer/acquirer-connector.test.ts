@@ -26,7 +26,7 @@ test('a sale is approved over the wire, and the log shows neither the card, nor 
   const data = { rrn: '000000000017', terminalId: 'TERM1', approvalCode: 'A1B2C3', processedAt }
   assert.deepEqual(await outcome, { is: 'approved', actionCode: '000', data })
   await until('the doubled reply is logged', () => lines.some((line) => line.includes('nobody waits for')))
-  // What is said of the line itself has a port and the time of day, which may read like anything.
+  // Lines about the connection have a port and the time of day, which may read like anything.
   const logged = lines.filter((line) => !/"port":|"message":"18/.test(line)).join('')
   assert.match(logged, /"gate":"1".*"message":"1200 2=411111\*{6}1111 3=000000 4=000000010500/)
   for (const hidden of ['4111111111111111', '98765', '3012']) assert.ok(!logged.includes(hidden), `${hidden} is in the log`)
@@ -166,7 +166,7 @@ test('a reversal of digits that lost their zeros names its original in twelve', 
   assert.equal((await outcome).is, 'acknowledged')
 })
 
-test('an acknowledgement of another reversal is a stray, and the one that follows is taken', async (t) => {
+test('an acknowledgement of another reversal is a stray, and the next is taken', async (t) => {
   const { peer, connector, strays } = await openConnector(t)
   const outcome = connector.reverse(advice, deadline(), always)
   await until('it has arrived', () => peer.payments.length === 1)

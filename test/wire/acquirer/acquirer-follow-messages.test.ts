@@ -39,7 +39,7 @@ function overTheWire(message: IsoMessage): { type: string; fields: Record<string
   return laidOpen(unpacked.message) as { type: string; fields: Record<string, unknown> }
 }
 
-/** What the table lists besides 3, 7, 11, 12 and 24, and what a repeat and a reply are found by. */
+/** The fields of the table, and those by which a repeat and a reply are found. */
 const ofFollow = {
   3: '000000',
   4: '000000010500',

@@ -48,7 +48,7 @@ const acquirerWith = async (algorithm: MacKey['algorithm'], key: string) =>
 const simulated = await acquirerWith('aes-cmac', hexKeys.first)
 
 type Meddle = { request?: (fields: Message['fields']) => void; reply?: (fields: Message['fields']) => void }
-/** What is done to the messages of the sale of this amount. */
+/** The change to messages of the sale of this amount. */
 const meddled = new Map<string, Meddle>()
 
 /** Somebody on the way, who reads all messages and can write others. */
@@ -131,7 +131,7 @@ const attacks: [what: string, cvv2: string, does: Meddle | Effect, ends: unknown
   ['the acquirer has a wrong MAC',         '123', { wrong_mac: true },                 reversed,                       /but one with a wrong MAC/],
 ]
 
-test('whatever is changed on the way, nothing is approved and nothing stays charged, and the metric counts it', async () => {
+test('a message that was changed on the way approves nothing and leaves nothing charged, and the metric counts it', async () => {
   const end = async ([what, cvv2, does, ends, why]: (typeof attacks)[number], i: number) => {
     const minor = String(200 + i)
     if ('request' in does || 'reply' in does) meddled.set(minor, does)

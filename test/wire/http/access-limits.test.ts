@@ -80,7 +80,7 @@ test('a sale that is refused so makes no order', async () => {
   assert.equal((await sale(newAddress())).type, 'async-response')
 })
 
-test('an address that fails in many names is not told why, and what it signs well is served', async () => {
+test('an address that fails in many names is refused without a reason, and its well signed requests are served', async () => {
   const address = newAddress()
   let names = 0
   const fails = () => status(address, { login: `nobody-${++names}`, ...wrong })
@@ -129,7 +129,7 @@ test('a request of v4 that is sent again forgives no failure, and a new one does
   assert.deepEqual(await fails(other, 5), Array(5).fill('denied'))
 })
 
-test('apps share addresses: one that fails locks out no other', async () => {
+test('apps share addresses: an app that fails locks out no other', async () => {
   const address = newAddress()
   const perform = async (changes = {}) => {
     const made = initiate(mobile, 'sale', changes)

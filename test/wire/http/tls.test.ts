@@ -141,7 +141,7 @@ test('a new certificate is used without a restart; a connection that is open kee
   closing({ close: startPeriodic(clock, log, [renewal('the API', { pair, read, renew }, { clock, log })]) })
   const look = async () => {
     clock.pass(5_000)
-    // What is due runs in a microtask, and plans the next look in another.
+    // A due look runs in a microtask, and plans the next one in another.
     await new Promise((resolve) => setImmediate(resolve))
   }
   const shown = async () => {

@@ -117,7 +117,7 @@ test('the consumer of a transfer chooses the fee, and both cards are registered'
   assert.deepEqual(kinds, new Set(['debit', 'credit']))
 })
 
-test('the merchant sees no card, whatever the app has', async () => {
+test('the merchant sees no card of the app', async () => {
   const seen: string[] = []
   const { origin: url } = await openHttp((asked, response) => {
     void text(asked).then((body) => (seen.push(body), response.end()))

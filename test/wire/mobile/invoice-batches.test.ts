@@ -57,7 +57,7 @@ test('of invoices with one id or one nonce that come at the same time, the first
   assert.equal((await invoices.find(1n, first.invoiceId))?.invoice.orderId, first.orderId)
 })
 
-test('two fees that are chosen at the same time: one counts, and only its chooser is told so', async () => {
+test('two fees that are chosen at the same time: one counts, and only its chooser hears so', async () => {
   const invoice = await waitingForChoice()
   const answers = await Promise.all(fees.map((fee) => invoices.change({ invoice, secrets }, chosen(fee), now)))
   assert.deepEqual(

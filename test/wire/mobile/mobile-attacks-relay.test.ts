@@ -116,7 +116,7 @@ describe('other pages', () => {
       assert.deepEqual([status >= 400 && status < 500, came], [true, []], String(status))
       assert.equal(told['access-control-allow-origin'], undefined)
     })
-  test('a name that a proxy would have told counts for nothing', async () => {
+  test('a name in a header of a proxy counts for nothing', async () => {
     const { status } = await post(good, { host: 'evil.example', 'x-forwarded-host': '127.0.0.1' })
     assert.deepEqual([status, came], [421, []])
   })

@@ -26,7 +26,7 @@ const plain = <Row>(text: string) => statement<Row>(text)
 const at = Date.parse('2026-02-03T04:05:06.789Z')
 
 const { url, pool } = await openMigrated('oltp', 8)
-/** Of two processes. */
+/** Two processes have one each. */
 const pools = [pool, closing(openPool({ url, connections: 8, use: 'oltp', log }))]
 const keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
 let orders = 1_000_000n

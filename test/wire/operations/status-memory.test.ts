@@ -11,7 +11,7 @@ import { stay } from '../../../src/storage/store-fence.ts'
 import { approval, doorOn, log, newSale, openDoorGround } from '../../harness/world/door.ts'
 import { closing } from '../../harness/world/opening.ts'
 
-/** What a status is shown from: memory, a copy whose version is still true, or the database. */
+/** A status is shown from memory, a copy whose version is still true, or the database. */
 
 const hand = openHand()
 let isHolding: (since: number) => boolean

@@ -10,7 +10,7 @@ import { readThreeDSecure } from '../../../src/settings/three-d-secure.ts'
 import { run } from './cli-run.ts'
 import { openDirectory } from '../../harness/world/opening.ts'
 
-// What `serve` reads before it starts: the environment, and the file that makes it a 3DS Server.
+// `serve` reads the environment before it starts, and the file that makes it a 3DS Server.
 // All complaints are reported at once.
 
 const directory = openDirectory('config')
@@ -47,7 +47,7 @@ const good = {
 }
 type Good = typeof good
 
-/** Of the protocol before, for `directory_servers_1_0_2`. */
+/** For `directory_servers_1_0_2`, by the protocol before. */
 const older = {
   name: 'visa-1',
   networks: ['VISA'],

@@ -18,7 +18,7 @@ interface Reply {
   body: string
 }
 
-/** What a merchant's server does wrong: the answer of the good one, changed. */
+/** A fault of a merchant's server: the answer of the good one, changed. */
 type Fault = (path: string, reply: Reply, sent: string) => Reply
 
 const database = closing(await testDatabase())
@@ -130,7 +130,7 @@ test('without an access token nothing more is tried, and one can be given', asyn
   assert.equal(given.code, 0, given.out)
 })
 
-test('a server that is not there, a private address and a key that the mobile API cannot take are told in words', async () => {
+test('a missing server, a private address and a key that the mobile API cannot take are reported in words', async () => {
   const nobody = await check('http://127.0.0.1:1')
   assert.equal(nobody.code, 1)
   assert.match(nobody.out, /access token +wrong +.*: connection: .*ECONNREFUSED/)

@@ -57,7 +57,7 @@ const believes = (login: string, key: KeyObject, expected: boolean) =>
     (holds) => holds === expected,
   )
 
-test('a key that is added signs within seconds beside the others, and one that is retired signs no longer', async () => {
+test('an added key signs within seconds beside the others, and a retired key signs no longer', async () => {
   await json('merchant', 'add', '--login', 'signing')
   assert.deepEqual(await json('merchant', 'key', 'list', 'signing'), { login: 'signing', keys: [] })
   assert.match(await tell(['merchant', 'key', 'list', 'signing']), /No public keys/)

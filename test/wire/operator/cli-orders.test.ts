@@ -47,7 +47,7 @@ const find = (...args: string[]) => json<Found>('order', 'find', ...args)
 const ids = (found: Found) => found.orders.map((o) => String(o.order_id))
 const called = (clientOrderid: string) => callbacks.filter((name) => name === clientOrderid).length
 
-/** A sale that is told to the merchant of this test, final. */
+/** A final sale with a callback to the merchant of this test. */
 async function paid(changes: Record<string, string> = {}): Promise<Order> {
   const made = await order(world, { server_callback_url: callbackUrl, ...changes })
   await settled(world, made)
@@ -223,7 +223,7 @@ test('a fault is scripted, met and forgotten; a parked order is found, explained
 
 /**
  * Parks the reversal as the gateway does when a step fails again and again. It takes a moment when
- * nobody owns the reversal; before its first attempt is recorded there is none.
+ * no process owns the reversal; before its first attempt is recorded there is none.
  */
 async function park(orderid: string): Promise<boolean> {
   const client = await connectOwn(world)

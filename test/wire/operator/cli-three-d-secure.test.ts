@@ -92,7 +92,7 @@ test('a policy that is set decides about the next payment, and safe takes it bac
   assert.equal(last['error-code'], '2006')
 })
 
-test('issuers are asked for what the challenge indicator says, and told the country of the gate', async () => {
+test('requests to issuers have the challenge indicator, and the country of the gate', async () => {
   const made = await endpointWith('careful', '--challenge-indicator', '04')
   assert.equal(made.challenge_indicator, '04')
   assert.equal((await json<{ country_numeric: string }>('gate', 'set', '1', '--country', 'de')).country_numeric, '276')

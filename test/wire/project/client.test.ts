@@ -279,7 +279,7 @@ describe('when the answer is not what it should be', () => {
     const again = accepted(await client.sale(sale))
     assert.equal(again.order.orderid, ending.order.orderid)
   })
-  test('anything but a reply is no answer, with the reason: nobody, another status, a page, a redirect', async () => {
+  test('anything but a reply is no answer, with the reason: no server, another status, a page, a redirect', async () => {
     // oxfmt-ignore
     const cases: [baseUrl: string, why: RegExp][] = [
       ['http://127.0.0.1:2/gateway',                                                      /^(ECONNREFUSED|bad port)$/],

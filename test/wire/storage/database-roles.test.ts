@@ -10,7 +10,7 @@ import { refuseDatabase } from '../../../src/gateway/database.ts'
 import { run } from '../operator/cli-run.ts'
 import { closing } from '../../harness/world/opening.ts'
 
-/** What each role of the database may do, tried as a user that is a member of it. */
+/** Each role of the database, tried by a user that is a member of it. */
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const database = closing(await testDatabase())
@@ -287,7 +287,7 @@ test('a gateway refuses a superuser, the owner of the tables and a user of anoth
   assert.equal(await refusal(as.get('serve')!, false), '')
 })
 
-test('an owner who may not create roles is told what to run, migrates then, and may not serve', async () => {
+test('an owner who may not create roles is shown what to run, migrates then, and may not serve', async () => {
   const server = await startTestServer()
   const url = new URL(server.url)
   const boss = openPool({ url: server.url, connections: 1, use: 'admin', log })

@@ -7,7 +7,7 @@ import { statement } from '../../../src/storage/pool.ts'
 import { approval, doorOn, newSale, openDoorGround, secureId } from '../../harness/world/door.ts'
 import { closing } from '../../harness/world/opening.ts'
 
-/** What the door does by itself: numbers, cards, and who waits for the end of an order. */
+/** The door by itself: numbers, cards, and waiting for the end of an order. */
 
 const begun: { held: Held; transaction: Transaction }[] = []
 const { pool, processId } = await openDoorGround()
@@ -28,7 +28,7 @@ test('an outcome takes no number: the STANs of sales that end one after the othe
   assert.deepEqual(others, [first + 1, first + 2])
 })
 
-test('whoever waits for the end of an order is told when it is committed, and not before', async () => {
+test('a wait for the end of an order ends when that is committed, and not before', async () => {
   const sale = newSale(11n)
   const waiting = new AbortController()
   let isOver = false
@@ -54,7 +54,7 @@ async function uploadTo(orderId: bigint) {
   return { is: 'event', merchantId: 1n, orderId, event } as const
 }
 
-test('an event that leads outside brings no card: the door reads it; one whose card is gone fails alone', async () => {
+test('an event that leads outside brings no card: the door reads it; an event whose card is gone fails alone', async () => {
   const [there, gone] = [await uploadTo(21n), await uploadTo(22n)]
   await pool.run(statement('update order_facts set pan_sealed = null, pan_key = null where order_id = $1'), [22n])
   const [well, badly] = await Promise.allSettled([door.submit(there), door.submit(gone)])
@@ -78,7 +78,7 @@ test('a repeat under an Idempotency-Key is found by its serial number, although 
   assert.deepEqual(await pool.run(noted, [again.order.transactions[0]!.serialNumber]), [{ order_id: 32n }])
 })
 
-test('only those whose name was used before take the longer way; nobody else of the batch notices', async () => {
+test('only orders whose name was used before take the longer way; no other of the batch notices', async () => {
   const taken = newSale(41n)
   await door.submit(taken)
   const others = [42n, 43n].map((id) => newSale(id))

@@ -121,7 +121,7 @@ test('expired ones are forgotten, by two gateways at once, and no others', async
     ),
   )
   await Promise.all(pools.map((pool) => forgetNonces(pool, now + 11_000)))
-  // What one of them had in hand, the other left to it; both together forget all.
+  // Each leaves to the other the rows that it has in hand; both together forget all.
   assert.equal((await pools[0]!.run(count))[0]!.n, 1_000n)
   assert.equal(await use(6n, 'n11000'), true)
   assert.equal(await use(6n, 'n11001'), false)

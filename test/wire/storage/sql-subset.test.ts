@@ -15,7 +15,7 @@ import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { sqlSources } from '../../harness/postgres/sql-sources.ts'
 import { readCatalog, refusedByTree, refusedByWords, treeOf } from '../../harness/postgres/sql-subset.ts'
 
-// Every statement runs on PostgreSQL and on Citus alike (docs/design/data.md). PostgreSQL itself
+// Every statement runs on PostgreSQL and on Citus (docs/design/data.md). PostgreSQL itself
 // says here what a statement does: its parse tree names each function, and the catalogs know which
 // of them is not immutable.
 
@@ -173,7 +173,7 @@ const exceptions = new Set([
   'storage/audit-functions.ts: triggers, functions and procedures: what happens is in the gateway',
 ])
 
-test('no text of the sources says what is not in the subset, whatever it is put together of', () => {
+test('no text of the sources, nor a text that is put together, leaves the subset', () => {
   const against = sources.flatMap(({ path, texts }) =>
     texts.flatMap((text) => refusedByWords(text).map((reason) => `${path}: ${reason}`)),
   )

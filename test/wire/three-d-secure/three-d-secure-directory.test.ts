@@ -182,7 +182,7 @@ test('no answer in time is 402, no connection 405', async () => {
   ds.play(() => 'silence')
   const hasty = clientOf(settings({ timeoutMs: 200 }))
   failed(await hasty.authenticate('ds', areq()), '402', /200 ms/)
-  // Where nobody listens: a port that was free a moment ago may be somebody else's by now.
+  // No server listens there: a port that was free a moment ago may be somebody else's by now.
   failed(await clientOf(settings({ url: 'https://127.0.0.1:1/ds' })).authenticate('ds', areq()), '405', /ECONNREFUSED/)
 })
 

@@ -17,7 +17,7 @@ const log = openLog({ level: 'debug', destination: { write: (line) => lines.push
 const ids = { threeDSServerTransID: uuid(systemRandom), acsTransID: uuid(systemRandom), dsTransID: uuid(systemRandom) }
 const rres = JSON.stringify({ messageType: 'RRes', messageVersion: '2.2.0', ...ids, resultsStatus: '01' })
 const authority = await openAuthority()
-/** What the gateway was told, and what it says to it. */
+/** The results that the gateway got, and its verdict. */
 let results: Message[]
 let lookups: number
 let verdict: () => Promise<ResultVerdict>
@@ -64,7 +64,7 @@ const rreq = (more: object = {}) => ({
 })
 
 interface Sent extends RequestOptions {
-  as?: Parameters<Authority['of']>[0] | 'nobody'
+  as?: Parameters<Authority['of']>[0] | 'none'
   by?: Authority
   to?: Inbound
   body?: string | Buffer
@@ -72,7 +72,7 @@ interface Sent extends RequestOptions {
 
 /** Status and parsed body of the answer, or the reason why there was none. */
 function post({ as = 'directory-server', by = authority, to = inbound, body = JSON.stringify(rreq()), ...options }: Sent = {}) {
-  const own = as === 'nobody' ? {} : { cert: by.of(as).cert, key: by.of(as).key.reveal() }
+  const own = as === 'none' ? {} : { cert: by.of(as).cert, key: by.of(as).key.reveal() }
   return new Promise<{ status: number; json: Record<string, unknown>; text: string; headers: object } | { refused: string }>(
     (resolve) => {
       const sending = httpsRequest(
@@ -111,7 +111,7 @@ async function says(sent: Sent, status: number, text = '') {
   return answer
 }
 
-/** An Erro of ours with this code; nothing was told to the gateway. */
+/** An Erro of ours with this code; nothing reached the gateway. */
 async function erro(body: string | Buffer, code: string, detail: RegExp, told = 0) {
   const answer = await post({ body })
   assert.ok('status' in answer, JSON.stringify(answer))
@@ -122,7 +122,7 @@ async function erro(body: string | Buffer, code: string, detail: RegExp, told = 
   return answer.json
 }
 
-test('a result from the directory server is told, and then answered with RRes', async () => {
+test('a result from the directory server is passed on, and then answered with RRes', async () => {
   const answer = await post()
   assert.ok('status' in answer, JSON.stringify(answer))
   assert.deepEqual([answer.status, answer.json], [200, JSON.parse(rres)])
@@ -133,7 +133,7 @@ test('a result from the directory server is told, and then answered with RRes', 
   )
 })
 
-test('the answer waits until the result is stored, and a close waits for the answer and lets nobody in', async () => {
+test('the answer waits until the result is stored, and a close waits for the answer and lets no client in', async () => {
   const ending = await listening()
   let stored = () => {}
   verdict = () => new Promise((resolve) => (stored = () => resolve({ is: 'accepted' })))
@@ -149,11 +149,11 @@ test('the answer waits until the result is stored, and a close waits for the ans
   assert.ok('refused' in (await post({ to: ending })))
 })
 
-test('nobody without a certificate, or with one of another authority or purpose, gets past TLS', async () => {
+test('no client without a certificate, or with a certificate of another authority or purpose, gets past TLS', async () => {
   const foreign = await openAuthority()
   const earlier = lookups
   const forged: Sent[] = [
-    { as: 'nobody' },
+    { as: 'none' },
     { as: 'directory-server', by: foreign },
     { as: 'gateway-results' },
     { maxVersion: 'TLSv1.1', minVersion: 'TLSv1' },
@@ -165,7 +165,7 @@ test('nobody without a certificate, or with one of another authority or purpose,
   assert.deepEqual([results.length, lookups], [0, earlier])
 })
 
-test('a certificate of the same authority under another name is refused, whatever it asks for, and nothing happens', async () => {
+test('a certificate of the same authority under another name is refused on every path, and nothing happens', async () => {
   for (const as of ['acs', 'gateway', 'stranger'] as const) {
     await says({ as }, 403)
     await says({ as, path: '/', method: 'GET', body: '' }, 403)
@@ -230,7 +230,7 @@ test('a result that could not be stored is HTTP 500 without a word, so that it c
   assert.match(lines.at(-1)!, /no database/)
 })
 
-test('a message that breaks the rules changes nothing, and is told which', async () => {
+test('a message that breaks the rules changes nothing, and the answer names the rule', async () => {
   await erro('', '101', /not an object/)
   await erro('{"messageType":"RReq"', '101', /not an object/)
   await erro(Buffer.from([0x7b, 0xff, 0x7d]), '101', /UTF-8/)
@@ -286,7 +286,7 @@ test('a client that is slow is cut off, in the handshake, the header and the bod
   await Promise.all([hasty.close(), hastier.close()])
 })
 
-test('a client that asks first whether to send is told to go on only when it is let in', async () => {
+test('a client that asks first whether to send gets leave only when it is let in', async () => {
   const head = (path: string) =>
     `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nexpect: 100-continue\r\nconnection: close\r\n`
   assert.match(await talk((socket) => socket.write(`${head('/other')}content-length: 5\r\n\r\n`)), /^HTTP\/1\.1 404 /)
@@ -298,7 +298,7 @@ test('a client that asks first whether to send is told to go on only when it is 
   assert.match(said, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/)
 })
 
-/** What a server says to a client that speaks as it likes, until the connection ends. */
+/** All bytes of a server to a client that speaks as it likes, until the connection ends. */
 function talk(speak: (socket: TLSSocket) => void, to = inbound): Promise<string> {
   const { cert, key } = authority.of('directory-server')
   const options: ConnectionOptions = { host: '127.0.0.1', port: to.port, ca: authority.ca, cert, key: key.reveal() }

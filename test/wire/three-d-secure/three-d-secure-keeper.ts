@@ -85,7 +85,7 @@ const dutyRow = plain<{ due_at: number; lease: bigint | null; tries: number; err
   `select due_at, lease, tries, error from duty where name = $1`,
 )
 export const duty = async () => (await pool.run(dutyRow, [`card ranges ${name}`]))[0]!
-/** When nobody has the duty in hand, the try is over. */
+/** When no process has the duty in hand, the try is over. */
 export const over = async (tries: number) => {
   const isOver = (row: Awaited<ReturnType<typeof duty>> | undefined) => row?.lease === null && row.tries === tries
   await soon(async () => isOver(await duty()), 'the duty is let go')

@@ -218,7 +218,7 @@ export interface Page {
   status: number
   text: string
   policy: string
-  /** Of the one form. */
+  /** The fields of the one form. */
   action: string
   fields: Record<string, string>
 }

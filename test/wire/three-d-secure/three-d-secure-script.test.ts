@@ -75,7 +75,7 @@ function browserWith(page: string) {
     screen,
     navigator,
     HTMLFormElement,
-    // What a form holds, in two steps; the second gives the text of a body.
+    // The content of a form, in two steps; the second gives the text of a body.
     FormData: function formData() {},
     URLSearchParams: function body() {
       return [...fields]
@@ -99,7 +99,7 @@ const open = async (order: PageOrder, query = '') => {
 
 const both = ['three-d-secure-form', 'browser']
 
-/** What the frame says, as the notification page really says it, and to whom. */
+/** The message of the frame, as the notification page really sends it, and its target. */
 async function notified(token: string) {
   const answer = await pages.post(`${token}/method`, { threeDSMethodData: param({ threeDSServerTransID: transId }) })
   const { told } = browserWith(await answer.text())
