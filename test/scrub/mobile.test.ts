@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { Client } from 'pg'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
@@ -14,14 +14,14 @@ import { openPool, statement } from '../../src/storage/pool.ts'
 import { openKeyRing } from '../../src/keys/ring.ts'
 import { send, settled } from '../conformance/requests/client.ts'
 import { until } from '../harness/clock/until.ts'
-import { startWorld, type World } from '../harness/world/world.ts'
-import { openApp, type App, type Begun, type Json } from '../wire/mobile/mobile-app.ts'
+import { openApp, type Begun, type Json } from '../wire/mobile/mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation } from '../wire/mobile/mobile-merchant.ts'
 import { openSumPage } from '../wire/mobile/mobile-sum-page.ts'
 import { withCheckDigit } from './cards.ts'
-import { cvv2In, openSearch, type Search } from './search.ts'
+import { cvv2In, openSearch } from './search.ts'
+import { closing, openWorld } from '../harness/world/opening.ts'
 
-/** What apps send goes through every operation, declines and crashes; then it is searched for. */
+/** Requests of apps go through every operation, declines and crashes; then we search their data. */
 
 const pans = {
   source: withCheckDigit('401288880751041'),
@@ -32,31 +32,20 @@ const pans = {
 const cvv2 = '0751'
 const approving = '1234'
 
-let world: World
-let app: App
-let database: Client
-let sums: ReturnType<typeof openSumPage>
-let search: Search
+const world = await openWorld({ env: { LOG_LEVEL: 'debug', TOLLGATE_HAND_OVER: 'off' } })
+const database = closing(new Client({ connectionString: world.databaseUrl }))
+await database.connect()
+const app = await openApp(world)
+closing(app.merchant)
+const sums = openSumPage(world, app, database)
 let printed = ''
-/** Of every transaction that was begun. */
+const search = openSearch(world, database, () => printed)
+/** The secrets of every transaction that was begun. */
 const secrets = { accessTokens: new Set<string>(), signatures: new Set<string>(), sessionTokens: new Set<string>() }
-/** What pages, status replies and receipts said. */
+/** The texts of pages, status replies and receipts. */
 const shown: string[] = []
 
-before(async () => {
-  world = await startWorld({ env: { LOG_LEVEL: 'debug', TOLLGATE_HAND_OVER: 'off' } })
-  database = new Client({ connectionString: world.databaseUrl })
-  await database.connect()
-  app = await openApp(world)
-  sums = openSumPage(world, app, database)
-  search = openSearch(world, database, () => printed)
-  await goThroughEverything()
-})
-after(async () => {
-  app?.merchant.close()
-  await database?.end()
-  await world?.stop()
-})
+before(goThroughEverything)
 
 function begin(kind: Begun['kind'], wish: object = {}): Begun {
   const to = { card: { number: pans.destination } }

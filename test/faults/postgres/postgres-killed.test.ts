@@ -2,31 +2,20 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { accepted, newOrderId, sale, status, type Fields, type Order } from '../../conformance/requests/client.ts'
 import { ownDirectory } from '../../harness/postgres/embedded.ts'
 import { until } from '../../harness/clock/until.ts'
-import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
-import { openReceiver, type Receiver } from '../../harness/world/receiver.ts'
+import { openFaultDesk } from '../../harness/world/fault-desk.ts'
+import { openReceiver } from '../../harness/world/receiver.ts'
 import { startServe } from '../../harness/world/serve.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /** kill -9 of the sandbox's own PostgreSQL, under its supervisor, while sales are made. */
 
-let world: World
-let desk: FaultDesk
-let merchant: Receiver
-
-before(async () => {
-  merchant = await openReceiver(() => 200)
-  world = await startWorld({ embedded: true })
-})
-after(async () => {
-  await desk?.close()
-  await world?.stop()
-  await merchant?.close()
-})
+const merchant = closing(await openReceiver(() => 200))
+const world = await openWorld({ embedded: true })
 
 /** The postmaster writes its pid into its data directory; 0 while there is none. */
 function postmaster(directory = world.directory): number {
@@ -55,7 +44,7 @@ async function sell(name: string): Promise<Fields> {
 }
 
 test('killed twice under load: each acknowledged sale ends with a callback, sent at most once; the books are equal', async () => {
-  desk = await openFaultDesk(world)
+  const desk = closing(await openFaultDesk(world))
   const names = Array.from({ length: 600 }, () => newOrderId())
   const acknowledged: Order[] = []
   const refusedFor = new Set<string>()
