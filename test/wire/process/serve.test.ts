@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
@@ -80,18 +81,34 @@ test('serve refuses what is missing or weak, all of it at once', () => {
   }
 })
 
-test('serve warns where it may write a core dump, with card numbers in it', () => {
-  const { PATH = '' } = process.env
-  const env = { PATH, PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/x', TOLLGATE_KEY: key }
+test('serve warns where it may write a core dump, with card numbers in it', async () => {
   // None, and as much as this machine allows.
   for (const limit of ['0', '"$(ulimit -H -c)"']) {
-    const command = `ulimit -S -c ${limit} && ulimit -c && exec "$0" "$1" serve`
-    const { stdout } = spawnSync('sh', ['-c', command, process.execPath, main], { env, encoding: 'utf8', timeout: 30_000 })
-    const [allowed = ''] = stdout.split('\n')
+    const { allowed, said } = await startedUnder(limit)
     assert.match(allowed, /^(?:[0-9]+|unlimited)$/)
-    assert.equal(stdout.includes('may write a core dump'), allowed !== '0', stdout)
+    assert.equal(said.includes('may write a core dump'), allowed !== '0', said)
   }
 })
+
+/** What it says before it first looks for its database, which is not there. */
+async function startedUnder(limit: string): Promise<{ allowed: string; said: string }> {
+  const { PATH = '' } = process.env
+  const env = { PATH, PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/x', TOLLGATE_KEY: key }
+  const command = `ulimit -S -c ${limit} && ulimit -c && exec "$0" "$1" serve`
+  const child = spawn('sh', ['-c', command, process.execPath, main], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 120_000,
+  })
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line)
+    if (line.includes('the database cannot be reached')) child.kill('SIGKILL')
+  }
+  const said = lines.join('\n')
+  assert.match(said, /the database cannot be reached/)
+  return { allowed: lines[0] ?? '', said }
+}
 
 test('serve refuses a database that is not migrated and says what to do', async () => {
   const database = await testDatabase()
