@@ -3,10 +3,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { mainFile as main, run } from '../operator/cli-run.ts'
 
-const main = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
 const key = randomBytes(32).toString('base64')
 
 function serve(env: Record<string, string>) {
@@ -72,13 +71,20 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
   ),
 ]
 
-test('serve refuses what is missing or weak, all of it at once', () => {
+test('serve refuses what is missing or weak, all of it at once', { timeout: 120_000 }, async () => {
   for (const [env, exit, says] of refused) {
-    const { status, said } = serve(env)
-    assert.equal(status, exit, said)
+    const { code, out, err } = await run({ PORT: '0', ...env }, ['serve'])
+    const said = out + err
+    assert.equal(code, exit, said)
     for (const sentence of says) assert.match(said, sentence)
     assert.ok(!said.includes(key), 'no key is printed')
   }
+})
+
+test('serve as a process refuses with the same exit code', () => {
+  const { status, said } = serve({})
+  assert.equal(status, 2, said)
+  assert.match(said, /DATABASE_URL is missing/)
 })
 
 test('serve warns where it may write a core dump, with card numbers in it', async () => {
