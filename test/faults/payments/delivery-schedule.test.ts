@@ -3,19 +3,17 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
-import { systemRandom } from '../../../src/base/random.ts'
-import { openSender } from '../../../src/delivery/send.ts'
 import { deliveryWrites, openDeliveryStore } from '../../../src/delivery/store.ts'
 import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { atOnce } from '../../../src/storage/transaction.ts'
 import { statement } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { openReceiver } from '../../harness/world/receiver.ts'
 import { openMigrated } from '../../harness/postgres/migrated.ts'
 import { closing } from '../../harness/world/opening.ts'
+import { alone, senderOf } from '../../harness/clock/delivery-sender.ts'
 
 /** Fourteen days of tries on a hand clock, with the real sender, database and receiver. */
 
@@ -29,8 +27,6 @@ await ensurePartitions(pool)
 const heartbeat = closing(await openHeartbeat(pool, 1n, 'here', systemClock, log))
 const outgoing = closing(openOutgoing({ policy, clock: systemClock, perOrigin: 4 }))
 const merchant = closing(await openReceiver(() => 500))
-/** Takes no process for dead. */
-const alone = { processId: 1n, silent: [] }
 
 const order = { merchantId: 1n, orderId: 1_000_001n }
 const message = (deliveryNo: number, path: string, at: number) => ({
@@ -53,28 +49,7 @@ const row = async (deliveryNo: number): Promise<Row> =>
 test('a merchant that never answers 200 is called thirty times in fourteen days, at growing intervals', async () => {
   const startAt = Date.UTC(2026, 0, 1)
   const clock = openHandClock(startAt)
-  const sender = openSender({
-    store: openDeliveryStore(pool),
-    outgoing,
-    kinds: {
-      'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
-      callback: {
-        render: async ({ url }) => ({ method: 'GET', url, policy }),
-        judge: (reply) => (reply.is === 'answered' && reply.status === 200 ? 'received' : 'again'),
-      },
-    },
-    sign: (unsigned) => unsigned,
-    clock,
-    random: systemRandom,
-    heartbeat,
-    judge: () => Promise.resolve(alone),
-    log,
-    timeoutMs: 10_000,
-    maxInHand: 100,
-    sweepMs: 200,
-    follow: stay,
-    sentElsewhere: () => false,
-  })
+  const sender = senderOf({ store: openDeliveryStore(pool), outgoing, clock, heartbeat, maxInHand: 100 })
   await atOnce(pool, deliveryWrites([message(1, '/never', startAt)], undefined))
   sender.sweep()
   /** Moves on by parts of a sweep until the next try is noted; a slow machine adds little. */

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { openLog } from '../../../src/base/log.ts'
-import { systemRandom } from '../../../src/base/random.ts'
-import { openSender } from '../../../src/delivery/send.ts'
 import { deliveryWrites, lookedAt, openDeliveryStore } from '../../../src/delivery/store.ts'
 import { openOutgoing } from '../../../src/http/outgoing.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { atOnce } from '../../../src/storage/transaction.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { until } from '../../harness/clock/until.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
 import { openReceiver } from '../../harness/world/receiver.ts'
 import { openMigrated } from '../../harness/postgres/migrated.ts'
 import { closing } from '../../harness/world/opening.ts'
+import { alone, senderOf } from '../../harness/clock/delivery-sender.ts'
 
 /**
  * One merchant with more waiting messages than there are places, and others with one: the real
@@ -25,8 +23,6 @@ const log = openLog({ level: 'fatal', destination: process.stderr })
 const policy = { plainHttp: true, loopbackAnyPort: true }
 const [evil, victim] = [1n, 2n]
 const startAt = Date.UTC(2026, 0, 1)
-/** Takes no process for dead. */
-const alone = { processId: 1n, silent: [] }
 /** The lease lasts by this clock too: a slow machine must not make it late. */
 const clock = openHandClock(startAt + 100_000)
 
@@ -130,25 +126,7 @@ const rowsRead = (node: Node): number => {
 }
 
 test('while all that one merchant may have hangs, the next sweep takes the message of another and calls him', async () => {
-  const sender = openSender({
-    store: openDeliveryStore(pool),
-    outgoing,
-    kinds: {
-      'card mapping': { render: () => Promise.resolve(undefined), judge: () => 'never' },
-      callback: { render: async ({ url }) => ({ method: 'GET', url, policy }), judge: () => 'received' },
-    },
-    sign: (unsigned) => unsigned,
-    clock,
-    random: systemRandom,
-    heartbeat,
-    judge: () => Promise.resolve(alone),
-    log,
-    timeoutMs: 10_000,
-    maxInHand: 400,
-    sweepMs: 200,
-    follow: stay,
-    sentElsewhere: () => false,
-  })
+  const sender = senderOf({ store: openDeliveryStore(pool), outgoing, clock, heartbeat, maxInHand: 400 })
   const { port } = new URL(hangs.origin)
   await waits(evil, 1_000, (n) => `http://h${n}.localhost:${port}`)
   sender.sweep()

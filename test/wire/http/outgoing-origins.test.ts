@@ -1,46 +1,26 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { Server, Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { queryObjects } from 'node:v8'
 import { Pool } from 'undici'
 import { openOutgoing, type OutgoingOptions, type OutgoingReply } from '../../../src/http/outgoing.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { until } from '../../harness/clock/until.ts'
+import { listening } from '../../harness/world/listening.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /**
- * What calls to many origins leave behind. All names lead to one server, and time stands still
- * until it is moved.
+ * Calls to many origins, and what is left of them. All names lead to one server, and time stands
+ * still until it is moved.
  */
 
-const cleanUp: (() => unknown)[] = []
-after(() => Promise.all(cleanUp.map((end) => end())))
-
-async function listening(answer: RequestListener) {
-  const server: Server = createServer({ keepAliveTimeout: 60_000 }, answer)
-  const sockets = new Set<Socket>()
-  const started = { port: 0, connections: 0, open: () => sockets.size }
-  server.on('connection', (socket: Socket) => {
-    started.connections++
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 2_048, resolve))
-  const address = server.address()
-  started.port = typeof address === 'object' && address ? address.port : 0
-  cleanUp.push(() => {
-    for (const socket of sockets) socket.destroy()
-    return new Promise((resolve) => server.close(resolve))
-  })
-  return started
-}
+const web = (answer: RequestListener) => listening(createServer({ keepAliveTimeout: 60_000 }, answer))
 
 function open(options: Partial<OutgoingOptions>) {
   const clock = openHandClock(1_000)
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
-  const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock, resolve, ...options })
-  cleanUp.push(() => outgoing.close())
+  const policy = { plainHttp: true, loopbackAnyPort: true }
+  const outgoing = closing(openOutgoing({ policy, clock, resolve, ...options }))
   const get = (url: string, owner: string) => outgoing.send({ method: 'GET', url, owner, timeoutMs: 10_000 })
   return { ...outgoing, clock, get }
 }
@@ -54,7 +34,7 @@ const isAnswered = (reply: OutgoingReply) => assert.equal(reply.is, 'answered', 
 
 test('after their calls a thousand hanging origins leave no pool or connection beyond the limit of their owner', async () => {
   const held: ServerResponse[] = []
-  const hangs = await listening((_, response) => void held.push(response))
+  const hangs = await web((_, response) => void held.push(response))
   const { clock, get, pools } = open({ originsOfOwner: 32 })
   const pooled = () => Number(queryObjects(Pool))
   const before = pooled()
@@ -70,8 +50,8 @@ test('after their calls a thousand hanging origins leave no pool or connection b
 })
 
 test('a merchant who calls more origins than he may keep takes no connection that is kept for another', async () => {
-  const shop = await listening((_, response) => response.end('OK'))
-  const other = await listening((_, response) => response.end('OK'))
+  const shop = await web((_, response) => response.end('OK'))
+  const other = await web((_, response) => response.end('OK'))
   const { get, pools } = open({ maxOrigins: 4, originsOfOwner: 2 })
   isAnswered(await get(`http://shop.localhost:${shop.port}/`, 'victim'))
   for (let n = 0; n < 20; n++) isAnswered(await get(`http://h${n}.localhost:${other.port}/`, 'evil'))
@@ -85,7 +65,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const held: ServerResponse[] = []
-    const host = await listening((request, response) => void (request.url === '/slow' ? held.push(response) : response.end('OK')))
+    const host = await web((request, response) => void (request.url === '/slow' ? held.push(response) : response.end('OK')))
     const { get } = open({ perOrigin: 1 })
     const waiting = get(`http://host.localhost:${host.port}/slow`, 'evil')
     await holds(held, 1)
@@ -97,8 +77,8 @@ test(
 
 test('a pool that ends with its last call is kept again when its origin is called before that', async () => {
   const held: ServerResponse[] = []
-  const slow = await listening((_, response) => void held.push(response))
-  const other = await listening((_, response) => response.end('OK'))
+  const slow = await web((_, response) => void held.push(response))
+  const other = await web((_, response) => response.end('OK'))
   const { get, pools } = open({ perOrigin: 1, originsOfOwner: 1 })
   const url = `http://slow.localhost:${slow.port}/`
   const first = get(url, 'one')

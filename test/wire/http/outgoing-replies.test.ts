@@ -1,34 +1,21 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openOutgoing } from '../../../src/http/outgoing.ts'
+import { listening } from '../../harness/world/listening.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 /** How the servers of merchants frame their replies, and which of them are replies. */
 
-const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock: systemClock, perOrigin: 1 })
-const cleanUp: (() => unknown)[] = [() => outgoing.close()]
-after(() => Promise.all(cleanUp.map((end) => end())))
+const policy = { plainHttp: true, loopbackAnyPort: true }
+const outgoing = closing(openOutgoing({ policy, clock: systemClock, perOrigin: 1 }))
 
 /** A server that answers each request in this way; the last argument counts the requests. */
-async function listening(answer: (socket: Socket, nth: number) => void) {
-  const started = { url: '', connections: 0 }
+async function answering(answer: (socket: Socket, nth: number) => void) {
   let requests = 0
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    started.connections++
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy())
-    socket.on('data', () => answer(socket, requests++))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  started.url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
-  cleanUp.push(() => {
-    for (const socket of sockets) socket.destroy()
-    return new Promise((resolve) => server.close(resolve))
-  })
-  return started
+  const started = await listening(createServer((socket) => socket.on('data', () => answer(socket, requests++))))
+  return { url: `http://127.0.0.1:${started.port}/`, started }
 }
 
 const ok200 = 'HTTP/1.1 200 OK\r\n'
@@ -40,7 +27,7 @@ const replies: [says: string, what: string, counts: boolean][] = [
   [`HTTP/1.1 100 Continue\r\n\r\n${ok200}${two}`,                                         '100 before it',                       true],
   [`HTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.0 100 \r\n\r\n${ok200}${two}`,           '100 twice, with a field',             true],
   [`HTTP/1.1 102 \r\n\r\nHTTP/1.1 103 Hints\r\nlink: </x>\r\n\r\n${ok200}${two}`,        '102 and 103 before it',               true],
-  [`HTTP/1.1 199 ?\n\n${ok200}${two}`,                                                   'an interim status that nobody knows', true],
+  [`HTTP/1.1 199 ?\n\n${ok200}${two}`,                                                   'an interim status without a meaning', true],
   [`HTTP/1.1 100 Continue\r\ncontent-length: 0\r\nconnection: close\r\n\r\n${ok200}${two}`, '100 with a length',              true],
   ['HTTP/1.1 200 OK\ncontent-length: 2\n\nOK',                                           'line feeds alone',                    true],
   ['HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\nOK\n0\n\n',                        'line feeds alone, in chunks too',     true],
@@ -82,7 +69,7 @@ for (const [text, what, counts] of replies)
     const ends = text.endsWith('.')
     const bytes = Buffer.from(ends ? text.slice(0, -1) : text)
     for (const step of [bytes.length, bytes.length > 1_000 ? 997 : 1]) {
-      const server = await listening((socket) => {
+      const server = await answering((socket) => {
         const say = (at: number): unknown => {
           if (at < bytes.length) return socket.write(bytes.subarray(at, at + step), () => say(at + step))
           return ends && socket.end()
@@ -97,10 +84,10 @@ for (const [text, what, counts] of replies)
 
 test('a connection on which a loosely framed reply came serves the next call', async () => {
   const loose = [`HTTP/1.1 100 Continue\n\n${ok200}${two}`, `${ok200}${chunks}2\nOK\n0\n\n`, `${ok200}A B: c\r\n${two}`]
-  const server = await listening((socket, nth) => socket.write(loose[nth]!))
+  const server = await answering((socket, nth) => socket.write(loose[nth]!))
   for (let n = 0; n < 3; n++) {
     const reply = await outgoing.send({ method: 'GET', url: server.url, timeoutMs: 20_000 })
     assert.equal(reply.is === 'answered' && reply.body.toString(), 'OK')
   }
-  assert.equal(server.connections, 1)
+  assert.equal(server.started.connections, 1)
 })

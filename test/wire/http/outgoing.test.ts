@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type ServerOptions } from 'node:https'
-import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { createServer as createTcpServer, type Socket } from 'node:net'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { systemClock } from '../../../src/base/clock.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { openOutgoing, type FailureKind, type OutgoingOptions, type OutgoingReply } from '../../../src/http/outgoing.ts'
 import { holds } from '../../harness/clock/until.ts'
+import { listening } from '../../harness/world/listening.ts'
+import { closing } from '../../harness/world/opening.ts'
 
 const sandbox = { plainHttp: true, loopbackAnyPort: true }
 const strict = { plainHttp: true, loopbackAnyPort: false }
@@ -25,31 +27,7 @@ Bk2lMHS9SIP6TrBTq6NTMFEwDwYDVR0TAQH/BAUwAwEB/zAfBgNVHREEGDAWgg5zaG9wLmxvY2FsaG9z
 /b0wCgYIKoZIzj0EAwIDSAAwRQIgTjjFEKvdD1OweKu1bh/1BiueYapC3vBMDH62e2HCr80CIQC3qaL1FQKzdVVBf3LMQ/KGjDwEXSEUA27Y/xU1qtcAtw==
 -----END CERTIFICATE-----`
 
-const cleanUp: (() => unknown)[] = []
-after(() => Promise.all(cleanUp.map((end) => end())))
-
 const ok: RequestListener = (_, response) => response.end('OK')
-
-/** A started server: its port, how many connections it got, and how many it has now. */
-async function listening(server: Server, host = '127.0.0.1') {
-  const sockets = new Set<Socket>()
-  const started = { port: 0, connections: 0, most: 0, open: () => sockets.size }
-  server.on('connection', (socket: Socket) => {
-    started.connections++
-    sockets.add(socket)
-    started.most = Math.max(started.most, sockets.size)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const address = server.address()
-  started.port = typeof address === 'object' && address ? address.port : 0
-  cleanUp.push(() => {
-    for (const socket of sockets) socket.destroy()
-    return new Promise((resolve) => server.close(resolve))
-  })
-  return started
-}
 
 const web = (answer: RequestListener, host?: string) => listening(createServer({ keepAliveTimeout: 60_000 }, answer), host)
 const secureWeb = (options: ServerOptions = {}) => listening(createSecureServer({ key, cert, ...options }, ok))
@@ -58,8 +36,7 @@ const raw = (talk: (socket: Socket, heard: Buffer) => void) =>
 const says = (text: string) => raw((socket) => socket.write(text))
 
 function open(options: Partial<OutgoingOptions> = {}) {
-  const outgoing = openOutgoing({ policy: sandbox, clock: systemClock, ...options })
-  cleanUp.push(() => outgoing.close())
+  const outgoing = closing(openOutgoing({ policy: sandbox, clock: systemClock, ...options }))
   const get = (url: string, more: Partial<Parameters<typeof outgoing.send>[0]> = {}) =>
     outgoing.send({ method: 'GET', url, timeoutMs: 20_000, ...more })
   return { ...outgoing, get }
