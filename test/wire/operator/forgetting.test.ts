@@ -92,11 +92,11 @@ interface Duty {
 }
 const duties = (pool: Pool) => pool.run(statement<Duty>(`select name, lease, due_at from duty order by name`), [])
 
-/** Lets the duties run until nothing of them is left to do for now. */
+/** Lets both duties run until nothing is left to do for now. A duty enters its row when it begins. */
 const roundEnds = ({ pool, clock }: Installation) =>
   until(
     () => (clock.pass(5_000), duties(pool)),
-    (rows) => rows.length > 0 && rows.every(({ lease, due_at: due }) => lease === null && due > clock.now()),
+    (rows) => rows.length === 2 && rows.every(({ lease, due_at: due }) => lease === null && due > clock.now()),
     60_000,
     5,
   )
