@@ -12,7 +12,7 @@ import { oauthKeyOf } from '../../../src/sandbox/oauth-key.ts'
 import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { openBroker } from '../world/broker.ts'
-import { openSimulators } from '../world/simulators.ts'
+import { openSimulators } from '../simulators/host.ts'
 import { startTestServer, testDatabase } from './postgres.ts'
 
 const ended = once(process.stdin.resume(), 'close')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('simulators-program.js', import.meta.url))
+const program = fileURLToPath(new URL('host-program.js', import.meta.url))
 
 /**
  * Starts the process with the simulators of all sandboxes, which reach it at this socket. It ends

@@ -1,5 +1,5 @@
 // The simulators of all sandboxes of a run in one process, because a process for each would cost
-// more than most files do: simulators-program.js SOCKET. A connection stands for a process: the
+// more than most files do: host-program.js SOCKET. A connection stands for a process: the
 // first line names the simulator, the answer is the line that its program prints, and the simulator
 // stops when either end closes. All end with standard input.
 import { closeSync, openSync, writeSync } from 'node:fs'
