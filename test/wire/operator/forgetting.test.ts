@@ -92,7 +92,7 @@ interface Duty {
 }
 const duties = (pool: Pool) => pool.run(statement<Duty>(`select name, lease, due_at from duty order by name`), [])
 
-/** Lets both duties run until nothing is left to do for now. A duty enters its row when it begins. */
+/** Lets both duties run until nothing is left to do. A duty enters its row when it begins. */
 const roundEnds = ({ pool, clock }: Installation) =>
   until(
     () => (clock.pass(5_000), duties(pool)),
