@@ -5,6 +5,7 @@ import {
   type Endpoint,
   type Gate,
   type GateRow,
+  type Merchant,
   type Registry,
   type RegistryRows,
 } from '../../src/merchant/merchant.ts'
@@ -113,8 +114,10 @@ const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
 
 export const merchantIds = [1n, 2n, 3n, 4n] as const
 
+type Place = Pick<Merchant, 'cellNo' | 'moving'>
+
 /** The same configuration with each merchant in this cell. */
-export const configurationWith = (version: bigint, cells: number, cellOf: (merchantId: bigint) => number): Registry =>
+export const configurationWith = (version: bigint, cells: number, placeOf: (merchantId: bigint) => Place): Registry =>
   registryOf({
     ...rows,
     version,
@@ -124,13 +127,13 @@ export const configurationWith = (version: bigint, cells: number, cellOf: (merch
       login: `shop${merchantId}`,
       name: `Shop ${merchantId}`,
       enabled: true,
-      cellNo: cellOf(merchantId),
+      ...placeOf(merchantId),
       controlKeys: [secret(String(merchantId).padStart(32, '0'))],
       publicKeys: [],
     })),
   })
 
-export const configuration: Registry = configurationWith(1n, 1, () => 0)
+export const configuration: Registry = configurationWith(1n, 1, () => ({ cellNo: 0 }))
 
 export const legacyEndpoints = [24n, 24n, 25n] as const
 export const sumEndpoints = [23n] as const

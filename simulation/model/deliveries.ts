@@ -1,10 +1,11 @@
-import { goesAtOnce, type NewDelivery } from '../../src/delivery/delivery.ts'
+import { goesAtOnce, type Delivery, type NewDelivery } from '../../src/delivery/delivery.ts'
 import { lookedAt, type Claimed, type ClaimRoom, type DeliveryLease, type Try, type Turn } from '../../src/delivery/store.ts'
 import { orderKeyText, type Change, type OrderKey } from '../../src/order/decide/change.ts'
 import type { Order } from '../../src/order/decide/order.ts'
 import { leaseLookMs } from '../../src/leases/heartbeat.ts'
-import type { Claimer } from '../../src/leases/silence.ts'
+import type { Claimer } from '../../src/leases/leased.ts'
 import type { Fence } from './fence.ts'
+import { isSpared } from './spared.ts'
 
 export interface DeliveryRow extends NewDelivery, OrderKey {
   state: 'due' | 'delivered' | 'given up'
@@ -37,6 +38,11 @@ export class Deliveries {
     return this.#due
   }
 
+  /** Those of a merchant that a process has in hand, or had when it died. */
+  leasedOf(merchantId: bigint): DeliveryRow[] {
+    return [...this.#due].filter((row) => row.merchantId === merchantId && row.lease !== undefined)
+  }
+
   /** The messages of a change that is committed now. */
   insert({ after, deliveries }: Change, at: number, deliveryLease: DeliveryLease | undefined): void {
     for (const d of deliveries) {
@@ -52,8 +58,7 @@ export class Deliveries {
   waiting(after: bigint, limit: number): { merchantId: bigint; dueAt: number }[] {
     const first = new Map<bigint, number>()
     for (const { merchantId, dueAt } of this.#due)
-      if (merchantId > after)
-        first.set(merchantId, Math.min(this.#fence.isHere(merchantId) ? dueAt! : Infinity, first.get(merchantId) ?? Infinity))
+      if (merchantId > after) first.set(merchantId, Math.min(dueAt!, first.get(merchantId) ?? Infinity))
     const found = [...first].map(([merchantId, dueAt]) => ({ merchantId, dueAt }))
     return found.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1)).slice(0, limit)
   }
@@ -67,20 +72,24 @@ export class Deliveries {
       const due = [...this.#due].filter((d) => d.merchantId === turn.merchantId && d.dueAt! <= now)
       const after = due.filter((d) => d.dueAt! >= turn.from)
       const rows = after.sort(byDueTime).slice(0, lookedAt)
-      const isFree = (d: DeliveryRow) => this.#isFree(d.lease, by) && !turn.blocked.includes(d.origin) && firstOfUrl(d)
-      if (!this.#fence.isHere(turn.merchantId)) return { ...turn, rows: [], free: [] }
+      const isFree = (d: DeliveryRow) =>
+        !isSpared(d, by) &&
+        this.#isFree(d.lease, by) &&
+        (d.lease !== undefined || !turn.blocked.includes(d.origin)) &&
+        firstOfUrl(d)
       return { ...turn, rows, free: rows.filter(isFree) }
     })
     const placed = looked
       .flatMap(({ held, free }) => free.map((row, i) => ({ row, turn: held + i + 1 })))
       .sort((a, b) => a.turn - b.turn || byDueTime(a.row, b.row))
     const taken = placed.slice(0, room.all).filter(({ turn }, i) => turn <= room.few || i < room.common)
+    this.#fence.demand(taken.map(({ row }) => row.merchantId))
     return {
       taken: taken.map(({ row }) => {
         const { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries, lease } = row
         row.lease = by.processId
         row.dueAt = now + leaseLookMs
-        this.#fence.note({ merchantId, orderId })
+        this.#fence.write(merchantId, `a delivery of order ${orderId}`)
         const delivery = { merchantId, orderId, deliveryNo, transactionNo, kind, url, origin, tries }
         return lease === undefined ? delivery : { ...delivery, hadLease: lease }
       }),
@@ -91,14 +100,13 @@ export class Deliveries {
   }
 
   saveTries(tries: readonly Try[], processId: bigint): void {
-    const unsaved: bigint[] = []
-    for (const t of tries) {
+    const found = tries.flatMap((t) => {
       const row = this.rows.get(deliveryKey(t.delivery))
-      if (!row || row.lease !== processId || !this.#fence.isHere(row.merchantId)) {
-        unsaved.push(t.delivery.merchantId)
-        continue
-      }
-      this.#fence.note({ merchantId: row.merchantId, orderId: row.orderId })
+      return row?.lease === processId ? [{ t, row }] : []
+    })
+    this.#fence.demand(found.map(({ row }) => row.merchantId))
+    for (const { t, row } of found) {
+      this.#fence.write(row.merchantId, `a delivery of order ${row.orderId}`)
       row.state = t.state
       row.dueAt = t.state === 'due' ? t.dueAt : undefined
       row.lease = undefined
@@ -106,7 +114,16 @@ export class Deliveries {
       row.lastTryAt = t.at
       if (t.state !== 'due') this.#due.delete(row)
     }
-    this.#fence.refuseGone(unsaved)
+  }
+
+  letGo(deliveries: readonly Delivery[], processId: bigint, now: number): void {
+    const rows = deliveries.flatMap((d) => this.rows.get(deliveryKey(d)) ?? [])
+    const held = rows.filter(({ lease, state }) => lease === processId && state === 'due')
+    this.#fence.demand(held.map(({ merchantId }) => merchantId))
+    for (const row of held) {
+      row.lease = undefined
+      row.dueAt = now
+    }
   }
 
   /** In place of what there is of this order. */

@@ -1,22 +1,35 @@
+interface Duty {
+  over: number
+  what: string
+  /**
+   * Whether the process still owns it. If not, another one may begin it, and so may this process
+   * over another cell: a step is begun again as after every lease that was lost, and once a process
+   * that was late reports an unanswered reversal, no process owns the one that was repeated since.
+   */
+  isOwned: () => boolean
+}
+
 /**
  * What the gateways of one process do at this moment: the same may not be done over two cells.
  * Between processes the leases see to that.
  */
 export interface Duties {
-  during<T>(cellNo: number, what: string, work: () => Promise<T>): Promise<T>
+  during<T>(duty: Duty, work: () => Promise<T>): Promise<T>
 }
 
 export function openDuties(onTwice: (what: string) => void): Duties {
-  const underWay = new Map<string, number>()
+  const underWay = new Map<string, Duty>()
   return {
-    async during(cellNo, what, work) {
+    async during(duty, work) {
+      const { what, over } = duty
       const other = underWay.get(what)
-      if (other !== undefined && other !== cellNo) onTwice(`${what} is done over cell ${other} and over cell ${cellNo}`)
-      underWay.set(what, cellNo)
+      if (other && other.over !== over && other.isOwned())
+        onTwice(`${what} is done over cell ${other.over} and over cell ${over}`)
+      underWay.set(what, duty)
       try {
         return await work()
       } finally {
-        underWay.delete(what)
+        if (underWay.get(what) === duty) underWay.delete(what)
       }
     },
   }

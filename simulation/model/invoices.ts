@@ -3,8 +3,9 @@ import { invoiceKey, type Invoice } from '../../src/mobile-api/invoice/invoice.t
 import type { OpenInvoice, SealedInvoice } from '../../src/mobile-api/invoice/rows.ts'
 import { byName, type InvoiceStore, type InvoiceChange } from '../../src/mobile-api/invoice/store.ts'
 import { leaseLookMs } from '../../src/leases/heartbeat.ts'
-import type { Claimer } from '../../src/leases/silence.ts'
+import type { Claimer } from '../../src/leases/leased.ts'
 import type { Fence } from './fence.ts'
+import { isSpared } from './spared.ts'
 
 /** A stored row of invoices; it is replaced, never changed in place. */
 export interface InvoiceRow extends OpenInvoice {
@@ -36,12 +37,8 @@ export class Invoices {
     this.#fence = fence
   }
 
-  refuseGone(invoices: readonly { invoice: Invoice }[]): void {
-    this.#fence.refuseGone(invoices.map(({ invoice }) => invoice.merchantId))
-  }
-
-  found(merchantId: bigint, open: OpenInvoice | undefined): OpenInvoice | undefined {
-    return this.#fence.found(merchantId, open)
+  demandHere({ merchantId }: Invoice): void {
+    this.#fence.demand([merchantId])
   }
 
   hasDue(): boolean {
@@ -58,6 +55,7 @@ export class Invoices {
 
   add({ invoice, secrets }: OpenInvoice, processId: bigint): boolean {
     const key = invoiceKey(invoice)
+    this.demandHere(invoice)
     const nonce = `${invoice.merchantId}/${invoice.nonce}`
     const stored = this.rows.get(key)
     const dueAt = invoice.createdAt + leaseLookMs
@@ -68,7 +66,7 @@ export class Invoices {
         stored.lease === processId &&
         stored.dueAt === dueAt
       )
-    if (this.nonces.has(nonce) || !this.#fence.isHere(invoice.merchantId)) return false
+    if (this.nonces.has(nonce)) return false
     this.nonces.add(nonce)
     this.#write(key, { invoice, secrets, dueAt, lease: processId })
     return true
@@ -80,24 +78,23 @@ export class Invoices {
   }
 
   firstDue(): number {
-    const rows = [...this.#due]
-      .map((key) => this.rows.get(key)!)
-      .filter(({ alarm, invoice }) => alarm === undefined && this.#fence.isHere(invoice.merchantId))
+    const rows = [...this.#due].map((key) => this.rows.get(key)!).filter(({ alarm }) => alarm === undefined)
     return Math.min(...rows.map(({ dueAt }) => dueAt!))
   }
 
   claimDue(by: Claimer, now: number, limit: number): OpenInvoice[] {
     const { processId } = by
-    return [...this.#due]
+    const taken = [...this.#due]
       .map((key) => [key, this.rows.get(key)!] as const)
-      .filter(([, { invoice }]) => this.#fence.isHere(invoice.merchantId))
+      .filter(([, { invoice, lease }]) => !isSpared({ ...invoice, lease }, by))
       .filter(([, row]) => row.dueAt! <= now && row.alarm === undefined && this.#isFree(row.lease, by))
       .sort(([, a], [, b]) => a.dueAt! - b.dueAt!)
       .slice(0, limit)
-      .map(([key, { invoice, secrets }]) => {
-        this.#write(key, { invoice, secrets, dueAt: now + leaseLookMs, lease: processId })
-        return { invoice, secrets }
-      })
+    this.#fence.demand(taken.map(([, { invoice }]) => invoice.merchantId))
+    return taken.map(([key, { invoice, secrets }]) => {
+      this.#write(key, { invoice, secrets, dueAt: now + leaseLookMs, lease: processId })
+      return { invoice, secrets }
+    })
   }
 
   findByPage(pageToken: string): OpenInvoice | undefined {
@@ -121,7 +118,6 @@ export class Invoices {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
     if (row?.invoice.state !== of.state || (row.lease !== undefined && row.lease !== processId)) return undefined
-    if (!this.#fence.isHere(of.merchantId)) return undefined
     const { restsUntil: _rested, errorCode: _code, errorMessage: _message, ...was } = row.invoice
     const { cvv2, pan, toPan, ...tokens } = row.secrets
     const numbers = ended.has(to.state) ? {} : defined({ pan, toPan })
@@ -143,14 +139,13 @@ export class Invoices {
   rest(of: Invoice, processId: bigint, dueAt: number): void {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
-    if (row?.dueAt !== undefined && row.lease === processId && this.#fence.isHere(of.merchantId))
-      this.#write(key, { ...row, dueAt, lease: undefined })
+    if (row?.dueAt !== undefined && row.lease === processId) this.#write(key, { ...row, dueAt, lease: undefined })
   }
 
   putBack(of: Invoice, processId: bigint, dueAt: number, alarm: string | undefined): void {
     const key = invoiceKey(of)
     const row = this.rows.get(key)
-    if (row?.dueAt === undefined || row.lease !== processId || !this.#fence.isHere(of.merchantId)) return
+    if (row?.dueAt === undefined || row.lease !== processId) return
     const invoice = { ...row.invoice, tries: row.invoice.tries + 1 }
     this.#write(key, { ...row, invoice, dueAt, lease: undefined, ...(alarm === undefined ? {} : { alarm }) })
   }
@@ -165,7 +160,8 @@ export class Invoices {
 
   /** A row that comes from another cell. */
   put(row: InvoiceRow): void {
-    const { merchantId, nonce } = row.invoice
+    const { merchantId, nonce, hold } = row.invoice
+    if (hold) this.#pages.set(hold.pageToken, merchantId)
     this.nonces.add(`${merchantId}/${nonce}`)
     this.#set(invoiceKey(row.invoice), row)
   }
@@ -179,9 +175,9 @@ export class Invoices {
   #write(key: string, row: InvoiceRow): void {
     const before = this.rows.get(key)
     const { merchantId, invoiceId, hold } = row.invoice
+    this.#fence.write(merchantId, `invoice ${invoiceId}`)
     this.#set(key, row)
     if (hold) this.#pages.set(hold.pageToken, merchantId)
-    this.#fence.note({ merchantId, invoiceId })
     this.onWrite(row, before)
   }
 
@@ -210,24 +206,22 @@ function sealed(open: OpenInvoice | undefined): SealedInvoice | undefined {
 export const openInvoices = (table: Invoices, run: <T>(body: () => T) => Promise<T>): InvoiceStore => ({
   add: (invoices, processId) =>
     run(() => {
+      for (const { invoice } of invoices) table.demandHere(invoice)
       const added = new Map(invoices.toSorted(byName).map((open) => [open, table.add(open, processId)]))
-      table.refuseGone(invoices.filter((open) => !added.get(open)!))
       return invoices.map((open) => added.get(open)!)
     }),
-  find: (names) =>
-    run(() => names.map(({ merchantId, invoiceId }) => sealed(table.found(merchantId, table.find(merchantId, invoiceId))))),
+  find: (names) => run(() => names.map(({ merchantId, invoiceId }) => sealed(table.find(merchantId, invoiceId)))),
   change: (decided, processId) =>
     run(() => {
-      const moved = decided.map(
-        ({ invoice, to, now }) => table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now),
+      for (const { invoice } of decided) table.demandHere(invoice)
+      return decided.map(({ invoice, to, now }) =>
+        sealed(table.move(invoice, to, processId, now) ?? table.moved(invoice, to, now)),
       )
-      table.refuseGone(decided.filter((_, i) => !moved[i]))
-      return moved.map((open) => sealed(open))
     }),
   claimDue: (by, now, limit) => run(() => table.claimDue(by, now, limit).map((open) => sealed(open))),
   firstDue: () => run(() => table.firstDue()),
   merchantOfPage: (pageToken) => run(() => table.merchantOfPage(pageToken)),
-  findByPage: (merchantId, pageToken) => run(() => table.found(merchantId, table.findByPage(pageToken))),
+  findByPage: (_merchantId, pageToken) => run(() => table.findByPage(pageToken)),
   rest: (invoice, processId, dueAt) => run(() => table.rest(invoice, processId, dueAt)),
   putBack: (invoice, processId, dueAt, alarm) => run(() => table.putBack(invoice, processId, dueAt, alarm)),
 })

@@ -1,6 +1,6 @@
 import type { SealedCard } from '../../src/card/vault.ts'
-import { orderKeyText, type RepeatRow } from '../../src/order/decide/change.ts'
-import type { Order } from '../../src/order/decide/order.ts'
+import { orderKeyText, type OrderKey, type RepeatRow } from '../../src/order/decide/change.ts'
+import type { Order, Transaction } from '../../src/order/decide/order.ts'
 import type { IdempotencyRow } from '../../src/order/store/idempotency.ts'
 import type { CountRow } from '../../src/risk/limits.ts'
 import type { DeliveryRow } from './deliveries.ts'
@@ -29,10 +29,11 @@ export interface KeyedRows {
   numbers: [string, number][]
   references: ReferenceRow[]
   invoices: InvoiceRow[]
+  locators: [string, OrderKey][]
 }
 
 /** In the order in which they are copied: what others refer to comes first. */
-export const keyedTables = ['names', 'keys', 'numbers', 'references', 'invoices'] as const
+export const keyedTables = ['names', 'keys', 'numbers', 'references', 'invoices', 'locators'] as const
 
 export const readKeyed = (cell: StoreModel, merchantId: bigint): KeyedRows => {
   const { rows: references, numbers } = cell.references.ofMerchant(merchantId)
@@ -42,28 +43,17 @@ export const readKeyed = (cell: StoreModel, merchantId: bigint): KeyedRows => {
     numbers,
     references,
     invoices: cell.invoices.ofMerchant(merchantId),
+    locators: [...cell.locators].filter(([, orderKey]) => orderKey.merchantId === merchantId),
   }
 }
 
-export function writeKeyed(cell: StoreModel, { names, keys, numbers, references, invoices }: Partial<KeyedRows>): void {
+export function writeKeyed(cell: StoreModel, { names, keys, numbers, references, invoices, locators }: Partial<KeyedRows>): void {
   for (const row of names ?? []) cell.names.put(row)
   for (const row of keys ?? []) cell.idempotency.put(row)
   cell.references.putNumbers(numbers ?? [])
   for (const row of references ?? []) cell.references.put(row)
   for (const row of invoices ?? []) cell.invoices.put(row)
-}
-
-/** Those of these orders: their names, keys and references. */
-export function keyedOf(cell: StoreModel, merchantId: bigint, orders: readonly OrderRows[]): Partial<KeyedRows> {
-  const { names, keys, numbers, references } = readKeyed(cell, merchantId)
-  const ids = new Set(orders.map(({ order }) => order.orderId))
-  const named = new Set(orders.map(({ order }) => order.clientOrderid))
-  return {
-    names: names.filter(({ clientOrderid }) => named.has(clientOrderid)),
-    keys: keys.filter(({ orderId }) => ids.has(orderId)),
-    numbers,
-    references: references.filter(({ orderKey }) => ids.has(orderKey.orderId)),
-  }
+  for (const [key, orderKey] of locators ?? []) cell.locators.set(key, orderKey)
 }
 
 export const orderIdsOf = (cell: StoreModel, merchantId: bigint): bigint[] =>
@@ -101,10 +91,7 @@ export function writeWhole(cell: StoreModel, merchantId: bigint, { nonces, count
 }
 
 export function removeMerchant(cell: StoreModel, merchantId: bigint): void {
-  for (const orderId of orderIdsOf(cell, merchantId)) {
-    cell.deliveries.replace({ merchantId, orderId }, [])
-    cell.remove({ merchantId, orderId })
-  }
+  for (const orderId of orderIdsOf(cell, merchantId)) removeOrder(cell, { merchantId, orderId })
   const { names, keys, invoices } = readKeyed(cell, merchantId)
   for (const row of names) cell.names.remove(row)
   for (const row of keys) cell.idempotency.remove(row)
@@ -114,31 +101,41 @@ export function removeMerchant(cell: StoreModel, merchantId: bigint): void {
   for (const row of cell.counts.ofMerchant(merchantId)) cell.counts.remove(row)
 }
 
-/** Every lease of work that is due, and what each of them becomes. */
-export function changeLeases(cell: StoreModel, merchantId: bigint, change: (lease: bigint) => bigint | undefined): Set<bigint> {
-  const found = new Set<bigint>()
-  const changed = <Row extends { lease?: bigint | undefined; dueAt?: number | undefined }>(row: Row): Row => {
-    if (row.dueAt === undefined || row.lease === undefined) return row
-    found.add(row.lease)
-    const lease = change(row.lease)
-    return lease === row.lease ? row : { ...row, lease }
-  }
-  for (const orderId of orderIdsOf(cell, merchantId)) {
-    const orderKey = { merchantId, orderId }
-    const order = cell.orders.get(orderKeyText(orderKey))!
-    const transactions = order.transactions.map(changed)
-    if (transactions.some((t, i) => t !== order.transactions[i])) cell.put({ ...order, transactions })
-    cell.deliveries.replace(orderKey, cell.deliveries.copyOf(orderKey).map(changed))
-  }
-  for (const row of cell.invoices.ofMerchant(merchantId)) cell.invoices.put(changed(row))
-  return found
+/** How much of it runs: leases of work that is due, of processes that are known. */
+export function leasesOf(cell: StoreModel, merchantId: bigint): number {
+  const isRunning = (row: { lease?: bigint | undefined; dueAt?: number | undefined }) =>
+    row.dueAt !== undefined && row.lease !== undefined && cell.heartbeats.has(row.lease)
+  const places = orderIdsOf(cell, merchantId).map((orderId) => ({ merchantId, orderId }))
+  const steps = places.flatMap((orderKey) => cell.orders.get(orderKeyText(orderKey))!.transactions)
+  return [...steps, ...cell.deliveries.leasedOf(merchantId), ...cell.invoices.ofMerchant(merchantId)].filter(isRunning).length
 }
 
-/** A process that was late asks the old rows whether a step is still its own. */
-export function endLeases(cell: StoreModel, merchantId: bigint): void {
-  changeLeases(cell, merchantId, () => undefined)
-  for (const orderId of orderIdsOf(cell, merchantId)) {
-    const order = cell.orders.get(orderKeyText({ merchantId, orderId }))!
-    if (order.transactions[0]!.dueAt !== undefined) cell.put({ ...order, version: order.version + 1 })
-  }
+/** Whether the process that began this step owns it still, or did when its merchant left. */
+export function ownsStep(cell: StoreModel, orderKey: OrderKey, { no, lease }: Pick<Transaction, 'no' | 'lease'>): boolean {
+  const order = cell.orders.get(orderKeyText(orderKey)) ?? cell.left.get(orderKeyText(orderKey))
+  return lease !== undefined && order?.transactions[no - 1]?.lease === lease && cell.heartbeats.has(lease)
+}
+
+/** Rows that an earlier copy left, and that are not among these. */
+export function removeUnknown(
+  cell: StoreModel,
+  merchantId: bigint,
+  known: Pick<KeyedRows, 'names' | 'keys' | 'references' | 'invoices'> & { orderIds: readonly bigint[] },
+): void {
+  const here = readKeyed(cell, merchantId)
+  const orderIds = new Set(known.orderIds)
+  for (const orderId of orderIdsOf(cell, merchantId)) if (!orderIds.has(orderId)) removeOrder(cell, { merchantId, orderId })
+  const names = new Set(known.names.map(({ clientOrderid }) => clientOrderid))
+  for (const row of here.names) if (!names.has(row.clientOrderid)) cell.names.remove(row)
+  const keys = new Set(known.keys.map(({ key }) => key))
+  for (const row of here.keys) if (!keys.has(row.key)) cell.idempotency.remove(row)
+  const invoices = new Set(known.invoices.map(({ invoice }) => invoice.invoiceId))
+  for (const row of here.invoices) if (!invoices.has(row.invoice.invoiceId)) cell.invoices.remove(row)
+}
+
+function removeOrder(cell: StoreModel, orderKey: OrderKey): void {
+  const order = cell.orders.get(orderKeyText(orderKey))
+  if (order) cell.left.set(orderKeyText(orderKey), order)
+  cell.deliveries.replace(orderKey, [])
+  cell.remove(orderKey)
 }

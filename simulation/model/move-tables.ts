@@ -1,18 +1,15 @@
-import { barrierMs, type CellBehind, type FenceOfCell, type MoveTables } from '../../src/operator/cells/merchant-move.ts'
+import type { MoveUnderWay, MoveTables } from '../../src/operator/cells/merchant-move.ts'
 import { Refused } from '../../src/operator/refused.ts'
-import { deadAfterMs } from '../../src/leases/heartbeat.ts'
-import type { Events } from '../world/clock.ts'
 import type { Installation } from '../world/installation.ts'
 import {
-  changeLeases,
-  endLeases,
-  keyedOf,
   keyedTables,
+  leasesOf,
   orderIdsOf,
   readKeyed,
   readOrders,
   readWhole,
   removeMerchant,
+  removeUnknown,
   writeKeyed,
   writeOrders,
   writeWhole,
@@ -23,223 +20,163 @@ import type { StoreModel } from './store-model.ts'
 
 /** A command that moves a merchant, with its lines to the cells. */
 export interface Command {
-  events: Events
   installation: Installation
   merchantId: bigint
   /** Its own name: another command that takes the move over has another one. */
   mover: string
-  /** The line to a cell. */
+  /** The line to a cell. The configuration is on that of cell 0. */
   line: (cellNo: number) => StoreCalls
 }
 
 /** Few, so that a copy has several pages. */
 const ordersAtOnce = 8
 
-/** The lock on the row of the fence. */
-const fenceRow = (merchantId: bigint) => `move of ${merchantId}`
+const takenOver = () => new Refused({ what: 'move taken over' })
 
-/** A statement that changes the row of the fence, and waits for whoever holds it. */
-const onRow = <T>({ installation, merchantId, line }: Command, cellNo: number, change: () => T): Promise<T> =>
-  line(cellNo).alone(async (unit) => {
-    await installation.cell(cellNo).locks.take(unit, fenceRow(merchantId))
+/** Begins a move, or takes one over. */
+export async function beginMove(command: Command, to: number): Promise<MoveUnderWay | undefined> {
+  const { installation, merchantId, mover, line } = command
+  const { moves } = installation
+  const was = await line(0).run(() => moves.get(merchantId))
+  if (was && was.to !== to && was.state !== 'clearing')
+    throw new Refused({ what: 'merchant moving', login: String(merchantId), to: was.to })
+  const from = await line(0).run(() => installation.cellOf(merchantId))
+  if (!was && from === to) return undefined
+  return onConfiguration(command, () => {
+    const now = moves.get(merchantId)
+    if (now?.mover !== was?.mover || now?.state !== was?.state) throw takenOver()
+    if (!now && installation.cellOf(merchantId) !== from) throw takenOver()
+    const move = now ? { ...now, mover } : { from, to, state: 'copying' as const, mover }
+    installation.setMove(merchantId, move)
+    return { ...move, isIn: installation.cellOf(merchantId) }
+  })
+}
+
+/** A statement that changes the configuration, and waits for whoever holds the row of the move. */
+const onConfiguration = <T>({ installation, merchantId, line }: Command, change: () => T): Promise<T> =>
+  line(0).alone(async (unit) => {
+    await installation.cell(0).locks.take(unit, `move of ${merchantId}`)
     return change()
   })
 
-const takenOver = () => new Refused({ what: 'move taken over' })
+/** A transaction that holds the row of the move; what it stages is committed at its end. */
+const held = (command: Command, body: (unit: Unit, inside: StoreCalls['run']) => Promise<void>): Promise<void> => {
+  const { installation, merchantId, line } = command
+  return line(0).transaction(async (unit) => {
+    const inside: StoreCalls['run'] = (read) => line(0).inside(unit, read)
+    await inside(() => installation.cell(0).locks.take(unit, `move of ${merchantId}`))
+    await inside(() => demandOurs(command))
+    await body(unit, inside)
+  })
+}
 
-/** A move between two cells of the model: the meaning of the SQL of src/operator/. */
-export function tablesBetween(command: Command, from: number, to: number): MoveTables {
-  const { installation, merchantId, mover, line, events } = command
-  const [old, fresh] = [installation.cell(from), installation.cell(to)]
-  const owners = () => ownersOf(line(from), line(to), old, fresh, command)
-  const write = writingIn(command, to)
-  return {
-    ...copiesBetween(command, from, to),
-    from: fenceOf(command, from),
-    to: fenceOf(command, to),
-    ownersWithoutNew: async () =>
-      (await owners()).flatMap(({ instance, isAlive, there }) => (isAlive && there === undefined ? [instance!] : [])),
-    begin: () => line(0).alone(() => {}),
-    leaveOld: () =>
-      onRow(command, from, () => {
-        const row = old.fence.rows.get(merchantId)
-        if (row && row.state !== 'leaving') return false
-        old.fence.rows.set(merchantId, { state: 'leaving', otherCell: to, mover })
-        return true
-      }),
-    arriveInNew: () =>
-      heldIn(command, from, () =>
-        onRow(command, to, () => void fresh.fence.rows.set(merchantId, { state: 'arriving', otherCell: from, mover })),
-      ),
-    async giveLeasesOn() {
-      const found = await owners()
-      await write((cell) => {
-        changeLeases(cell, merchantId, (lease) => found.find((one) => one.lease === lease)?.there ?? lease)
-        for (const { lease, instance, ageMs, there } of found)
-          if (there === undefined && instance !== undefined && !cell.heartbeats.has(lease))
-            cell.heartbeats.set(lease, { instance, beatAt: events.wall() - ageMs })
-      })
-    },
-    endLeases: () => heldIn(command, from, async (unit) => void unit.staged.push(() => endLeases(old, merchantId))),
-    openNew: () =>
-      write(() => {
-        fresh.fence.rows.delete(merchantId)
-        installation.opened(merchantId, to)
-      }),
-    nameNew: () =>
-      line(0).alone(() => {
-        if (!installation.place(merchantId, to, from)) throw takenOver()
-      }),
-  }
+function demandOurs({ installation, merchantId, mover }: Command): void {
+  if (installation.moves.get(merchantId)?.mover !== mover) throw takenOver()
+}
+
+/** The lock on the mark in a cell, and whether it is this command's. */
+async function holdMark({ installation, merchantId, mover }: Command, cellNo: number, unit: Unit): Promise<void> {
+  const cell = installation.cell(cellNo)
+  await cell.locks.take(unit, `mover of ${merchantId}`)
+  if (!cell.movers.is(merchantId, mover)) throw takenOver()
 }
 
 /** A transaction that writes in a cell. */
 const writingIn = (command: Command, cellNo: number) => (body: (cell: StoreModel) => void) =>
-  heldIn(command, cellNo, async (unit) => void unit.staged.push(() => body(command.installation.cell(cellNo))))
+  command.line(cellNo).transaction(async (unit) => {
+    await command.line(cellNo).inside(unit, () => holdMark(command, cellNo, unit))
+    unit.staged.push(() => body(command.installation.cell(cellNo)))
+  })
 
-function copiesBetween(
-  command: Command,
-  from: number,
-  to: number,
-): Pick<MoveTables, 'clearNew' | 'copyAll' | 'copyNotes' | 'copyWhole'> {
+/** A change of the fence in a cell. */
+const fencing = <T>(command: Command, cellNo: number, change: (cell: StoreModel) => T | Promise<T>): Promise<T> =>
+  command.line(cellNo).alone(async (unit) => {
+    await holdMark(command, cellNo, unit)
+    return change(command.installation.cell(cellNo))
+  })
+
+/** A move between two cells of the model: the meaning of the SQL of src/operator/. */
+export function tablesBetween(command: Command, { from, to }: MoveUnderWay): MoveTables {
+  const { installation, merchantId, mover, line } = command
+  const [old, fresh] = [installation.cell(from), installation.cell(to)]
+  const lift = (cellNo: number) => fencing(command, cellNo, ({ fence }) => void fence.away.delete(merchantId))
+  const enter = (state: MoveUnderWay['state']) =>
+    onConfiguration(command, () => {
+      demandOurs(command)
+      installation.setMove(merchantId, { from, to, state, mover })
+    })
+  return {
+    copy: copyBetween(command, from, to),
+    mark: () =>
+      held(command, async () => {
+        for (const cellNo of [from, to])
+          await line(cellNo).alone(async (unit) => {
+            const { locks, movers } = installation.cell(cellNo)
+            await locks.take(unit, `mover of ${merchantId}`)
+            movers.set(merchantId, mover)
+          })
+      }),
+    fenceNew: async () => void (await fencing(command, to, () => fresh.fence.close(merchantId))),
+    close: () => enter('closed'),
+    fenceOld: () => fencing(command, from, () => old.fence.close(merchantId, () => leasesOf(old, merchantId))),
+    reopen: (state) =>
+      held(command, async (unit, inside) => {
+        const isIn = await inside(() => installation.cellOf(merchantId))
+        if (isIn === to) throw new Refused({ what: 'move too far', login: String(merchantId), to })
+        await lift(from)
+        unit.staged.push(() => installation.setMove(merchantId, { from, to, state, mover }))
+      }),
+    nameNew: () =>
+      onConfiguration(command, () => {
+        demandOurs(command)
+        installation.place(merchantId, to)
+      }),
+    async openNew() {
+      await lift(to)
+      await enter('clearing')
+    },
+    async removeRows() {
+      const isIn = await line(0).run(() => installation.cellOf(merchantId))
+      await writingIn(command, isIn === to ? from : to)((cell) => removeMerchant(cell, merchantId))
+      return 0
+    },
+    async end() {
+      await held(command, () => Promise.resolve())
+      for (const cellNo of [from, to])
+        await line(cellNo).alone(async (unit) => {
+          const { locks, movers } = installation.cell(cellNo)
+          await locks.take(unit, `mover of ${merchantId}`)
+          if (movers.get(merchantId) === mover) movers.delete(merchantId)
+        })
+      await onConfiguration(command, () => {
+        demandOurs(command)
+        installation.setMove(merchantId, undefined)
+      })
+    },
+  }
+}
+
+/** Each page is copied, whether it differs or not. */
+function copyBetween(command: Command, from: number, to: number): MoveTables['copy'] {
   const { installation, merchantId, line } = command
   const old = installation.cell(from)
   const write = writingIn(command, to)
-  const readOld: StoreCalls['run'] = (body) => line(from).run(body)
-
-  async function copyOrders(read: StoreCalls['run'], orderIds: readonly bigint[], isAgain: boolean): Promise<void> {
+  const read: StoreCalls['run'] = (body) => line(from).run(body)
+  return async (looked) => {
+    const known = await read(() => ({ ...readKeyed(old, merchantId), orderIds: orderIdsOf(old, merchantId) }))
+    await write((cell) => removeUnknown(cell, merchantId, known))
+    for (const table of keyedTables) {
+      const rows = await read(() => readKeyed(old, merchantId)[table])
+      await write((cell) => writeKeyed(cell, { [table]: rows }))
+    }
+    const orderIds = await read(() => orderIdsOf(old, merchantId))
     for (let at = 0; at < orderIds.length; at += ordersAtOnce) {
       const rows = await read(() => readOrders(old, merchantId, orderIds.slice(at, at + ordersAtOnce)))
-      const { names, keys, ...references } = await read(() => keyedOf(old, merchantId, rows))
-      await write((cell) => {
-        writeKeyed(cell, references)
-        writeOrders(cell, rows)
-      })
-      if (isAgain) await write((cell) => writeKeyed(cell, { names: names ?? [], keys: keys ?? [] }))
+      await write((cell) => writeOrders(cell, rows))
+      await looked(Math.min(orderIds.length, at + ordersAtOnce))
     }
-  }
-
-  return {
-    clearNew: () => write((cell) => removeMerchant(cell, merchantId)),
-    async copyAll(copied) {
-      for (const table of keyedTables) {
-        const rows = await readOld(() => readKeyed(old, merchantId)[table])
-        await write((cell) => writeKeyed(cell, { [table]: rows }))
-      }
-      const orderIds = await readOld(() => orderIdsOf(old, merchantId))
-      await copyOrders(readOld, orderIds, false)
-      await copied(orderIds.length)
-    },
-    copyNotes: () =>
-      heldIn(command, from, async (unit, inside) => {
-        const notes = [...old.fence.notes].filter((note) => note.merchantId === merchantId)
-        unit.staged.push(() => notes.forEach((note) => old.fence.notes.delete(note)))
-        const orderIds = [...new Set(notes.flatMap(({ orderId }) => orderId ?? []))]
-        const invoiceIds = new Set(notes.flatMap(({ invoiceId }) => invoiceId ?? []))
-        await copyOrders(inside, orderIds, true)
-        const invoices = await inside(() => old.invoices.ofMerchant(merchantId))
-        const noted = invoices.filter(({ invoice }) => invoiceIds.has(invoice.invoiceId))
-        if (noted.length > 0) await write((cell) => writeKeyed(cell, { invoices: noted }))
-        return orderIds.length + invoiceIds.size
-      }),
-    async copyWhole() {
-      const rows = await readOld(() => readWhole(old, merchantId))
-      await write((cell) => writeWhole(cell, merchantId, rows))
-    },
+    const whole = await read(() => readWhole(old, merchantId))
+    await write((cell) => writeWhole(cell, merchantId, whole))
+    return true
   }
 }
-
-interface Owner {
-  lease: bigint
-  /** Absent if the old cell does not know the process any more. */
-  instance: string | undefined
-  ageMs: number
-  isAlive: boolean
-  /** The number of the same process in the new cell, if it is alive there. */
-  there: bigint | undefined
-}
-
-async function ownersOf(
-  oldLine: StoreCalls,
-  freshLine: StoreCalls,
-  old: StoreModel,
-  fresh: StoreModel,
-  { events, merchantId }: Command,
-): Promise<Owner[]> {
-  const [leases, beats, others] = await Promise.all([
-    oldLine.run(() => [...changeLeases(old, merchantId, (lease) => lease)]),
-    oldLine.run(() => beatsOf(old, events)),
-    freshLine.run(() => beatsOf(fresh, events)),
-  ])
-  return leases.map((lease) => {
-    const owner = beats.find(({ processId }) => processId === lease)
-    const isAlive = owner !== undefined && owner.ageMs < deadAfterMs
-    const there = isAlive ? others.find((one) => one.ageMs < deadAfterMs && one.instance === owner.instance) : undefined
-    return { lease, instance: owner?.instance, ageMs: owner?.ageMs ?? Infinity, isAlive, there: there?.processId }
-  })
-}
-
-const beatsOf = ({ heartbeats }: StoreModel, events: Events) =>
-  [...heartbeats].map(([processId, { instance, beatAt }]) => ({ processId, instance, ageMs: events.wall() - beatAt })).reverse()
-
-function fenceOf(command: Command, cellNo: number): FenceOfCell {
-  const { installation, merchantId, mover, line, events } = command
-  const { fence } = installation.cell(cellNo)
-  const calls = line(cellNo)
-  const isOurs = () => fence.rows.get(merchantId)?.mover === mover
-  const late = () => new Promise<never>((_, reject) => events.after(barrierMs, undefined, () => reject(tooSlow())))
-  return {
-    cellNo,
-    read: () => calls.run(() => fence.rows.get(merchantId)),
-    takeOver: (state) =>
-      onRow(command, cellNo, () => {
-        const row = fence.rows.get(merchantId)
-        if (row?.state === state) fence.rows.set(merchantId, { ...row, mover })
-      }),
-    turn: (state) =>
-      onRow(command, cellNo, () => {
-        if (isOurs()) fence.rows.set(merchantId, { ...fence.rows.get(merchantId)!, state })
-        return isOurs()
-      }),
-    passBarrier: () => calls.alone(() => Promise.race([fence.passed(), late()])),
-    isResealing: () => Promise.resolve(false),
-  }
-}
-
-const tooSlow = () => new Refused({ what: 'writers slow', forMs: barrierMs })
-
-export const behindOf = ({ installation, merchantId, line }: Command, isIn: number): CellBehind[] =>
-  installation.cells.flatMap((cell, cellNo) =>
-    cellNo === isIn || !cell.fence.rows.has(merchantId)
-      ? []
-      : [
-          {
-            hasLeft: () => line(cellNo).run(() => cell.fence.rows.get(merchantId)?.state === 'left'),
-            removeRows: () =>
-              line(cellNo).transaction(async (unit) => {
-                await line(cellNo).inside(unit, async () => {
-                  await cell.locks.take(unit, fenceRow(merchantId))
-                  if (cell.fence.rows.get(merchantId)?.state !== 'left') return
-                  unit.staged.push(() => removeMerchant(cell, merchantId))
-                })
-                return 0
-              }),
-          },
-        ],
-  )
-
-/** A transaction in one of the cells, if no other command has taken the move over. */
-const heldIn = <T>(
-  { installation, merchantId, mover, line }: Command,
-  cellNo: number,
-  body: (unit: Unit, inside: <R>(read: () => R | Promise<R>) => Promise<R>) => Promise<T>,
-): Promise<T> =>
-  line(cellNo).transaction(async (unit) => {
-    const { fence, locks } = installation.cell(cellNo)
-    const inside = <R>(read: () => R | Promise<R>) => line(cellNo).inside(unit, read)
-    await inside(async () => {
-      await locks.take(unit, fenceRow(merchantId))
-      if (fence.rows.get(merchantId)?.mover !== mover) throw takenOver()
-    })
-    return body(unit, inside)
-  })

@@ -1,5 +1,4 @@
 import type { NonceUse } from '../../src/merchant/nonce-rows.ts'
-import { MerchantLeft } from '../../src/storage/store-fence.ts'
 import type { Fence } from './fence.ts'
 
 /** The table of nonces of signed requests. No world lasts so long that one is forgotten. */
@@ -11,9 +10,9 @@ export class NonceTable {
     this.#fence = fence
   }
 
-  use(uses: readonly NonceUse[]): (boolean | MerchantLeft)[] {
+  use(uses: readonly NonceUse[]): boolean[] {
+    this.#fence.demand(uses.map(({ merchantId }) => merchantId))
     return uses.map(({ merchantId, nonce }) => {
-      if (!this.#fence.isHere(merchantId)) return new MerchantLeft(merchantId)
       const isFresh = !this.#of(merchantId).has(nonce)
       if (isFresh) this.put(merchantId, [nonce])
       return isFresh

@@ -55,22 +55,17 @@ export class References {
   /** Keeps an existing number, and returns the number that is valid. */
   insertNumber(merchantId: bigint, numberId: Buffer, drawn: number): number {
     const key = `${merchantId}/${numberId.toString('hex')}`
-    if (!this.#fence.isHere(merchantId)) return drawn
+    this.#fence.demand([merchantId])
     if (!this.#numbers.has(key)) this.#numbers.set(key, drawn)
     return this.#numbers.get(key)!
   }
 
-  /** Rejects for a merchant who is not here, and changes no row that there is. */
+  /** Changes no row that there is. */
   insert(row: ReferenceRow): void {
     const { merchantId, orderId } = row.orderKey
-    this.#fence.refuseGone([merchantId])
+    this.#fence.write(merchantId, `the reference of order ${orderId}`)
     if (this.#byOrder.has(keyOf(row)) || this.#byId.has(row.ids.cardRefId)) return
-    this.#fence.note({ merchantId, orderId })
     this.put(row)
-  }
-
-  found<T>(merchantId: bigint, read: T | undefined): T | undefined {
-    return this.#fence.found(merchantId, read)
   }
 
   ofMerchant(merchantId: bigint): { rows: ReferenceRow[]; numbers: [string, number][] } {
@@ -138,8 +133,7 @@ export const openReferenceStore = (
       )
     }
   },
-  find: (names) =>
-    run(() => names.map(({ merchantId, cardRefId }) => references.found(merchantId, references.find(merchantId, cardRefId)))),
+  find: (names) => run(() => names.map(({ merchantId, cardRefId }) => references.find(merchantId, cardRefId))),
   async registerDestination(fresh, keys, random) {
     const { merchantId, orderId } = fresh.orderKey
     for (;;) {
@@ -154,5 +148,5 @@ export const openReferenceStore = (
       await run(() => references.insert(row))
     }
   },
-  findDestination: (merchantId, id) => run(() => references.found(merchantId, references.findDestination(merchantId, id))),
+  findDestination: (merchantId, id) => run(() => references.findDestination(merchantId, id)),
 })

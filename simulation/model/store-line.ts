@@ -1,11 +1,9 @@
 import type { ReferenceStore } from '../../src/card/reference-rows.ts'
 import type { CellStores } from '../../src/gateway/parts.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
-import { orderKeyText, type OrderKey } from '../../src/order/decide/change.ts'
 import type { OrderStore, OrderTables } from '../../src/order/store/store.ts'
 import type { InvoiceStore } from '../../src/mobile-api/invoice/store.ts'
 import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
-import { MerchantLeft } from '../../src/storage/store-fence.ts'
 import type { HeartbeatStore } from '../../src/leases/heartbeat.ts'
 import type { Silence } from '../../src/leases/silence.ts'
 import { openInvoices } from './invoices.ts'
@@ -43,6 +41,8 @@ export function openStoreLine(parts: LineParts): StoreLine {
       waiting: (after, limit) => calls.run(() => model.deliveries.waiting(after, limit)),
       claimDue: (by, now, turns, room) => calls.alone(() => model.deliveries.claim(by, now, turns, room)),
       saveTries: (tries, processId) => calls.alone(() => model.deliveries.saveTries(tries, processId)),
+      letGo: (deliveries, processId, now) =>
+        unlessEmpty(deliveries, undefined, () => calls.alone(() => model.deliveries.letGo(deliveries, processId, now))),
     },
     heartbeat: {
       enter: (processId, instance) => calls.alone(() => model.enter(processId, instance)),
@@ -72,8 +72,7 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
     try {
       await calls.atOnce((unit) => {
         const { changes, repeats, keys } = batch
-        const gone = model.fence.admit(unit, [...changes.map(({ after }) => after), ...repeats, ...keys])
-        if (gone !== undefined) throw new Conflict('a merchant is not here')
+        model.fence.admit(unit, [...changes.map(({ after }) => after), ...repeats, ...keys])
         return model.saveAtOnce(unit, batch)
       })
       return true
@@ -83,32 +82,14 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
     }
   },
   versions: (orderKeys) => unlessEmpty(orderKeys, new Map(), () => calls.run(() => model.versions(orderKeys))),
-  load: (orderKeys) =>
-    unlessEmpty(orderKeys, [], () =>
-      calls.run(() => {
-        for (const orderKey of orderKeys) model.fence.found(orderKey.merchantId, model.load([orderKey])[0])
-        return model.load(orderKeys)
-      }),
-    ),
+  load: (orderKeys) => unlessEmpty(orderKeys, [], () => calls.run(() => model.load(orderKeys))),
   claimDue: (by, now, limit) => calls.alone(() => model.claimDue(by, now, limit)),
   firstDue: () => calls.run(() => model.firstDue()),
   putBack: (due, processId, dueAt, alarm) => calls.alone((unit) => model.putBack(unit, due, processId, dueAt, alarm)),
-  sealedCards: (orderKeys) =>
-    calls.run(() => {
-      const cards = model.sealedCards(orderKeys)
-      for (const orderKey of orderKeys) model.fence.found(orderKey.merchantId, cards.get(orderKeyText(orderKey)))
-      return cards
-    }),
-  newestOrders: (names) =>
-    calls.run(() => {
-      for (const name of names) model.fence.found(name.merchantId, model.names.newest([name])[0])
-      return model.names.newest(names)
-    }),
-  signedAmounts: (orderKey) => calls.run(() => model.fence.found(orderKey.merchantId, model.signedAmounts(orderKey))),
-  shown: (wanted) =>
-    unlessEmpty(wanted, [], () =>
-      calls.run(() => model.shown(wanted).map((one, at) => model.fence.found(wanted[at]!.merchantId, one))),
-    ),
+  sealedCards: (orderKeys) => calls.run(() => model.sealedCards(orderKeys)),
+  newestOrders: (names) => calls.run(() => model.names.newest(names)),
+  signedAmounts: (orderKey) => calls.run(() => model.signedAmounts(orderKey)),
+  shown: (wanted) => unlessEmpty(wanted, [], () => calls.run(() => model.shown(wanted))),
   idempotencyKeys: (keys, now) => calls.run(() => model.idempotency.held(keys, now)),
   forgetIdempotencyKeys: (now) => calls.run(() => model.idempotency.forget(now)),
   locate: (keys) => calls.run(() => keys.map((key) => model.locate(key))),
@@ -116,10 +97,9 @@ const ordersOver = (calls: StoreCalls, model: StoreModel): OrderStore => ({
 
 function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTables {
   const inside = <T>(body: () => T | Promise<T>) => calls.inside(unit, body)
-  const admitting = <T>(orderKeys: readonly OrderKey[], write: () => T | Promise<T>) =>
+  const admitting = <T>(places: readonly { merchantId: bigint }[], write: () => T | Promise<T>) =>
     inside(() => {
-      const gone = model.fence.admit(unit, orderKeys)
-      if (gone !== undefined) throw new MerchantLeft(gone)
+      model.fence.admit(unit, places)
       return write()
     })
   return {
@@ -133,7 +113,7 @@ function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTabl
         ),
       ),
     lockCounts: (places) => inside(() => model.counts.lock(unit, places)),
-    saveCounts: (rows) => unlessEmpty(rows, undefined, () => inside(() => model.counts.save(unit, rows))),
+    saveCounts: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.counts.save(unit, rows))),
     claimIdempotencyKeys: (rows, now) => admitting(rows, () => model.idempotency.claim(unit, rows, now)),
     insertRepeats: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.insertRepeats(unit, rows))),
   }

@@ -7,17 +7,19 @@ import type { Due, PlainBatch } from '../../src/order/store/store.ts'
 import type { SignedAmount } from '../../src/order/store/rows.ts'
 import type { Shown, ShownWish } from '../../src/order/store/shown.ts'
 import { deadAfterMs, leaseLookMs } from '../../src/leases/heartbeat.ts'
-import type { Claimer, Silence } from '../../src/leases/silence.ts'
+import type { Claimer } from '../../src/leases/leased.ts'
+import type { Silence } from '../../src/leases/silence.ts'
 import { answerWithinMs } from '../../src/three-d-secure/authentication.ts'
 import { Counts } from './counts.ts'
 import { comparePlaces, Deliveries } from './deliveries.ts'
-import { Fence } from './fence.ts'
+import { Fence, Movers } from './fence.ts'
 import { IdBlocks } from './id-blocks.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { check, databaseError } from './store-constraints.ts'
 import { Invoices } from './invoices.ts'
 import { Sums } from './sums.ts'
 import { References } from './references.ts'
+import { isSpared } from './spared.ts'
 import { Names } from './names.ts'
 import { NonceTable } from './nonces.ts'
 import { Locks, type Unit } from './store-locks.ts'
@@ -43,6 +45,7 @@ export class StoreModel {
   readonly deliveries = new Deliveries((lease, by) => this.#isFree(lease, by), this.fence)
   readonly heartbeats = new Map<bigint, { instance: string; beatAt: number }>()
   readonly locks = new Locks()
+  readonly movers = new Movers()
   readonly references = new References(this.fence)
   readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by), this.fence)
   readonly sums = new Sums(this.invoices)
@@ -63,7 +66,9 @@ export class StoreModel {
    */
   onClaimed: (by: Claimer, now: number, taken: readonly Step[], hadRoom: boolean) => void = () => {}
   readonly #repeats = new Map<string, RepeatRow>()
-  readonly #locators = new Map<string, OrderKey>()
+  /** Orders of merchants that have left, as they were. */
+  readonly left = new Map<string, Order>()
+  readonly locators = new Map<string, OrderKey>()
   readonly #ids: IdBlocks
   /** Orders with something due, so that a sweep need not look at every order. */
   readonly #withSteps = new Set<string>()
@@ -205,7 +210,7 @@ export class StoreModel {
   }
 
   locate(key: string): OrderKey | undefined {
-    return this.#locators.get(key)
+    return this.locators.get(key)
   }
 
   sealedCards(orderKeys: readonly OrderKey[]): Map<string, SealedCard> {
@@ -217,25 +222,29 @@ export class StoreModel {
   claimDue(by: Claimer, now: number, limit: number): Due[] {
     const { processId } = by
     const isDue = (order: Order) => (t: Transaction) =>
-      t.dueAt !== undefined && t.dueAt <= now && t.alarm === undefined && this.#isFree(t.lease, by, this.patienceMs(order, t))
+      t.dueAt !== undefined &&
+      t.dueAt <= now &&
+      t.alarm === undefined &&
+      !isSpared({ ...order, ...t }, by) &&
+      this.#isFree(t.lease, by, this.patienceMs(order, t))
     const found = [...this.#withSteps]
       .filter((key) => !this.locks.held(key))
       .map((key) => this.orders.get(key)!)
-      .filter(({ merchantId }) => this.fence.isHere(merchantId))
       .flatMap((order) => order.transactions.filter(isDue(order)).map((t) => ({ order, t })))
     found.sort((a, b) => a.t.dueAt! - b.t.dueAt!)
+    this.fence.demand(found.slice(0, limit).map(({ order }) => order.merchantId))
     this.onClaimed(by, now, found.slice(0, limit), found.length < limit)
     return found.slice(0, limit).map(({ order: { merchantId, orderId }, t }) => {
       this.#replace({ merchantId, orderId }, t.no, { ...t, lease: processId, dueAt: now + leaseLookMs })
-      this.fence.note({ merchantId, orderId })
+      this.fence.write(merchantId, `order ${orderId}`)
       const due = { merchantId, orderId, transactionNo: t.no, tries: t.tries }
       return t.lease === undefined ? due : { ...due, hadLease: t.lease }
     })
   }
 
   firstDue(): number {
-    const here = [...this.#withSteps].map((key) => this.orders.get(key)!).filter((o) => this.fence.isHere(o.merchantId))
-    const open = here.flatMap(({ transactions }) => transactions.filter((t) => t.alarm === undefined))
+    const all = [...this.#withSteps].map((key) => this.orders.get(key)!)
+    const open = all.flatMap(({ transactions }) => transactions.filter((t) => t.alarm === undefined))
     return Math.min(...open.map(({ dueAt }) => dueAt ?? Infinity))
   }
 
@@ -248,10 +257,10 @@ export class StoreModel {
   }
 
   async putBack(unit: Unit, due: Due, processId: bigint, dueAt: number, alarm: string | undefined): Promise<void> {
-    if (this.fence.admit(unit, [due]) !== undefined) return
     await this.locks.take(unit, orderKeyText(due))
     const t = this.orders.get(orderKeyText(due))?.transactions.find(({ no }) => no === due.transactionNo)
     if (!t || t.lease !== processId || t.step === undefined) return
+    this.fence.admit(unit, [due])
     const { lease: _lease, alarm: _alarm, ...rest } = t
     const next = { ...rest, tries: t.tries + 1, dueAt, ...(alarm === undefined ? {} : { alarm }) }
     unit.staged.push(() => this.#replace(due, t.no, next))
@@ -303,7 +312,7 @@ export class StoreModel {
     const at = change.rows.at(-1)?.at ?? after.createdAt
     this.deliveries.insert(change, at, deliveryLease)
     for (const name of newKeys(before, after))
-      if (!this.#locators.has(name)) this.#locators.set(name, { merchantId: after.merchantId, orderId: after.orderId })
+      if (!this.locators.has(name)) this.locators.set(name, { merchantId: after.merchantId, orderId: after.orderId })
     this.onCommit(change, stored)
   }
 

@@ -23,9 +23,8 @@ export class Sums {
 
   answer(of: Invoice, { answerNo, sumMinor, cardHashes }: SumAnswer, processId: bigint, now: number): OpenInvoice | undefined {
     const row = this.#invoices.rows.get(invoiceKey(of))
-    this.#invoices.found(of.merchantId, row)
     if (!row || !isAsked(row.invoice, answerNo, now)) return undefined
-    this.#invoices.refuseGone([row])
+    this.#invoices.demandHere(of)
     const { change, isWrong } = afterAnswer(row.invoice, sumMinor, this.count(cardHashes, now), processId)
     const [current] = cardHashes
     if (isWrong) this.#wrongAt.set(current, [...(this.#wrongAt.get(current) ?? []), now])

@@ -60,7 +60,7 @@ export function openSumPayers({ chance, slots, asking, ledger, holdOf, onAnsweri
       const taken = await call(slot ?? chance.pick(slots), (gateway) =>
         gateway.call('POST', `/random-sum/${token}`, String(form)),
       )
-      if (taken) return
+      if (taken && taken.status !== 503) return
       await pause(chance.between(200, 4_000))
     }
   }

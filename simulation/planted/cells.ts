@@ -1,4 +1,5 @@
 import type { Merchant } from '../../src/merchant/merchant.ts'
+import { orderKeyText } from '../../src/order/decide/change.ts'
 import type { Wraps } from '../world/gateway-parts.ts'
 import { IdBlocks } from '../model/id-blocks.ts'
 import type { Planted } from './planting.ts'
@@ -7,20 +8,6 @@ import type { StoreModel } from '../model/store-model.ts'
 /** Bugs around cells and merchants that move between them. */
 
 const inCells = (change: (cell: StoreModel) => void): Wraps => ({ model: change })
-
-/** A save does not ask the fence: an outcome that comes late is stored in the old cell. */
-const saveBehindTheFence = inCells(({ fence }) => {
-  const admit = fence.admit.bind(fence)
-  fence.admit = (...asked) => {
-    admit(...asked)
-    return undefined
-  }
-})
-
-/** A save that is let in, and committed once the fence has closed, leaves no note. */
-const noteInsideTheFence = inCells(({ fence }) => {
-  fence.takesNotes = (merchantId) => fence.rows.get(merchantId)?.state === 'leaving'
-})
 
 /** Leads to a cell that the process serves, wherever the merchant is. */
 const leadToOwnCell: Wraps = {
@@ -43,17 +30,36 @@ const leadToOwnCell: Wraps = {
 
 // oxfmt-ignore
 const bugs: readonly Planted[] = [
-  { name: 'save a late outcome in the cell that its merchant has left', breaks: ['a merchant is in one cell'], wrap: saveBehindTheFence },
+  { name: 'put no fence around the cell that a merchant leaves', breaks: ['a merchant is in one cell'], wrap:
+    inCells(({ fence }) => Object.assign(fence, { demand: () => {} })) },
+  { name: 'move a merchant while a step of it still runs', breaks: ['a duty is done once at a time'], wrap:
+    inCells(({ fence }) => {
+      const close = fence.close.bind(fence)
+      fence.close = (merchantId) => close(merchantId)
+    }) },
+  { name: 'move a merchant while a message to it is sent', breaks: ['a duty is done once at a time'], wrap:
+    inCells(({ deliveries }) => Object.assign(deliveries, { leasedOf: () => [] })) },
+  { name: 'copy an order of a merchant that moves once, whatever is changed later', breaks: ['every order ends', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
+    inCells((cell) => {
+      const put = cell.put.bind(cell)
+      cell.put = (order, ...more) => cell.orders.has(orderKeyText(order)) || put(order, ...more)
+    }) },
+  { name: 'forget the messages of a merchant that moves', breaks: ['every outcome is reported'], wrap:
+    inCells(({ deliveries }) => Object.assign(deliveries, { copyOf: () => [] })) },
+  { name: 'write on after another command has taken the move over', breaks: ['an acknowledged order exists', 'a merchant is in one cell'], wrap:
+    inCells(({ movers }) => Object.assign(movers, { is: () => true })) },
+  { name: 'answer a result in the pause as if it was stored', breaks: ['a confirmed result counts'], wrap: {
+    results: (results) => ({
+      ...results,
+      async result(message) {
+        const verdict = await results.result(message)
+        return verdict.is === 'failed' ? { is: 'accepted' } : verdict
+      },
+    }) } },
   { name: 'forget the nonces of a merchant that moves', breaks: ['a nonce is good once'], wrap:
     inCells(({ nonces }) => Object.assign(nonces, { ofMerchant: () => new Set() })) },
   { name: 'forget the Idempotency-Keys of a merchant that moves', breaks: ['a request is done once', 'a key names one request', 'the same request has the same answer'], wrap:
     inCells(({ idempotency }) => Object.assign(idempotency, { ofMerchant: () => [] })) },
-  { name: 'copy nothing again that was changed during the copy', breaks: ['every order ends', 'an acknowledged order exists', 'an attempt is recorded before it is sent', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
-    inCells(({ fence: { notes } }) => Object.assign(notes, { add: () => notes })) },
-  { name: 'note no change that is committed once the fence has closed', breaks: ['every order ends', 'an acknowledged order exists', 'an attempt is recorded before it is sent', 'a final status stays', 'the books are equal', 'no decision is lost'], wrap:
-    noteInsideTheFence },
-  { name: 'take up in the new cell what it still does over the old one', breaks: ['a duty is done once at a time'], wrap: {
-    neighbours: (own) => ({ ...own, others: () => [] }) } },
   { name: 'lead a request to a cell that it serves, wherever the merchant is', breaks: ['a merchant is in one cell'], wrap: leadToOwnCell },
   { name: 'draw the ids of two cells from the same block', breaks: ['an id is drawn once', 'names are used once'], wrap:
     inCells((cell) => {

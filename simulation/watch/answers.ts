@@ -39,7 +39,9 @@ export function watchAnswers(orderOf: (orderId: bigint) => Order | undefined, ke
     const given = answers.get(name) ?? []
     if (given.includes(order.orderId)) return
     for (const other of given) {
-      const [first, second] = inTime(orderOf(other)!, order)
+      const earlier = orderOf(other)
+      if (!earlier) return breaks('an acknowledged order exists', `order ${other} is not there`)
+      const [first, second] = inTime(earlier, order)
       if (live.has(statusOf(first)) || second.createdAt - first.createdAt <= nameHeldMs)
         breaks(
           'the same request has the same answer',

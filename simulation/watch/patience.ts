@@ -2,10 +2,11 @@ import type { Message } from '../../simulators/acquirer/wire.ts'
 import { deadAfterMs } from '../../src/leases/heartbeat.ts'
 import { answerWithinMs } from '../../src/three-d-secure/authentication.ts'
 import type { Change } from '../../src/order/decide/change.ts'
-import type { Claimer } from '../../src/leases/silence.ts'
+import type { Claimer } from '../../src/leases/leased.ts'
 import type { Breaks } from './invariant.ts'
 import type { Installation } from '../world/installation.ts'
 import type { Step, StoreModel } from '../model/store-model.ts'
+import { isSpared } from '../model/spared.ts'
 
 /** Watches what processes do with the work of processes that they judge dead. */
 export interface Patience {
@@ -57,7 +58,7 @@ export function watchPatience(
     if (!hadRoom) return
     for (const { order, t, isLocked } of cell.steps()) {
       const isLeft = t.dueAt! <= at && t.alarm === undefined && !isLocked && !taken.some((s) => s.t === t)
-      if (isLeft && t.lease !== undefined && !cell.heartbeats.has(t.lease) && cell.fence.isHere(order.merchantId))
+      if (isLeft && t.lease !== undefined && !cell.heartbeats.has(t.lease) && !isSpared({ ...order, ...t }, by))
         breaks(
           'a known dead process is taken over at once',
           `process ${by.processId} leaves ${t.step} of order ${order.orderId} to ${t.lease}, which is gone`,

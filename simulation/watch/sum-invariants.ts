@@ -27,7 +27,9 @@ export function watchSums(installation: Installation, ledger: Ledger, now: () =>
 
   const holdOf = ({ invoice }: InvoiceRow): Order | undefined =>
     invoice.hold && installation.orders.get(`${invoice.merchantId}/${invoice.hold.orderId}`)
-  const cardOf = (row: InvoiceRow): string => holdOf(row)?.card.hashId ?? '?'
+  /** Each cell counts on its own. */
+  const cardOf = (row: InvoiceRow): string =>
+    `${holdOf(row)?.card.hashId ?? '?'} in cell ${installation.homeNo(row.invoice.merchantId)}`
   const sentFor = ({ invoice }: InvoiceRow, answerNo: number) => sent.get(invoiceKey(invoice))?.get(answerNo) ?? []
 
   function countWrong(row: InvoiceRow, answerNo: number): void {

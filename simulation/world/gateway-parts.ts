@@ -7,12 +7,13 @@ import type { Random } from '../../src/base/random.ts'
 import type { performUploadCres } from '../../src/gateway-api/upload-cres.ts'
 import type { performUploadMethod } from '../../src/gateway-api/upload-method.ts'
 import type { performUploadPares } from '../../src/gateway-api/upload-pares.ts'
-import type { NeighbourCells } from '../../src/gateway/cells/neighbours.ts'
 import type { Ports } from '../../src/gateway/open.ts'
 import type { Outgoing } from '../../src/http/outgoing.ts'
 import type { Answer } from '../../src/http/server.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
-import type { RegistryReads } from '../../src/merchant/rows.ts'
+import type { RegistryReads } from '../../src/merchant/live.ts'
+import type { OrderKey } from '../../src/order/decide/change.ts'
+import type { Transaction } from '../../src/order/decide/order.ts'
 import type { Door } from '../../src/order/door/advance.ts'
 import type { OutsideStep, Performer } from '../../src/order/perform.ts'
 import type { hostedOrders } from '../../src/pages/three-d-secure-order.ts'
@@ -54,6 +55,8 @@ export interface CellParts {
   cellNo: number
   stores: Stores
   thread: HeartThread
+  /** Whether the process that began this step owns it still. */
+  owns: (orderKey: OrderKey, step: Pick<Transaction, 'no' | 'lease'>) => boolean
 }
 
 /**
@@ -81,8 +84,6 @@ export interface Wraps {
   keys?: (keys: KeyRing) => KeyRing
   /** The configuration as a process uses it that serves these cells. */
   registry?: (registry: Registry, serves: ReadonlySet<number>) => Registry
-  /** The other gateways of a process. */
-  neighbours?: (neighbours: NeighbourCells) => NeighbourCells
   stores?: (stores: Stores, parts: GatewayParts) => Stores
   heartbeat?: (heartbeat: Heartbeat, parts: GatewayParts) => Heartbeat
   /** The memory that the main loop shares with the heart, as one of them sees it. */

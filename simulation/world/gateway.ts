@@ -7,17 +7,19 @@ import { performUploadPares } from '../../src/gateway-api/upload-pares.ts'
 import { takesRequests, type OpenCell } from '../../src/gateway/cells/cell-gateway.ts'
 import { closingOnFailure, type Closing } from '../../src/gateway/closing.ts'
 import { openCounting } from '../../src/gateway/counting.ts'
+import { OpenElsewhere } from '../../src/gateway/guard.ts'
 import { cellOf } from '../../src/gateway/cells/lead.ts'
 import { openGateway, type Gateway as ProductGateway, type GatewayParts as OpenGatewayParts } from '../../src/gateway/open.ts'
 import type { CellStores, GatewaySettings, RegistryStores, Transports } from '../../src/gateway/parts.ts'
 import { leaseOfInstallation } from '../../src/gateway/installation.ts'
 import { usualTuning } from '../../src/gateway/tuning.ts'
 import { openServed, type ServedParts } from '../../src/gateway/cells/served.ts'
-import { watchRegistry, type LiveRegistry } from '../../src/merchant/rows.ts'
+import { watchRegistry, type LiveRegistry } from '../../src/merchant/live.ts'
 import type { Outgoing } from '../../src/http/outgoing.ts'
 import type { Performer } from '../../src/order/perform.ts'
 import { usualLimits } from '../../src/merchant/access-limits.ts'
 import { hostedOrders } from '../../src/pages/three-d-secure-order.ts'
+import type { Heartbeat } from '../../src/leases/heartbeat.ts'
 import { drawIds } from '../../src/storage/ids.ts'
 import { askBy } from '../../src/three-d-secure/legacy/directory.ts'
 import { answerResult } from '../../src/three-d-secure/inbound.ts'
@@ -26,7 +28,7 @@ import { callRoute } from './call-route.ts'
 import { openDuties, type Duties } from '../model/duties.ts'
 import { cardRanges, configuration, directories } from '../model/configuration.ts'
 import { directoriesOf, oddities, policy, server } from '../parties/directory-clients.ts'
-import type { CellGateway, Gateway, GatewayParts, Performers, ProcessParts, SharedParts } from './gateway-parts.ts'
+import type { CellGateway, Gateway, GatewayParts, Hosted, Performers, ProcessParts, SharedParts } from './gateway-parts.ts'
 import { openStrays } from '../watch/strays.ts'
 
 const origin = 'https://gateway.test'
@@ -43,7 +45,7 @@ export const startGateway = (given: ProcessParts): Promise<Gateway> => closingOn
 
 async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
   const { wrap, clock, random, log, configured } = given
-  const { refresh, stop, ...live } = configured ? await watchRegistry(configured, clock, log, () => {}) : unchanging
+  const { refresh, lookedAt, stop, ...live } = configured ? await watchRegistry(configured, clock, log, () => {}) : unchanging
   closing.add(stop)
   const current = () => wrap.registry?.(live.current(), given.serves) ?? live.current()
   const parts = { ...given, keys: wrap.keys?.(given.keys) ?? given.keys, registry: current }
@@ -55,6 +57,7 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
   const registry = {
     current,
     refresh,
+    lookedAt,
     keys: parts.keys,
     issuerOf: () => undefined,
     logo: () => Promise.resolve(undefined),
@@ -66,19 +69,20 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
   const shared = { ground, settings, counting, meters }
   const rooms = new Map<number, CellGateway>()
   const isAlone = parts.cells.size === 1
+  const beats = new Map<number, Heartbeat>()
   const duties = isAlone ? undefined : openDuties(given.onTwice)
+  const holding = (cellNo: number, since: number) => beats.get(cellNo)?.holding(since) ?? true
   const over = (own: GatewayParts) => ({
     ...shared,
     stores: { registry: { ...registry, ids: idsOf(own) }, cell: cellStores(own) },
-    transports: { gates, ...transports, outgoing: outgoingOf(own, duties) },
+    transports: { gates, ...transports, outgoing: outgoingOf(own, duties, holding) },
   })
-  const open: ServedParts['open'] = async ({ cellNo }, neighbourly) => {
+  const open: ServedParts['open'] = async ({ cellNo }, others) => {
     const own = partsOf(parts, cellNo)
-    const neighbours = wrap.neighbours?.(neighbourly.neighbours) ?? neighbourly.neighbours
-    // Without neighbours a world of one cell stays the same to the byte.
-    const others = isAlone ? {} : { ...neighbourly, neighbours }
-    const { room, ...gateway } = await openCellGateway({ ...over(own), ...others }, own, duties)
+    // A world of one cell stays the same to the byte.
+    const { room, ...gateway } = await openCellGateway({ ...over(own), ...(isAlone ? {} : others) }, own, duties)
     rooms.set(cellNo, room)
+    beats.set(cellNo, gateway.lease.heartbeat)
     given.onNumber(cellNo, gateway.processId)
     return openCellOf(cellNo, gateway)
   }
@@ -92,8 +96,9 @@ async function start(given: ProcessParts, closing: Closing): Promise<Gateway> {
     registry: current,
     leadTo(subject) {
       const params = 'token' in subject ? subject : { endpoint: String(subject.endpointId) }
-      const cellNo = cellOf({ params }, current()) ?? 0
-      return of(cellNo)?.takesRequests() ? rooms.get(cellNo) : undefined
+      const roomOf = (cellNo: number) => (of(cellNo)?.takesRequests() ? rooms.get(cellNo) : undefined)
+      const room = roomOf(cellOf({ params }, current()) ?? 0)
+      return room && { ...room, hosted: leading(room.hosted, roomOf) }
     },
     call: (method, path, body) => callRoute(routes, method, basePath + path, body),
     result: wrap.inbound?.(inbound, partsOf(parts, served.open()[0]!.cellNo)) ?? inbound,
@@ -108,11 +113,19 @@ function partsOf(parts: ProcessParts & SharedParts, cellNo: number): GatewayPart
 }
 
 /** Calls to merchants' servers, each of which is a duty. */
-function outgoingOf(own: GatewayParts, duties: Duties | undefined): Outgoing {
-  const { wrap, outgoing, cellNo } = own
+function outgoingOf(
+  own: GatewayParts,
+  duties: Duties | undefined,
+  holding: (cellNo: number, since: number) => boolean,
+): Outgoing {
+  const { wrap, outgoing, cellNo: over, clock } = own
   const { send, close } = wrap.outgoing?.(outgoing, own) ?? outgoing
   if (!duties) return { send, close }
-  return { close, send: (request) => duties.during(cellNo, `${request.url} ${String(request.body ?? '')}`, () => send(request)) }
+  const dutyOf = ({ url, body }: Parameters<typeof send>[0]) => {
+    const since = clock.monotonic()
+    return { over, what: `${url} ${String(body ?? '')}`, isOwned: () => holding(over, since) }
+  }
+  return { close, send: (request) => duties.during(dutyOf(request), () => send(request)) }
 }
 
 const idsOf =
@@ -122,13 +135,13 @@ const idsOf =
 
 /** The gateway over one cell, and its rooms as customers reach them. */
 async function openCellGateway(parts: OpenGatewayParts, own: GatewayParts, duties: Duties | undefined) {
-  const { wrap, cellNo } = own
+  const { wrap } = own
   let performing: Performers | undefined
   const gateway = await openGateway(parts, {
     heartbeat: (heartbeat) => wrap.heartbeat?.(heartbeat, own) ?? heartbeat,
     performers(performers) {
       performing = wrap.performers?.(performers) ?? performers
-      return duties ? watched(performing, cellNo, duties) : performing
+      return duties ? watched(performing, own, duties) : performing
     },
     door: (door, performers) => wrap.door?.(door, performers, own) ?? door,
   })
@@ -144,17 +157,38 @@ async function openCellGateway(parts: OpenGatewayParts, own: GatewayParts, dutie
   return { ...gateway, room, results: wrap.results?.(gateway.results, own) ?? gateway.results }
 }
 
-function watched(performers: Performers, cellNo: number, duties: Duties): Performers {
+function watched(performers: Performers, { cellNo: over, owns }: GatewayParts, duties: Duties): Performers {
   const each = Object.entries(performers).map(([step, perform]): [string, Performer] => [
     step,
-    (held, transaction, later) =>
-      duties.during(cellNo, `${step} of order ${held.order.orderId}/${transaction.no}`, () => perform(held, transaction, later)),
+    (held, transaction, later) => {
+      const what = `${step} of order ${held.order.orderId}/${transaction.no}`
+      const isOwned = () => owns(held.order, transaction)
+      return duties.during({ over, what, isOwned }, () => perform(held, transaction, later))
+    },
   ])
   return Object.fromEntries(each) as Performers
 }
 
 const none = () => 0
-const unchanging: LiveRegistry = { current: () => configuration, refresh: () => Promise.resolve(), stop() {} }
+const unchanging: LiveRegistry = {
+  current: () => configuration,
+  refresh: () => Promise.resolve(),
+  lookedAt: () => Infinity,
+  stop() {},
+}
+
+/** A page of a merchant that has moved is led to the gateway over its cell. */
+function leading({ methodBegun, browserCollected }: Hosted, roomOf: (cellNo: number) => CellGateway | undefined): Hosted {
+  const elsewhere = (error: unknown): Hosted => {
+    const room = error instanceof OpenElsewhere ? roomOf(error.cellNo) : undefined
+    if (!room) throw error
+    return room.hosted
+  }
+  return {
+    methodBegun: (...args) => methodBegun(...args).catch((error) => elsewhere(error).methodBegun(...args)),
+    browserCollected: (...args) => browserCollected(...args).catch((error) => elsewhere(error).browserCollected(...args)),
+  }
+}
 
 const openCellOf = (cellNo: number, gateway: ProductGateway): OpenCell => ({
   cellNo,

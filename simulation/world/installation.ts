@@ -1,8 +1,9 @@
 import type { Order } from '../../src/order/decide/order.ts'
 import { invoiceKey, type InvoiceName } from '../../src/mobile-api/invoice/invoice.ts'
 import type { OrderKey, RepeatRow } from '../../src/order/decide/change.ts'
-import type { Registry } from '../../src/merchant/merchant.ts'
-import type { RegistryReads } from '../../src/merchant/rows.ts'
+import type { Merchant, Registry } from '../../src/merchant/merchant.ts'
+import type { MoveState } from '../../src/merchant/merchant.ts'
+import type { RegistryReads } from '../../src/merchant/live.ts'
 import type { DeliveryRow } from '../model/deliveries.ts'
 import { IdBlocks } from '../model/id-blocks.ts'
 import type { InvoiceRow } from '../model/invoices.ts'
@@ -12,7 +13,20 @@ import { StoreModel } from '../model/store-model.ts'
 const merchantOf = (key: string): bigint => BigInt(key.slice(0, key.indexOf('/')))
 
 /** The configuration of this version, with each merchant in its cell. */
-type Configured = (version: bigint, cells: number, cellOf: (merchantId: bigint) => number) => Registry
+type Configured = (
+  version: bigint,
+  cells: number,
+  cellOf: (merchantId: bigint) => Pick<Merchant, 'cellNo' | 'moving'>,
+) => Registry
+
+/** A row of `merchant_move`. */
+export interface MoveRow {
+  from: number
+  to: number
+  state: MoveState
+  /** The command that moves the merchant. */
+  mover: string
+}
 
 /**
  * The cells of an installation as if they were one: of each merchant the rows in the cell where it
@@ -20,7 +34,7 @@ type Configured = (version: bigint, cells: number, cellOf: (merchantId: bigint) 
  */
 export class Installation {
   readonly cells: readonly StoreModel[]
-  readonly #homes: Map<bigint, number>
+  readonly moves = new Map<bigint, MoveRow>()
   /** Where the configuration has each merchant, and its version. */
   readonly #placed: Map<bigint, number>
   #version = 1n
@@ -30,7 +44,6 @@ export class Installation {
   constructor(now: () => number, cells: number, placed: ReadonlyMap<bigint, number>, configuration: Configured) {
     const ids = new IdBlocks()
     this.cells = Array.from({ length: cells }, () => new StoreModel(now, ids))
-    this.#homes = new Map(placed)
     this.#placed = new Map(placed)
     this.#configuration = configuration
   }
@@ -44,31 +57,34 @@ export class Installation {
   }
 
   homeNo(merchantId: bigint): number {
-    return this.#homes.get(merchantId) ?? 0
-  }
-
-  /** Its new cell was opened: from now on its rows are there. */
-  opened(merchantId: bigint, cellNo: number): void {
-    this.#homes.set(merchantId, cellNo)
+    return this.#placed.get(merchantId) ?? 0
   }
 
   cellOf(merchantId: bigint): number {
     return this.#placed.get(merchantId)!
   }
 
-  /** The configuration names another cell; false if it did not have the merchant there. */
-  place(merchantId: bigint, to: number, from: number): boolean {
-    if (this.#placed.get(merchantId) !== from) return false
+  /** The configuration names another cell. */
+  place(merchantId: bigint, to: number): void {
     this.#placed.set(merchantId, to)
     this.#version++
-    return true
+  }
+
+  setMove(merchantId: bigint, row: MoveRow | undefined): void {
+    if (row) this.moves.set(merchantId, row)
+    else this.moves.delete(merchantId)
+    this.#version++
   }
 
   /** How a process reads the configuration; undefined if there is one cell, so that it stays. */
   readsOver(open: () => StoreCalls): RegistryReads | undefined {
     if (this.cells.length === 1) return undefined
     const calls = open()
-    const load = () => this.#configuration(this.#version, this.cells.length, (merchantId) => this.cellOf(merchantId))
+    const place = (merchantId: bigint) => {
+      const move = this.moves.get(merchantId)
+      return { cellNo: this.cellOf(merchantId), moving: move?.state }
+    }
+    const load = () => this.#configuration(this.#version, this.cells.length, place)
     return { version: () => calls.run(() => this.#version), load: () => calls.run(load) }
   }
 

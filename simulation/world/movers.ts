@@ -1,10 +1,10 @@
-import { runMove, type MoveDesk, type MoveStep } from '../../src/operator/cells/merchant-move.ts'
+import { giveUp, runMove, type MoveDesk, type MoveStep } from '../../src/operator/cells/merchant-move.ts'
 import { Refused } from '../../src/operator/refused.ts'
 import type { Chance } from './chance.ts'
 import type { Actor, Events } from './clock.ts'
 import { merchantIds } from '../model/configuration.ts'
 import type { Installation } from './installation.ts'
-import { behindOf, tablesBetween, type Command } from '../model/move-tables.ts'
+import { beginMove, tablesBetween, type Command } from '../model/move-tables.ts'
 import type { Process } from './processes.ts'
 import { StoreCalls, type DatabaseWeather } from '../model/store-calls.ts'
 import type { Trace } from './time-line.ts'
@@ -34,7 +34,11 @@ const slowest = [3, 30, 100] as const
 const againMs = [500, 4_000] as const
 /** How likely a command is cut off, and within which time. */
 const cutOdds = 0.3
-const cutWithinMs = 3_000
+const cutWithinMs = 10_000
+/** How likely a command stands still for a while, and goes on then. */
+const standsOdds = 0.1
+const standsMs = [100, 40_000] as const
+const pausesAtMostMs = [4_000, 15_000, 60_000, 60_000] as const
 /** How likely a second command is given while one runs. */
 const rivalOdds = 0.2
 
@@ -43,7 +47,8 @@ export function openMovers(parts: MoverParts): Movers {
   const moving = new Set<bigint>()
   let commands = 0
   let moved = 0
-  const command = (merchantId: bigint, to: number) => giveCommand(parts, `command ${++commands}`, chance.fork(), merchantId, to)
+  const command = (merchantId: bigint, to: number | 'give up') =>
+    giveCommand(parts, `command ${++commands}`, chance.fork(), merchantId, to)
 
   /** Gives the command again until it is at its end. */
   async function move(merchantId: bigint, to: number): Promise<void> {
@@ -52,7 +57,7 @@ export function openMovers(parts: MoverParts): Movers {
       trace(() => `operator moves merchant ${merchantId} from ${installation.cellOf(merchantId)} to ${to}`)
       const [why] = await Promise.all([command(merchantId, to), chance.happens(rivalOdds) && rival(merchantId, to)])
       trace(() => `operator merchant ${merchantId} ${why === undefined ? 'has moved' : `has not moved: ${why}`}`)
-      const begun = unfinished(installation, merchantId)
+      const begun = installation.moves.get(merchantId)?.to
       if (why === undefined && begun === undefined) break
       // Another command has begun to move it elsewhere, and has to come to its end first.
       to = begun ?? to
@@ -66,7 +71,7 @@ export function openMovers(parts: MoverParts): Movers {
   async function rival(merchantId: bigint, to: number): Promise<void> {
     const back = installation.cellOf(merchantId)
     await pause(chance.between(0, 8_000))
-    await command(merchantId, chance.pick([to, back]))
+    await command(merchantId, chance.pick([to, back, 'give up' as const]))
   }
 
   const pause = (ms: number) => new Promise<void>((resolve) => events.after(ms, undefined, resolve))
@@ -92,21 +97,13 @@ export function openMovers(parts: MoverParts): Movers {
 const servedAs = (cellNo: number, { installation, slots }: MoverParts): number[] =>
   [...installation.cells.keys()].filter((other) => slots.every(({ serves }) => serves.has(cellNo) === serves.has(other)))
 
-/** Where a command that was cut off was moving it. */
-const unfinished = (installation: Installation, merchantId: bigint): number | undefined =>
-  installation.cells.flatMap(({ fence }, cellNo) => {
-    const row = fence.rows.get(merchantId)
-    const isOpen = row?.state === 'leaving' || (row?.state === 'left' && installation.cellOf(merchantId) === cellNo)
-    return isOpen ? [row.otherCell] : []
-  })[0]
-
 /** One command; resolves to why it ended before its end, or undefined. */
 function giveCommand(
   { events, installation, weather, trace }: MoverParts,
   mover: string,
   chance: Chance,
   merchantId: bigint,
-  to: number,
+  to: number | 'give up',
 ): Promise<string | undefined> {
   const actor: Actor = { name: mover, alive: true, pausedUntil: 0, wallOffsetMs: 0, numbers: new Map() }
   const slowMs = chance.pick(slowest)
@@ -115,15 +112,15 @@ function giveCommand(
     const slow = Object.create(database, { latencyMs: { get: () => Math.max(slowMs, database.latencyMs) } }) as DatabaseWeather
     return new StoreCalls({ model, events, actor, chance: chance.fork(), weather: slow })
   })
-  const command: Command = { events, installation, merchantId, mover, line: (cellNo) => lines[cellNo]! }
+  const command: Command = { installation, merchantId, mover, line: (cellNo) => lines[cellNo]! }
   const desk: MoveDesk = {
     clock: events.clockOf(actor),
     login: `shop${merchantId}`,
-    placed: () => lines[0]!.run(() => installation.cellOf(merchantId)),
-    between: (from) => tablesBetween(command, from, to),
-    behind: (isIn) => Promise.resolve(behindOf(command, isIn)),
+    begin: (cellNo) => beginMove(command, cellNo),
+    between: (move) => tablesBetween(command, move),
   }
   const report = (step: MoveStep) => trace(() => `operator ${mover} of merchant ${merchantId} to ${to}: ${JSON.stringify(step)}`)
+  const pauseAtMostMs = chance.pick(pausesAtMostMs)
   return new Promise((resolve) => {
     if (chance.happens(cutOdds))
       events.after(chance.between(0, cutWithinMs), undefined, () => {
@@ -131,9 +128,21 @@ function giveCommand(
         for (const line of lines) line.cut()
         resolve('it was cut off')
       })
-    runMove(desk, to, report).then(
+    if (chance.happens(standsOdds))
+      events.after(chance.between(0, cutWithinMs), undefined, () => {
+        actor.pausedUntil = events.now + chance.whole(...standsMs)
+      })
+    const done = to === 'give up' ? endMove(command, report) : runMove(desk, { to, pauseAtMostMs, report })
+    done.then(
       () => resolve(undefined),
       (error: unknown) => resolve(error instanceof Refused ? JSON.stringify(error.refusal) : String(error)),
     )
   })
+}
+
+async function endMove(command: Command, report: (step: MoveStep) => void): Promise<void> {
+  const { installation, merchantId, line } = command
+  const to = await line(0).run(() => installation.moves.get(merchantId)?.to)
+  const move = to === undefined ? undefined : await beginMove(command, to)
+  if (move && move.isIn === move.from) await giveUp(move, tablesBetween(command, move), report)
 }

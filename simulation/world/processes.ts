@@ -7,6 +7,7 @@ import { startGateway } from './gateway.ts'
 import type { CellParts, ProcessParts, SharedParts, Wraps } from './gateway-parts.ts'
 import type { Installation } from './installation.ts'
 import type { Peers } from './peers.ts'
+import { ownsStep } from '../model/merchant-rows.ts'
 import { StoreCalls } from '../model/store-calls.ts'
 import { openStoreLine, type StoreLine } from '../model/store-line.ts'
 import type { StoreModel } from '../model/store-model.ts'
@@ -94,7 +95,13 @@ export class Processes {
     const cellParts = (cellNo: number): CellParts => {
       const stores = openStoreLine(lineTo(cellNo, actor))
       lines.push(stores)
-      return { cellNo, stores, thread: { clock: heartClock, store: openStoreLine(lineTo(cellNo, thread)).heartbeat, endHung } }
+      const owns: CellParts['owns'] = (...step) => ownsStep(installation.cell(cellNo), ...step)
+      return {
+        cellNo,
+        stores,
+        owns,
+        thread: { clock: heartClock, store: openStoreLine(lineTo(cellNo, thread)).heartbeat, endHung },
+      }
     }
     const cells = new Map([...new Set([0, ...slot.serves])].map((cellNo) => [cellNo, cellParts(cellNo)]))
     const configured = installation.readsOver(() => new StoreCalls(lineTo(0, actor)))

@@ -1,6 +1,5 @@
 /** The statement that erases card numbers of ended payments, step by step. */
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
-import { noteOrders } from '../storage/store-fence.ts'
 
 const dayMs = 86_400_000
 
@@ -76,7 +75,6 @@ const forgetPage = statement<PageRow>(`
       cvv2_sealed = null, cvv2_key = null
     from held h where f.merchant_id = h.merchant_id and f.order_id = h.order_id
     returning f.merchant_id, f.order_id),
-  noted as (${noteOrders('forgotten')}),
   waiting as (select min(no) as no from judged where due is not true and not (status = 'approved' and $8))
   select (select count(*) from looked) as looked, (select count(*) from forgotten) as forgotten,
     (select ${keyOf('l')} from looked l order by l.no desc limit 1) as last,

@@ -1,7 +1,6 @@
 import type { Random } from '../base/random.ts'
 import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
 import { statement, type Pool } from '../storage/pool.ts'
-import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import {
   drawIds,
@@ -93,17 +92,13 @@ const referenceRows = rowsOf({
   of_destination: drawn.bool(({ of }) => of.ofDestination),
 })
 /** Neither changes an existing row, whether it has the same card, order or id. */
-const insertNumbers = insertion('card_number_ref', numberRows, `where ${isHere('n')} on conflict do nothing`)
+const insertNumbers = insertion('card_number_ref', numberRows, 'on conflict do nothing')
 const insertReferences = onRows<Drawn>(
   referenceRows,
-  `with added as (
-    insert into card_reference (${referenceRows.names})
-    select n.* from ${referenceRows.list}
-    where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.number_id = n.number_id)
-      and ${isHere('n')}
-    on conflict do nothing returning merchant_id, order_id),
-  noted as (${noteOrders('added')})
-  select from added`,
+  `insert into card_reference (${referenceRows.names})
+  select n.* from ${referenceRows.list}
+  where exists (select from card_number_ref u where u.merchant_id = n.merchant_id and u.number_id = n.number_id)
+  on conflict do nothing`,
 )
 
 export interface ReferenceName {
@@ -111,15 +106,11 @@ export interface ReferenceName {
   cardRefId: bigint
 }
 
-/**
- * The card references of a cell. What is read of a merchant who is not in this cell, and not found,
- * rejects with `MerchantLeft`. The simulation replaces this with its model.
- */
+/** The card references of a cell. The simulation replaces this with its model. */
 export interface ReferenceStore {
   /**
    * For each payment its reference, an existing or a new one; an error if its card cannot be
-   * opened. Rejects with `MerchantLeft` if one that has none is of a merchant who is not in this
-   * cell.
+   * opened.
    */
   register(fresh: readonly NewReference[], keys: KeyRing, random: Random): Promise<(CardReference | Error)[]>
   /** By `card-ref-id` alone: its other ids, and other merchants' ids, find nothing. */
@@ -223,10 +214,6 @@ async function register(pool: Pool, fresh: readonly Registered[], random: Random
     )
     await readOf(pool, insertNumbers, rows)
     await readOf(pool, insertReferences, rows)
-    await refuseGone(
-      pool,
-      rows.map(({ of }) => of.orderKey.merchantId),
-    )
   }
 }
 
@@ -241,12 +228,7 @@ export async function findReferences(pool: Pool, names: readonly ReferenceName[]
     names.filter(({ cardRefId }) => cardRefId < aboveBigint),
   )
   const found = new Map(rows.map((row) => [`${row.merchant_id}/${row.card_ref_id}`, referenceOf(row)]))
-  const references = names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
-  await refuseGone(
-    pool,
-    names.flatMap(({ merchantId }, at) => (references[at] ? [] : [merchantId])),
-  )
-  return references
+  return names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
 }
 
 /**
@@ -257,10 +239,7 @@ async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Prom
   const by = selectDestination.get(id % 4n)
   if (!by || id >= aboveBigint) return undefined
   const [row] = await pool.run(by, [merchantId, id])
-  if (!row) {
-    await refuseGone(pool, [merchantId])
-    return undefined
-  }
+  if (!row) return undefined
   const { orderKey, ids, sealed, card } = referenceOf(row)
   return { orderKey, ids, sealed, card }
 }

@@ -6,14 +6,12 @@ import type { Delivery } from './delivery.ts'
 import { openLanes } from './lanes.ts'
 import { capacityOf, roomIn } from './capacity.ts'
 import type { DeliveryStore } from './store.ts'
-import { openTries, type Job, type Tries, type TrySettings } from './try.ts'
+import { openTries, type Job, type TrySettings } from './try.ts'
 import { openTurns } from './turns.ts'
 
 export interface SenderSettings extends TrySettings {
   store: DeliveryStore
   judge: Judge
-  /** Whether a gateway of this process over another cell is sending this message. */
-  sentElsewhere: (message: DeliveryName) => boolean
   maxInHand: number
   sweepMs: number
 }
@@ -29,8 +27,6 @@ export interface Sender {
   /** A message was committed without a lease, and is due then. */
   expect(dueAt: number): void
   sweep(): void
-  record: Tries['record']
-  sends(message: DeliveryName): boolean
   counts(): { delivered: number; failed: number; inHand: number }
   stop(withinMs: number): Promise<void>
 }
@@ -75,20 +71,24 @@ export function openSender(s: SenderSettings): Sender {
     const { turns: due, firstDue } = await turns.next(s.clock.now())
     if (due.length === 0) return restUntil(firstDue, s.clock.now(), s.sweepMs)
     const room = { all: Math.min(mostClaimed, free), common: capacity.common - lanes.size(), few: capacity.few }
-    const claimed = await s.store.claimDue(await s.judge(), s.clock.now(), due, room)
+    const by = await s.judge()
+    const claimed = await s.store.claimDue(by, s.clock.now(), due, room)
     turns.claimed(due, claimed)
-    put(claimed.taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
+    const left = put(claimed.taken.map((delivery) => ({ delivery, render: () => s.kinds[delivery.kind].render(delivery) })))
+    await s.store.letGo(left, by.processId, s.clock.now())
     return s.sweepMs
   }
 
-  function put(jobs: Job[]) {
-    for (const job of jobs) {
+  /** Returns those for which no lane has room. */
+  const put = (jobs: readonly Job[]): Delivery[] =>
+    jobs.flatMap((job) => {
       const key = keyOf(job.delivery)
-      if (inHand.has(key) || s.sentElsewhere(job.delivery)) continue
+      if (inHand.has(key)) return []
       inHand.add(key)
-      if (!lanes.put(job.delivery.merchantId, job.delivery.origin, job)) inHand.delete(key)
-    }
-  }
+      if (lanes.put(job.delivery.merchantId, job.delivery.origin, job)) return []
+      inHand.delete(key)
+      return [job.delivery]
+    })
 
   return {
     room() {
@@ -108,8 +108,6 @@ export function openSender(s: SenderSettings): Sender {
       const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
     },
-    record: tries.record,
-    sends: (message) => inHand.has(keyOf(message)),
     counts: () => ({ ...tries.counts, inHand: lanes.size() }),
     async stop(withinMs) {
       const swept = sweeping?.stop()
@@ -122,6 +120,4 @@ export function openSender(s: SenderSettings): Sender {
   }
 }
 
-type DeliveryName = Pick<Delivery, 'merchantId' | 'orderId' | 'deliveryNo'>
-
-const keyOf = (d: DeliveryName) => `${d.merchantId}/${d.orderId}/${d.deliveryNo}`
+const keyOf = (d: Delivery) => `${d.merchantId}/${d.orderId}/${d.deliveryNo}`

@@ -1,10 +1,8 @@
 import { columnsOf, insertion, onRows, rowsOf, writes } from '../storage/columns.ts'
-import { isFree } from '../leases/leased.ts'
+import { claimValues, isTakable, type Claimer } from '../leases/leased.ts'
 import { asJson, statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Write } from '../storage/transaction.ts'
 import { deadAfterMs, leaseLookMs } from '../leases/heartbeat.ts'
-import { isHere, noteOrders, refuseGone } from '../storage/store-fence.ts'
-import type { Claimer } from '../leases/silence.ts'
 import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
 
 interface DeliveryRecord {
@@ -48,7 +46,7 @@ const insert = insertion(
 )
 
 /** Merchants with waiting messages: one step in the index for each, however many messages wait. */
-const waiting = statement<{ merchant_id: bigint; due_at: number | null }>(`
+const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
   with recursive m as (
     select f.merchant_id, f.due_at, 1 as no from (
       select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > $1
@@ -58,7 +56,7 @@ const waiting = statement<{ merchant_id: bigint; due_at: number | null }>(`
       select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > m.merchant_id
       order by d.merchant_id, d.due_at limit 1) n
     where m.no < $2)
-  select m.merchant_id, case when ${isHere('m')} then m.due_at end as due_at from m order by m.merchant_id`)
+  select m.merchant_id, m.due_at from m order by m.merchant_id`)
 
 /**
  * How many due messages of a merchant a claim looks at. It exceeds what a batch of the door
@@ -71,13 +69,14 @@ export const lookedAt = 1_024
  * merchant with the fewest messages in memory comes first, message by message. A claim looks at a
  * bounded number of messages of each merchant, because a million may wait for blocked origins. If
  * it can take none of them, it reports how far it looked, and the next claim continues from there.
+ * A message that has a lease is taken also if its origin is blocked: no process has to keep it.
  * A message waits for the first try of the older ones of its order.
  */
 const claim = statement<ClaimRecord>(`
   with looked as (
     select d.merchant_id, d.order_id, d.delivery_no, d.due_at, t.held,
-      ${isFree('d', { me: '$1', silent: '$9', deadAfterMs: '$4' })}
-      and d.origin <> all (t.blocked)
+      ${isTakable('d', { me: '$1', deadAfterMs: '$4', from: 9 })}
+      and (d.lease is not null or d.origin <> all (t.blocked))
       and not exists (
         select from delivery o where o.merchant_id = d.merchant_id and o.order_id = d.order_id and o.delivery_no < d.delivery_no
           and o.url = d.url and o.state = 'due' and o.tries = 0) as free
@@ -95,14 +94,13 @@ const claim = statement<ClaimRecord>(`
   due as (select * from (
     select d.merchant_id, d.order_id, d.delivery_no, d.lease
     from placed p join delivery d on d.merchant_id = p.merchant_id and d.order_id = p.order_id and d.delivery_no = p.delivery_no
-    where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2 and ${isHere('d')}
+    where (p.turn <= $8 or p.place <= $7) and d.due_at <= $2
     for update of d skip locked) locked),
   taken as (
     update delivery d set lease = $1, due_at = $5
     from due
     where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
-    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was),
-  noted as (${noteOrders('taken')})
+    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was)
   select *, null::timestamptz as looked_until from taken
   union all
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
@@ -129,7 +127,7 @@ const triedRows = rowsOf({
  * message, every other one in a row of its own. The insert joins `delivery` for Citus alone, where
  * all nodes together insert rows of a `with`, and fail when one of them is away.
  */
-const saveTries = onRows<Try, { saved: number }>(
+const saveTries = onRows<Try>(
   triedRows,
   `with moved as (
     update delivery d set state = n.state, due_at = n.due_at, lease = null, tries = n.try_no, done_at = n.done_at,
@@ -137,15 +135,27 @@ const saveTries = onRows<Try, { saved: number }>(
       duration_ms = case when n.try_no = 1 and n.state = 'delivered' then n.duration_ms end
     from ${triedRows.list}
     where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
-      and d.lease = $${triedRows.count + 1} and ${isHere('d')}
+      and d.lease = $${triedRows.count + 1}
     returning n.*, d.duration_ms is null as is_apart),
-  noted as (${noteOrders('moved')}),
   added as (
   insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
   select m.merchant_id, m.order_id, m.delivery_no, m.try_no, m.at, m.duration_ms, m.http_status, m.failure
   from moved m join delivery d on d.merchant_id = m.merchant_id and d.order_id = m.order_id and d.delivery_no = m.delivery_no
   where m.is_apart)
-  select count(*)::int as saved from moved`,
+  select from moved`,
+)
+
+const named = columnsOf<Delivery>()
+const namedRows = rowsOf({
+  merchant_id: named.int8((d) => d.merchantId),
+  order_id: named.int8((d) => d.orderId),
+  delivery_no: named.int4((d) => d.deliveryNo),
+})
+const letGo = onRows<Delivery>(
+  namedRows,
+  `update delivery d set lease = null, due_at = $${namedRows.count + 2} from ${namedRows.list}
+  where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no
+    and d.lease = $${namedRows.count + 1} and d.state = 'due'`,
 )
 
 export interface Try {
@@ -188,12 +198,13 @@ export interface Claimed {
 export interface DeliveryStore {
   /**
    * Merchants with waiting messages, by number, starting after `after`, and when the first message
-   * of each is due; `Infinity` for a merchant who is not in this cell.
+   * of each is due.
    */
   waiting(after: bigint, limit: number): Promise<{ merchantId: bigint; dueAt: number }[]>
   claimDue(by: Claimer, now: number, turns: readonly Turn[], room: ClaimRoom): Promise<Claimed>
-  /** Rejects with `MerchantLeft` if a try was not recorded, and its merchant has left the cell. */
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
+  /** Ends the caller's lease of messages that it does not send. */
+  letGo(deliveries: readonly Delivery[], processId: bigint, now: number): Promise<void>
 }
 
 /** The process that takes the new messages of an order into memory, if any. */
@@ -216,11 +227,11 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
   return {
     async waiting(after, limit) {
       const rows = await pool.run(waiting, [after, limit])
-      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at ?? Infinity }))
+      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at }))
     },
-    async claimDue({ processId, silent }, now, turns, room) {
+    async claimDue(by, now, turns, room) {
       const rows = await pool.run(claim, [
-        processId,
+        by.processId,
         timestamp(now),
         room.all,
         deadAfterMs,
@@ -228,7 +239,7 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
         asJson(turns.map(turnRow)),
         room.common,
         room.few,
-        [...silent],
+        ...claimValues(by),
       ])
       const taken = rows.filter((r) => r.looked_until === null)
       return {
@@ -239,12 +250,10 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
       }
     },
     async saveTries(tries, processId) {
-      const [row] = await pool.run(saveTries.sql, [...saveTries.values(tries), processId])
-      if (row!.saved < tries.length)
-        await refuseGone(
-          pool,
-          tries.map(({ delivery }) => delivery.merchantId),
-        )
+      await pool.run(saveTries.sql, [...saveTries.values(tries), processId])
+    },
+    async letGo(deliveries, processId, now) {
+      if (deliveries.length > 0) await pool.run(letGo.sql, [...letGo.values(deliveries), processId, timestamp(now)])
     },
   }
 }

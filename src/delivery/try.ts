@@ -4,7 +4,6 @@ import type { Random } from '../base/random.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, OutgoingReply } from '../http/outgoing.ts'
 import { openBatch } from '../storage/batch.ts'
-import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../leases/heartbeat.ts'
 import type { Delivery, DeliveryKind } from './delivery.ts'
 import type { CallEnd } from './lane.ts'
@@ -48,7 +47,6 @@ export interface TrySettings {
   clock: Clock
   random: Random
   heartbeat: Heartbeat
-  follow: FollowMerchant<Pick<Tries, 'record'>>
   log: Log
   timeoutMs: number
 }
@@ -56,8 +54,6 @@ export interface TrySettings {
 export interface Tries {
   /** Sends a message once and records the result; never rejects. */
   make(job: Job): Promise<void>
-  /** Records a try of a message that this process has the lease of. */
-  record(made: Try): Promise<void>
   counts: Readonly<{ delivered: number; failed: number }>
   /** Resolves when all tries are recorded. */
   close(): Promise<void>
@@ -81,15 +77,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
   })
   const maySend = () => !stopping.aborted && s.heartbeat.holding()
 
-  const record = (made: Try): Promise<void> =>
-    s.follow(
-      made.delivery.merchantId,
-      () => records.submit(made),
-      (there) => there.record(made),
-    )
-
   return {
-    record,
     async make({ delivery, render }) {
       let how: CallEnd = 'unsaid'
       try {
@@ -102,7 +90,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         const judged = message && reply ? (message.judge ?? s.kinds[delivery.kind].judge)(reply) : 'never'
         // A merchant who refuses a message for good has a working server.
         if (reply) how = judged === 'again' ? 'badly' : 'well'
-        await record(tryOf(delivery, at, reply, judged, s))
+        await records.submit(tryOf(delivery, at, reply, judged, s))
         if (judged === 'received') counts.delivered++
         else counts.failed++
       } catch (error) {

@@ -26,6 +26,8 @@ interface Serving {
   random: Random
   log: Log
   turns: Turns
+  /** Whether an error means that nothing was done, as if there were no room. */
+  mayComeAgain: (error: unknown) => boolean
   /** The page for an unauthorised request, provided by another room. */
   denied: (request: Pick<Incoming, 'headers'>) => Answer
   /** The page for a request of v4 whose body is above `limitBytes`. */
@@ -94,8 +96,11 @@ async function serve(api: GatewayApi, operation: Operation, group: boolean, requ
     const performed = perform(api, received, request)
     outcome = performed instanceof Promise ? await performed : performed
   } catch (error) {
-    api.log.error({ serial: received.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
-    outcome = refuse('internal error')
+    if (api.mayComeAgain(error)) outcome = refuse('too many requests')
+    else {
+      api.log.error({ serial: received.serialNumber, operation, reason: reasonOf(error) }, 'a request failed')
+      outcome = refuse('internal error')
+    }
   }
   return answer(api, received, wantsJson(request.headers.accept), outcome)
 }

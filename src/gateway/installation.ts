@@ -9,7 +9,8 @@ import { openBins } from '../card/bin-rows.ts'
 import type { Registry } from '../merchant/merchant.ts'
 import { addRefusedAccess, forgetRefusedAccess } from '../merchant/refused-access-rows.ts'
 import { readLogo } from '../merchant/page-rows.ts'
-import { registryReads, watchRegistry } from '../merchant/rows.ts'
+import { watchRegistry } from '../merchant/live.ts'
+import { registryReads } from '../merchant/rows.ts'
 import { openHand } from '../order/door/hand.ts'
 import type { HourKeys } from '../keys/hour-keys.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
@@ -102,6 +103,7 @@ export async function openRegistry(
     addOddities: (sums) => addOddities(pool, sums),
     current: configuration.current,
     refresh: configuration.refresh,
+    lookedAt: configuration.lookedAt,
     issuerOf: bins.issuerOf,
     logo: (merchantId) => readLogo(pool, merchantId),
   }
@@ -109,8 +111,7 @@ export async function openRegistry(
 
 /**
  * The lease under which a process does what one does for all, if it does not serve cell 0 and has
- * no lease there. `parts` has the stores of cell 0. Its name differs from that of a gateway: the
- * move of a merchant gives orders on to the same process in the new cell, if it serves that.
+ * no lease there. `parts` has the stores of cell 0. Its instance differs from that of a gateway.
  */
 export async function leaseOfInstallation({ settings, ...parts }: Foundations, closing: Closing): Promise<Lease> {
   const instance = settings.instance + forInstallation

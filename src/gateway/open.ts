@@ -2,15 +2,16 @@ import { secret } from '../base/secret.ts'
 import { gatewayRoutes, type GatewayApi } from '../gateway-api/serve.ts'
 import { isInternal } from '../http/client-address.ts'
 import type { Route } from '../http/server.ts'
-import { openNonces, type Nonces } from '../merchant/nonces.ts'
-import { openInvoices, type Invoices } from '../mobile-api/invoice/invoices.ts'
+import { openNonces } from '../merchant/nonces.ts'
+import { openInvoices } from '../mobile-api/invoice/invoices.ts'
 import { mobileRoutes, type MobileApi } from '../mobile-api/serve.ts'
 import { openInvoiceWork, type InvoiceWorkParts } from '../mobile-api/invoice/steps.ts'
 import { takeResult, wantedResult } from '../order/authentication/result.ts'
-import { openCards, type Cards } from '../order/cards.ts'
+import { openCards } from '../order/cards.ts'
 import { openCopies } from '../order/copies.ts'
 import { openHand } from '../order/door/hand.ts'
 import { openReader, type Reader } from '../order/read.ts'
+import { momentPage } from '../pages/away.ts'
 import { deniedPage, tooLongPage } from '../pages/denied.ts'
 import { randomSumRoutes, sumPageUrl } from '../pages/random-sum.ts'
 import { receiptRoutes } from '../pages/receipt.ts'
@@ -18,10 +19,11 @@ import { hostedOrders } from '../pages/three-d-secure-order.ts'
 import { threeDSecureRoutes } from '../pages/three-d-secure.ts'
 import type { Results } from '../three-d-secure/inbound.ts'
 import type { Counting } from './counting.ts'
-import { alone, followTo, type NeighbourCells, type Rooms } from './cells/neighbours.ts'
+import { guarded, NotNow, OpenElsewhere, type Guarded } from './guard.ts'
+import type { Ground } from './parts.ts'
 import { startPeriodic } from './periodic.ts'
 import { openLease, openMessages, openOrders, waysOf } from './rooms.ts'
-import type { Between, Foundations, Lease, Orders, Ways } from './rooms.ts'
+import type { Between, Foundations, Lease, Ways } from './rooms.ts'
 import type { GatewayGauges, Meters } from './watch.ts'
 
 /** Orders whose status may be asked without reading them again: some 4 kB each. */
@@ -38,8 +40,6 @@ export interface GatewayParts extends Foundations {
   meters: Pick<Meters, 'answered' | 'repeated'>
   /** As `Gateway.collects`, for authentications of every cell; those of its own cell if absent. */
   collects?: HostedPages['collects']
-  /** The other gateways of the process; none if absent. */
-  neighbours?: NeighbourCells
 }
 
 /** All ports of the operations and pages: each of their files declares what it takes. */
@@ -60,7 +60,6 @@ export interface Gateway {
   /** Receives the results of challenges that directory servers post. */
   results: Results
   ports: Ports
-  rooms: Rooms
   /** Its lease, for work that one process does for all. */
   lease: Lease
   /** Why it cannot accept work; empty if it can. */
@@ -84,25 +83,26 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   const { clock, random, log } = ground
   const { registry, cell } = stores
   const { orders } = cell
-  const { neighbours = alone } = parts
   const hand = openHand()
   const copies = openCopies(copiesKept)
   const ways = waysOf(parts, parts.counting)
   const lease = await openLease(parts, hand, between)
   const { keys } = registry
-  const cards = openCards({ ...ground, orders, references: cell.references, keys, follow: followTo(neighbours, 'cards') })
+  const cards = openCards({ ...ground, orders, references: cell.references, keys })
   const { processId, heartbeat } = lease
-  const invoices = openInvoices({ store: cell.invoices, processId, follow: followTo(neighbours, 'invoices'), clock, log })
-  const nonces = openNonces({ use: cell.useNonces, follow: followTo(neighbours, 'nonces'), clock, log })
-  const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices, neighbours })
+  const invoices = openInvoices({ store: cell.invoices, processId, clock, log })
+  const nonces = openNonces({ use: cell.useNonces, clock, log })
+  const messages = openMessages(parts, { ...ways, ...lease, ...cards, invoices })
   const { sender } = messages
-  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages, neighbours }, { hand, copies }, between)
-  const reader = openReader({ store: orders, hand, copies, heartbeat, follow: followTo(neighbours, 'reader'), clock, log })
-  const shared = sharedPorts(parts, { ...ways, ...lease, ...cards, ...parts.counting, door, orders: reader, invoices, nonces })
-  const invoiceWork = openInvoiceWork(shared, settings.tuning.sweepMs * 2)
-  const ports = { ...shared, begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
+  const { door, steps } = openOrders(parts, { ...ways, ...lease, ...messages }, { hand, copies }, between)
+  const reader = openReader({ store: orders, hand, copies, heartbeat, clock, log })
+  const rooms: Guarded = { door, orders: reader, cards, invoices, wrongSums: cell.wrongSums, nonces }
+  const own = portsOver(parts, { ...ways, ...lease, ...parts.counting }, rooms)
+  const invoiceWork = openInvoiceWork(own, settings.tuning.sweepMs * 2)
+  const asked = guarded(rooms, { cellNo: cell.cellNo, registry, clock })
+  const ports = { ...own, ...portsOf(asked), begin: invoiceWork.begin, waitingOf: invoiceWork.waitingOf }
   const hosted = hostedOrders({ ...ports, ...findingOf(ports), merchant: (id) => registry.current().merchant(id) })
-  const resulting = { ...registry, orders: reader, random, log, door, registry: registry.current }
+  const resulting = { ...registry, orders: asked.orders, random, log, door: asked.door, registry: registry.current }
 
   steps.sweep(door)
   sender.sweep()
@@ -114,7 +114,6 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
     routes: routesOf(parts, ports, hosted),
     collects: hosted.collects,
     ports,
-    rooms: { processId, hand, door, reader, invoices, wrongSums: ports.wrongSums, nonces, cards, sender, invoiceWork },
     lease,
     results: {
       wanted: (id) => wantedResult(resulting, id),
@@ -149,21 +148,20 @@ export async function openGateway(parts: GatewayParts, between: Between = {}): P
   }
 }
 
-type Opened = Ways & Lease & Cards & Pick<Orders, 'door'> & Counting & { orders: Reader; invoices: Invoices; nonces: Nonces }
-
 /** All ports except those of the invoice worker, which is built on them. */
-function sharedPorts(
-  { ground, stores, transports, settings, meters, neighbours = alone }: GatewayParts,
-  rooms: Opened,
+function portsOver(
+  { ground, stores, transports, settings, meters }: GatewayParts,
+  opened: Ways & Lease & Counting,
+  rooms: Guarded,
 ): Omit<Ports, 'begin' | 'waitingOf'> & InvoiceWorkParts {
   const { random } = ground
-  const { registry, cell } = stores
+  const { registry } = stores
   return {
     ...ground,
     ...meters,
-    ...rooms,
+    ...opened,
+    ...portsOf(rooms),
     registry: registry.current,
-    useNonce: rooms.nonces.use,
     publicUrls: settings.publicUrls,
     denied: (request) => deniedPage(random, request),
     tooLong: (limitBytes) => tooLongPage(random, limitBytes),
@@ -174,22 +172,15 @@ function sharedPorts(
     limits,
     callbackPolicy: settings.callbackPolicy,
     outgoing: transports.outgoing,
-    wrongSums: {
-      count: cell.wrongSums.count,
-      answer: (invoice, answer, processId, now) =>
-        neighbours.follow(
-          invoice.merchantId,
-          () => cell.wrongSums.answer(invoice, answer, processId, now),
-          (there) => there.wrongSums.answer(invoice, answer, there.processId, now),
-        ),
-    },
-    workedOnElsewhere: (invoice) => neighbours.others().some(({ invoiceWork }) => invoiceWork.worksOn(invoice)),
-    sumPage: (token) => sumPageUrl(rooms.publicUrl, token),
-    holding: rooms.heartbeat.holding,
+    sumPage: (token) => sumPageUrl(opened.publicUrl, token),
+    holding: opened.heartbeat.holding,
     explains: settings.explains,
+    mayComeAgain: (error) => error instanceof NotNow,
     decoyKey: secret(random.bytes(16).toString('hex')),
   }
 }
+
+const portsOf = ({ cards, nonces, ...rooms }: Guarded) => ({ ...cards, ...rooms, useNonce: nonces.use })
 
 const findingOf = ({ orders }: Ports) => ({ locate: orders.locate, order: orders.byId })
 
@@ -198,9 +189,7 @@ function routesOf({ ground, stores, settings, collects }: GatewayParts, ports: P
   const { current } = stores.registry
   const { basePath, publicUrls, callbackPolicy } = settings
   const { guessed } = ports
-  return [
-    ...gatewayRoutes(basePath, ports),
-    ...mobileRoutes(basePath, ports),
+  const pages = [
     ...receiptRoutes(basePath, {
       random,
       receipts: ports.receipts,
@@ -223,4 +212,18 @@ function routesOf({ ground, stores, settings, collects }: GatewayParts, ports: P
       ...(collects && { collects }),
     }),
   ]
+  return [...gatewayRoutes(basePath, ports), ...mobileRoutes(basePath, ports), ...pages.map((page) => patient(page, ground))]
 }
+
+/** A page that cannot be done now is done once its browser asks again. */
+const patient = (route: Route, { random, turns }: Ground): Route => ({
+  ...route,
+  async handle(request) {
+    try {
+      return await route.handle(request)
+    } catch (error) {
+      if (!(error instanceof NotNow) || error instanceof OpenElsewhere) throw error
+      return momentPage(random, turns, request)
+    }
+  },
+})

@@ -23,7 +23,6 @@ import type { ServerIdentity } from '../order/authentication/areq.ts'
 import type { AuthenticationParts } from '../order/authentication/ask-issuer.ts'
 import type { OrderStore } from '../order/store/store.ts'
 import type { Pulse } from '../leases/pulse.ts'
-import type { MerchantLeft } from '../storage/store-fence.ts'
 import type { HeartbeatStore, HeartStart } from '../leases/heartbeat.ts'
 import type { IdName, Ids } from '../storage/ids.ts'
 import type { KeyRing } from '../keys/ring.ts'
@@ -60,6 +59,8 @@ export interface RegistryStores {
   current: () => Registry
   /** Reads it again at once, if it has changed. */
   refresh: () => Promise<void>
+  /** Monotonic time at which the last look at it began: it was current then. */
+  lookedAt: () => number
   keys: KeyRing
   /**
    * Ids that only one gateway of the installation gets: of orders, of attempts (STAN and RRN of a
@@ -86,8 +87,8 @@ export interface CellStores {
   invoices: InvoiceStore
   wrongSums: WrongSums
   references: ReferenceStore
-  /** True once for each nonce of a merchant; an error for one who is not in this cell. */
-  useNonces: (uses: readonly NonceUse[]) => Promise<(boolean | MerchantLeft)[]>
+  /** True once for each nonce of a merchant. */
+  useNonces: (uses: readonly NonceUse[]) => Promise<boolean[]>
   heartbeat: HeartbeatStore
   heart: HeartStart
   /** The memory that the process shares with its heart; if absent, the heartbeat opens its own. */

@@ -27,8 +27,8 @@ import { startHeartbeat, type Heartbeat } from '../leases/heartbeat.ts'
 import { openJudge, type Judge } from '../leases/silence.ts'
 import { enrolmentBy } from '../three-d-secure/enrolment.ts'
 import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.ts'
-import { followTo, type NeighbourCells } from './cells/neighbours.ts'
 import type { Counting } from './counting.ts'
+import { sparedIn } from './guard.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
 
 /** The foundations of a gateway. */
@@ -127,7 +127,8 @@ export async function openLease({ ground, stores, settings }: Foundations, hand:
     ...(cell.pulse && { pulse: cell.pulse }),
   })
   const heartbeat = between.heartbeat?.(beating) ?? beating
-  return { processId, heartbeat, judge: openJudge(cell.silent, heartbeat, clock) }
+  const judge = openJudge(cell.silent, heartbeat, clock)
+  return { processId, heartbeat, judge: async () => ({ ...(await judge()), spared: sparedIn(cell.cellNo, registry) }) }
 }
 
 export interface Messages {
@@ -139,11 +140,11 @@ export interface Messages {
 /** Callbacks and card mappings, and their sender. */
 export function openMessages(
   { ground, stores, transports, settings }: Foundations,
-  over: Ways & Lease & Cards & { invoices: Invoices; neighbours: NeighbourCells },
+  over: Ways & Lease & Cards & { invoices: Invoices },
 ): Messages {
   const { clock, random, log } = ground
   const { registry, cell } = stores
-  const { policyOf, heartbeat, judge, neighbours } = over
+  const { policyOf, heartbeat, judge } = over
   const orderOf = async (delivery: Delivery) => (await cell.orders.load([delivery]))[0]
   const callbacks = callbackMessages({ registry: registry.current, orderOf, policyOf })
   const mapping = cardMapping({ ...over, registry: registry.current, clock }, orderOf)
@@ -156,8 +157,6 @@ export function openMessages(
     random,
     heartbeat,
     judge,
-    follow: followTo(neighbours, 'sender'),
-    sentElsewhere: (message) => neighbours.others().some((other) => other.sender.sends(message)),
     log,
     timeoutMs: callbackTimeoutMs,
     maxInHand: settings.tuning.maxHeld,
@@ -181,18 +180,13 @@ export interface Memory {
 }
 
 /** The door, and the loop that runs the steps of orders. */
-export function openOrders(
-  on: Foundations,
-  over: Ways & Lease & Messages & { neighbours: NeighbourCells },
-  memory: Memory,
-  between: Between,
-): Orders {
+export function openOrders(on: Foundations, over: Ways & Lease & Messages, memory: Memory, between: Between): Orders {
   const { ground, stores, transports, settings } = on
   const { clock, random, log, turns } = ground
   const { current: registry, keys, ids } = stores.registry
   const { orders } = stores.cell
   const { tuning } = settings
-  const { processId, heartbeat, judge, sender, planner, neighbours } = over
+  const { processId, heartbeat, judge, sender, planner } = over
   const server = { ...(settings.threeDSecure ?? noServer).server, pages: over.pages }
   const asking = { clock, random, keys, registry, server, usable: over.usable }
   const own = performersOf({
@@ -226,12 +220,14 @@ export function openOrders(
     planner,
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
-    follow: followTo(neighbours, 'door'),
-    heldElsewhere: (step) => neighbours.others().some(({ hand }) => hand.does(step, step.transactionNo)),
     rush: turns.rush,
     onStep: steps.start,
     onStepDue: steps.expect,
-    deliveryRoom: () => (tuning.handOver ? sender.room() : () => false),
+    deliveryRoom() {
+      const hasRoom = tuning.handOver ? sender.room() : () => false
+      // Messages to a closed merchant are sent from where its orders go.
+      return (merchantId, deliveries) => registry().merchant(merchantId)?.moving !== 'closed' && hasRoom(merchantId, deliveries)
+    },
     onDeliveryDue: (dueAt) => sender.expect(dueAt),
     onDeliveries: (deliveries, order) =>
       sender.take(deliveries.map((delivery) => ({ delivery, render: () => over.rendered(delivery, order) }))),

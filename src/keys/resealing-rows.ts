@@ -2,10 +2,9 @@
  * Which tables are to be sealed again, and how far that is. A row is written when an operator
  * replaces a key; gateways then share the work, one of them at a table.
  */
-import { isFree } from '../leases/leased.ts'
+import { isFree, type Claimer } from '../leases/leased.ts'
 import { entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { deadAfterMs } from '../leases/heartbeat.ts'
-import type { Claimer } from '../leases/silence.ts'
 
 export interface Resealing {
   table: string

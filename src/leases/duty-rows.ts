@@ -1,8 +1,7 @@
 /** Duties: periodic work that one process does for all. A duty is a row, leased like other work. */
-import { isFree } from './leased.ts'
+import { isFree, type Claimer } from './leased.ts'
 import { statement, timestamp, type Pool } from '../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from './heartbeat.ts'
-import type { Claimer } from './silence.ts'
 
 const enter = statement<object>(`
   insert into duty (name, due_at, lease, tries, error) values ($1, $2, null, 0, null) on conflict do nothing`)

@@ -6,6 +6,25 @@ import type { Cancel, Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { failureOf } from '../storage/pool.ts'
 
+/**
+ * The process that takes up work, and the other processes that it judges dead by their silence. A
+ * process without a row is dead for everybody.
+ */
+export interface Claimer {
+  processId: bigint
+  silent: readonly bigint[]
+  /** None if absent. */
+  spared?: Spared
+}
+
+/** Merchants whom a claim spares, because they move to another cell. */
+export interface Spared {
+  /** Nothing is begun. What a process has owned is carried on, by it or in place of a dead one. */
+  resting: readonly bigint[]
+  /** Their rows are those of another cell, and are here only to be copied or removed. */
+  absent: readonly bigint[]
+}
+
 /** Placeholders of a claim, such as `$1`. */
 interface ClaimValues {
   /** The caller. */
@@ -27,6 +46,19 @@ export const isFree = (row: string, { me, silent, deadAfterMs }: ClaimValues, pa
       (${row}.lease is null or ${row}.lease = ${me} or not exists (
         select from heartbeat h where h.process_id = ${row}.lease and (h.process_id <> all (${silent}::bigint[])
           or h.beat_at > now() - ${deadAfterMs}::int * interval '1 millisecond' - ${patience})))`
+
+/** The same for a row of a merchant. The `claimValues` are the parameters from number `from` on. */
+export const isTakable = (
+  row: string,
+  { from, ...values }: Omit<ClaimValues, 'silent'> & { from: number },
+  patience?: string,
+): string => `
+      ${isFree(row, { ...values, silent: `$${from}` }, patience)}
+      and (${row}.lease is not null or ${row}.merchant_id <> all ($${from + 1}::bigint[]))
+      and ${row}.merchant_id <> all ($${from + 2}::bigint[])`
+
+export const claimValues = ({ silent, spared }: Claimer): bigint[][] =>
+  [silent, spared?.resting ?? [], spared?.absent ?? []].map((ids) => [...ids])
 
 export interface Sweep {
   /** Something was stored since the last look and is due then: the next look comes no later. */

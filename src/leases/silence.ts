@@ -1,15 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { deadAfterMs, type Heartbeat } from './heartbeat.ts'
-
-/**
- * The process that takes up work, and the other processes that it judges dead by their silence. A
- * process without a row is dead for everybody.
- */
-export interface Claimer {
-  processId: bigint
-  silent: readonly bigint[]
-}
+import type { Claimer } from './leased.ts'
 
 /** Called before each claim. The list is empty while this process may not judge. */
 export type Judge = () => Promise<Claimer>

@@ -13,6 +13,9 @@ export interface Signers {
   signingKey?: KeyObject | undefined
 }
 
+/** Its rows are copied; nothing is begun for it; what the other cell has left of it is removed. */
+export type MoveState = 'copying' | 'closed' | 'clearing'
+
 export interface Merchant extends Signers {
   merchantId: bigint
   login: string
@@ -20,6 +23,8 @@ export interface Merchant extends Signers {
   enabled: boolean
   /** Where its orders are. */
   cellNo: number
+  /** Present while it is moved to another cell. */
+  moving?: MoveState | undefined
   /** The control key, and for a while after a rotation also the previous one. */
   controlKeys: readonly Secret<string>[]
   /** The keys that verify its OAuth signatures: those registered and not retired, oldest first. */
@@ -235,13 +240,11 @@ export interface Registry {
   cells: readonly CellAddress[]
   merchantByLogin(login: string): Merchant | undefined
   merchant(merchantId: bigint): Merchant | undefined
+  moving: readonly Merchant[]
   endpoint(endpointId: bigint): Endpoint | undefined
   gate(gateId: bigint): Gate | undefined
   gates(): Iterable<Gate>
-  /**
-   * How many merchants use this gate, counting only those switched on, with an endpoint switched
-   * on.
-   */
+  /** How many merchants that are switched on use it, with an endpoint that is. */
   merchantsAt(gateId: bigint): number
   /** The filters of the merchant and of the endpoint itself, by number. */
   filters(endpointId: bigint): readonly FilterRule[]
@@ -262,6 +265,7 @@ export interface RegistryRows {
 }
 
 const noFilters: readonly FilterRule[] = []
+const byNumber = (a: FilterRule, b: FilterRule): number => a.filterNo - b.filterNo
 
 export function registryOf(rows: RegistryRows): Registry {
   const byLogin = new Map(rows.merchants.map((m) => [m.login, m]))
@@ -272,11 +276,7 @@ export function registryOf(rows: RegistryRows): Registry {
   const filters = new Map<bigint, readonly FilterRule[]>()
   for (const { endpointId, merchantId } of rows.endpoints) {
     const own = (rows.filters ?? []).filter((f) => f.merchantId === merchantId && (f.endpointId ?? endpointId) === endpointId)
-    if (own.length > 0)
-      filters.set(
-        endpointId,
-        own.toSorted((a, b) => a.filterNo - b.filterNo),
-      )
+    if (own.length > 0) filters.set(endpointId, own.toSorted(byNumber))
   }
   for (const endpoint of rows.endpoints) {
     const merchant = merchants.get(endpoint.merchantId)!
@@ -308,6 +308,7 @@ export function registryOf(rows: RegistryRows): Registry {
     cells: rows.cells ?? [{ cellNo: 0 }],
     merchantByLogin: (login) => byLogin.get(login),
     merchant: (id) => merchants.get(id),
+    moving: rows.merchants.filter((m) => m.moving),
     endpoint: (id) => endpoints.get(id),
     gate: (id) => gates.get(id),
     gates: () => gates.values(),

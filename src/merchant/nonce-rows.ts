@@ -1,11 +1,9 @@
 import { statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
-import { goneOf, isHere, MerchantLeft } from '../storage/store-fence.ts'
 
 /** In the order of the key: two processes that store the same nonces do not wait for each other. */
 const use = statement<{ merchant_id: bigint; nonce: string }>(`
   insert into nonce (merchant_id, nonce, expires_at)
   select * from unnest($1::bigint[], $2::text[], $3::timestamptz[]) used (merchant_id, nonce, expires_at)
-  where ${isHere('used')}
   order by merchant_id, nonce
   on conflict (merchant_id, nonce) do nothing returning merchant_id, nonce`)
 
@@ -33,22 +31,15 @@ export interface NonceUse {
  * nonce is kept for ten minutes from now or from the time stamp, whichever is later: five more than
  * the request itself could come again, which is room for clocks of gateways that differ. It does
  * not become good by time alone, but when it is forgotten.
- *
- * An error, and not a rejection, for a merchant who is not in this cell: the other nonces are used.
  */
-export async function useNonces(runner: Runner, uses: readonly NonceUse[]): Promise<(boolean | MerchantLeft)[]> {
+export async function useNonces(runner: Runner, uses: readonly NonceUse[]): Promise<boolean[]> {
   const made = await runner.run(use, [
     uses.map(({ merchantId }) => merchantId),
     uses.map(({ nonce }) => nonce),
     uses.map(({ timestampSeconds, now }) => timestamp(Math.max(now, timestampSeconds * 1000) + keptMs)),
   ])
   const fresh = new Set(made.map(({ merchant_id, nonce }) => `${merchant_id} ${nonce}`))
-  const isFresh = uses.map(({ merchantId, nonce }) => fresh.delete(`${merchantId} ${nonce}`))
-  const gone = await goneOf(
-    runner,
-    uses.filter((_, at) => !isFresh[at]).map(({ merchantId }) => merchantId),
-  )
-  return uses.map(({ merchantId }, at) => isFresh[at]! || (gone.has(merchantId) ? new MerchantLeft(merchantId) : false))
+  return uses.map(({ merchantId, nonce }) => fresh.delete(`${merchantId} ${nonce}`))
 }
 
 /** Removes expired nonces. Safe to run twice, and in several processes. */

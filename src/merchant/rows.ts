@@ -1,6 +1,4 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { reasonOf, type Log } from '../base/log.ts'
-import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { bytea, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
@@ -8,12 +6,14 @@ import { listCells } from '../storage/cell-rows.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
+import type { RegistryReads } from './live.ts'
 import type { FilterRule } from './filter.ts'
 import {
   registryOf,
   type Endpoint,
   type EndpointGroup,
   type MerchantPage,
+  type MoveState,
   type Registry,
   type SignedRequests,
 } from './merchant.ts'
@@ -33,6 +33,7 @@ interface MerchantRow extends SealedSigners {
   previousKeyUntil?: number
   signedRequests?: SignedRequests
   page: MerchantPage
+  moving?: MoveState
 }
 
 const version = statement<{ version: bigint }>(`select version from config_version`)
@@ -40,8 +41,8 @@ const bump = statement<object>(`update config_version set version = version + 1`
 const merchants = entities<MerchantRow>(
   `select merchant_id, login, name, enabled, cell_no, control_key_sealed, control_key_version, previous_key_sealed,
     previous_key_version, previous_key_until, signing_secret_sealed, signing_secret_key, signing_seed_sealed,
-    signing_seed_key, signed_requests, page
-   from merchant`,
+    signing_seed_key, signed_requests, page, v.state as moving
+   from merchant left join merchant_move v using (merchant_id)`,
 )
 const publicKeys = entities<{ merchantId: bigint; publicKey: string }>(
   `select merchant_id, public_key from merchant_key where retired_at is null order by merchant_id, key_no`,
@@ -91,6 +92,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       name: row.name,
       enabled: row.enabled,
       cellNo: row.cellNo,
+      moving: row.moving,
       controlKeys: [
         { sealed: row.controlKeySealed, version: row.controlKeyVersion },
         ...(row.previousKeySealed && (row.previousKeyUntil ?? 0) > now
@@ -125,63 +127,10 @@ function filtersOf(
   return rows.map((rule) => ({ ...rule, entries: entries.get(keyOf(rule))! }))
 }
 
-export interface LiveRegistry {
-  current(): Registry
-  /** Looks at once, not when it is time. */
-  refresh(): Promise<void>
-  stop(): void
-}
-
-/** How the configuration is read. The simulation replaces this with its model. */
-export interface RegistryReads {
-  version(): Promise<bigint>
-  load(now: number): Promise<Registry>
-}
-
 export const registryReads = (pool: Pool, keys: KeyRing): RegistryReads => ({
   version: async () => (await pool.run(version))[0]!.version,
   load: (now) => loadRegistry(pool, keys, now),
 })
-
-/**
- * Checks the version every second and reloads the registry if it has risen. A failure keeps the old
- * one.
- */
-export async function watchRegistry(
-  reads: RegistryReads,
-  clock: Clock,
-  log: Log,
-  changed: (now: Registry) => void,
-): Promise<LiveRegistry> {
-  let registry = await reads.load(clock.now())
-  changed(registry)
-  let cancel = clock.after(1_000, tick)
-  let stopped = false
-
-  function tick() {
-    void look()
-      .catch((error) => log.warn({ reason: reasonOf(error) }, 'the configuration could not be read again'))
-      .finally(() => {
-        if (!stopped) cancel = clock.after(1_000, tick)
-      })
-  }
-
-  async function look() {
-    const at = await reads.version()
-    if (at === registry.version && clock.now() < registry.staleAt) return
-    registry = await reads.load(clock.now())
-    changed(registry)
-  }
-
-  return {
-    current: () => registry,
-    refresh: look,
-    stop() {
-      stopped = true
-      cancel()
-    },
-  }
-}
 
 const addMerchant = statement<object>(
   `insert into merchant (merchant_id, login, name, enabled, control_key_sealed, control_key_version, created_at, cell_no)

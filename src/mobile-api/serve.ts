@@ -22,6 +22,8 @@ interface Serving {
   log: Log
   access: Pick<RefusedAccess, 'refused'>
   accessLimits: Pick<AccessLimits, 'failedAt' | 'lineOf'>
+  /** Whether an error means that nothing was done, as if there were no room. */
+  mayComeAgain: (error: unknown) => boolean
 }
 
 /** The routes that merchants' apps call. */
@@ -52,6 +54,7 @@ async function serve(api: MobileApi, answered: Answered, request: Incoming): Pro
   }
   const code = uuid(random)
   const answer = await perform(api, received).catch((error) => {
+    if (api.mayComeAgain(error)) return noRoom
     log.error({ code, operation, reason: reasonOf(error) }, 'a request of an app failed')
     return refuseMobile('internal error', 'internal error')
   })

@@ -51,8 +51,6 @@ export type OperatorRefusal =
   | { what: 'owner needed' }
   /** Values of the cell are sealed again. */
   | { what: 'cell resealing'; cellNo: number }
-  /** These processes work on orders of a merchant that is to move there. */
-  | { what: 'cell not served'; cellNo: number; processes: readonly string[] }
   /** A move to that cell was begun and has not ended. */
   | { what: 'merchant moving'; login: string; to: number }
   /** A merchant of that cell is on its way, and the copy would miss the change. */
@@ -60,8 +58,8 @@ export type OperatorRefusal =
   | { what: 'move taken over' }
   | { what: 'not moving'; login: string; cellNo: number }
   | { what: 'move too far'; login: string; to: number }
-  /** More is changed than is copied in the same time. */
-  | { what: 'merchant too busy'; login: string }
+  /** So many steps were still under way, or the last copy would take longer. */
+  | { what: 'pause too long'; login: string; atMostMs: number; steps: number }
   /** A transaction of a gateway took longer. */
   | { what: 'writers slow'; forMs: number }
   /** Another command detaches, exports or drops partitions. */

@@ -15,7 +15,6 @@ import type { ReferenceName, ReferenceStore } from '../card/reference-rows.ts'
 import { CardForgotten, openCard, type Card, type SealedCard } from '../card/vault.ts'
 import { payerOf } from '../spec/gateway/sale.ts'
 import { openBatch, singles } from '../storage/batch.ts'
-import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import { orderKeyText, type OrderKey } from './decide/change.ts'
 import { head, type Order } from './decide/order.ts'
@@ -47,13 +46,12 @@ export interface CardsParts {
   references: ReferenceStore
   keys: KeyRing
   random: Random
-  follow: FollowMerchant<Cards>
   clock: Clock
   log: Log
 }
 
 /** What comes at the same time shares its statements. */
-export function openCards({ orders, references, keys, random, follow, clock, log }: CardsParts): Cards {
+export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
   const shared = { ...singles, clock, log }
   const reading = openBatch<OrderKey, SealedCard | undefined>({
     name: 'cards of orders',
@@ -69,7 +67,7 @@ export function openCards({ orders, references, keys, random, follow, clock, log
     ...shared,
   })
   const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
-  const here: Omit<Cards, 'openReference' | 'close'> = {
+  return {
     async cardOf(orderKey) {
       const sealed = await reading.submit(orderKey)
       if (!sealed) throw new CardForgotten(orderKey)
@@ -88,15 +86,6 @@ export function openCards({ orders, references, keys, random, follow, clock, log
       return found && { ...openReference(found, keys), card: found.card }
     },
     findReference: (merchantId, cardRefId) => finding.submit({ merchantId, cardRefId }),
-  }
-  const ofMerchant = <Result>(merchantId: bigint, ask: (cards: Omit<Cards, 'openReference' | 'close'>) => Result): Result =>
-    follow(merchantId, () => ask(here), ask)
-  return {
-    cardOf: (orderKey) => ofMerchant(orderKey.merchantId, (cards) => cards.cardOf(orderKey)),
-    registerCard: (made) => ofMerchant(made.orderKey.merchantId, (cards) => cards.registerCard(made)),
-    registerDestination: (made) => ofMerchant(made.orderKey.merchantId, (cards) => cards.registerDestination(made)),
-    findDestination: (merchantId, id) => ofMerchant(merchantId, (cards) => cards.findDestination(merchantId, id)),
-    findReference: (merchantId, cardRefId) => ofMerchant(merchantId, (cards) => cards.findReference(merchantId, cardRefId)),
     openReference: (reference) => openReference(reference, keys),
     close: async () => void (await Promise.all([reading.close(), registering.close(), finding.close()])),
   }

@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { openBatch, singles, type Batch } from '../storage/batch.ts'
 import type { Order } from './decide/order.ts'
-import type { FollowMerchant } from '../storage/store-fence.ts'
 import type { Heartbeat } from '../leases/heartbeat.ts'
 import { orderKeyText, type OrderKey } from './decide/change.ts'
 import type { Copies } from './copies.ts'
@@ -36,7 +35,6 @@ export interface ReaderParts {
   hand: Pick<Hand, 'lastCommitted' | 'saved'>
   copies: Pick<Copies, 'get'>
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>
-  follow: FollowMerchant<Pick<Reader, 'byId' | 'signedAmounts' | 'shown'>>
   clock: Clock
   log: Log
 }
@@ -46,34 +44,7 @@ interface Asked {
   serialNumber: string | undefined
 }
 
-export function openReader({ follow, ...parts }: ReaderParts): Reader {
-  const here = openReads(parts)
-  return {
-    locate: here.locate,
-    close: here.close,
-    byId: (orderKey) =>
-      follow(
-        orderKey.merchantId,
-        () => here.byId(orderKey),
-        (there) => there.byId(orderKey),
-      ),
-    signedAmounts: (orderKey) =>
-      follow(
-        orderKey.merchantId,
-        () => here.signedAmounts(orderKey),
-        (there) => there.signedAmounts(orderKey),
-      ),
-    shown: (wanted, serialNumber) =>
-      follow(
-        wanted.merchantId,
-        () => here.shown(wanted, serialNumber),
-        (there) => there.shown(wanted, serialNumber),
-      ),
-  }
-}
-
-/** Reads in this cell. */
-function openReads({ store, hand, copies, heartbeat, clock, log }: Omit<ReaderParts, 'follow'>): Reader {
+export function openReader({ store, hand, copies, heartbeat, clock, log }: ReaderParts): Reader {
   const shared = { ...singles, clock, log }
   async function orderKeysOf(items: readonly Wanted[]): Promise<(OrderKey | undefined)[]> {
     const named = items.filter((item) => 'clientOrderid' in item)

@@ -12,7 +12,7 @@ export interface Page {
   /** In addition to the style that all pages share. */
   style?: string
   script?: string
-  /** Without script the page reloads by itself, from this address. */
+  /** If no script runs, the page reloads by itself, from this address. */
   refresh?: { seconds: number; to: string }
   /** Its script calls the gateway, and nobody else. */
   asks?: true
@@ -44,7 +44,7 @@ export function pageAnswer(random: Random, page: Page, look?: Look): Answer {
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="robots" content="noindex" />
-          ${page.refresh && refreshing(page.refresh)}
+          ${page.refresh && refreshing(page.refresh, page.script === undefined)}
           <title>${page.title}</title>
           <style nonce="${nonce}">
             ${verbatim(sharedStyle + (page.style ?? '') + brandStyle(colour))}
@@ -64,8 +64,10 @@ export function pageAnswer(random: Random, page: Page, look?: Look): Answer {
   }
 }
 
-const refreshing = ({ seconds, to }: NonNullable<Page['refresh']>): Markup =>
-  html`<noscript><meta http-equiv="refresh" content="${seconds};url=${to}" /></noscript>`
+function refreshing({ seconds, to }: NonNullable<Page['refresh']>, always: boolean): Markup {
+  const meta = html`<meta http-equiv="refresh" content="${seconds};url=${to}" />`
+  return always ? meta : html`<noscript>${meta}</noscript>`
+}
 
 /** An address that contains a token must not be sent to other sites or cached. */
 const quietHeaders = {

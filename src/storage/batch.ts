@@ -1,7 +1,6 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { failureOf, isInternal } from './pool.ts'
-import { MerchantLeft } from './store-fence.ts'
 
 /**
  * Gathers single pieces of work into batches that share a commit. The next batch gathers while one
@@ -144,8 +143,7 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
 
   async function bisect(batch: Waiting<T, R>[], error: unknown): Promise<void> {
     if (batch.length === 1) {
-      if (!(error instanceof MerchantLeft))
-        settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
+      settings.log.error({ batch: settings.name, reason: reasonOf(error) }, 'an item of a batch failed by itself')
       batch[0]!.reject(error)
       return
     }

@@ -141,23 +141,11 @@ create table locator (
   constraint locator_pkey PRIMARY KEY (key)
 );
 
-create table merchant_move (
+create table merchant_mover (
   merchant_id bigint not null,
-  state text not null,
-  other_cell integer not null,
   mover uuid not null,
-  constraint merchant_move_pkey PRIMARY KEY (merchant_id),
-  constraint merchant_move_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'left'::text, 'arriving'::text])))
+  constraint merchant_mover_pkey PRIMARY KEY (merchant_id)
 );
-
-create table merchant_move_note (
-  merchant_id bigint not null,
-  order_id bigint,
-  invoice_id text,
-  constraint merchant_move_note_check CHECK ((num_nulls(order_id, invoice_id) = 1))
-);
-CREATE INDEX merchant_move_note_by_merchant ON merchant_move_note USING btree (merchant_id);
-alter table merchant_move_note replica identity full;
 
 create table mobile_invoice (
   merchant_id bigint not null,

@@ -61,8 +61,7 @@ const ofCell: Grants = {
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
   filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
-  merchant_move:    row('r',                                          'r',                                         'r',             'r'),
-  merchant_move_note: row('a',                                        'a',                                         '',              'a'),
+  merchant_mover:   row('',                                           'r',                                         'r',             'r'),
   // Those of cell 0 have the duties of the installation too.
   duty:             row('r a w',                                      'r',                                         'r',             ''),
   resealing:        row('r w',                                        'r a w',                                     'r',             ''),
@@ -78,6 +77,7 @@ const ofCell: Grants = {
 const ofInstallation: Grants = {
   cell:             row('r',                                          'r',                                         'r',             'r'),
   merchant:         row('r',                                          'r a w',                                     'r',             `r(${ofMerchant})`),
+  merchant_move:    row('r',                                          'r',                                         'r',             ''),
   merchant_key:     row('r',                                          'r a w(retired_at)',                         'r',             ''),
   endpoint:         row('r',                                          'r a w',                                     'r',             ''),
   endpoint_group:   row('r',                                          'r a w(enabled)',                            'r',             ''),

@@ -1,7 +1,6 @@
 /** What the catalogs of Citus say of cells. */
 import type { PlacementRow } from './cell-seat.ts'
 import { statement, type Runner, type Statement } from './pool.ts'
-import { isHere, noteOrders } from './store-fence.ts'
 
 const extension = statement<{ there: boolean }>(`select exists (select from pg_extension where extname = 'citus') as there`)
 
@@ -54,12 +53,15 @@ export async function isNodeOf(runner: Runner, group: number): Promise<boolean> 
 }
 
 const throughItself = statement<object>(`
-  with nobody as materialized (select 0::bigint as merchant_id, 0::bigint as order_id), noted as (${noteOrders('nobody')})
-  select from nobody where ${isHere('nobody')}`)
+  with nobody as materialized (select 0::bigint as merchant_id, 0::bigint as order_id),
+  changed as (
+    update orders o set lease = null from nobody n where o.merchant_id = n.merchant_id and o.order_id = n.order_id
+    returning o.merchant_id)
+  select from changed`)
 
 /**
  * Makes the node of a cell connect to itself as this user; rejects if it lacks the password. Sweeps
- * need that: Citus passes rows of one part of a `with` to another part over a connection. Inserts
+ * need that: Citus passes rows of one part of a `with` to another part over a connection. Changes
  * no row.
  */
 export const connectToItself = async (runner: Runner): Promise<void> => void (await runner.run(throughItself))

@@ -362,21 +362,21 @@ create table merchant_key (
 
 create table merchant_move (
   merchant_id bigint not null,
+  from_cell integer not null,
+  to_cell integer not null,
   state text not null,
-  other_cell integer not null,
   mover uuid not null,
+  since timestamp with time zone not null,
   constraint merchant_move_pkey PRIMARY KEY (merchant_id),
-  constraint merchant_move_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'left'::text, 'arriving'::text])))
+  constraint merchant_move_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id),
+  constraint merchant_move_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'closed'::text, 'clearing'::text])))
 );
 
-create table merchant_move_note (
+create table merchant_mover (
   merchant_id bigint not null,
-  order_id bigint,
-  invoice_id text,
-  constraint merchant_move_note_check CHECK ((num_nulls(order_id, invoice_id) = 1))
+  mover uuid not null,
+  constraint merchant_mover_pkey PRIMARY KEY (merchant_id)
 );
-CREATE INDEX merchant_move_note_by_merchant ON merchant_move_note USING btree (merchant_id);
-alter table merchant_move_note replica identity full;
 
 create table migration (
   name text not null,

@@ -163,7 +163,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
   const body = await bodyOf(request)
   if (body === undefined) return refuse({ status: 413, why: 'the body is too long' }, request, response, parts.log, sender)
   const answer = await answerResult(body, parts, results, sender)
-  if (answer === undefined) response.writeHead(500, { 'content-length': 0 }).end()
+  if (answer === undefined) response.writeHead(503, { 'content-length': 0 }).end()
   else if (answer === '') response.writeHead(200, { 'content-length': 0 }).end()
   else response.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(answer) }).end(answer)
 }

@@ -5,7 +5,7 @@ import type { FollowAsk } from '../../src/order/decide/amounts.ts'
 import type { Event } from '../../src/order/decide/event.ts'
 import { transitionFor } from '../../src/order/decide/machine.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
-import type { Claimer } from '../../src/leases/silence.ts'
+import type { Claimer } from '../../src/leases/leased.ts'
 import type { Authentication } from '../../src/three-d-secure/authentication.ts'
 
 /** The first two processes live, the third is dead, the fourth fell silent some time ago. */

@@ -1,5 +1,5 @@
 /** The refusals of the operator's room in words, with the option or the command that helps. */
-import { spanText, timeText } from '../../operator/moments.ts'
+import { counted, spanText, timeText } from '../../operator/moments.ts'
 import { isMisfit, type KeyUse, type OperatorRefusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { needText, partText, unprovenText } from './partitions/partition-words.ts'
@@ -66,9 +66,6 @@ const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal
     'See docs/operating.md, "Database users".',
   'cell resealing': ({ cellNo }) =>
     `Values of cell ${cellNo} are being sealed again, and a copy would miss some. See how far that is: npx tollgate keys list`,
-  'cell not served': ({ cellNo, processes }) =>
-    `These gateways work on orders of the merchant and do not serve cell ${cellNo}: ${processes.join(', ')}. ` +
-    'Let them serve both cells while it moves (TOLLGATE_CELLS).',
   'merchant moving': ({ login, to }) =>
     `${login} is on its way to cell ${to}. Finish that first, or give it up: npx tollgate merchant move ${login} --to ${to}, ` +
     'or with --give-up.',
@@ -78,11 +75,13 @@ const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal
   'move taken over': () => 'Another command goes on with this move. Nothing is lost; see what that one says.',
   'not moving': ({ login, cellNo }) => `${login} is in cell ${cellNo}, and no move of it is under way.`,
   'move too far': ({ login, to }) =>
-    `Cell ${to} may work for ${login} already, so the move has to go on: npx tollgate merchant move ${login} --to ${to}`,
-  'merchant too busy': ({ login }) =>
-    `${login} changes more than is copied in the same time. It stays where it is; try again when there is less to do.`,
+    `Cell ${to} works for ${login} already, so the move has to go on: npx tollgate merchant move ${login} --to ${to}`,
+  'pause too long': ({ login, atMostMs, steps }) =>
+    `The pause of ${login} would be longer than ${spanText(atMostMs)}` +
+    `${steps > 0 ? `: ${counted(steps, 'step')} of it had not ended` : ''}. It goes on paying where it is. ` +
+    `Try again when there is less to do, or allow more with --pause-at-most; what was copied is kept until then.`,
   'writers slow': ({ forMs }) =>
-    `A gateway was in the midst of a change for longer than ${spanText(forMs)}. The merchant stays where it is; try again.`,
+    `Gateways were in the midst of changes for longer than ${spanText(forMs)}. Nothing is lost; try again.`,
   'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
   'partitions needed': ({ partitions }) =>
     partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),

@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.ts'
 import { Unanswered, type Answer, type Incoming, type Route } from '../../http/server.ts'
 import { idIn, type Registry } from '../../merchant/merchant.ts'
 import { awayPage } from '../../pages/away.ts'
-import { OpenElsewhere } from './neighbours.ts'
+import { OpenElsewhere } from '../guard.ts'
 import { isPage } from '../peers/message.ts'
 import type { Passing } from '../peers/passing.ts'
 
@@ -36,33 +36,35 @@ export interface LeadParts {
 }
 
 /** The routes of any gateway, as those of all: each request goes to the gateway over its cell. */
-export const leadingRoutes = (any: readonly Route[], parts: LeadParts): Route[] => {
-  const { registry, routesOf, passing } = parts
-  return any.map((route, at) => ({
-    ...route,
-    handle: (request) => {
-      const cellNo = cellOf(request, registry())
-      const routes = routesOf(cellNo)
-      const answer = routes ? routes[at]!.handle(request) : handleAway(route, request, { cellNo }, parts)
-      if (!passing || !(answer instanceof Promise)) return answer
-      return answer.catch((error: unknown) => {
-        // A page of a merchant that has moved on. The cell of its birth knows the order's key.
-        if (error instanceof OpenElsewhere) return handleAway(route, request, { cellNo, also: error.cellNo }, parts)
-        throw error
-      })
-    },
-  }))
-}
+export const leadingRoutes = (any: readonly Route[], parts: LeadParts): Route[] =>
+  any.map((route, at) => {
+    const handleIn = (cellNo: number | undefined, request: Incoming): Answer | Promise<Answer> => {
+      const routes = parts.routesOf(cellNo)
+      return routes ? routes[at]!.handle(request) : handleAway(route, request, cellNo, parts)
+    }
+    return {
+      ...route,
+      handle(request) {
+        const answer = handleIn(cellOf(request, parts.registry()), request)
+        if (!(answer instanceof Promise)) return answer
+        return answer.catch((error: unknown) => {
+          // A page of a merchant that has moved since it was made.
+          if (error instanceof OpenElsewhere) return handleIn(error.cellNo, request)
+          throw error
+        })
+      },
+    }
+  })
 
 /** For a request whose cell is not open here. */
 async function handleAway(
   route: Route,
   request: Incoming,
-  { cellNo, also }: { cellNo: number | undefined; also?: number },
+  cellNo: number | undefined,
   { passing, random }: LeadParts,
 ): Promise<Answer> {
   if (!passing || cellNo === undefined || request.overloaded) return refuseAway(route, request, random)
-  const answer = await passing.request(route, request, { cellNo, also })
+  const answer = await passing.request(route, request, cellNo)
   if (answer === 'nobody') return refuseAway(route, request, random)
   if (answer !== 'lost') return answer
   // Code 20 would say that nothing was done.

@@ -7,7 +7,7 @@ import type { OpenCell } from './cell-gateway.ts'
 import { openCells, type Cells } from './cells.ts'
 import type { Closing } from '../closing.ts'
 import { knownCell, leadingRoutes } from './lead.ts'
-import { neighboursOf, OpenElsewhere } from './neighbours.ts'
+import { OpenElsewhere } from '../guard.ts'
 import type { Gateway, GatewayParts } from '../open.ts'
 import type { Ground, RegistryStores } from '../parts.ts'
 import type { Passing } from '../peers/passing.ts'
@@ -21,10 +21,10 @@ export interface Served extends Cells {
 }
 
 /** What the gateway over a cell shares with those over the others. */
-export type Shared = Required<Pick<GatewayParts, 'collects' | 'neighbours'>>
+export type Shared = Required<Pick<GatewayParts, 'collects'>>
 
 export interface ServedParts {
-  registry: Pick<RegistryStores, 'current' | 'refresh'>
+  registry: Pick<RegistryStores, 'current'>
   ground: Pick<Ground, 'clock' | 'random' | 'log'>
   /** The cells that this process serves; all if absent. */
   cells?: ReadonlySet<number> | undefined
@@ -45,36 +45,29 @@ export async function openServed(
     return cell?.takesRequests() ? cell.gateway : undefined
   }
   const cellOfId = (threeDSServerTransId: string): number => knownCell(cellOfUuid(threeDSServerTransId), current())
+  type Asked = Pick<Gateway, 'results' | 'collects'>
   /** Here, where that cell is open, or in another process. Otherwise the sender tries again. */
-  async function about<T>(id: string, ask: (gateway: Pick<Gateway, 'results' | 'collects'>) => Promise<T>): Promise<T> {
-    const cellNo = cellOfId(id)
-    const away = (also?: number) => {
-      if (!passing) throw new Error('the cell of this authentication is not open here')
-      return ask({ results: passing.results({ cellNo, also }), collects: passing.collects({ cellNo, also }) })
-    }
+  async function askIn<T>(cellNo: number, ask: (gateway: Asked) => Promise<T>): Promise<T> {
+    const gateway = takes(cellNo)
+    if (gateway) return ask(gateway)
+    if (!passing) throw new Error('the cell of this authentication is not open here')
+    return ask({ results: passing.results(cellNo), collects: passing.collects(cellNo) })
+  }
+  async function about<T>(id: string, ask: (gateway: Asked) => Promise<T>): Promise<T> {
     try {
-      const gateway = takes(cellNo)
-      return await (gateway ? ask(gateway) : away())
+      return await askIn(cellOfId(id), ask)
     } catch (error) {
-      if (error instanceof OpenElsewhere) return await away(error.cellNo)
+      // The merchant has moved since the authentication began.
+      if (error instanceof OpenElsewhere) return await askIn(error.cellNo, ask)
       throw error
     }
   }
   const collects: Gateway['collects'] = async (id, url) =>
     passing || takes(cellOfId(id)) ? about(id, (gateway) => gateway.collects(id, url)) : false
-  const neighboursFrom = (cellNo: number) =>
-    neighboursOf({
-      cellNo,
-      current,
-      refresh: registry.refresh,
-      of: (other) => cells?.of(other)?.gateway,
-      others: () => (cells?.open() ?? []).filter((cell) => cell.cellNo !== cellNo).map((cell) => cell.gateway.rooms),
-      clock: ground.clock,
-    })
   const opened = await openCells({
     listed: () => current().cells,
     serves,
-    open: (own) => open(own, { collects, neighbours: neighboursFrom(own.cellNo) }),
+    open: (own) => open(own, { collects }),
     ...ground,
   })
   cells = opened

@@ -100,11 +100,10 @@ function openTable({ rows, instance, open, clock, log }: TableParts) {
     },
     /** The least busy first; in turn where that says nothing. */
     serving(ask: Ask): Peer[] {
-      const { cellNo, also = cellNo } = ask
       const avoided = ({ unreachedAt }: Peer) => Number(clock.monotonic() - unreachedAt < avoidMs)
       const hasRoom = ({ underWay, pagesUnderWay }: Peer) =>
         underWay < mostOfPeer && (!isOfPage(ask) || pagesUnderWay < mostPagesOfPeer)
-      const serves = (peer: Peer) => hasRoom(peer) && [cellNo, also].every((one) => peer.row.cells.includes(one))
+      const serves = (peer: Peer) => hasRoom(peer) && peer.row.cells.includes(ask.cellNo)
       const all = [...peers.values()].filter(serves)
       turn++
       return all.map((_, i) => all[(i + turn) % all.length]!).sort((a, b) => avoided(a) - avoided(b) || a.underWay - b.underWay)

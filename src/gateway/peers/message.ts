@@ -3,11 +3,8 @@ import type { Answer, Incoming, Route } from '../../http/server.ts'
 import type { Message } from '../../three-d-secure/codec.ts'
 import type { ResultVerdict, WantedResult } from '../../three-d-secure/inbound.ts'
 
-/**
- * About something of a cell that the asking process does not serve. `also`: the merchant has moved
- * on to this one, and only a process that serves both can go from the one to the other.
- */
-export type Ask = { cellNo: number; also?: number | undefined } & (
+/** About something of a cell that the asking process does not serve. */
+export type Ask = { cellNo: number } & (
   | { is: 'request'; method: Route['method']; route: string; request: Incoming }
   | { is: 'wanted result'; id: string }
   | { is: 'result'; message: Message }
@@ -28,7 +25,7 @@ export interface ReceivedAsk {
 export type PeerReply =
   /** Nothing was done: that cell is not served there. */
   | { is: 'not here' }
-  /** Nothing was done: the merchant has moved on to this cell, which is not served there. */
+  /** Nothing was done: the merchant has moved on to this cell. */
   | { is: 'moved'; cellNo: number }
   /** A defect; the log of that process has the reason. */
   | { is: 'failed'; id: string }

@@ -1,23 +1,17 @@
 /** Passes on what is about a cell that this process does not serve. */
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import type { Results } from '../../three-d-secure/inbound.ts'
-import { OpenElsewhere } from '../cells/neighbours.ts'
+import { OpenElsewhere } from '../guard.ts'
 import type { Gateway } from '../open.ts'
 import type { Ask } from './message.ts'
 import type { PassedOn, Peers } from './known.ts'
 
-/** A cell, and the one to which the merchant has moved on, if that is known. */
-export interface Where {
-  cellNo: number
-  also?: number | undefined
-}
-
 /** Each of them throws an `OpenElsewhere` if the merchant has moved on to another cell. */
 export interface Passing {
-  request(route: Route, request: Incoming, where: Where): Promise<Answer | 'nobody' | 'lost'>
+  request(route: Route, request: Incoming, cellNo: number): Promise<Answer | 'nobody' | 'lost'>
   /** Those of a gateway over that cell in another process. A directory server sends them again. */
-  results(where: Where): Results
-  collects(where: Where): Gateway['collects']
+  results(cellNo: number): Results
+  collects(cellNo: number): Gateway['collects']
 }
 
 export function passingBy({ pass }: Pick<Peers, 'pass'>): Passing {
@@ -27,20 +21,20 @@ export function passingBy({ pass }: Pick<Peers, 'pass'>): Passing {
     return passed
   }
   return {
-    async request({ method, path: route }, request, where) {
-      const passed = await ask({ is: 'request', ...where, method, route, request })
+    async request({ method, path: route }, request, cellNo) {
+      const passed = await ask({ is: 'request', cellNo, method, route, request })
       if (passed.is === 'nobody' || passed.is === 'lost') return passed.is
       return expect(passed, 'answer').answer
     },
-    results: (where) => ({
-      wanted: async (id) => expect(await ask({ is: 'wanted result', ...where, id }), 'wanted result').wanted,
+    results: (cellNo) => ({
+      wanted: async (id) => expect(await ask({ is: 'wanted result', cellNo, id }), 'wanted result').wanted,
       async result(message) {
-        const passed = await ask({ is: 'result', ...where, message })
+        const passed = await ask({ is: 'result', cellNo, message })
         return passed.is === 'result' ? passed.verdict : { is: 'failed' }
       },
     }),
-    collects: (where) => async (id, url) => {
-      const passed = await ask({ is: 'collects', ...where, id, url: url.href })
+    collects: (cellNo) => async (id, url) => {
+      const passed = await ask({ is: 'collects', cellNo, id, url: url.href })
       return passed.is === 'collects' && passed.collects
     },
   }

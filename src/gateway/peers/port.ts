@@ -7,7 +7,7 @@ import { uuid, type Random } from '../../base/random.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Answer, Route } from '../../http/server.ts'
 import type { Gateway } from '../open.ts'
-import { OpenElsewhere } from '../cells/neighbours.ts'
+import { NotNow, OpenElsewhere } from '../guard.ts'
 import { peerPath } from './link.ts'
 import { packReply, unpackAsk, type Ask, type PeerReply } from './message.ts'
 
@@ -94,6 +94,7 @@ async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Pro
     }
   } catch (error) {
     if (error instanceof OpenElsewhere) return { is: 'moved', cellNo: error.cellNo }
+    if (error instanceof NotNow) return { is: 'not here' }
     const id = uuid(random)
     log.error({ id, reason: reasonOf(error) }, 'a request that was passed to this process failed')
     return { is: 'failed', id }

@@ -1,7 +1,6 @@
 /** The statements that take up invoices and let them go: what a sweep needs. */
-import { isFree } from '../../leases/leased.ts'
+import { isTakable } from '../../leases/leased.ts'
 import { statement } from '../../storage/pool.ts'
-import { isHere, noteInvoices } from '../../storage/store-fence.ts'
 import { columns, type InvoiceRow } from './rows.ts'
 
 /**
@@ -10,27 +9,20 @@ import { columns, type InvoiceRow } from './rows.ts'
 export const claim = statement<InvoiceRow>(`
   with due as (
     select i.merchant_id, i.invoice_id from mobile_invoice i
-    where i.due_at <= $2 and i.alarm is null and ${isHere('i')} and ${isFree('i', { me: '$1', silent: '$6', deadAfterMs: '$4' })}
+    where i.due_at <= $2 and i.alarm is null and ${isTakable('i', { me: '$1', deadAfterMs: '$4', from: 6 })}
     order by i.due_at limit $3
-    for update of i skip locked),
-  taken as (
-    update mobile_invoice i set lease = $1, due_at = $5
-    from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
-    returning ${columns}),
-  noted as (${noteInvoices('taken')})
-  select * from taken`)
+    for update of i skip locked)
+  update mobile_invoice i set lease = $1, due_at = $5
+  from due where i.merchant_id = due.merchant_id and i.invoice_id = due.invoice_id
+  returning ${columns}`)
 export const firstDue = statement<{ due_at: number }>(
-  `select i.due_at from mobile_invoice i where i.due_at is not null and i.alarm is null and ${isHere('i')}
-  order by i.due_at limit 1`,
+  `select i.due_at from mobile_invoice i where i.due_at is not null and i.alarm is null order by i.due_at limit 1`,
 )
 const ofHolder = `merchant_id = $1 and invoice_id = $2 and lease = $3 and due_at is not null`
-const letGo = (set: string) => `with gone as (
-    update mobile_invoice i set lease = null, due_at = $4${set} where ${ofHolder} and ${isHere('i')}
-    returning merchant_id, invoice_id),
-  noted as (${noteInvoices('gone')})
-  select from gone`
-export const rest = statement<object>(letGo(''))
+export const rest = statement<object>(`update mobile_invoice set lease = null, due_at = $4 where ${ofHolder}`)
 /**
  * Due later; with an alarm no sweep finds it any more. Only the holder of the lease may do this.
  */
-export const putBack = statement<object>(letGo(', tries = tries + 1, alarm = $5'))
+export const putBack = statement<object>(
+  `update mobile_invoice set lease = null, due_at = $4, tries = tries + 1, alarm = $5 where ${ofHolder}`,
+)

@@ -3,7 +3,7 @@ import { reasonOf, type Log } from '../../base/log.ts'
 import { look, putBackLater, startSweep, type Sweep } from '../../leases/leased.ts'
 import type { Judge } from '../../leases/silence.ts'
 import { nextChange, type RunParts } from './run.ts'
-import { invoiceKey, type Invoice, type InvoiceName, type InvoiceSecrets } from './invoice.ts'
+import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
 import type { Invoices } from './invoices.ts'
 import type { OpenInvoice, SealedInvoice } from './rows.ts'
 
@@ -15,8 +15,6 @@ const againMs = 500
 export type InvoiceWorkParts = RunParts & {
   invoices: Invoices
   judge: Judge
-  /** Whether a gateway of this process over another cell works on it. */
-  workedOnElsewhere: (invoice: InvoiceName) => boolean
 }
 
 /** The loop of invoices. */
@@ -25,7 +23,6 @@ export interface InvoiceWork {
   begin(invoice: Invoice, secrets: InvoiceSecrets): void
   /** Invoices of a merchant whose server is being asked. */
   waitingOf(merchantId: bigint): number
-  worksOn(invoice: InvoiceName): boolean
   /** How many this process has parked for an operator. */
   parked(): number
   sweep(): void
@@ -37,7 +34,7 @@ export interface InvoiceWork {
  * the invoices of dead processes, and those that have waited long enough.
  */
 export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWork {
-  const inHand = openInvoicesInHand(w.workedOnElsewhere)
+  const inHand = openInvoicesInHand()
   const stopping = new AbortController()
   let sweeping: Sweep | undefined
   let parked = 0
@@ -96,7 +93,6 @@ export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWo
       // Without room a sweep finds it when its lease is looked at.
       if (inHand.hasRoom()) start({ invoice, openSecrets: () => secrets })
     },
-    worksOn: inHand.has,
     parked: () => parked,
     waitingOf: inHand.waitingOf,
     sweep: () => (sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed: failedIn(w.log) }, sweepOnce)),
@@ -113,18 +109,17 @@ const failedIn = (log: Log) => (error: unknown) =>
 const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 
 /** The invoices that this process works on. */
-function openInvoicesInHand(elsewhere: InvoiceWorkParts['workedOnElsewhere']) {
+function openInvoicesInHand() {
   const working = new Map<string, Promise<void>>()
   /** Those that began by asking a merchant's server, which may be slow: no sweep waits for them. */
   let asking = 0
   const askingOf = new Map<bigint, number>()
   return {
-    has: (invoice: InvoiceName) => working.has(invoiceKey(invoice)),
     /** Does this work, unless the invoice is worked on already. */
     take(invoice: Invoice, work: () => Promise<void>): void {
       const { state, merchantId } = invoice
       const key = invoiceKey(invoice)
-      if (working.has(key) || elsewhere(invoice)) return
+      if (working.has(key)) return
       const by = state === 'checking' ? 1 : 0
       const count = (more: number) => {
         askingOf.set(merchantId, (askingOf.get(merchantId) ?? 0) + more)

@@ -3,8 +3,7 @@ import { columnsOf, onRows, readOf, rowsOf } from '../../storage/columns.ts'
 import { statement, timestamp, type Pool, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../../leases/heartbeat.ts'
 import type { KeyRing } from '../../keys/ring.ts'
-import { isHere, noteInvoices, refuseGone } from '../../storage/store-fence.ts'
-import type { Claimer } from '../../leases/silence.ts'
+import { claimValues, type Claimer } from '../../leases/leased.ts'
 import {
   invoiceKey,
   type Confirmed,
@@ -63,17 +62,13 @@ const addedRows = rowsOf({
 /** Stores one of several requests with the same invoice or nonce; the others find it. */
 const insert = onRows<Sealed, { order_id: bigint }>(
   addedRows,
-  `with added as (
-    insert into mobile_invoice (${addedRows.names}, state, tries)
-    select ${addedRows.names}, 'checking', 0 from ${addedRows.list} where ${isHere('n')}
-    on conflict do nothing returning merchant_id, invoice_id, order_id),
-  noted as (${noteInvoices('added')})
-  select order_id from added`,
+  `insert into mobile_invoice (${addedRows.names}, state, tries)
+  select ${addedRows.names}, 'checking', 0 from ${addedRows.list}
+  on conflict do nothing returning order_id`,
 )
 const selectForUpdate = statement<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2 for update`,
 )
-/** The row stays in the cell where the page was made, wherever the merchant has gone since. */
 const merchantOfPage = statement<{ merchant_id: bigint }>(`select merchant_id from locator where key = $1`)
 const selectByPage = statement<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.page_token = $2`,
@@ -124,13 +119,12 @@ const change = onRows<Changing, InvoiceRow>(
     cvv2_key = case when n.state in ('releasing', 'ordered', 'declined') then null else i.cvv2_key end
   from ${movedRows.list}
   where i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id and i.state = n.was
-    and (i.lease is null or i.lease = n.holder) and ${isHere('i')}
+    and (i.lease is null or i.lease = n.holder)
   returning ${columns}, n.page_token is not null as has_page),
   placed as (insert into locator (key, merchant_id, order_id)
     select m.page_token, m.merchant_id, m.order_id
     from moved m join mobile_invoice i on i.merchant_id = m.merchant_id and i.invoice_id = m.invoice_id
-    where m.has_page on conflict (key) do nothing),
-  noted as (${noteInvoices('moved')})
+    where m.has_page on conflict (key) do nothing)
   select * from moved`,
 )
 /** A change of state, with the data that is known from then on. */
@@ -157,18 +151,14 @@ type Changing = Omit<DecidedInvoice, 'secrets'> & { processId: bigint; tokens?: 
 
 const isEnd = ({ state }: InvoiceChange): boolean => state === 'ordered' || state === 'declined'
 
-/**
- * Answers of the first three are in the order of what was asked. All of them may be repeated. They
- * reject with `MerchantLeft` for a merchant who is not in this cell; those that read, if they find
- * nothing.
- */
+/** Answers of the first three are in the order of what was asked. All of them may be repeated. */
 export interface InvoiceStore {
   /** False for an invoice whose id or nonce another one has; of those in the list, one has it. */
   add(invoices: readonly OpenInvoice[], processId: bigint): Promise<boolean[]>
   find(names: readonly InvoiceName[]): Promise<(SealedInvoice | undefined)[]>
   /** Undefined for an invoice that is in another state by now, or owned by another process. */
   change(decided: readonly DecidedInvoice[], processId: bigint): Promise<(SealedInvoice | undefined)[]>
-  /** Whose page this is, also if the merchant has left the cell since. */
+  /** Whose page this is, also if the merchant is in another cell by now. */
   merchantOfPage(pageToken: string): Promise<bigint | undefined>
   findByPage(merchantId: bigint, pageToken: string): Promise<OpenInvoice | undefined>
   claimDue(by: Claimer, now: number, limit: number): Promise<SealedInvoice[]>
@@ -187,11 +177,6 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
     const found = new Map((await readOf(pool, selectAll, names)).map((row) => [nameOf(row), row]))
     return names.map((name) => found.get(invoiceKey(name)))
   }
-  const refuseGoneOf = (names: readonly InvoiceName[]) =>
-    refuseGone(
-      pool,
-      names.map(({ merchantId }) => merchantId),
-    )
   return {
     async add(invoices, processId) {
       const sealed = invoices.map((open) => ({ invoice: open.invoice, processId, ...sealSecrets(open, keys, random) }))
@@ -199,13 +184,10 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       const others = invoices.map(({ invoice }) => invoice).filter(({ orderId }) => !stored.has(orderId))
       for (const [i, row] of (await find(others)).entries())
         if (row && isAdded(row, others[i]!, processId)) stored.add(row.order_id)
-      await refuseGoneOf(others.filter(({ orderId }) => !stored.has(orderId)))
       return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
     async find(names) {
-      const rows = await find(names)
-      await refuseGoneOf(names.filter((_, at) => !rows[at]))
-      return rows.map((row) => row && sealedOf(row, keys))
+      return (await find(names)).map((row) => row && sealedOf(row, keys))
     },
     async change(decided, processId) {
       const changes: Changing[] = decided.map((one) => ({
@@ -227,18 +209,16 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
           if (row) answers.set(one, sealedOf(row, keys))
         }
       }
-      await refuseGoneOf(changes.filter((one) => !answers.has(one)).map(({ invoice }) => invoice))
       return changes.map((one) => answers.get(one))
     },
     merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchant_id,
     async findByPage(merchantId, pageToken) {
       const [row] = await pool.run(selectByPage, [merchantId, pageToken])
-      if (!row) await refuseGone(pool, [merchantId])
       return row && openInvoice(row, keys)
     },
-    async claimDue({ processId, silent }, now, limit) {
+    async claimDue(by, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
-      const rows = await pool.run(claim, [processId, timestamp(now), limit, deadAfterMs, lookAt, [...silent]])
+      const rows = await pool.run(claim, [by.processId, timestamp(now), limit, deadAfterMs, lookAt, ...claimValues(by)])
       return rows.map((row) => sealedOf(row, keys))
     },
     firstDue: async () => (await pool.run(firstDue, []))[0]?.due_at ?? Infinity,

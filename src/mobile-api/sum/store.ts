@@ -1,5 +1,4 @@
 import type { CommonHashes } from '../../card/vault.ts'
-import { refuseGone } from '../../storage/store-fence.ts'
 import { statement, timestamp, type Pool } from '../../storage/pool.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { transaction } from '../../storage/transaction.ts'
@@ -55,7 +54,6 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
     answer: ({ merchantId, invoiceId }, { answerNo, sumMinor, cardHashes }, processId, now) =>
       transaction(pool, async (runner) => {
         const open = await lockInvoice(runner, keys, merchantId, invoiceId)
-        if (!open) await refuseGone(runner, [merchantId])
         if (!open || !isAsked(open.invoice, answerNo, now)) return undefined
         const { invoice } = open
         const [hashes, times] = [[...cardHashes], [timestamp(now - wrongForMs), timestamp(now)]]
@@ -63,10 +61,7 @@ export function openWrongSums(pool: Pool, keys: KeyRing): WrongSums {
         const [[counted]] = await Promise.all([runner.run(count, [hashes, times[0]]), locked])
         const { change, isWrong } = afterAnswer(invoice, sumMinor, Number(counted!.wrong), processId)
         if (isWrong) await runner.run(note, [cardHashes[0], ...times])
-        const moved = await changeInvoice(runner, keys, invoice, change, processId, now)
-        // The wrong answer must not be counted without the invoice.
-        if (!moved) await refuseGone(runner, [merchantId])
-        return moved
+        return changeInvoice(runner, keys, invoice, change, processId, now)
       }),
   }
 }

@@ -1,7 +1,6 @@
 /** Work in one cell, or in several of them side by side. */
 import { reasonOf } from '../../base/log.ts'
-import { isMerchantMoving } from '../../storage/store-fence.ts'
-import type { Runner } from '../../storage/pool.ts'
+import { statement, type Runner } from '../../storage/pool.ts'
 import type { CellDesk } from '../desk.ts'
 import { Refused } from '../refused.ts'
 
@@ -73,7 +72,9 @@ export async function whereItIs<T>(
   return undefined
 }
 
-/** For a transaction that changes rows of merchants: a move that copies them would miss it. */
+const moving = statement<object>(`select from merchant_mover limit 1`)
+
+/** For a transaction that changes rows of merchants: a move that copies them could miss it. */
 export async function refuseWhileMoving(runner: Runner, cellNo: number): Promise<void> {
-  if (await isMerchantMoving(runner)) throw new Refused({ what: 'cell moving', cellNo })
+  if ((await runner.run(moving)).length > 0) throw new Refused({ what: 'cell moving', cellNo })
 }

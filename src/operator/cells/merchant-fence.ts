@@ -1,20 +1,14 @@
 /**
- * The fence of a merchant that moves, as the commands set it: a row in each of the two cells, with
- * the number of the command that owns the move. A command that has lost it to another one can
- * change nothing more.
+ * The fence around a merchant in a cell, as the command that moves it sets it: one constraint of
+ * each table, with all merchants that are not there. To add it PostgreSQL waits for every
+ * transaction that writes in that table, and whoever comes later finds the constraint. So there is
+ * no statement in any commit for it. *Rejected:* a row that each commit reads.
  */
-import { statement, type Pool, type Runner } from '../../storage/pool.ts'
+import { statement, type Pool, type Runner, type Statement } from '../../storage/pool.ts'
+import { fenceName } from '../../gateway/guard.ts'
 import { transaction } from '../../storage/transaction.ts'
-import type { CellDesk } from '../desk.ts'
-import { inCell } from './in-cells.ts'
-import { barrierMs, type MoveState } from './merchant-move.ts'
 import { Refused } from '../refused.ts'
-
-export interface Fence {
-  state: MoveState
-  otherCell: number
-  mover: string
-}
+import { fencedTables } from './merchant-rows.ts'
 
 /** A merchant, and the command that moves it. */
 export interface Mover {
@@ -22,91 +16,128 @@ export interface Mover {
   mover: string
 }
 
-const read = statement<{ state: MoveState; other_cell: number; mover: string }>(
-  `select state, other_cell, mover from merchant_move where merchant_id = $1`,
+/**
+ * How long a command waits for those who write in a table; all others wait behind it. PostgreSQL
+ * stops its own cleaning of the table after one second.
+ */
+const lockMs = 1_500
+const mostTries = 10
+
+const mark = statement<object>(`
+  insert into merchant_mover (merchant_id, mover) values ($1, $2)
+  on conflict (merchant_id) do update set mover = excluded.mover`)
+const unmark = statement<object>(`delete from merchant_mover where merchant_id = $1 and mover = $2`)
+/** The command itself passes the fence. */
+const hold = statement<object>(
+  `select set_config('tollgate.moves', 'on', true) from merchant_mover where merchant_id = $1 and mover = $2 for update`,
 )
-/** Not over a fence that is closed: a command may have been late, and another one finished. */
-const leave = statement<object>(`
-  insert into merchant_move as m (merchant_id, state, other_cell, mover) values ($1, 'leaving', $2, $3)
-  on conflict (merchant_id) do update set other_cell = excluded.other_cell, mover = excluded.mover where m.state = 'leaving'
-  returning merchant_id`)
-const arrive = statement<object>(`
-  insert into merchant_move (merchant_id, state, other_cell, mover) values ($1, 'arriving', $2, $3)
-  on conflict (merchant_id) do update set state = excluded.state, other_cell = excluded.other_cell, mover = excluded.mover`)
-const takeOver = statement<object>(`update merchant_move set mover = $2 where merchant_id = $1 and state = $3`)
-const shut = statement<object>(
-  `update merchant_move set state = 'left', mover = $2 where merchant_id = $1 and state = 'arriving' and mover = $3
-   returning merchant_id`,
-)
-const hold = statement<object>(`select from merchant_move where merchant_id = $1 and mover = $2 for update`)
-const turn = statement<object>(`update merchant_move set state = $3 where merchant_id = $1 and mover = $2 returning merchant_id`)
-const drop = statement<object>(`delete from merchant_move where merchant_id = $1 and mover = $2 returning merchant_id`)
-const lock = statement<object>('lock table merchant_move in access exclusive mode')
 /** Citus waits for the locks of other nodes without a limit of its own; a statement has one. */
-const waitFor = statement<object>(
-  `select set_config('lock_timeout', $1, true), set_config('statement_timeout', $1::int + 100 || 'ms', true)`,
+const hurry = statement<object>(
+  `select set_config('lock_timeout', $1, true), set_config('statement_timeout', $1::int * 4 || 'ms', true)`,
 )
-const takeNotes = statement<{ order_id: bigint | null; invoice_id: string | null }>(
-  `delete from merchant_move_note where merchant_id = $1 returning order_id, invoice_id`,
+const fenced = statement<{ name: string; definition: string }>(`
+  select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
+  where conrelid = any ($1::text[]::regclass[]) and conname = $2`)
+
+const each = (text: (table: string) => string) => new Map(fencedTables.map((table) => [table, statement<object>(text(table))]))
+const lock = each((table) => `lock table ${table} in access exclusive mode`)
+const drop = each((table) => `alter table ${table} drop constraint if exists ${fenceName}`)
+
+/** A lease in them shows what runs. In the order in which the save of an order locks them. */
+const leased = ['orders', 'transaction', 'delivery', 'mobile_invoice'] as const
+const others = fencedTables.filter((table) => !leased.some((one) => one === table))
+/** A process without a heartbeat is dead: what it had goes along, and is free in the new cell. */
+const running = statement<{ steps: number }>(
+  `select (${leased
+    .map(
+      (table) => `(select count(*) from ${table} t where t.merchant_id = $1 and t.due_at is not null and t.lease is not null
+    and exists (select from heartbeat h where h.process_id = t.lease))`,
+    )
+    .join(' + ')})::int as steps`,
 )
 
-export const fenceIn = (cell: CellDesk, merchantId: bigint): Promise<Fence | undefined> =>
-  inCell(cell, async ({ pool }) => {
-    const [row] = await pool.run(read, [merchantId])
-    return row && { state: row.state, otherCell: row.other_cell, mover: row.mover }
-  })
+export const markCell = async (pool: Pool, { merchantId, mover }: Mover): Promise<void> =>
+  void (await pool.run(mark, [merchantId, mover]))
 
-/** False if the old cell is closed. */
-export const leaveOld = async (pool: Pool, { merchantId, mover }: Mover, to: number): Promise<boolean> =>
-  (await pool.run(leave, [merchantId, to, mover])).length > 0
-
-export const arriveInNew = async (pool: Pool, { merchantId, mover }: Mover, from: number): Promise<void> => {
-  await pool.run(arrive, [merchantId, from, mover])
-}
-
-/** The command that owned the move can do nothing more. */
-export const takeFenceOver = async (pool: Pool, { merchantId, mover }: Mover, state: MoveState): Promise<void> => {
-  await pool.run(takeOver, [merchantId, mover, state])
-}
-
-const isOurs = (rows: readonly object[]): void => {
-  if (rows.length === 0) throw new Refused({ what: 'move taken over' })
-}
-
-/** The merchant does not arrive. Nothing of it is written there until it is moved there again. */
-export const shutFence = async (pool: Pool, { merchantId, mover }: Mover, was: Fence): Promise<void> =>
-  isOurs(await pool.run(shut, [merchantId, mover, was.mover]))
+export const unmarkCell = async (pool: Pool, { merchantId, mover }: Mover): Promise<void> =>
+  void (await pool.run(unmark, [merchantId, mover]))
 
 /** A transaction in one of the cells, if no other command has taken the move over. */
 export const heldIn = <T>(pool: Pool, { merchantId, mover }: Mover, body: (runner: Runner) => Promise<T>): Promise<T> =>
   transaction(pool, async (runner) => {
-    isOurs(await runner.run(hold, [merchantId, mover]))
+    if ((await runner.run(hold, [merchantId, mover])).length === 0) throw new Refused({ what: 'move taken over' })
     return body(runner)
   })
 
-/** False if another command has taken the move over. */
-export const turnFence = async (pool: Pool, { merchantId, mover }: Mover, state: MoveState): Promise<boolean> =>
-  (await pool.run(turn, [merchantId, mover, state])).length > 0
+/** Puts the fence around the merchant, or removes it, in every table. */
+export async function setFence(pool: Pool, by: Mover, isThere: boolean): Promise<void> {
+  const definitions = await pool.run(fenced, [fencedTables, fenceName])
+  const isSet = (table: string) => awayIn(definitions.find(({ name }) => name === table)?.definition).includes(by.merchantId)
+  for (const table of fencedTables.filter((one) => isSet(one) !== isThere))
+    for (let tries = 1; ; tries++)
+      try {
+        await fenceTables(pool, by, [table], isThere)
+        break
+      } catch (error) {
+        if (!isSlow(error)) throw error
+        if (tries === mostTries) throw new Refused({ what: 'writers slow', forMs: mostTries * lockMs })
+      }
+}
 
-export const dropFence = async (runner: Runner, { merchantId, mover }: Mover): Promise<void> =>
-  isOurs(await runner.run(drop, [merchantId, mover]))
-
-/** What was changed since it was last copied. The notes are gone when the transaction commits. */
-export async function notesOf(runner: Runner, merchantId: bigint): Promise<{ orders: bigint[]; invoices: string[] }> {
-  const notes = await runner.run(takeNotes, [merchantId])
-  return {
-    orders: [...new Set(notes.flatMap(({ order_id: id }) => (id === null ? [] : [id])))],
-    invoices: [...new Set(notes.flatMap(({ invoice_id: id }) => (id === null ? [] : [id])))],
+/**
+ * The fence, unless something of the merchant runs; resolves with how much that is. What runs is
+ * looked for while no process can write, so that no step can begin in between, and none finds the
+ * fence when it ends.
+ */
+export async function fenceQuiet(pool: Pool, by: Mover): Promise<number> {
+  const steps = (runner: Pool | Runner) => runner.run(running, [by.merchantId]).then(([row]) => row!.steps)
+  const before = await steps(pool)
+  if (before > 0) return before
+  try {
+    const found = await fenceTables(pool, by, leased, true, steps)
+    if (found > 0) return found
+    for (const table of others) await fenceTables(pool, by, [table], true)
+    return 0
+  } catch (error) {
+    if (isSlow(error)) return 1
+    throw error
   }
 }
 
-/** Each transaction that writes rows of a merchant holds a lock on its table until the end. */
-export const passBarrier = (pool: Pool): Promise<void> =>
-  transaction(pool, async (runner) => {
-    await runner.run(waitFor, [String(barrierMs)])
-    await runner.run(lock)
-  }).catch((error: { code?: string }) => {
-    throw tookTooLong.has(error.code ?? '') ? new Refused({ what: 'writers slow', forMs: barrierMs }) : error
+/** Changes nothing, and resolves with what `still` finds, if that is not 0. */
+const fenceTables = (
+  pool: Pool,
+  by: Mover,
+  tables: readonly string[],
+  isThere: boolean,
+  still: (runner: Runner) => Promise<number> = () => Promise.resolve(0),
+): Promise<number> =>
+  heldIn(pool, by, async (runner) => {
+    await runner.run(hurry, [String(lockMs)])
+    for (const table of tables) await runner.run(lock.get(table)!)
+    const found = await still(runner)
+    if (found > 0) return found
+    const definitions = await runner.run(fenced, [tables, fenceName])
+    for (const table of tables) {
+      const away = awayIn(definitions.find(({ name }) => name === table)?.definition)
+      if (away.includes(by.merchantId) === isThere) continue
+      const now = isThere ? [...away, by.merchantId] : away.filter((id) => id !== by.merchantId)
+      await runner.run(drop.get(table)!)
+      if (now.length > 0) await runner.run(add(table, now))
+    }
+    return 0
   })
-/** A lock that is not available, or a statement that is cancelled. */
-const tookTooLong = new Set(['55P03', '57014'])
+
+/** Its text changes with the merchants, so no server may keep it as prepared. */
+const add = (table: string, away: readonly bigint[]): Statement<object> => ({
+  name: '',
+  text: `alter table ${table} add constraint ${fenceName} check (merchant_id <> all ('{${away.join(',')}}'::bigint[])
+    or coalesce(current_setting('tollgate.moves', true), '') = 'on') not valid`,
+})
+
+const awayIn = (definition = ''): bigint[] =>
+  (/'\{([0-9,]+)\}'/.exec(definition)?.[1] ?? '').split(',').flatMap((id) => (id === '' ? [] : [BigInt(id)]))
+
+/** A lock that is not available, a statement that is cancelled, or a deadlock. */
+const isSlow = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['55P03', '57014', '40P01'].includes(String(error.code))

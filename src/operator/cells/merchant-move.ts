@@ -1,225 +1,199 @@
 /**
- * The course of a move of a merchant to another cell, over whatever stores the rows. Rows are
- * copied first; what changes meanwhile is noted by whoever changes it (storage/store-fence.ts) and
- * copied again. The end is a fence in the old cell: nothing is committed there any more, the last
- * notes are copied, and the configuration names the new cell. The merchant's requests wait that
- * long.
+ * The course of a move of a merchant to another cell, over whatever stores the rows. Its rows are
+ * copied while it pays. Then it is closed: nothing is begun for it, and what runs comes to its end.
+ * A fence around the old cell, a last copy of what differs, and the configuration names the new
+ * cell. At any moment one cell alone can commit something of the merchant.
  *
- *   old cell     new cell    configuration   what a command does that finds it so
- *   no fence     –           old             begins
- *   leaving      – or        old             begins anew: nobody knows what the copy lacks
- *                arriving
- *   left         arriving    old             goes on: copies the last notes and opens the new cell
- *   left         no fence    old             goes on: changes the configuration
- *   left         no fence    new             removes the rows in the old cell
+ *   state      is in   fences       what a command does that finds it so
+ *   –          old     any          begins
+ *   copying    old     new          begins the copy anew: what is there already is only compared
+ *   closed     old     new, or both closes it again, waits, copies what differs and goes on
+ *   closed     new     old, or both opens the new cell
+ *   clearing   new     old          removes the rows in the old cell
+ *   clearing   old     new          the same in the new one: the move was given up
  *
- * To give a move up, the fence of the new cell turns to `left` and that of the old one is removed.
- * That is possible until the new cell has no fence: from then on it works for the merchant.
+ * State and cell are one row of the configuration. A command marks both cells with its number; each
+ * of its transactions checks the mark, so that another command can take the move over at any time.
  */
 import { sleep, type Clock } from '../../base/clock.ts'
+import type { MoveState } from '../../merchant/merchant.ts'
 import { Refused } from '../refused.ts'
-
-export type MoveState = 'leaving' | 'left' | 'arriving'
 
 /** The progress of a move, reported while it runs. */
 export type MoveStep =
   | { is: 'copying'; orders: number }
-  | { is: 'catching up'; changed: number }
+  | { is: 'closed' }
+  | { is: 'waiting'; steps: number }
   | { is: 'moved'; pausedMs: number }
   | { is: 'clearing' }
 
 export interface Moved {
   /** The cell that it came from; absent if a command before had moved it already. */
   from?: number
-  /** How long its requests had to wait at most, but for the time until the gateways noticed. */
+  /** How long nothing was begun for it, but for the time until the gateways noticed. */
   pausedMs: number
   /** Orders removed from the old cell. */
   removed: number
 }
 
-/** The fence around one merchant in one cell, for one command. */
-export interface FenceOfCell {
-  cellNo: number
-  read(): Promise<{ state: MoveState; otherCell: number } | undefined>
-  /** From now on no other command writes, if the fence is in this state. */
-  takeOver(state: MoveState): Promise<void>
-  /** False if another command has taken the move over. */
-  turn(state: MoveState): Promise<boolean>
-  /**
-   * Resolves when every transaction that did not see the fence is over; rejects if one of them
-   * takes longer than `barrierMs`.
-   */
-  passBarrier(): Promise<void>
-  isResealing(): Promise<boolean>
+/** A move as the configuration has it. */
+export interface MoveUnderWay {
+  from: number
+  to: number
+  state: MoveState
+  /** The cell of the merchant: one of the two. */
+  isIn: number
 }
 
 /**
- * The rows of a merchant on their way between two cells. What writes rejects if another command has
- * taken the move over. The simulation replaces this with its model.
+ * The rows of a merchant in two cells, and its row in the configuration. Everything rejects with
+ * `move taken over` once another command has the move. The simulation replaces this with its model.
  */
 export interface MoveTables {
-  from: FenceOfCell
-  to: FenceOfCell
-  /** Processes that work on the merchant's orders, and do not serve the new cell. */
-  ownersWithoutNew(): Promise<string[]>
-  /** Writes into the audit trail that a move begins. */
-  begin(): Promise<void>
+  /** From now on no other command writes in these cells. */
+  mark(): Promise<void>
+  /** Gateways write nothing of the merchant in the new cell. */
+  fenceNew(): Promise<void>
   /**
-   * The old cell notes changes from now on. False if another command has closed it: then that one
-   * may have opened the new cell, which has the only copy of what was paid there since.
+   * Copies what differs in the new cell; `looked` gets the number of orders so far. True if
+   * anything differed.
    */
-  leaveOld(): Promise<boolean>
+  copy(looked: (orders: number) => void | Promise<void>): Promise<boolean>
+  close(): Promise<void>
   /**
-   * Nothing is written in the new cell but the copy. Holds the old one, so that nobody closes it.
+   * Once nothing of the merchant runs, gateways write nothing of it in the old cell. Resolves with
+   * how much still runs: then there is no fence.
    */
-  arriveInNew(): Promise<void>
-  /** Removes what an earlier copy left in the new cell. */
-  clearNew(): Promise<void>
-  /** Copies everything that is there now; `copied` gets the number of orders so far. */
-  copyAll(copied: (orders: number) => void | Promise<void>): Promise<void>
-  /** Copies again what was noted; returns how much. */
-  copyNotes(): Promise<number>
-  /** Copies what has changed, since the call before, in tables that are compared as a whole. */
-  copyWhole(): Promise<void>
-  /** The same processes go on with the merchant's rows in the new cell. */
-  giveLeasesOn(): Promise<void>
-  /** In the old cell nobody works on them any more. */
-  endLeases(): Promise<void>
-  openNew(): Promise<void>
-  /** The configuration names the new cell; rejects if it no longer names the old one. */
+  fenceOld(): Promise<number>
+  /** The merchant stays in the old cell, and is open again. */
+  reopen(state: 'copying' | 'clearing'): Promise<void>
+  /** The configuration names the new cell. */
   nameNew(): Promise<void>
+  /** Removes the fence of the new cell, and opens the merchant. */
+  openNew(): Promise<void>
+  /** Removes its rows in the cell where it is not; resolves with how many orders there were. */
+  removeRows(): Promise<number>
+  /** Nothing of the move is left. */
+  end(): Promise<void>
 }
 
 export interface MoveDesk {
   clock: Clock
   login: string
-  /** The cell in which the configuration has the merchant. */
-  placed(): Promise<number>
-  between(from: number, to: number): MoveTables
-  /** Cells in which the merchant may have been before. */
-  behind(isIn: number): Promise<readonly CellBehind[]>
-}
-
-export interface CellBehind {
-  hasLeft(): Promise<boolean>
-  /**
-   * Removes the rows of the merchant, unless it comes back meanwhile; returns how many orders there
-   * were. The fence stays.
-   */
-  removeRows(): Promise<number>
+  /** Begins a move, or takes one over; undefined if the merchant is there and nothing is left. */
+  begin(to: number): Promise<MoveUnderWay | undefined>
+  between(move: MoveUnderWay): MoveTables
 }
 
 /** The move goes on once this has resolved. */
 export type ReportMove = (step: MoveStep) => void | Promise<void>
 
-/** A round of changes that is copied within this time is short enough for the pause. */
+export interface MoveWish {
+  to: number
+  /** A pause that is longer ends, and the merchant stays. */
+  pauseAtMostMs: number
+  report: ReportMove
+}
+
+/** A comparison within this time is short enough for the pause. */
 const quickMs = 500
-const mostRounds = 50
-/** How long a writer that began before the fence may take. */
-export const barrierMs = 1_500
-/** Every gateway has read the configuration by then: they look every second. */
+const mostRounds = 5
+/**
+ * Every gateway that is not late has read the configuration by then: they look every second. One
+ * that is later looks again before it believes what it reads (gateway/guard.ts).
+ */
+const noticedWithinMs = 1_500
+/** What a gateway began to read in the old cell is read by then. */
 const readWithinMs = 5_000
+const lookEveryMs = 100
 
 /** Safe to repeat after a failure, and then goes on. */
-export async function runMove(desk: MoveDesk, to: number, report: ReportMove): Promise<Moved> {
-  const from = await desk.placed()
-  if (from === to) return { pausedMs: 0, removed: await clearBehind(desk.behind, to, report) }
-  const tables = desk.between(from, to)
-  const fences = { from: await tables.from.read(), to: await tables.to.read() }
-  refuseOtherMove(fences, { login: desk.login, from, to })
-  // A move that was cut off in its pause goes on whatever is under way: the merchant waits for it.
-  if (fences.from?.state === 'left') await goOn(tables)
-  else await copyToNew(desk, tables, report)
-  const pausedMs = await close(desk, tables, report)
-  await sleep(desk.clock, readWithinMs)
-  return { from, pausedMs, removed: await clearBehind(desk.behind, to, report) }
+export async function runMove(desk: MoveDesk, wish: MoveWish): Promise<Moved> {
+  const moved: Moved = { pausedMs: 0, removed: 0 }
+  for (;;) {
+    const move = await desk.begin(wish.to)
+    if (!move) return moved
+    const tables = desk.between(move)
+    await tables.mark()
+    if (move.state === 'copying') await copyToNew(desk, tables, wish)
+    if (move.state !== 'clearing') {
+      moved.from = move.from
+      moved.pausedMs = await pause(desk, tables, move, wish)
+    }
+    await sleep(desk.clock, readWithinMs)
+    moved.removed += await clear(tables, wish.report)
+  }
 }
 
-type Fences = Record<'from' | 'to', Awaited<ReturnType<FenceOfCell['read']>>>
-
-/** A fence that is left from an earlier move into the other direction is none. */
-function refuseOtherMove(
-  { from: old, to: fresh }: Fences,
-  { login, from, to }: { login: string; from: number; to: number },
-): void {
-  const other = old?.state === 'leaving' || old?.state === 'left' ? old.otherCell : undefined
-  if (other !== undefined && other !== to) throw new Refused({ what: 'merchant moving', login, to: other })
-  if (fresh?.state === 'arriving' && fresh.otherCell !== from) throw new Refused({ what: 'merchant moving', login, to })
+/** Ends a move that has not reached the new cell. */
+export async function giveUp(move: MoveUnderWay, tables: MoveTables, report: ReportMove): Promise<number> {
+  await tables.mark()
+  if (move.state !== 'clearing') await tables.reopen('clearing')
+  return clear(tables, report)
 }
 
-/**
- * Refuses while values are sealed again, because a copy would miss some, and while a process works
- * on the merchant's orders that does not serve the new cell, because it could not store their
- * outcomes.
- */
-async function refuseUnfit(tables: MoveTables): Promise<void> {
-  for (const cell of [tables.from, tables.to])
-    if (await cell.isResealing()) throw new Refused({ what: 'cell resealing', cellNo: cell.cellNo })
-  const processes = await tables.ownersWithoutNew()
-  if (processes.length > 0) throw new Refused({ what: 'cell not served', cellNo: tables.to.cellNo, processes })
+async function clear(tables: MoveTables, report: ReportMove): Promise<number> {
+  await report({ is: 'clearing' })
+  const removed = await tables.removeRows()
+  await tables.end()
+  return removed
 }
 
-/** A command before this one closed the old cell: everything is copied but the last notes. */
-async function goOn({ from, to }: MoveTables): Promise<void> {
-  await from.takeOver('left')
-  await to.takeOver('arriving')
-}
-
-async function copyToNew({ clock, login }: MoveDesk, tables: MoveTables, report: ReportMove): Promise<void> {
-  await refuseUnfit(tables)
-  await tables.begin()
-  if (!(await tables.leaveOld())) throw new Refused({ what: 'move taken over' })
-  await tables.arriveInNew()
-  await tables.from.passBarrier()
-  await tables.clearNew()
-  await tables.copyAll((orders) => report({ is: 'copying', orders }))
-  for (let round = 0; round < mostRounds; round++) {
+async function copyToNew({ clock, login }: MoveDesk, tables: MoveTables, wish: MoveWish): Promise<void> {
+  const { report, pauseAtMostMs } = wish
+  // The sweeps over the new cell have to leave the rows alone.
+  await sleep(clock, noticedWithinMs)
+  await tables.fenceNew()
+  for (let round = 1; ; round++) {
     const began = clock.monotonic()
-    const changed = await tables.copyNotes()
-    await report({ is: 'catching up', changed })
-    if (clock.monotonic() - began < quickMs) return refuseUnfit(tables)
+    const differed = await tables.copy((orders) => report({ is: 'copying', orders }))
+    const tookMs = clock.monotonic() - began
+    if (differed && round < mostRounds && (round === 1 || tookMs > quickMs)) continue
+    if (tookMs > pauseAtMostMs) throw new Refused({ what: 'pause too long', login, atMostMs: pauseAtMostMs, steps: 0 })
+    return
   }
-  throw new Refused({ what: 'merchant too busy', login })
 }
 
-/** The pause. Returns how long it was. */
-async function close({ clock }: MoveDesk, tables: MoveTables, report: ReportMove): Promise<number> {
-  const { from, to } = tables
-  const isOpened = (await to.read())?.state !== 'arriving'
-  if (!isOpened) await tables.copyWhole()
+/** Returns how long the pause was. */
+async function pause({ clock, login }: MoveDesk, tables: MoveTables, move: MoveUnderWay, wish: MoveWish): Promise<number> {
   const began = clock.monotonic()
-  await turn(from, 'left')
-  if (!isOpened) {
-    await from.passBarrier().catch((error) => reopen(from, error))
-    await tables.copyNotes()
-    await tables.copyWhole()
-    await tables.giveLeasesOn()
-    await tables.endLeases()
-    await tables.openNew()
+  if (move.isIn === move.from) {
+    const demandTime = (steps: number) => {
+      const { pauseAtMostMs: atMostMs } = wish
+      if (clock.monotonic() - began > atMostMs) throw new Refused({ what: 'pause too long', login, atMostMs, steps })
+    }
+    await tables.close()
+    try {
+      await quieten(clock, tables, wish.report, demandTime)
+      await tables.copy(() => demandTime(0))
+    } catch (error) {
+      // If that fails too, the merchant stays closed until the command is given again.
+      await tables.reopen('copying').catch(() => {})
+      throw error
+    }
+    await tables.nameNew()
   }
-  await tables.nameNew()
+  // Before anything new is in the new cell, no process may look for it in the old one.
+  await sleep(clock, noticedWithinMs)
+  await tables.openNew()
   const pausedMs = Math.round(clock.monotonic() - began)
-  await report({ is: 'moved', pausedMs })
+  await wish.report({ is: 'moved', pausedMs })
   return pausedMs
 }
 
-async function turn(cell: FenceOfCell, state: MoveState): Promise<void> {
-  if (!(await cell.turn(state))) throw new Refused({ what: 'move taken over' })
-}
-
-/** A writer takes too long: the merchant goes on in the old cell, and the move is tried again. */
-async function reopen(from: FenceOfCell, error: unknown): Promise<never> {
-  await turn(from, 'leaving')
-  throw error
-}
-
-/** Removes the rows of a merchant from every cell that it has left. */
-export async function clearBehind(behind: MoveDesk['behind'], isIn: number, report: ReportMove): Promise<number> {
-  let removed = 0
-  for (const cell of await behind(isIn)) {
-    if (!(await cell.hasLeft())) continue
-    await report({ is: 'clearing' })
-    removed += await cell.removeRows()
+/** Waits until nothing of the merchant runs, and puts the fence around the old cell. */
+async function quieten(clock: Clock, tables: MoveTables, report: ReportMove, demandTime: (steps: number) => void): Promise<void> {
+  await report({ is: 'closed' })
+  await sleep(clock, noticedWithinMs)
+  let reportedAt = -Infinity
+  for (;;) {
+    const steps = await tables.fenceOld()
+    if (steps === 0) return
+    demandTime(steps)
+    if (clock.monotonic() - reportedAt >= 1_000) {
+      reportedAt = clock.monotonic()
+      await report({ is: 'waiting', steps })
+    }
+    await sleep(clock, lookEveryMs)
   }
-  return removed
 }

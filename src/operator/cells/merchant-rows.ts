@@ -1,111 +1,101 @@
 /**
- * The rows of a merchant in a cell, as a move copies them: as JSON text, which is never read in
- * between, so that no value can change on the way.
+ * The rows of a merchant in two cells. They are compared page by page, and pages that differ are
+ * copied: as JSON text, which is never read in between, so that no value can change on the way. So
+ * a copy needs to know nothing of what was changed, and may be cut off and repeated.
  */
 import { orderNames } from '../../order/store/rows.ts'
 import { statement, type Pool, type Runner, type Statement } from '../../storage/pool.ts'
 import { partitioned } from '../../storage/partitions.ts'
-import { transaction } from '../../storage/transaction.ts'
 
 interface RowText {
   row: string
 }
 
-const read = (table: string, where: string) =>
-  statement<RowText>(`select row_to_json(t)::text as row from ${table} t where t.merchant_id = $1 and ${where}`)
+interface Digest {
+  digest: string
+}
 
 /** All columns, except that of orders which PostgreSQL computes. */
 const columns = (table: string): string => (table === 'orders' ? orderNames.join(', ') : '*')
 const into = (table: string) => (table === 'orders' ? `orders (${columns(table)})` : table)
-const given = (table: string) => `json_populate_recordset(null::${table}, $1::json) n`
 const write = (table: string, after = '') =>
-  statement<object>(`insert into ${into(table)} select ${columns(table)} from ${given(table)} ${after}`)
+  statement<object>(
+    `insert into ${into(table)} select ${columns(table)} from json_populate_recordset(null::${table}, $1::json) n ${after}`,
+  )
 const removeAll = (table: string) => statement<object>(`delete from ${table} where merchant_id = $1`)
+/** Whatever the order in which the rows are read. */
+const digestOf = (text: string) => `count(*) || ' ' || coalesce(sum(hashtextextended(${text}, 0)), 0)`
 
-/** The tables whose rows belong to one order, and are found by it. */
-const ofOrders = [...partitioned, 'card_reference'].map((table) => ({
-  read: read(table, 't.order_id = any ($2::bigint[])'),
-  remove: statement<object>(`delete from ${table} where merchant_id = $1 and order_id = any ($2::bigint[])`),
-  write: write(table),
-}))
-const readIdempotencyKeys = read('idempotency_key', 't.order_id = any ($2::bigint[])')
-
-/**
- * The rows of a table whose keys are named in rows of these orders. In two statements, since
- * PostgreSQL plans a join badly in a cell that was just filled and is not yet analyzed: it ran for
- * minutes.
- */
-function namedBy(naming: string, table: string, key: string, type: string) {
-  const names = statement<{ name: string }>(`
-    select distinct ${key}::text as name from ${naming}
-    where merchant_id = $1 and order_id = any ($2::bigint[]) and ${key} is not null`)
-  const rows = read(table, `t.${key} = any ($2::${type}[])`)
-  return async (from: Runner, merchantId: bigint, ids: readonly bigint[]): Promise<RowText[]> => {
-    const found = await from.run(names, [merchantId, ids])
-    return found.length === 0 ? [] : from.run(rows, [merchantId, found.map(({ name }) => name)])
-  }
+interface Group {
+  /** The first table has a row for each key. */
+  tables: readonly string[]
+  key: string
+  type: string
+  /** Less than any key. */
+  first: string
+  atOnce: number
+  /** A number keeps its reference for ever, and references of cards hold on to it. */
+  isKept?: true
 }
-const keysNamed = namedBy('orders', 'order_key', 'client_orderid', 'text')
-const numbersNamed = namedBy('card_reference', 'card_number_ref', 'number_id', 'bytea')
-const readInvoices = read('mobile_invoice', 't.invoice_id = any ($2::text[])')
 
-/**
- * Tables with a key of their own, copied page by page, or row by row in place of an older one. What
- * others refer to comes first.
- */
-const keyed = {
-  order_key: keyedBy('order_key', 'client_orderid', 'text', ''),
-  idempotency_key: keyedBy('idempotency_key', 'key', 'text', ''),
-  card_number_ref: keyedBy('card_number_ref', 'number_id', 'bytea', '\\x'),
-  card_reference: keyedBy('card_reference', 'card_ref_id', 'bigint', '0'),
-  mobile_invoice: keyedBy('mobile_invoice', 'invoice_id', 'text', ''),
-} as const
-type Keyed = keyof typeof keyed
+/** What others refer to comes first. */
+const groups = (
+  [
+    { tables: ['card_number_ref'], key: 't.number_id', type: 'bytea', first: '\\x', atOnce: 2_000, isKept: true },
+    { tables: ['card_reference'], key: 't.card_ref_id', type: 'bigint', first: '0', atOnce: 2_000 },
+    { tables: partitioned, key: 't.order_id', type: 'bigint', first: '0', atOnce: 500 },
+    { tables: ['order_key'], key: 't.client_orderid', type: 'text', first: '', atOnce: 2_000 },
+    { tables: ['idempotency_key'], key: 't.key', type: 'text', first: '', atOnce: 2_000 },
+    { tables: ['mobile_invoice'], key: 't.invoice_id', type: 'text', first: '', atOnce: 500 },
+    { tables: ['nonce'], key: 't.nonce', type: 'text', first: '', atOnce: 2_000 },
+    {
+      tables: ['filter_count'],
+      key: `(t.filter_no::text || ' ' || encode(t.key, 'hex'))`,
+      type: 'text',
+      first: '',
+      atOnce: 2_000,
+    },
+    // These also stay where they were made: a page token has the number of that cell.
+    { tables: ['locator'], key: 't.key', type: 'text', first: '', atOnce: 2_000 },
+  ] satisfies Group[]
+).map(statementsOf)
 
-function keyedBy(table: string, key: string, type: string, first: string) {
+type Statements = ReturnType<typeof statementsOf>
+
+function statementsOf(group: Group) {
+  const { tables, key, type } = group
+  const [head] = tables
+  const named = `t.merchant_id = $1 and ${key} = any ($2::${type}[])`
   return {
-    first,
-    page: statement<RowText & { at: string }>(`
-      select row_to_json(t)::text as row, t.${key}::text as at from ${table} t
-      where t.merchant_id = $1 and t.${key} > $2::${type} order by t.${key} limit $3`),
-    remove: statement<object>(
-      `delete from ${table} t using ${given(table)} where t.merchant_id = n.merchant_id and t.${key} = n.${key}`,
+    ...group,
+    keys: statement<{ key: string }>(
+      `select ${key}::text as key from ${head} t where t.merchant_id = $1 and ${key} > $2::${type} order by ${key} limit $3`,
     ),
-    write: write(table),
+    known: statement<{ key: string }>(`select ${key}::text as key from ${head} t where ${named}`),
+    ofKeys: statement<Digest>(`select ${digestOf(`${key}::text`)} as digest from ${head} t where t.merchant_id = $1`),
+    ofRows: statement<Digest>(
+      tables
+        .map((table) => `select '${table} ' || ${digestOf('t::text')} as digest from ${table} t where ${named}`)
+        .join(' union all '),
+    ),
+    each: tables.map((table) => ({
+      read: statement<RowText>(`select row_to_json(t)::text as row from ${table} t where ${named}`),
+      remove: group.isKept ? undefined : statement<object>(`delete from ${table} t where ${named}`),
+      write: write(table, group.isKept ? 'on conflict do nothing' : ''),
+    })),
   }
 }
 
-/** Tables that are compared as a whole: their rows are few, and every request may change some. */
-const whole = [
-  { table: 'nonce', id: 't.nonce', same: 't.nonce = n.nonce' },
-  { table: 'filter_count', id: `t.filter_no || ' ' || t.key`, same: 't.filter_no = n.filter_no and t.key = n.key' },
-].map(({ table, id, same }) => ({
-  table,
-  readAll: statement<RowText & { id: string }>(
-    `select row_to_json(t)::text as row, ${id} as id from ${table} t where t.merchant_id = $1`,
-  ),
-  remove: statement<object>(`delete from ${table} t using ${given(table)} where t.merchant_id = n.merchant_id and ${same}`),
-  write: write(table),
-}))
-
-/** Every table with rows of merchants that move; references come before what they refer to. */
-export const movedTables: readonly string[] = [
-  ...partitioned,
-  ...Object.keys(keyed).reverse(),
-  ...whole.map(({ table }) => table),
-]
-/** Tables with rows of merchants that stay: page tokens lead through the cell of their birth. */
-export const stayingTables: readonly string[] = ['locator', 'merchant_move', 'merchant_move_note']
+const referencesLast = groups.flatMap(({ tables }) => tables).toReversed()
+/** Tables with rows of merchants that stay. */
+export const stayingTables: readonly string[] = ['locator', 'merchant_mover']
+/** Every table whose rows move; references come before what they refer to. */
+export const movedTables: readonly string[] = referencesLast.filter((table) => !stayingTables.includes(table))
+/** Those in which nothing is written of a merchant that is in another cell. */
+export const fencedTables: readonly string[] = referencesLast
 const removals = movedTables.map(removeAll)
 
-const orderIds = statement<{ order_id: bigint }>(
-  `select order_id from orders where merchant_id = $1 and order_id > $2 and order_id <= $4 order by order_id limit $3`,
-)
-const lastOrder = statement<{ order_id: bigint }>(
-  `select order_id from orders where merchant_id = $1 order by order_id desc limit 1`,
-)
-
-/** A merchant's rows on their way from one cell to another. */
+/** A merchant's rows in the cell that it leaves, and in the one that it moves to. */
 export interface RowMove {
   merchantId: bigint
   from: Pool
@@ -114,136 +104,80 @@ export interface RowMove {
   write: <T>(body: (runner: Runner) => Promise<T>) => Promise<T>
 }
 
-const ordersAtOnce = 500
-const rowsAtOnce = 2_000
-
-/** Removes what an earlier copy left in the new cell. */
-export const clearRows = ({ merchantId, write: inNewCell }: RowMove): Promise<void> =>
-  inNewCell(async (runner) => {
-    for (const removal of removals) await runner.run(removal, [merchantId])
-  })
-
-/**
- * Copies everything that is there now; `copied` gets the number of orders so far. Orders that are
- * made meanwhile are noted, or the end could run away from the copy.
- */
-export async function copyAll(move: RowMove, copied: (orders: number) => void | Promise<void>): Promise<void> {
-  for (const table of Object.keys(keyed) as Keyed[]) await copyKeyed(move, table)
-  const [last] = await move.from.run(lastOrder, [move.merchantId])
-  if (!last) return
-  for (let after = -1n, orders = 0; ;) {
-    const values = [move.merchantId, after, ordersAtOnce, last.order_id]
-    const ids = (await move.from.run(orderIds, values)).map((row) => row.order_id)
-    if (ids.length === 0) return
-    await copyOrders(move, move.from, ids)
-    after = ids.at(-1)!
-    await copied((orders += ids.length))
+/** Copies what differs; true if anything did. `looked` gets the number of orders so far. */
+export async function copyRows(move: RowMove, looked: (orders: number) => void | Promise<void>): Promise<boolean> {
+  let differed = false
+  for (const group of groups) {
+    if (await removeUnknown(move, group)) differed = true
+    let keysSoFar = 0
+    for await (const keys of pagesOf(move.from, group, move.merchantId)) {
+      if (await copyPage(move, group, keys)) differed = true
+      keysSoFar += keys.length
+      if (group.tables === partitioned) await looked(keysSoFar)
+    }
   }
+  return differed
 }
 
-async function copyKeyed(move: RowMove, table: Keyed): Promise<void> {
-  const { first, page } = keyed[table]
+async function* pagesOf(pool: Pool, { keys, first, atOnce }: Statements, merchantId: bigint): AsyncGenerator<string[]> {
   for (let after: string = first; ;) {
-    const rows = await move.from.run(page, [move.merchantId, after, rowsAtOnce])
-    if (rows.length === 0) return
-    await move.write((runner) => replace(runner, keyed[table], rows))
-    after = rows.at(-1)!.at
+    const page = (await pool.run(keys, [merchantId, after, atOnce])).map(({ key }) => key)
+    if (page.length === 0) return
+    yield page
+    // What is made meanwhile is for the next time, or the end could run away from the copy.
+    if (page.length < atOnce) return
+    after = page.at(-1)!
   }
 }
 
-/** In place of what the new cell has of these orders. */
-async function copyOrders(move: RowMove, from: Runner, ids: readonly bigint[]): Promise<void> {
-  const { merchantId } = move
-  const numbers = await numbersNamed(from, merchantId, ids)
-  const found = await Promise.all(ofOrders.map((table) => from.run(table.read, [merchantId, ids])))
+const isSame = async (ask: Statement<Digest>, { from, to }: RowMove, values: unknown[]): Promise<boolean> => {
+  const read = async (pool: Pool) => (await pool.run(ask, values)).map(({ digest }) => digest).sort()
+  const [old, fresh] = await Promise.all([from, to].map(read))
+  return String(old) === String(fresh)
+}
+
+/** What an earlier copy left in the new cell, and the old one has no more. */
+async function removeUnknown(move: RowMove, group: Statements): Promise<boolean> {
+  const { merchantId, from, to } = move
+  if (group.isKept || (await isSame(group.ofKeys, move, [merchantId]))) return false
+  let differed = false
+  for await (const keys of pagesOf(to, group, merchantId)) {
+    const known = new Set((await from.run(group.known, [merchantId, keys])).map(({ key }) => key))
+    const unknown = keys.filter((key) => !known.has(key))
+    if (unknown.length === 0) continue
+    differed = true
+    await move.write((runner) => removeNamed(runner, group, merchantId, unknown))
+  }
+  return differed
+}
+
+const removeNamed = async (runner: Runner, { each }: Statements, merchantId: bigint, keys: readonly string[]) => {
+  for (const { remove } of each.toReversed()) if (remove) await runner.run(remove, [merchantId, keys])
+}
+
+/** In place of what the new cell has of these keys. */
+async function copyPage(move: RowMove, group: Statements, keys: readonly string[]): Promise<boolean> {
+  const { merchantId, from } = move
+  if (await isSame(group.ofRows, move, [merchantId, keys])) return false
+  const found = await Promise.all(group.each.map(({ read }) => from.run(read, [merchantId, keys])))
   await move.write(async (runner) => {
-    if (numbers.length > 0) await runner.run(addNumbers, [arrayOf(numbers)])
-    for (const [at, table] of ofOrders.entries()) {
-      await runner.run(table.remove, [merchantId, ids])
-      if (found[at]!.length > 0) await runner.run(table.write, [arrayOf(found[at]!)])
-    }
+    await removeNamed(runner, group, merchantId, keys)
+    for (const [at, { write: add }] of group.each.entries())
+      if (found[at]!.length > 0) await runner.run(add, [`[${found[at]!.map(({ row }) => row).join(',')}]`])
   })
+  return true
 }
 
-/** Copies these orders again, with the keys that they have taken or given back. */
-export async function copyOrdersAgain(move: RowMove, from: Runner, ids: readonly bigint[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += ordersAtOnce) {
-    const some = ids.slice(at, at + ordersAtOnce)
-    await copyOrders(move, from, some)
-    const names = await keysNamed(from, move.merchantId, some)
-    const keys = await from.run(readIdempotencyKeys, [move.merchantId, some])
-    await move.write(async (runner) => {
-      await replace(runner, keyed.order_key, names)
-      await replace(runner, keyed.idempotency_key, keys)
-    })
+/** Removes the rows of a merchant, in steps; returns how many orders there were. */
+export async function removeRows(pool: Pool, merchantId: bigint, inCell: RowMove['write']): Promise<number> {
+  let removed = 0
+  const orders = groups.find(({ tables }) => tables === partitioned)!
+  for await (const keys of pagesOf(pool, orders, merchantId)) {
+    await inCell((runner) => removeNamed(runner, orders, merchantId, keys))
+    removed += keys.length
   }
-}
-
-export async function copyInvoicesAgain(move: RowMove, from: Runner, ids: readonly string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += ordersAtOnce) {
-    const rows = await from.run(readInvoices, [move.merchantId, ids.slice(at, at + ordersAtOnce)])
-    await move.write((runner) => replace(runner, keyed.mobile_invoice, rows))
-  }
-}
-
-/** Copies what has changed in nonces and used limits since the call before. */
-export function openWholeCopy(move: RowMove): () => Promise<void> {
-  const sent = whole.map(() => new Map<string, string>())
-  return async () => {
-    for (const [at, { readAll, ...statements }] of whole.entries()) {
-      const known = sent[at]!
-      const rows = (await move.from.run(readAll, [move.merchantId])).filter(({ id, row }) => known.get(id) !== row)
-      for (let first = 0; first < rows.length; first += rowsAtOnce)
-        await move.write((runner) => replace(runner, statements, rows.slice(first, first + rowsAtOnce)))
-      for (const { id, row } of rows) known.set(id, row)
-    }
-  }
-}
-
-async function replace(
-  runner: Runner,
-  { remove, write: add }: { remove: Statement<object>; write: Statement<object> },
-  rows: readonly RowText[],
-): Promise<void> {
-  if (rows.length === 0) return
-  const all = [arrayOf(rows)]
-  await runner.run(remove, all)
-  await runner.run(add, all)
-}
-
-/** A number keeps its reference for ever, and references of other orders may hold on to it. */
-const addNumbers = write('card_number_ref', 'on conflict do nothing')
-
-const arrayOf = (rows: readonly RowText[]): string => `[${rows.map(({ row }) => row).join(',')}]`
-
-const highest = 2n ** 63n - 1n
-
-/** Held until the commit: meanwhile the merchant cannot begin to come back. */
-const holdLeft = statement<object>(
-  `select from merchant_move where merchant_id = $1 and mover = $2 and state = 'left' for update`,
-)
-
-/**
- * Removes the rows of a merchant that has left, in steps; returns how many orders there were. Ends
- * early if another command than `mover` moves the merchant again: then the rows are that command's.
- */
-export async function removeRows(pool: Pool, { merchantId, mover }: { merchantId: bigint; mover: string }): Promise<number> {
-  const step = (body: (runner: Runner) => Promise<number>): Promise<number | undefined> =>
-    transaction(pool, async (runner) => ((await runner.run(holdLeft, [merchantId, mover])).length > 0 ? body(runner) : undefined))
-  let orders = 0
-  for (;;) {
-    const removed = await step(async (runner) => {
-      const ids = (await runner.run(orderIds, [merchantId, -1n, ordersAtOnce, highest])).map((row) => row.order_id)
-      if (ids.length > 0) for (const { remove } of [...ofOrders].reverse()) await runner.run(remove, [merchantId, ids])
-      return ids.length
-    })
-    if (removed === undefined) return orders
-    if (removed === 0) break
-    orders += removed
-  }
-  await step(async (runner) => {
+  await inCell(async (runner) => {
     for (const removal of removals) await runner.run(removal, [merchantId])
-    return 0
   })
-  return orders
+  return removed
 }

@@ -1,86 +1,73 @@
-/** Moves a merchant with all its orders to another cell, while it goes on paying. */
+/** Moves a merchant with all its orders to another cell. */
 import { uuid } from '../../base/random.ts'
-import { statement, timestamp } from '../../storage/pool.ts'
+import type { MoveState } from '../../merchant/merchant.ts'
+import { touchConfig } from '../../merchant/rows.ts'
+import { statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { ensurePartitionsOf, partitionsByNumber } from '../../storage/partitions.ts'
 import { connectedAs } from '../../storage/roles.ts'
+import { transaction } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import { inCell } from './in-cells.ts'
 import {
-  clearBehind,
+  giveUp,
   runMove,
-  type CellBehind,
-  type FenceOfCell,
+  type MoveUnderWay,
   type Moved,
+  type MoveDesk,
   type MoveTables,
+  type MoveWish,
   type ReportMove,
 } from './merchant-move.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../audit/rows.ts'
 import { listMerchants, merchantNamed } from '../configuration/rows.ts'
 import { cellNumbered } from '../orders/logins.ts'
-import {
-  arriveInNew,
-  dropFence,
-  fenceIn,
-  heldIn,
-  leaveOld,
-  notesOf,
-  passBarrier,
-  shutFence,
-  takeFenceOver,
-  turnFence,
-  type Mover,
-} from './merchant-fence.ts'
-import { endLeases, giveLeasesOn, ownersOf } from './merchant-leases.ts'
-import {
-  clearRows,
-  copyAll,
-  copyInvoicesAgain,
-  copyOrdersAgain,
-  openWholeCopy,
-  removeRows,
-  type RowMove,
-} from './merchant-rows.ts'
+import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-fence.ts'
+import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 
+interface MoveRow {
+  from_cell: number
+  to_cell: number
+  state: MoveState
+  cell_no: number
+  mover: string
+}
+
+const read = statement<MoveRow>(`
+  select v.from_cell, v.to_cell, v.state, v.mover, m.cell_no
+  from merchant_move v join merchant m using (merchant_id) where merchant_id = $1`)
+const insert = statement<object>(`
+  insert into merchant_move (merchant_id, from_cell, to_cell, state, mover, since)
+  select merchant_id, cell_no, $3, 'copying', $4, $5 from merchant where merchant_id = $1 and cell_no = $2
+  on conflict do nothing returning merchant_id`)
+const takeOver = statement<object>(
+  `update merchant_move set mover = $2 where merchant_id = $1 and mover = $3 and state = $4 returning merchant_id`,
+)
+const hold = statement<{ cell_no: number }>(`
+  select m.cell_no from merchant_move v join merchant m using (merchant_id)
+  where merchant_id = $1 and v.mover = $2 for update of v`)
+const setState = statement<object>(`update merchant_move set state = $2, since = $3 where merchant_id = $1`)
+const remove = statement<object>(`delete from merchant_move where merchant_id = $1`)
+const setCell = statement<object>(`update merchant set cell_no = $2 where merchant_id = $1`)
 const unsealed = statement<object>(`select from resealing where ended_at is null limit 1`)
 /** The walks over cards of ended payments begin again, since orders came that they have passed. */
 const walkAgain = statement<object>(`update duty set place = null, lease = null, due_at = $1 where name like 'cards of%'`)
-const setCell = statement<object>(
-  `update merchant set cell_no = $2 where merchant_id = $1 and cell_no = $3 returning merchant_id`,
-)
 
-export interface MoveParts {
+export interface MoveParts extends MoveWish {
   login: string
-  to: number
-  report: ReportMove
 }
 
 /** Needs the owner of the tables. Safe to repeat after a failure, and then goes on. */
-export async function moveMerchant(desk: OrderDesk, { login, to, report }: MoveParts): Promise<Moved> {
-  const { pool, clock, random } = desk
-  if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
-  const cells = await desk.cells()
-  const { merchantId, cellNo } = await merchantNamed(pool, login)
-  cellNumbered(cells, to)
-  const mover = uuid(random)
-  const between = (from: number): MoveTables =>
-    tablesBetween({ desk, login, merchantId, from: cellNumbered(cells, from), to: cellNumbered(cells, to), mover })
-  const behind = behindOf(desk, cells, { login, merchantId })
-  const moving = runMove({ clock, login, placed: () => Promise.resolve(cellNo), between, behind }, to, report)
-  return moving.catch((error) => stayAfter(desk, { login, report }, cellNumbered(cells, cellNo), { merchantId, mover }, error))
-}
-
-/** A move that cannot be done leaves nothing behind. One that another command took over goes on. */
-async function stayAfter(
-  desk: OrderDesk,
-  { login, report }: Omit<MoveParts, 'to'>,
-  from: CellDesk,
-  { merchantId, mover }: Mover,
-  error: unknown,
-): Promise<never> {
-  const isRefused = error instanceof Refused && error.refusal.what !== 'move taken over'
-  if (isRefused && (await fenceIn(from, merchantId))?.mover === mover) await giveUpMove(desk, { login, report })
-  throw error
+export async function moveMerchant(desk: OrderDesk, { login, ...wish }: MoveParts): Promise<Moved> {
+  const side = await sideOf(desk, login)
+  cellNumbered(side.cells, wish.to)
+  const moving: MoveDesk = {
+    clock: desk.clock,
+    login,
+    begin: (to) => begin(side, to),
+    between: (move) => tablesBetween(side, move),
+  }
+  return runMove(moving, wish)
 }
 
 export interface GivenUp {
@@ -90,143 +77,135 @@ export interface GivenUp {
   removed: number
 }
 
-/**
- * Ends a move that was cut off: the merchant stays in its cell. Refuses if the other cell works for
- * it already; then the move has to go on. Needs the owner of the tables.
- */
-export async function giveUpMove(desk: OrderDesk, { login, report }: Omit<MoveParts, 'to'>): Promise<GivenUp> {
-  const { pool, random } = desk
-  if (!(await connectedAs(pool)).isOwner) throw new Refused({ what: 'owner needed' })
-  const cells = await desk.cells()
-  const { merchantId, cellNo } = await merchantNamed(pool, login)
-  const here = cellNumbered(cells, cellNo)
-  const old = await fenceIn(here, merchantId)
-  const fresh = await arrivingIn(cells, merchantId)
-  if (!old && !fresh) throw new Refused({ what: 'not moving', login, cellNo })
-  if (old?.state === 'left' && !fresh) throw new Refused({ what: 'move too far', login, to: old.otherCell })
-  const details = { from: cellNo, to: old?.otherCell ?? fresh!.cell.cellNo, given_up: true }
-  await change(desk, 'orders', () =>
-    Promise.resolve({ note: { action: 'merchant move', subject: `merchant ${login}`, details }, result: undefined }),
-  )
-  // First the new cell: from now on no command can open it.
-  if (fresh) await shutFence(fresh.cell.pool, { merchantId, mover: uuid(random) }, fresh.fence)
-  if (old)
-    await heldIn(here.pool, { merchantId, mover: old.mover }, async (runner) => {
-      await notesOf(runner, merchantId)
-      await dropFence(runner, { merchantId, mover: old.mover })
-    })
-  return { in: cellNo, removed: await clearBehind(behindOf(desk, cells, { login, merchantId }), cellNo, report) }
+/** The merchant stays in its cell. Refuses once the configuration names the new one. */
+export async function giveUpMove(desk: OrderDesk, login: string, report: ReportMove): Promise<GivenUp> {
+  const side = await sideOf(desk, login)
+  const row = await rowOf(side)
+  if (!row) throw new Refused({ what: 'not moving', login, cellNo: (await merchantNamed(desk.pool, login)).cellNo })
+  if (row.cell_no === row.to_cell) throw new Refused({ what: 'move too far', login, to: row.to_cell })
+  const move = await take(side, row, { given_up: true })
+  return { in: move.from, removed: await giveUp(move, tablesBetween(side, move), report) }
 }
-
-async function arrivingIn(cells: readonly CellDesk[], merchantId: bigint) {
-  for (const cell of cells) {
-    const fence = await fenceIn(cell, merchantId)
-    if (fence?.state === 'arriving') return { cell, fence }
-  }
-  return undefined
-}
-
-/** The cells in which a merchant may have been before. */
-const behindOf =
-  ({ pool }: OrderDesk, cells: readonly CellDesk[], { login, merchantId }: { login: string; merchantId: bigint }) =>
-  (isIn: number): Promise<CellBehind[]> =>
-    Promise.resolve(
-      cells
-        .filter((cell) => cell.cellNo !== isIn)
-        .map((cell) => {
-          let mover: string | undefined
-          return {
-            async hasLeft() {
-              const fence = await fenceIn(cell, merchantId)
-              // Read after the fence: a merchant that came back would have changed either of them.
-              const { cellNo } = await merchantNamed(pool, login)
-              mover = fence?.mover
-              return fence?.state === 'left' && cellNo === isIn
-            },
-            removeRows: () => inCell(cell, (at) => removeRows(at.pool, { merchantId, mover: mover! })),
-          }
-        }),
-    )
 
 /** A merchant on its way, with the command that moves it. */
 interface Side {
   desk: OrderDesk
+  cells: readonly CellDesk[]
   login: string
   merchantId: bigint
-  from: CellDesk
-  to: CellDesk
   mover: string
 }
 
-function tablesBetween(side: Side): MoveTables {
-  const { desk, login, merchantId, from, to } = side
-  const move: RowMove = {
+async function sideOf(desk: OrderDesk, login: string): Promise<Side> {
+  if (!(await connectedAs(desk.pool)).isOwner) throw new Refused({ what: 'owner needed' })
+  const { merchantId } = await merchantNamed(desk.pool, login)
+  return { desk, cells: await desk.cells(), login, merchantId, mover: uuid(desk.random) }
+}
+
+const rowOf = async ({ desk, merchantId }: Side): Promise<MoveRow | undefined> => (await desk.pool.run(read, [merchantId]))[0]
+
+const noteOf = ({ login }: Side, details: object) => ({ action: 'merchant move', subject: `merchant ${login}`, details }) as const
+
+async function begin(side: Side, to: number): Promise<MoveUnderWay | undefined> {
+  const { desk, cells, login, merchantId, mover } = side
+  const row = await rowOf(side)
+  if (row && row.to_cell !== to && row.state !== 'clearing')
+    throw new Refused({ what: 'merchant moving', login, to: row.to_cell })
+  if (row) return take(side, row, { begun: true })
+  const { cellNo: from } = await merchantNamed(desk.pool, login)
+  if (from === to) return undefined
+  for (const cellNo of [from, to]) await refuseResealing(cellNumbered(cells, cellNo))
+  await change(desk, 'config', async (runner) => {
+    demandOurs(await runner.run(insert, [merchantId, from, to, mover, timestamp(desk.clock.now())]))
+    return { note: noteOf(side, { from, to, begun: true }), result: undefined }
+  })
+  return { from, to, state: 'copying', isIn: from }
+}
+
+/** The command that had the move can do nothing more. */
+async function take(side: Side, row: MoveRow, details: object): Promise<MoveUnderWay> {
+  const { from_cell: from, to_cell: to, state, mover, cell_no: isIn } = row
+  await change(side.desk, 'orders', async (runner) => {
+    demandOurs(await runner.run(takeOver, [side.merchantId, side.mover, mover, state]))
+    return { note: noteOf(side, { from, to, ...details }), result: undefined }
+  })
+  return { from, to, state, isIn }
+}
+
+function demandOurs(rows: readonly object[]): void {
+  if (rows.length === 0) throw new Refused({ what: 'move taken over' })
+}
+
+/** A copy could miss what is sealed again meanwhile. It cannot begin once the cells are marked. */
+const refuseResealing = (cell: CellDesk): Promise<void> =>
+  inCell(cell, async ({ cellNo, pool }) => {
+    if ((await pool.run(unsealed)).length > 0) throw new Refused({ what: 'cell resealing', cellNo })
+  })
+
+function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): MoveTables {
+  const { desk, cells, merchantId } = side
+  const [from, to] = [cellNumbered(cells, fromNo), cellNumbered(cells, toNo)]
+  /** Holds the row of the configuration: no other command takes the move over meanwhile. */
+  const held = <T>(body: (runner: Runner, isIn: number) => Promise<T>): Promise<T> =>
+    transaction(desk.pool, async (runner) => {
+      const rows = await runner.run(hold, [merchantId, side.mover])
+      demandOurs(rows)
+      return body(runner, rows[0]!.cell_no)
+    })
+  const enter = (state: MoveState, before: (isIn: number) => Promise<void> = () => Promise.resolve()) =>
+    held(async (runner, isIn) => {
+      await before(isIn)
+      await runner.run(setState, [merchantId, state, timestamp(desk.clock.now())])
+      await touchConfig(runner)
+    })
+  const rows: RowMove = {
     merchantId,
     from: from.pool,
     to: to.pool,
-    write: (body) => heldIn(to.pool, side, body),
+    write: (body) => inCell(to, ({ pool }) => heldIn(pool, side, body)),
   }
-  const details = { from: from.cellNo, to: to.cellNo }
-  const note = { action: 'merchant move', subject: `merchant ${login}` } as const
   return {
-    from: fenceOf(from, side),
-    to: fenceOf(to, side),
-    async ownersWithoutNew() {
-      const owners = await ownersOf(merchantId, from.pool, to.pool)
-      return owners.flatMap(({ owner, there }) => (owner?.alive && !there ? [owner.instance] : []))
-    },
-    begin: () =>
-      change(desk, 'orders', () =>
-        Promise.resolve({ note: { ...note, details: { ...details, begun: true } }, result: undefined }),
-      ),
-    leaveOld: () => leaveOld(from.pool, side, to.cellNo),
-    arriveInNew: () => heldIn(from.pool, side, () => arriveInNew(to.pool, side, from.cellNo)),
-    async clearNew() {
+    mark: () =>
+      held(async () => {
+        for (const cell of [from, to]) await inCell(cell, ({ pool }) => markCell(pool, side))
+      }),
+    fenceNew: () => inCell(to, ({ pool }) => setFence(pool, side, true)),
+    async copy(looked) {
       await ensurePartitionsOf(to.pool, await partitionsByNumber(from.pool))
-      await clearRows(move)
+      return copyRows(rows, looked)
     },
-    copyAll: (copied) => copyAll(move, copied),
-    copyNotes: () => copyNotes(move, side),
-    copyWhole: openWholeCopy(move),
-    giveLeasesOn: () => giveLeasesOn(move),
-    endLeases: () => heldIn(from.pool, side, (runner) => endLeases(runner, merchantId)),
-    openNew: () =>
-      heldIn(to.pool, side, async (runner) => {
-        await runner.run(walkAgain, [timestamp(desk.clock.now())])
-        await dropFence(runner, side)
+    close: () => enter('closed'),
+    fenceOld: () => inCell(from, ({ pool }) => fenceQuiet(pool, side)),
+    reopen: (state) =>
+      enter(state, async (isIn) => {
+        if (isIn === toNo) throw new Refused({ what: 'move too far', login: side.login, to: toNo })
+        await inCell(from, ({ pool }) => setFence(pool, side, false))
       }),
     nameNew: () =>
       change(desk, 'config', async (runner) => {
-        const moved = await runner.run(setCell, [merchantId, to.cellNo, from.cellNo])
-        if (moved.length === 0) throw new Refused({ what: 'move taken over' })
-        return { note: { ...note, details }, result: undefined }
+        demandOurs(await runner.run(hold, [merchantId, side.mover]))
+        await runner.run(setCell, [merchantId, toNo])
+        return { note: noteOf(side, { from: fromNo, to: toNo }), result: undefined }
       }),
+    async openNew() {
+      await rows.write((runner) => runner.run(walkAgain, [timestamp(desk.clock.now())]))
+      await inCell(to, ({ pool }) => setFence(pool, side, false))
+      await enter('clearing')
+    },
+    async removeRows() {
+      const { cellNo } = await merchantNamed(desk.pool, side.login)
+      return inCell(cellNo === toNo ? from : to, ({ pool }) => removeRows(pool, merchantId, (body) => heldIn(pool, side, body)))
+    },
+    async end() {
+      await held(async () => {})
+      for (const cell of [from, to]) await inCell(cell, ({ pool }) => unmarkCell(pool, side))
+      await held(async (runner) => {
+        await runner.run(remove, [merchantId])
+        await touchConfig(runner)
+      })
+    },
   }
 }
-
-function fenceOf(cell: CellDesk, side: Side): FenceOfCell {
-  const { cellNo, pool } = cell
-  return {
-    cellNo,
-    read: () => fenceIn(cell, side.merchantId),
-    takeOver: (state) => takeFenceOver(pool, side, state),
-    turn: (state) => turnFence(pool, side, state),
-    passBarrier: () => passBarrier(pool),
-    isResealing: () => inCell(cell, async () => (await pool.run(unsealed)).length > 0),
-  }
-}
-
-/**
- * The notes are removed in the same transaction, so that those of a copy that failed are not lost.
- * Who commits meanwhile writes new ones.
- */
-const copyNotes = (move: RowMove, side: Side): Promise<number> =>
-  heldIn(side.from.pool, side, async (runner) => {
-    const { orders, invoices } = await notesOf(runner, side.merchantId)
-    await copyOrdersAgain(move, runner, orders)
-    await copyInvoicesAgain(move, runner, invoices)
-    return orders.length + invoices.length
-  })
 
 /** The logins of the merchants of a cell, in their order. */
 export async function loginsIn({ pool, cells }: OrderDesk, cellNo: number): Promise<string[]> {

@@ -215,7 +215,7 @@ function waitingFinding({ due, dueSince }: CellWork, now: number): Finding {
 
 function movingFinding({ moving }: CellWork): Finding[] {
   if (moving.length === 0) return []
-  const isClosed = moving.some(({ state }) => state === 'left')
+  const isClosed = moving.some(({ state }) => state === 'closed')
   return [{ is: isClosed ? 'problem' : 'warning', finds: 'merchants moving', moving }]
 }
 

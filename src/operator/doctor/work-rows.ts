@@ -1,8 +1,8 @@
 /** What the doctor looks at in each cell. */
+import type { MoveState } from '../../merchant/merchant.ts'
 import { entities, statement, type Pool } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
 import { partitionsAhead } from '../../storage/partitions.ts'
-import type { MoveState } from '../cells/merchant-move.ts'
 
 /** The work of a cell, and who does it. */
 export interface CellWork {
@@ -32,12 +32,13 @@ export interface CellWork {
   moving: readonly MovingMerchant[]
 }
 
-/** A merchant on its way between two cells: a command moves it now, or was cut off. */
+/** A merchant of this cell that is being moved: a command moves it now, or was cut off. */
 export interface MovingMerchant {
   login: string
-  /** `left`: the merchant is still in this cell, which is closed to it. */
   state: MoveState
-  otherCell: number
+  to: number
+  /** When it came to this state. */
+  since: number
 }
 
 /** A live process, and what happened to its lease since it began. */
@@ -88,12 +89,9 @@ const partitions = statement<{ name: string; bound: string | null }>(`
   left join pg_inherits i on i.inhparent = t.oid
   left join pg_class p on p.oid = i.inhrelid
   where t.relnamespace = current_schema()::regnamespace`)
-const fences = statement<{ merchant_id: bigint; state: MoveState; other_cell: number }>(
-  `select merchant_id, state, other_cell from merchant_move order by merchant_id`,
-)
-const homes = statement<{ merchant_id: bigint; login: string; cell_no: number }>(
-  `select merchant_id, login, cell_no from merchant where merchant_id = any ($1::bigint[])`,
-)
+const moves = statement<MovingMerchant>(`
+  select m.login, v.state, v.to_cell as to, v.since from merchant_move v join merchant m using (merchant_id)
+  where m.cell_no = $1 order by merchant_id`)
 
 /** `installation` has the order ids, and the merchants. */
 export async function cellWork(pool: Pool, installation: Pool, cellNo: number): Promise<CellWork> {
@@ -107,7 +105,7 @@ export async function cellWork(pool: Pool, installation: Pool, cellNo: number): 
     pool.run(givenUp),
     pool.run(partitions),
     partitionsAhead(pool, installation),
-    movingIn(pool, installation, cellNo),
+    installation.run(moves, [cellNo]),
   ])
   return {
     alive: beats.filter((b) => b.alive),
@@ -125,16 +123,6 @@ export async function cellWork(pool: Pool, installation: Pool, cellNo: number): 
     partitionDays: ahead.days,
     moving,
   }
-}
-
-/** The fence of a merchant that has left for good stays where it was. */
-async function movingIn(pool: Pool, installation: Pool, cellNo: number): Promise<MovingMerchant[]> {
-  const rows = await pool.run(fences)
-  const merchants = rows.length === 0 ? [] : await installation.run(homes, [rows.map((row) => row.merchant_id)])
-  return rows.flatMap(({ merchant_id: id, state, other_cell: otherCell }) => {
-    const home = merchants.find((merchant) => merchant.merchant_id === id)
-    return home && (state !== 'left' || home.cell_no === cellNo) ? [{ login: home.login, state, otherCell }] : []
-  })
 }
 
 function endsOf(rows: readonly { name: string; bound: string | null }[]): { table: string; end: bigint }[] {

@@ -38,10 +38,10 @@ export async function wantedResult(parts: ResultParts, threeDSServerTransId: str
  * A result counts once it is committed. It may come too late if other events were committed first.
  */
 export async function takeResult(parts: ResultParts, message: Message): Promise<ResultVerdict> {
+  const found = await waiting(parts, String(message['threeDSServerTransID']))
+  if (!found) return { is: 'unknown' }
+  const { order, transaction } = found
   try {
-    const found = await waiting(parts, String(message['threeDSServerTransID']))
-    if (!found) return { is: 'unknown' }
-    const { order, transaction } = found
     const event = resultEvent(parts, order, transaction, message)
     const { merchantId, orderId } = order
     const advanced = await parts.door.submit({ is: 'event', merchantId, orderId, event })

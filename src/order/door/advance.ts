@@ -1,7 +1,6 @@
 import type { Log } from '../../base/log.ts'
 import type { Card } from '../../card/vault.ts'
 import { openBatch } from '../../storage/batch.ts'
-import type { FollowMerchant } from '../../storage/store-fence.ts'
 import { orderKeyText, type OrderKey } from '../decide/change.ts'
 import type { Copies } from '../copies.ts'
 import type { Held } from './hand.ts'
@@ -11,16 +10,11 @@ import { isOutside } from '../perform.ts'
 import { openRetries } from './retry.ts'
 import type { Load } from './room.ts'
 import { runRound, type Group, type RoundParts } from './round.ts'
-import { orderKeyOf, type Advanced, type Submission } from './submission.ts'
+import type { Advanced, Submission } from './submission.ts'
 
 export interface Door {
   submit(submission: Submission): Promise<Advanced>
-  /** The same for what the door of another cell may have tried to commit before. */
-  resubmit(submission: Submission): Promise<Advanced>
-  /**
-   * Whether this process is running a step of that transaction now, also for a merchant who was in
-   * another cell when the step began.
-   */
+  /** Whether this process is running a step of that transaction now. */
   holds(step: OrderKey & { transactionNo: number }): boolean
   /**
    * A step was reported, or it could not be run and is left to a sweep. The order leaves memory
@@ -45,9 +39,6 @@ export interface Door {
 export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'begin' | 'onResultMissing'> {
   copies: Pick<Copies, 'keep'>
   log: Log
-  follow: FollowMerchant<Pick<Door, 'resubmit'>>
-  /** Whether a gateway of this process over another cell is running a step of that transaction. */
-  heldElsewhere: (step: OrderKey & { transactionNo: number }) => boolean
   /**
    * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
    */
@@ -108,21 +99,10 @@ export function openDoor(s: DoorSettings): Door {
     log,
   })
 
-  const submitHere = (item: Submission): Promise<Advanced> =>
-    item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item)
-
   const door: Door = {
     submit: (item) =>
-      s.follow(
-        orderKeyOf(item).merchantId,
-        () => submitHere(item),
-        (there) => there.resubmit(item),
-      ),
-    resubmit(item) {
-      retries.begin([{ at: 0, item }])
-      return door.submit(item)
-    },
-    holds: (step) => hand.does(step, step.transactionNo) || s.heldElsewhere(step),
+      item.is === 'accept' ? batch.submit(item).finally(hand.expect(item.order, s.registry())) : batch.submit(item),
+    holds: (step) => hand.does(step, step.transactionNo),
     release: hand.release,
     room: roomInHand,
     load: hand.load,

@@ -1,7 +1,6 @@
 /** The statements that take up steps of orders and put them back: what a sweep needs. */
-import { isFree } from '../../leases/leased.ts'
+import { isTakable } from '../../leases/leased.ts'
 import { statement } from '../../storage/pool.ts'
-import { isHere, noteOrders } from '../../storage/store-fence.ts'
 import type { OrderKeyRecord } from './rows.ts'
 
 /**
@@ -12,7 +11,7 @@ import type { OrderKeyRecord } from './rows.ts'
  */
 const patience = (openAttempt: string) => `case
             when t.step = 'authorise' then coalesce(${openAttempt}, interval '0')
-            when t.step in ('authenticate', 'enrol') then $7::int * interval '1 millisecond'
+            when t.step in ('authenticate', 'enrol') then $6::int * interval '1 millisecond'
             else interval '0' end`
 
 const openAttemptOf = (transactionNo: string) => `(
@@ -26,8 +25,8 @@ const firstOrOther = `greatest(case when t.outcome is null then t.deadline_at - 
 const freeIn = (table: string, transactionNo: string, openAttempt: string) => `
     select t.merchant_id, t.order_id, ${transactionNo} as transaction_no, t.lease, t.due_at
     from ${table} t
-    where t.due_at <= $2 and t.alarm is null and ${isHere('t')}
-      and ${isFree('t', { me: '$1', silent: '$6', deadAfterMs: '$4' }, patience(openAttempt))}
+    where t.due_at <= $2 and t.alarm is null
+      and ${isTakable('t', { me: '$1', deadAfterMs: '$4', from: 7 }, patience(openAttempt))}
     order by t.due_at limit $3
     for update of t skip locked`
 
@@ -44,23 +43,18 @@ export const claimDue = statement<OrderKeyRecord & { transaction_no: number; tri
     update transaction t set lease = $1, due_at = $5 from due d
     where d.transaction_no > 1 and t.merchant_id = d.merchant_id and t.order_id = d.order_id
       and t.transaction_no = d.transaction_no
-    returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was),
-  every_taken as (select * from taken union all select * from taken_others),
-  noted as (${noteOrders('every_taken')})
-  select * from every_taken`)
+    returning t.merchant_id, t.order_id, t.transaction_no, t.tries, d.lease as was)
+  select * from taken union all select * from taken_others`)
 
 const firstIn = (table: string) =>
-  `(select t.due_at from ${table} t where t.due_at is not null and t.alarm is null and ${isHere('t')} order by t.due_at limit 1)`
+  `(select t.due_at from ${table} t where t.due_at is not null and t.alarm is null order by t.due_at limit 1)`
 export const firstDue = statement<{ due_at: number | null }>(
   `select least(${firstIn('orders')}, ${firstIn('transaction')}) as due_at`,
 )
 
-const back = (table: string, also = '') => `with back as (
-    update ${table} t set tries = tries + 1, due_at = $4, lease = null, alarm = $5
-    where merchant_id = $1 and order_id = $2 and lease = $3 and step is not null ${also} and ${isHere('t')}
-    returning merchant_id, order_id),
-  noted as (${noteOrders('back')})
-  select from back`
+const back = (table: string, also = '') => `
+  update ${table} t set tries = tries + 1, due_at = $4, lease = null, alarm = $5
+  where merchant_id = $1 and order_id = $2 and lease = $3 and step is not null ${also}`
 /**
  * Returns a step that could not be run: due later, without a lease, and invisible to sweeps if it
  * has an alarm. Only the holder of the lease may do so.

@@ -4,7 +4,6 @@
  */
 import { columnsOf, insertion, onRows, rowsOf } from '../../storage/columns.ts'
 import { statement } from '../../storage/pool.ts'
-import { isHere } from '../../storage/store-fence.ts'
 import type { Change, KeyClaim, OrderKey, RepeatRow } from '../decide/change.ts'
 import {
   attemptNames,
@@ -128,7 +127,7 @@ export const updateAllOrders = onRows(
   movedOrderRows,
   `with moved as (${move} returning 1) select 1 / (count(*) = cardinality($1))::int from moved`,
 )
-/** Division by zero. The fence fails with it too (storage/store-fence.ts); nothing else divides. */
+/** Division by zero: nothing else divides. */
 export const versionMoved = '22012'
 
 export const selectOrders = onRows<OrderKey, OrderRecord>(
@@ -237,10 +236,9 @@ export const insertRepeats = onRows(
 )
 
 /** Always returns one row; a row of nulls if the order does not exist. */
-export const selectSignedAmounts = statement<(SignedAmountsRow | { currency: null }) & { is_gone: boolean }>(`
-  select o.currency, o.amount_text, o.amount_minor, o.authorised_text as payment_text, o.authorised_minor as payment_minor,
-    o.currency is null and not ${isHere('one')} as is_gone
-  from (values ($1::bigint)) as one (merchant_id) left join orders o on o.merchant_id = one.merchant_id and o.order_id = $2`)
+export const selectSignedAmounts = statement<SignedAmountsRow | { currency: null }>(`
+  select o.currency, o.amount_text, o.amount_minor, o.authorised_text as payment_text, o.authorised_minor as payment_minor
+  from (values (1)) as one left join orders o on o.merchant_id = $1 and o.order_id = $2`)
 
 export const eraseCvv2 = onRows(
   placeRows,

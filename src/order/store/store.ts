@@ -5,8 +5,7 @@ import { countTables } from '../../risk/count-rows.ts'
 import { readOf, writes } from '../../storage/columns.ts'
 import { timestamp, type Pool, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../../leases/heartbeat.ts'
-import { admit, admits, MerchantLeft, refuseGone } from '../../storage/store-fence.ts'
-import type { Claimer } from '../../leases/silence.ts'
+import { claimValues, type Claimer } from '../../leases/leased.ts'
 import { answerWithinMs } from '../../three-d-secure/authentication.ts'
 import { atOnce, transaction } from '../../storage/transaction.ts'
 import { type Order } from '../decide/order.ts'
@@ -23,7 +22,7 @@ import * as due from './due.ts'
 import * as sql from './statements.ts'
 import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type OrderKeyRecord, type SignedAmount } from './rows.ts'
 import { saveOrders, savesAtOnce } from './save.ts'
-import { orderKeyText, recordKey, type Change, type KeyClaim, type OrderKey, type RepeatRow } from '../decide/change.ts'
+import { recordKey, type Change, type KeyClaim, type OrderKey, type RepeatRow } from '../decide/change.ts'
 
 export interface KeyRow extends OrderKey {
   clientOrderid: string
@@ -74,10 +73,6 @@ export interface Due extends OrderKey {
   hadLease?: bigint
 }
 
-/**
- * What is read of a merchant who is not in this cell, and not found, rejects with `MerchantLeft`:
- * it may be in another.
- */
 export interface OrderStore {
   transaction<T>(body: (tables: OrderTables) => Promise<T>): Promise<T>
   /**
@@ -126,7 +121,6 @@ export function openOrderStore(pool: Pool): OrderStore {
     transaction: (body) => transaction(pool, (runner) => body(tablesOn(runner))),
     async saveAtOnce({ claims, changes, deliveryLease, repeats, keys }) {
       const all = [
-        ...admits([...changes.map(({ after }) => after), ...repeats, ...keys]),
         ...writes(sql.claimNewKeys, claims),
         ...savesAtOnce(changes, deliveryLease),
         ...writes(sql.insertRepeats, repeats),
@@ -140,16 +134,16 @@ export function openOrderStore(pool: Pool): OrderStore {
         throw error
       }
     },
-    async claimDue({ processId, silent }, now, limit) {
+    async claimDue(by, now, limit) {
       const lookAt = timestamp(now + leaseLookMs)
       const rows = await pool.run(due.claimDue, [
-        processId,
+        by.processId,
         timestamp(now),
         limit,
         deadAfterMs,
         lookAt,
-        [...silent],
         answerWithinMs,
+        ...claimValues(by),
       ])
       return rows.map((r) => ({
         merchantId: r.merchant_id,
@@ -177,45 +171,15 @@ function readsOf(pool: Pool): Pick<OrderStore, Reads> {
       const rows = await readOf(pool, sql.selectVersions, orderKeys)
       return new Map(rows.map((row) => [recordKey(row), row.version]))
     },
-    async load(orderKeys) {
-      const orders = await load(pool, orderKeys)
-      const found = new Set(orders.map(orderKeyText))
-      await refuseGone(
-        pool,
-        orderKeys.flatMap((orderKey) => (found.has(orderKeyText(orderKey)) ? [] : [orderKey.merchantId])),
-      )
-      return orders
-    },
-    async sealedCards(orderKeys) {
-      const cards = new Map((await readOf(pool, sql.selectCards, orderKeys)).map((row) => [recordKey(row), cardOf(row)]))
-      await refuseGone(
-        pool,
-        orderKeys.flatMap((orderKey) => (cards.has(orderKeyText(orderKey)) ? [] : [orderKey.merchantId])),
-      )
-      return cards
-    },
-    async newestOrders(names) {
-      const rows = (await readOf(pool, sql.selectKeys, names)).map(keyRow)
-      const found = new Set(rows.map(nameKey))
-      await refuseGone(
-        pool,
-        names.flatMap((name) => (found.has(nameKey(name)) ? [] : [name.merchantId])),
-      )
-      return rows
-    },
+    load: (orderKeys) => load(pool, orderKeys),
+    sealedCards: async (orderKeys) =>
+      new Map((await readOf(pool, sql.selectCards, orderKeys)).map((row) => [recordKey(row), cardOf(row)])),
+    newestOrders: async (names) => (await readOf(pool, sql.selectKeys, names)).map(keyRow),
     async signedAmounts({ merchantId, orderId }) {
       const [row] = await pool.run(sql.selectSignedAmounts, [merchantId, orderId])
-      if (row?.is_gone) throw new MerchantLeft(merchantId)
       return row && signedAmountsOf(row)
     },
-    async shown(wanted) {
-      const shown = await loadShown(pool, wanted)
-      await refuseGone(
-        pool,
-        wanted.flatMap(({ merchantId }, at) => (shown[at] ? [] : [merchantId])),
-      )
-      return shown
-    },
+    shown: (wanted) => loadShown(pool, wanted),
     idempotencyKeys: (keys, now) => selectIdempotencyKeys(pool, keys, now),
     async locate(keys) {
       const places = new Map((await readOf(pool, sql.locate, keys)).map((row) => [row.key, orderKeyIn(row)]))
@@ -224,33 +188,14 @@ function readsOf(pool: Pool): Pick<OrderStore, Reads> {
   }
 }
 
-function tablesOn(runner: Runner): OrderTables {
-  const admitted = new Set<string>()
-  /**
-   * Before anything of them is written, not beside it: what a writer goes on to write after a
-   * rollback would be outside of any transaction.
-   */
-  async function admitting<T>(orderKeys: readonly OrderKey[], write: () => Promise<T>): Promise<T> {
-    await admit(
-      runner,
-      orderKeys.filter((orderKey) => !admitted.has(orderKeyText(orderKey))),
-    )
-    for (const orderKey of orderKeys) admitted.add(orderKeyText(orderKey))
-    return write()
-  }
-  return {
-    claimKeys: (claims) => admitting(claims, () => claimKeys(runner, claims)),
-    ...countTables(runner),
-    load: (orderKeys) => load(runner, orderKeys),
-    save: (changes, deliveryLease) =>
-      admitting(
-        changes.map(({ after }) => after),
-        () => saveOrders(runner, changes, deliveryLease),
-      ),
-    insertRepeats: async (rows) => void (await admitting(rows, () => readOf(runner, sql.insertRepeats, rows))),
-    claimIdempotencyKeys: (rows, now) => admitting(rows, () => claimIdempotencyKeys(runner, rows, now)),
-  }
-}
+const tablesOn = (runner: Runner): OrderTables => ({
+  claimKeys: (claims) => claimKeys(runner, claims),
+  ...countTables(runner),
+  load: (orderKeys) => load(runner, orderKeys),
+  save: (changes, deliveryLease) => saveOrders(runner, changes, deliveryLease),
+  insertRepeats: async (rows) => void (await readOf(runner, sql.insertRepeats, rows)),
+  claimIdempotencyKeys: (rows, now) => claimIdempotencyKeys(runner, rows, now),
+})
 
 /** Takes each name that is free; returns the owner of each. */
 async function claimKeys(runner: Runner, claims: readonly KeyClaim[]): Promise<KeyRow[]> {

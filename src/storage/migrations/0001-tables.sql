@@ -718,27 +718,23 @@ create index wrong_sum_by_time on wrong_sum (last_at);
 
 -- ## Merchants that move between cells
 
--- The fence of a merchant that moves to another cell. Without a row here its orders are those of
--- this cell alone. While it is leaving, what is committed is also noted; once it has left, or as
--- long as it is arriving, nothing of it is committed here.
+-- Merchants on their way from one cell to another. While one is `closed`, nothing is begun for it.
 create table merchant_move (
-  merchant_id bigint primary key,
-  state text not null check (state in ('leaving', 'left', 'arriving')),
-  -- Where it goes, or comes from.
-  other_cell integer not null,
+  merchant_id bigint primary key references merchant,
+  from_cell integer not null,
+  to_cell integer not null,
+  state text not null check (state in ('copying', 'closed', 'clearing')),
   -- The command that moves it. Another one that takes over writes its own number here.
-  mover uuid not null
+  mover uuid not null,
+  -- When it came to this state.
+  since timestamptz not null
 );
 
--- What was committed of leaving merchants since it was last copied; a row may be there twice.
-create table merchant_move_note (
-  merchant_id bigint not null,
-  order_id bigint,
-  invoice_id text,
-  constraint merchant_move_note_check check (num_nulls(order_id, invoice_id) = 1)
+-- In both cells of such a merchant: the command that may write its rows there.
+create table merchant_mover (
+  merchant_id bigint primary key,
+  mover uuid not null
 );
-create index merchant_move_note_by_merchant on merchant_move_note (merchant_id);
-alter table merchant_move_note replica identity full;
 
 -- ## Views: every transaction, attempt, event and try, in whatever row it is
 

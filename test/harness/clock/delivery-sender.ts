@@ -1,7 +1,6 @@
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openSender, type Sender } from '../../../src/delivery/send.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 
 type Settings = Parameters<typeof openSender>[0]
 
@@ -24,8 +23,6 @@ export const senderOf = (parts: Pick<Settings, 'store' | 'outgoing' | 'clock' | 
     log,
     timeoutMs: 10_000,
     sweepMs: 200,
-    follow: stay,
-    sentElsewhere: () => false,
   })
 
 /** The judgement of process 1, that none is dead. */

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
+import type { MoveState } from '../../../src/merchant/merchant.ts'
 import type { CellDesk, OrderDesk } from '../../../src/operator/desk.ts'
 import type { MoveStep } from '../../../src/operator/cells/merchant-move.ts'
 import { giveUpMove, moveMerchant } from '../../../src/operator/cells/move-tables.ts'
@@ -7,7 +8,7 @@ import type { Door } from '../../../src/order/door/advance.ts'
 import { createCell } from '../../../src/storage/migrate.ts'
 import { openPool, statement, type Pool, type Runner } from '../../../src/storage/pool.ts'
 import { insertCell } from '../../../src/storage/cell-rows.ts'
-import { MerchantLeft } from '../../../src/storage/store-fence.ts'
+import { isFenced } from '../../../src/gateway/guard.ts'
 import { approval, doorOn, log, newSale, openDoorGround } from '../world/door.ts'
 import { openHeartbeat } from '../clock/heartbeat.ts'
 
@@ -24,6 +25,8 @@ const stored = statement<{ order_id: bigint; status: string; version: number; ev
     (select count(*) from order_key k where k.merchant_id = o.merchant_id and k.order_id = o.order_id) as keys
   from orders o where o.merchant_id = 1 order by o.order_id`)
 const cellOfMerchant = statement<{ cell_no: 0 | 1 }>('select cell_no from merchant where merchant_id = 1')
+
+const stateOfMove = statement<{ state: MoveState }>('select state from merchant_move where merchant_id = 1')
 
 /** The pools of two cells. */
 export type Pools = readonly [Pool, Pool]
@@ -55,34 +58,23 @@ export async function openTwoCells() {
   let lastOrderId = 1_000n
   const nextOrderId = () => ++lastOrderId
   const cellOf = async () => (await pool.run(cellOfMerchant))[0]!.cell_no
+  /** How far the move is that the configuration has; undefined if it has none. */
+  const stateOf = async () => (await pool.run(stateOfMove))[0]?.state
 
   return {
     pools,
     doors,
     nextOrderId,
     cellOf,
+    stateOf,
     storedIn: (cellNo: number) => pools[cellNo]!.run(stored),
-    move: (to: number, report: (step: MoveStep) => void | Promise<void> = () => {}, through = pools) =>
-      moveMerchant(deskOver(through), { login: 'shop', to, report }),
-    giveUp: (through = pools) => giveUpMove(deskOver(through), { login: 'shop', report: () => {} }),
-    /** Everything fails from this statement on, as if the command were killed. */
-    cutAt(count: number): { through: Pools; ran: () => number } {
-      let ran = 0
-      const step: Step = (_text, go) => (ran++ >= count ? Promise.reject(new Error('the command was cut off')) : go())
-      return { through: poolsBy(pools, step, () => ran > count), ran: () => ran }
-    },
-    /** Something happens before the first statement that has this text. */
-    before(part: string, happens: () => Promise<unknown>): Pools {
-      let isOver = false
-      const step: Step = async (text, go) => {
-        if (!isOver && text.includes(part)) {
-          isOver = true
-          await happens()
-        }
-        return go()
-      }
-      return poolsBy(pools, step, () => false)
-    },
+    move: (
+      to: number,
+      report: (step: MoveStep) => void | Promise<void> = () => {},
+      { through = pools, atMostMs = 60_000 } = {},
+    ) => moveMerchant(deskOver(through), { login: 'shop', to, pauseAtMostMs: atMostMs, report }),
+    giveUp: (through = pools) => giveUpMove(deskOver(through), 'shop', () => {}),
+    ...hindrancesOf(pools),
     /** In the cell of the configuration; nothing is sold there if the merchant has left it. */
     async sell(isApproved: boolean): Promise<bigint> {
       const orderId = nextOrderId()
@@ -92,7 +84,7 @@ export async function openTwoCells() {
         if (isApproved) await door.submit(approval(sale.order))
       }
       await go(doors[await cellOf()]).catch((error) => {
-        if (error instanceof MerchantLeft) return
+        if (isFenced(error)) return
         throw error
       })
       return orderId
@@ -102,6 +94,36 @@ export async function openTwoCells() {
     },
   }
 }
+
+/** The pools, as a command that something happens to sees them. */
+const hindrancesOf = (pools: Pools) => ({
+  /** Everything fails from this statement on, as if the command were killed. */
+  cutAt(count: number): { through: Pools; ran: () => number } {
+    let ran = 0
+    const step: Step = (_text, go) => (ran++ >= count ? Promise.reject(new Error('the command was cut off')) : go())
+    return { through: poolsBy(pools, step, () => ran > count), ran: () => ran }
+  },
+  /** Something happens before the first statement that has this text. */
+  before(part: string, happens: () => Promise<unknown>): Pools {
+    let isOver = false
+    const step: Step = async (text, go) => {
+      if (!isOver && text.includes(part)) {
+        isOver = true
+        await happens()
+      }
+      return go()
+    }
+    return poolsBy(pools, step, () => false)
+  },
+  /** Sees every statement. */
+  watching(sees: (text: string) => unknown): Pools {
+    const step: Step = (text, go) => {
+      sees(text)
+      return go()
+    }
+    return poolsBy(pools, step, () => false)
+  },
+})
 
 const deskOver = ([pool, cell]: Pools): OrderDesk => ({
   pool,

@@ -20,7 +20,6 @@ import { openIds } from '../../../src/storage/ids.ts'
 import { openHeartbeat } from '../clock/heartbeat.ts'
 import { testDatabase } from '../postgres/postgres.ts'
 import { storedDigest } from '../../../src/keys/digest.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { closing } from './opening.ts'
 
 /** A door over real PostgreSQL, whose steps outside the test does itself. */
@@ -89,8 +88,6 @@ export const doorOn = ({
     maxBatch: 100,
     lanes: 1,
     hide: hideBy(keys),
-    follow: stay,
-    heldElsewhere: () => false,
     planner: {
       enrolment: () => ({ is: 'enrolled', directory: 'a directory', version: '2.2.0' }),
       marks: cellMarks(systemRandom, 0),

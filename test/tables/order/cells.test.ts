@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { cellMarks, cellOfToken, cellOfUuid } from '../../../src/base/cell-mark.ts'
 import { systemRandom, uuid } from '../../../src/base/random.ts'
 import { cellOf, knownCell, leadingRoutes } from '../../../src/gateway/cells/lead.ts'
-import { OpenElsewhere } from '../../../src/gateway/cells/neighbours.ts'
+import { OpenElsewhere } from '../../../src/gateway/guard.ts'
 import type { Passing } from '../../../src/gateway/peers/passing.ts'
 import { Unanswered, type Answer, type Incoming } from '../../../src/http/server.ts'
 import { registryOf, type Registry } from '../../../src/merchant/merchant.ts'
@@ -84,12 +84,12 @@ const route = (handle: Route['handle']): Route => ({ method: 'POST', path: '/:id
 
 /** A process that serves these cells; what it answers, and what it passes on to where. */
 function leader(cells: Record<number, Route['handle']>, passes: Passing['request'] = async () => 'nobody') {
-  const passed: object[] = []
+  const passed: number[] = []
   const any = [route(({ overloaded }) => says(overloaded ? 'code 20' : 'any'))]
   const [leads] = leadingRoutes(any, {
     registry: () => registry,
     routesOf: (cell) => (cell === undefined ? any : cells[cell] && [route(cells[cell])]),
-    passing: { request: (one, request, where) => (passed.push(where), passes(one, request, where)) },
+    passing: { request: (one, request, cellNo) => (passed.push(cellNo), passes(one, request, cellNo)) },
     random: systemRandom,
   })
   const handle = async (request: Incoming) => String((await leads!.handle(request)).body)
@@ -103,19 +103,19 @@ test('a request is passed on only for a cell that is not served, and never one t
   assert.equal(await handle(asked({ overloaded: true })), 'code 20')
   assert.deepEqual(passed, [])
   assert.equal(await handle(asked()), 'there')
-  assert.deepEqual(passed, [{ cellNo: 3, also: undefined }])
+  assert.deepEqual(passed, [3])
 })
 
-test('a page of a merchant that has moved on is passed to a process that serves both cells, once', async () => {
+test('a page of a merchant that has moved on is led to its cell, here or in another process, once', async () => {
+  const served = leader({ 3: ofMoved, 4: () => says('here') })
+  assert.equal(await served.handle(asked({ params: { token } })), 'here')
+  assert.deepEqual(served.passed, [])
   const here = leader({ 3: ofMoved }, async () => says('there'))
   assert.equal(await here.handle(asked({ params: { token } })), 'there')
-  assert.deepEqual(here.passed, [{ cellNo: 3, also: 4 }])
-  const there = leader({}, async (_route, _request, { also }) => (also === undefined ? ofMoved() : says('there')))
+  assert.deepEqual(here.passed, [4])
+  const there = leader({}, async (_route, _request, cellNo) => (cellNo === 3 ? ofMoved() : says('there')))
   assert.equal(await there.handle(asked({ params: { token } })), 'there')
-  assert.deepEqual(there.passed, [
-    { cellNo: 3, also: undefined },
-    { cellNo: 3, also: 4 },
-  ])
+  assert.deepEqual(there.passed, [3, 4])
   const never = leader({}, ofMoved)
   await assert.rejects(never.handle(asked()), OpenElsewhere)
   assert.equal(never.passed.length, 2)

@@ -3,18 +3,16 @@ import { test } from 'node:test'
 import { Refused } from '../../../src/operator/refused.ts'
 import { cellWork } from '../../../src/operator/doctor/work-rows.ts'
 import { statement } from '../../../src/storage/pool.ts'
-import { admit } from '../../../src/storage/store-fence.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { merchantId, openTwoCells, other } from '../../harness/postgres/two-cells.ts'
+import { openTwoCells, other } from '../../harness/postgres/two-cells.ts'
 
 /** Moves that are given up, or meet another command at the worst moment. */
 
-const { before, cellOf, cutAt, giveUp, move, pools, sell, storedIn } = closing(await openTwoCells())
+const { cellOf, cutAt, giveUp, move, pools, sell, stateOf, storedIn } = closing(await openTwoCells())
 
 const refusal = (what: string) => (error: unknown) => error instanceof Refused && error.refusal.what === what
-const movingOf = async (cellNo: 0 | 1) => (await cellWork(pools[cellNo], pools[0], cellNo)).moving
-const notes = statement<object>('select from merchant_move_note')
+const movingIn = async (cellNo: 0 | 1) => (await cellWork(pools[cellNo], pools[0], cellNo)).moving
 const idsIn = async (cellNo: number) => (await storedIn(cellNo)).map((row) => row.order_id)
 
 test('a merchant that does not move has no move to give up', async () => {
@@ -24,55 +22,44 @@ test('a merchant that does not move has no move to give up', async () => {
 test('a merchant that comes back while its old rows are removed keeps all its orders', async () => {
   const from = await cellOf()
   const orderId = await sell(true)
-  await move(other(from), async (step) => {
-    if (step.is === 'clearing' && (await cellOf()) !== from) await move(from)
-  })
-  assert.equal(await cellOf(), from)
-  assert.deepEqual(await idsIn(from), [orderId])
+  await assert.rejects(
+    move(other(from), async (step) => {
+      if (step.is === 'clearing' && (await cellOf()) !== from) await move(from)
+    }),
+    refusal('move taken over'),
+  )
+  assert.deepEqual([await cellOf(), await idsIn(from), await idsIn(other(from))], [from, [orderId], []])
 })
 
-test('a command that began when another was about to open the new cell does not close it again', async () => {
-  const from = await cellOf()
-  const stood = await idsIn(from)
-  const late = before('insert into merchant_move as m', () => move(other(from)))
-  // The late one has seen a move that was cut off, and the other one finishes that meanwhile.
-  await assert.rejects(move(other(from), undefined, cutAt(20).through), /cut off/)
-  await assert.rejects(move(other(from), undefined, late), refusal('move taken over'))
-  assert.equal(await cellOf(), other(from))
-  assert.deepEqual(await idsIn(other(from)), stood)
-  const sold = await sell(true)
-  assert.deepEqual(await idsIn(other(from)), [...stood, sold])
-})
-
-test('cut off anywhere, the move can be given up until the new cell works for the merchant', async () => {
+test('cut off anywhere, the move can be given up until the configuration names the new cell', async () => {
   let kept = 0
   let tooFar = 0
-  for (let at = 0; ; at += 3) {
+  for (let at = 0; ; at += 13) {
     const from = await cellOf()
     const to = other(from)
     const { through } = cutAt(at)
-    const cut = await move(to, undefined, through).catch((error: unknown) => error)
+    const cut = await move(to, undefined, { through }).catch((error: unknown) => error)
     if (!(cut instanceof Error)) break
-    if ((await cellOf()) === to) continue
-    // Noted, unless the old cell is closed already.
-    await sell(true)
-    const known = await idsIn(from)
-    const seen = (await movingOf(from)).map(({ state }) => state)
-    const given = await giveUp().catch((error: unknown) => error)
-    if (refusal('move too far')(given)) {
+    const state = await stateOf()
+    assert.deepEqual(
+      (await movingIn(await cellOf())).map((one) => one.state),
+      state === undefined ? [] : [state],
+    )
+    if ((await cellOf()) === to) {
       tooFar++
-      assert.deepEqual(seen, ['left'])
+      await assert.rejects(giveUp(), refusal(state === undefined ? 'not moving' : 'move too far'))
       await move(to)
-      assert.deepEqual(await idsIn(to), known)
       continue
     }
-    if (given instanceof Error) assert.ok(refusal('not moving')(given), String(given))
-    else kept++
-    assert.equal(seen.length > 0 || (await movingOf(to)).length > 0, !(given instanceof Error), `after a cut at ${at}`)
-    assert.equal(await cellOf(), from)
-    assert.deepEqual(await idsIn(from), known, `after a cut at ${at}`)
-    assert.deepEqual(await idsIn(to), [], `after a cut at ${at}`)
-    assert.deepEqual(await pools[from].run(notes), [], `after a cut at ${at}`)
+    await sell(true)
+    const known = await idsIn(from)
+    if (state === undefined) await assert.rejects(giveUp(), refusal('not moving'))
+    else {
+      kept++
+      await giveUp()
+    }
+    assert.deepEqual([await cellOf(), await stateOf()], [from, undefined])
+    assert.deepEqual([await idsIn(from), await idsIn(to)], [known, []], `after a cut at ${at}`)
     const sold = await sell(true)
     assert.deepEqual(await idsIn(from), [...known, sold])
   }
@@ -80,38 +67,48 @@ test('cut off anywhere, the move can be given up until the new cell works for th
   assert.ok(tooFar > 0)
 })
 
-test('a move that was given up writes nothing more', async () => {
-  const from = await cellOf()
-  const stood = await idsIn(from)
-  const first = move(other(from), async (step) => {
-    if (step.is === 'catching up') await giveUp()
-  })
-  await assert.rejects(first, refusal('move taken over'))
-  assert.deepEqual([await cellOf(), await idsIn(from), await idsIn(other(from))], [from, stood, []])
-})
-
-for (const moment of ['before the copy', 'in the pause'] as const)
-  test(`a writer that does not end ${moment} makes the command refuse, and nothing of the move is left`, async () => {
+for (const moment of ['copying', 'closed'] as const)
+  test(`a move that was given up while ${moment} writes nothing more`, async () => {
     const from = await cellOf()
     const stood = await idsIn(from)
-    let end = () => {}
-    const ended = new Promise<void>((resolve) => (end = resolve))
-    let writing: Promise<void> | undefined
-    const write = () =>
-      new Promise<void>((isInside) => {
-        writing = transaction(pools[from], async (runner) => {
-          await admit(runner, [{ merchantId, orderId: stood[0]! }])
-          isInside()
-          await ended
-        })
-      })
-    if (moment === 'before the copy') await write()
-    const moved = move(other(from), async (step) => {
-      if (step.is === 'catching up' && !writing) await write()
+    let isGivenUp = false
+    const first = move(other(from), async (step) => {
+      if (step.is !== moment || isGivenUp) return
+      isGivenUp = true
+      await giveUp()
     })
-    await assert.rejects(moved, refusal('writers slow'))
-    for (const cellNo of [0, 1] as const) assert.deepEqual(await movingOf(cellNo), [])
-    end()
-    await writing
+    await assert.rejects(first, refusal('move taken over'))
     assert.deepEqual([await cellOf(), await idsIn(from), await idsIn(other(from))], [from, stood, []])
+    assert.deepEqual(await idsIn(from), stood)
+    await sell(true)
   })
+
+test('a writer that does not end makes the pause too long, and the merchant goes on', async () => {
+  const from = await cellOf()
+  const stood = await idsIn(from)
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  let writing: Promise<void> | undefined
+  const write = () =>
+    new Promise<void>((isInside) => {
+      writing = transaction(pools[from], async (runner) => {
+        await runner.run(statement(`update orders set version = version where merchant_id = 1 and order_id = $1`), [stood[0]!])
+        isInside()
+        await ended
+      })
+    })
+  const moved = move(
+    other(from),
+    async (step) => {
+      if (step.is === 'closed') await write()
+    },
+    { atMostMs: 500 },
+  )
+  await assert.rejects(moved, refusal('pause too long'))
+  assert.equal(await stateOf(), 'copying')
+  end()
+  await writing
+  await sell(true)
+  await giveUp()
+  assert.deepEqual([await cellOf(), await idsIn(other(from))], [from, []])
+})

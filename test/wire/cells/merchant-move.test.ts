@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Client } from 'pg'
 import { call, refOf, register, registered, signedInfo } from '../../conformance/cards/card.ts'
-import { accepted, ledger, newOrderId, order, sale } from '../../conformance/requests/client.ts'
-import { send, settled, statusOf, type Order } from '../../conformance/requests/client.ts'
+import { accepted, ledger, newOrderId, order, sale, send, settled, statusOf } from '../../conformance/requests/client.ts'
 import { newCard } from '../../conformance/mobile/mobile-books.ts'
 import { walk } from '../../conformance/mobile/mobile-consumer.ts'
 import { waits } from '../../conformance/mobile/mobile-merchant.ts'
@@ -22,57 +20,28 @@ import {
 } from '../../conformance/three-d-secure/shopper.ts'
 import { movedTables, stayingTables } from '../../../src/operator/cells/merchant-rows.ts'
 import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
-import { metricsOf } from '../../harness/world/metrics.ts'
-import { openReceiver } from '../../harness/world/receiver.ts'
-import { startServe } from '../../harness/world/serve.ts'
 import { until } from '../../harness/clock/until.ts'
 import { startWorld, type World } from '../../harness/world/world.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
+import { movesOf } from '../operations/moves.ts'
 
-/** The merchant of the world moves from cell to cell while it pays. */
+/** The merchant of the world moves from cell to cell. */
 
 let world: World
 let desk: FaultDesk
 const cli = cliOf(() => world)
+const { move, moveArguments, refuse, rowsIn, inPause, addCell } = movesOf(() => world)
 
 before(async () => {
   world = await startWorld({ own: true })
   desk = await openFaultDesk(world)
   await desk.gate({ answerTimeoutMs: 60_000 })
-  await cli.tell(['cell', 'add', '1'])
-  await until(
-    async () => (await metricsOf(world))('tollgate_cell_open{cell="1"}'),
-    (open) => open === 1,
-  )
+  await addCell()
 })
 after(async () => {
   await desk?.close()
   await world?.stop()
 })
-
-interface Move {
-  from: number | null
-  to: number
-  removed_orders: number
-}
-
-const moveArguments = (to: number, login = world.merchant.login) => ['merchant', 'move', login, '--to', String(to), '--json']
-async function move(to: number): Promise<Move> {
-  const ran = await run({ TOLLGATE_DIR: world.directory }, moveArguments(to))
-  assert.equal(ran.code, 0, ran.err)
-  return JSON.parse(ran.out) as Move
-}
-
-async function rowsIn<Row extends object>(cellNo: number, sql: string, values: unknown[] = []): Promise<Row[]> {
-  const path = cellNo === 0 ? {} : { options: `-c search_path=cell_${cellNo}` }
-  const client = new Client({ connectionString: world.databaseUrl, ...path })
-  await client.connect()
-  try {
-    return (await client.query<Row>(sql, values)).rows
-  } finally {
-    await client.end()
-  }
-}
 
 /** All rows of the merchant in a cell that a move takes along, table by table. */
 async function allRows(cellNo: number): Promise<Record<string, string[]>> {
@@ -135,79 +104,28 @@ test('all rows are in the new cell as they were in the old one, and work on', as
   await approved(world, 'sale')
 })
 
-test('answers that come after the move are applied in the new cell, and no other process takes the payments up', async () => {
-  const other = await startServe(world)
-  const unscript = await desk.script({}, { hold: true })
-  const sold = await times(12, () => order(world))
-  for (const { orderid } of sold)
-    await until(
-      () => ledger(world, orderid),
-      (entries) => entries.length === 1,
-    )
-  assert.equal((await move(0)).from, 1)
-  for (const made of sold) assert.equal((await statusOf(world, made)).status, 'processing')
-  await unscript()
-  for (const made of sold) {
-    assert.equal((await settled(world, made)).status, 'approved')
-    assert.deepEqual(
-      (await ledger(world, made.orderid)).map(({ state }) => state),
-      ['approved'],
-    )
-    assert.deepEqual(await desk.attempts(made.orderid), ['1 sale approved 000'])
-  }
-  await other.stop()
-  assert.deepEqual(Object.values(await allRows(1)).flat(), [])
-})
-
 test('a cardholder who is in the midst of 3-D Secure goes on in the new cell', async () => {
   const { made, seen } = await atChallenge(world)
   const hosted = await secureOrder(world, 'challenge')
   const page = (await whatNow(world, hosted))['redirect-to']
-  await move(1)
+  assert.equal((await move(0)).from, 1)
   const { cres } = await passChallenge(seen)
   await uploadCres(world, made, cres)
   await approvedOnce(world, made)
   assert.equal((await load(page ?? '')).httpStatus, 200)
 })
 
-test('a callback that is under way is recorded in the new cell, and not sent again', async () => {
-  let answer = () => {}
-  const held = new Promise<void>((resolve) => (answer = resolve))
-  const receiver = await openReceiver(
-    () => 200,
-    () => held,
-  )
-  try {
-    const made = await order(world, { server_callback_url: `${receiver.origin}/move` })
-    await until(
-      () => Promise.resolve(receiver.calls('/move').length),
-      (count) => count === 1,
-    )
-    await move(0)
-    answer()
-    const states = await until(
-      () => rowsIn<{ state: string; tries: number }>(0, 'select state, tries from delivery where order_id = $1', [made.orderid]),
-      ([row]) => row?.state === 'delivered',
-    )
-    assert.deepEqual(states, [{ state: 'delivered', tries: 1 }])
-    assert.equal(receiver.calls('/move').length, 1)
-  } finally {
-    answer()
-    await receiver.close()
-  }
-})
-
 test('a PARes that comes after the move is applied in the new cell, by upload and by browser', async () => {
   const [uploaded, brought] = [await atPares(world), await atPares(world)]
   const signed = await passPares(uploaded.seen)
   const form = await throughHtml(brought.seen)
-  await move(1)
+  assert.equal((await move(1)).from, 0)
   accepted(await uploadPares(world, uploaded.made, signed))
   assert.ok((await submit(form)).httpStatus < 400)
   for (const { made } of [uploaded, brought]) await approvedOnce(world, made)
 })
 
-test('an invoice whose check is under way, and one that waits for its sum, go on in the new cell', async () => {
+test('the check of an invoice is waited for, and one that waits for its sum goes on in the new cell', async () => {
   const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
   try {
     const { check, letGo } = waits()
@@ -229,8 +147,10 @@ test('an invoice whose check is under way, and one that waits for its sum, go on
       'select (sum_minor / 100.0)::numeric(4, 2)::text as sum from mobile_invoice where invoice_id = $1',
       [asked.invoiceId],
     )) as [{ sum: string }]
-    await move(0)
+    const moving = move(0)
+    await inPause(moving)
     letGo()
+    await moving
     await walk(page, sum)
     for (const made of [checked, asked]) {
       const told = await rested(mobile, made, ['REDIRECT_REQUEST'])
@@ -250,71 +170,19 @@ test('an invoice whose check is under way, and one that waits for its sum, go on
   }
 })
 
-test('sales that are made all the while are neither refused nor lost nor doubled', async () => {
-  const made: Order[] = []
-  const over = new AbortController()
-  const shop = async () => {
-    while (!over.signal.aborted) made.push(await order(world))
-  }
-  const shops = times(8, shop)
-  for (const to of [1, 0, 1]) assert.equal((await move(to)).to, to)
-  over.abort()
-  await shops
-  assert.ok(made.length > 50, `only ${made.length} sales`)
-  for (const one of made) {
-    assert.equal((await settled(world, one)).status, 'approved')
-    assert.deepEqual(
-      (await ledger(world, one.orderid)).map(({ state }) => state),
-      ['approved'],
-    )
-  }
-  const [stored] = await rowsIn<{ count: number }>(1, 'select count(*)::int as count from orders where order_id = any ($1)', [
-    made.map(({ orderid }) => orderid),
-  ])
-  assert.equal(stored!.count, made.length)
-})
-
-async function refuse(args: string[], words: RegExp): Promise<void> {
-  const ran = await run({ TOLLGATE_DIR: world.directory }, args)
-  assert.equal(ran.code, 1, ran.out)
-  assert.match(ran.err, words)
-}
-
-test('a merchant on whose orders a process works that does not serve the new cell stays, and goes later', async () => {
-  const other = await startServe(world, undefined, { TOLLGATE_CELLS: '1' })
-  try {
-    const unscript = await desk.script({}, { delay_ms: 8_000 })
-    const made = await order(other.world)
-    await until(
-      () => ledger(world, made.orderid),
-      (entries) => entries.length === 1,
-    )
-    await refuse(moveArguments(0), /do not serve cell 0/)
-    await unscript()
-    assert.equal((await settled(world, made)).status, 'approved')
-    await until(
-      () => countIn(1, 'lease'),
-      (count) => count === 0,
-    )
-    assert.equal((await move(0)).from, 1)
-  } finally {
-    await other.stop()
-  }
-  assert.equal((await move(1)).from, 0)
-})
-
 test('what cannot be moved is refused and stays', async () => {
   await refuse(moveArguments(7), /There is no cell 7/)
-  await refuse(moveArguments(0, 'nobody'), /There is no merchant nobody/)
+  await refuse(moveArguments(1, 'nobody'), /There is no merchant nobody/)
   await rowsIn(0, `insert into resealing (table_name, version, due_at, rows) values ('nothing', 1, now() + interval '1 day', 0)`)
-  await refuse(moveArguments(0), /cell 0 are being sealed again/)
+  await refuse(moveArguments(1), /cell 0 are being sealed again/)
   await rowsIn(0, `delete from resealing where table_name = 'nothing'`)
-  assert.deepEqual((await move(1)).from, null, 'it is there already')
+  assert.deepEqual((await move(0)).from, null, 'it is there already')
   await approved(world, 'sale')
   assert.equal((await send('GET', `${world.operatorUrl}/ready`)).httpStatus, 200)
 })
 
 test('drain moves every merchant of a cell', async () => {
+  await move(1)
   const logins = await cli.json<{ merchants: { login: string; cell: number }[] }>('merchant', 'list')
   const ran = await run({ TOLLGATE_DIR: world.directory }, ['cell', 'drain', '1', '--to', '0', '--json'])
   assert.equal(ran.code, 0, ran.err)

@@ -8,7 +8,6 @@ import type { Fee, Invoice, InvoiceSecrets } from '../../../src/mobile-api/invoi
 import { openInvoices } from '../../../src/mobile-api/invoice/invoices.ts'
 import { openInvoiceStore, type InvoiceChange } from '../../../src/mobile-api/invoice/store.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { log, openDoorGround } from '../../harness/world/door.ts'
 import { invoiceNo } from '../../harness/world/invoice.ts'
 import { closing } from '../../harness/world/opening.ts'
@@ -19,7 +18,7 @@ let statements = 0
 const { pool, processId } = await openDoorGround()
 const counted: Pool = { ...pool, run: (sql, values) => (statements++, pool.run(sql, values)) }
 const store = openInvoiceStore(counted, openFixedKeys(systemRandom), systemRandom)
-const invoices = closing(openInvoices({ store, processId, follow: stay, clock: systemClock, log }))
+const invoices = closing(openInvoices({ store, processId, clock: systemClock, log }))
 
 let made = 0
 const now = systemClock.now()

@@ -7,7 +7,6 @@ import { statusOf } from '../../../src/order/decide/order.ts'
 import { openReader } from '../../../src/order/read.ts'
 import { openOrderStore } from '../../../src/order/store/store.ts'
 import { statement, type Pool } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { approval, doorOn, log, newSale, openDoorGround } from '../../harness/world/door.ts'
 import { closing } from '../../harness/world/opening.ts'
 
@@ -30,7 +29,7 @@ const counted: Pool = {
 }
 const heartbeat = { processId, holding: (since = Infinity) => isHolding(since) }
 const store = openOrderStore(counted)
-const reader = closing(openReader({ store, hand, copies, heartbeat, follow: stay, clock: systemClock, log }))
+const reader = closing(openReader({ store, hand, copies, heartbeat, clock: systemClock, log }))
 beforeEach(() => {
   asked = []
   isHolding = () => true

@@ -6,7 +6,6 @@ import { openLog } from '../../../src/base/log.ts'
 import { openNonces, type Nonces } from '../../../src/merchant/nonces.ts'
 import { forgetNonces, useNonces } from '../../../src/merchant/nonce-rows.ts'
 import { openPool, statement, type Pool } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { openMigrated } from '../../harness/postgres/migrated.ts'
 import { closing } from '../../harness/world/opening.ts'
 
@@ -25,7 +24,7 @@ const use = async (merchantId: bigint, nonce: string, { at = now, timestamp = no
 }
 const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
 
-const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), follow: stay, clock: systemClock, log })
+const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), clock: systemClock, log })
 
 test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
   const gateways = pools.map(opened)
@@ -43,7 +42,6 @@ test('only one of fifty requests at once with one nonce, at two gateways, has it
 test('requests that come together share a commit', async () => {
   const sizes: number[] = []
   const counted = openNonces({
-    follow: stay,
     use: (uses) => {
       sizes.push(uses.length)
       return useNonces(pools[0]!, uses)
@@ -60,7 +58,6 @@ test('a nonce whose commit may be lost is not tried again', async () => {
   const pool = open()
   let tries = 0
   const broken = openNonces({
-    follow: stay,
     use: async (uses) => {
       tries++
       await useNonces(pool, uses)

@@ -39,7 +39,7 @@ function interrupted(between: () => Promise<void>): Pool {
   const inTurn = (runner: Runner) => ({
     run<Row>(sql: Statement<Row>, values?: readonly unknown[]): Promise<Row[]> {
       const rows = last.then(() => runner.run(sql, values))
-      last = rows.then(() => (sql.text.endsWith('from merchant') ? between() : undefined))
+      last = rows.then(() => (/\bfrom merchant\b/.test(sql.text) ? between() : undefined))
       return rows
     },
   })

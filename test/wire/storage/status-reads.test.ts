@@ -12,7 +12,6 @@ import { openOrderStore } from '../../../src/order/store/store.ts'
 import { statusView } from '../../../src/order/decide/view.ts'
 import { ensurePartitions } from '../../../src/storage/partitions.ts'
 import { type Pool } from '../../../src/storage/pool.ts'
-import { stay } from '../../../src/storage/store-fence.ts'
 import { now, openAttempt, orderIn } from '../../tables/order/decide-orders.ts'
 import { openMigrated } from '../../harness/postgres/migrated.ts'
 import { closing } from '../../harness/world/opening.ts'
@@ -92,7 +91,6 @@ const reader = closing(
     store: openOrderStore(counting),
     hand: openHand(),
     copies: openCopies(1),
-    follow: stay,
     heartbeat: { processId: 1n, holding: () => true },
     clock: systemClock,
     log,

@@ -221,9 +221,9 @@ test('a second result is not recognised, whether it is seen before or while it i
   await erro(JSON.stringify(rreq()), '301', /^threeDSServerTransID$/, 1)
 })
 
-test('a result that could not be stored is HTTP 500 without a word, so that it comes again', async () => {
+test('a result that could not be stored is HTTP 503 without a word, and a defect HTTP 500, so that it comes again', async () => {
   verdict = async () => ({ is: 'failed' })
-  await says({}, 500)
+  await says({}, 503)
   results = []
   verdict = () => Promise.reject(new Error('no database'))
   await says({}, 500)

@@ -1,6 +1,6 @@
 /** The findings of the doctor in words, each with advice. */
 import type { Finding, Health, RangesState } from '../../../operator/doctor/doctor.ts'
-import { agoText, counted, spanText } from '../../../operator/moments.ts'
+import { agoText, counted, spanText, timeText } from '../../../operator/moments.ts'
 import type { DirectoryFact } from '../../../operator/doctor/rows.ts'
 import type { MovingMerchant } from '../../../operator/doctor/work-rows.ts'
 import { nodeName, type WhyThrough } from '../../../storage/cell-seat.ts'
@@ -176,7 +176,7 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'moves',
     moving.map(movingText).join('; '),
     'if no command moves it now, a move was cut off: npx tollgate merchant move ' +
-      `${moving[0]!.login} --to and its cell, or with --give-up`,
+      `${moving[0]!.login} --to ${moving[0]!.to}, or with --give-up`,
   ],
   'no partition': ({ table, nextOrderId }) => [
     'partitions',
@@ -254,13 +254,13 @@ const leftOutText = ({ count, entries }: DirectoryFact['leftOut']): string =>
     ? ''
     : `; left out ${count} that cannot be used: ${entries.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`
 
-function movingText({ login, state, otherCell }: MovingMerchant): string {
+function movingText({ login, state, to, since }: MovingMerchant): string {
   switch (state) {
-    case 'leaving':
-      return `${login} is on its way to cell ${otherCell}`
-    case 'arriving':
-      return `${login} is on its way from cell ${otherCell}`
-    case 'left':
-      return `${login} is between two cells, on its way to cell ${otherCell}, and its requests are refused`
+    case 'copying':
+      return `${login} is on its way to cell ${to}`
+    case 'closed':
+      return `${login} is on its way to cell ${to}, and its requests have been refused since ${timeText(since)}`
+    case 'clearing':
+      return `orders of ${login} are still in a cell that it is not in`
   }
 }
