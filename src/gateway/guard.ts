@@ -40,6 +40,13 @@ export const isFenced = (error: unknown): boolean =>
   (error.code === checkViolation || error.code === 'XX000') &&
   new RegExp(`\\b${fenceName}(?:_[0-9]+)?\\b`).test(error.message)
 
+const beingMoved = (merchantId: bigint) => new NotNow(`merchant ${merchantId} is being moved`)
+
+/** A process that has not read of the move yet is stopped by the fence. */
+const notNowIfFenced = (merchantId: bigint) => (error: unknown) => {
+  throw isFenced(error) ? beingMoved(merchantId) : error
+}
+
 interface GuardParts {
   cellNo: number
   registry: Pick<RegistryStores, 'current' | 'refresh' | 'lookedAt'>
@@ -92,8 +99,8 @@ function openGuard({ cellNo, registry, clock }: GuardParts) {
     },
     async changing<Result>(merchantId: bigint, change: () => Promise<Result>): Promise<Result> {
       demandHere(merchantId)
-      if (current().merchant(merchantId)?.moving === 'closed') throw new NotNow(`merchant ${merchantId} is being moved`)
-      return change()
+      if (current().merchant(merchantId)?.moving === 'closed') throw beingMoved(merchantId)
+      return change().catch(notNowIfFenced(merchantId))
     },
   }
 }
@@ -145,9 +152,7 @@ export function guarded(rooms: Guarded, parts: GuardParts): Guarded {
     nonces: {
       ...nonces,
       use: (merchantId, nonce, timestampSeconds) =>
-        reading(merchantId, () => nonces.use(merchantId, nonce, timestampSeconds)).catch((error: unknown) => {
-          throw isFenced(error) ? new NotNow(`merchant ${merchantId} is being moved`) : error
-        }),
+        reading(merchantId, () => nonces.use(merchantId, nonce, timestampSeconds)).catch(notNowIfFenced(merchantId)),
     },
   }
 }

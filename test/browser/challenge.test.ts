@@ -187,7 +187,7 @@ test('errors that an issuer sends in place of a result end the challenge in its 
     await shop.pay(page, sold)
     await say(atBank(page), 'hint')
     await shop.back(page, sold)
-    // The issuer told the directory server before it told the browser.
+    // The issuer informed the directory server before the browser.
     await approvedOnce(sold)
   }))
 

@@ -38,7 +38,7 @@ test('frictionless: the cardholder is back at the shop without having done a thi
     )
   }))
 
-test('a card range without a method holds nobody up', () =>
+test('a card range without a method costs no wait', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'no-method-frictionless' })
     await payInNoTime(page, sold)

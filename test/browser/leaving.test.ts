@@ -177,7 +177,7 @@ test('back from the bank or the shop, the page shows where the payment stands, w
     })
 })
 
-test('a page that a browser kept, and shows again, is loaded again and sends nobody forward', async () => {
+test('a page that a browser kept, and shows again, is loaded again and leads no further', async () => {
   const here = { ...over, back: { ...over.back, url: at('shop', '302', shopApp) } }
   const bankHere = { ...challenge, acsUrl: at('bank', '302', bankApp) }
   const oldBankHere = { ...atOldBank, acsUrl: at('bank', '302', bankApp) }

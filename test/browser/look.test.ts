@@ -39,7 +39,7 @@ test('by keyboard alone', () =>
     assert.equal((await shop.back(page, sold)).status, 'approved')
   }))
 
-/** What a screen reader is told. */
+/** The text that a screen reader reads out. */
 const heard = async (page: Page) => (await page.locator('main').ariaSnapshot()).split('\n').map((line) => line.trim())
 // The frame of a method that hangs keeps a page loading.
 const soon = { waitUntil: 'commit' } as const
@@ -124,7 +124,7 @@ test('the page for a missing order is friendly', () =>
     await page.getByRole('heading', { name: 'There is no such payment' }).waitFor()
   }))
 
-test('nobody else shows the payment in a frame', () =>
+test('no other site shows the payment in a frame', () =>
   browser.visit({ expects: [/frame-ancestors/] }, async (page) => {
     const sold = await shop.sell({ scenario: 'frictionless' })
     const thief = `<title>Thief</title><link rel="icon" href="data:,"><iframe src="${sold.page}"></iframe>`

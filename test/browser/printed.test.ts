@@ -74,7 +74,7 @@ test('a method that hangs holds the printed page up for ten seconds and no longe
     assert.deepEqual(await compInd(sold), ['N'])
   }))
 
-test('in a hidden frame the printed page passes the message on to the page around, and to nobody else', async () => {
+test('in a hidden frame the printed page passes the message on to the page around it alone', async () => {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
   const shapes: readonly ((sold: Sold) => string)[] = [
     (sold) => `src="${shop.print(sold, htmlOf(sold))}"`,

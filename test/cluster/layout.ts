@@ -1,4 +1,4 @@
-/** What each program of the cluster is told, as docs/cluster.md explains it setting by setting. */
+/** The configuration of each program of the cluster; docs/cluster.md explains each setting. */
 import { join } from 'node:path'
 import { ttlS } from './plan.ts'
 import type { Programs } from './programs.ts'
@@ -25,7 +25,7 @@ export interface Passwords {
   gateway: string
 }
 
-/** What the programs have to be told. */
+/** The settings of the programs. */
 export interface Layout {
   directory: string
   programs: Programs

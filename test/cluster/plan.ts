@@ -54,7 +54,7 @@ export interface Act {
   restMs: number
 }
 
-/** What nobody starts again by a plan: Patroni does it, or nothing was ended. */
+/** Troubles after which no plan starts anything: Patroni does it, or nothing was ended. */
 const spans: Partial<Record<Kind, readonly [number, number]>> = {
   'primary killed': [0, 0],
   'standby killed': [0, 0],

@@ -19,7 +19,7 @@ const sitterFile = fileURLToPath(new URL('./sitter.js', import.meta.url))
 /** A directory with everything that a run writes and starts; nothing of it outlives the run. */
 export class Site {
   readonly directory: string
-  /** What ended although nobody asked it to. */
+  /** A program that ended without being stopped. */
   readonly endedByItself: string[] = []
   /** Whom servers run as that refuse to be root. */
   readonly user: User | undefined

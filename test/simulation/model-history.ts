@@ -56,7 +56,7 @@ interface State {
 
 type Call = (state: State) => Promise<void>
 
-/** What is called more often stands there more often. */
+/** A more frequent call stands there more often. */
 const calls: readonly Call[] = [
   ...Array<Call>(2).fill(accept),
   ...Array<Call>(9).fill(happen),

@@ -39,7 +39,7 @@ const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+
  */
 export class Sandbox {
   readonly directory: string
-  /** What ended although nobody asked it to, with the end of its output. */
+  /** The programs that ended without being stopped, with the end of their output. */
   readonly endedByItself: string[] = []
   longestStopMs = 0
   /** When PostgreSQL was last killed: a start meanwhile may fail. */

@@ -14,7 +14,7 @@ export const masked = (card: string): string => `${card.slice(0, 6)}******${card
 /** Files that had this acquirer before may have paid the same amounts with the same cards. */
 const startedAt = Date.now()
 
-/** What came to the acquirer since this process started. */
+/** The messages that the acquirer got since this process started. */
 export async function allEntries(world: World): Promise<Fields[]> {
   const read: { entries: Fields[] } = JSON.parse((await send('GET', `${world.acquirerAdminUrl}/ledger?since=${startedAt}`)).body)
   return read.entries

@@ -41,7 +41,7 @@ export type Reply = { status: number; body: string; headers?: Record<string, str
 export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply | Promise<Reply>
 
 export interface MerchantServer {
-  /** What an endpoint is told: it has a path of its own. */
+  /** The notifications about an endpoint, which has a path of its own. */
   url: string
   add(invoice: Invoice): void
   checks(invoiceId: string): Call[]

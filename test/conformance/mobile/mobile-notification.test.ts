@@ -19,7 +19,7 @@ closing(mobile.shop)
 const never: string[] = []
 const times = new Map<string, number>()
 
-/** What the merchant's server was told, once it was told so often. */
+/** The notifications to the merchant's server, once there are so many. */
 async function told({ invoiceId }: Accepted, count = 1): Promise<Call[]> {
   const calls = await until(
     () => mobile.shop.notifications(invoiceId),

@@ -22,7 +22,7 @@ const of = (path: string, { orderid }: Order): Fields[] =>
     .filter(({ query }) => query.get('orderid') === orderid)
     .map(({ query }) => Object.fromEntries(query))
 
-/** What a path was told of an order, once it was told so often. */
+/** The callbacks about an order at a path, once there are so many. */
 async function told(path: string, made: Order, count: number): Promise<Fields[]> {
   const seen = await until(
     () => of(path, made),
@@ -80,7 +80,7 @@ describe('the endpoint’s own URL', { concurrency: 4 }, () => {
       ({ length }) => length >= 2,
     )
     assert.deepEqual([of('/foreign', foreign).length, of('/euro', mine).length], [1, 1])
-    // What is told there later comes when theirs would have come.
+    // Later callbacks there come when theirs would have come.
     await told('/own', await order(world), 1)
     assert.deepEqual([of('/own', foreign), of('/own', mine)], [[], []])
   })

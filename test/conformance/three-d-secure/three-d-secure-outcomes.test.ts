@@ -17,7 +17,7 @@ import {
 import { password, passChallenge, secureOrder, testCards, uploadCres, uploadMethod, visa } from './shopper.ts'
 import { waitsFor, whatNow } from './shopper.ts'
 
-/** What each result of 3-D Secure does to an order, and the CVV2s that choose it in the sandbox. */
+/** The effect of each result of 3-D Secure on an order; CVV2s choose it in the sandbox. */
 
 const world = await openWorld()
 

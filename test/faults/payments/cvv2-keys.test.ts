@@ -34,7 +34,7 @@ test('killed while the only process has an order that waits for its cardholder: 
   await stage.isRefused(sold, 'declined', '209', 'declined')
 })
 
-test('after a reboot the payment ends as error 909: nothing is charged, and the merchant is told once', async () => {
+test('after a reboot the payment ends as error 909: nothing is charged, and the merchant gets one callback', async () => {
   const [sold, challenged] = [await stage.atMethod({ cvv2: '123' }), await stage.atMethod({ cvv2: '321' })]
   await world.crash(async () => keyFiles().forEach((path) => rmSync(path)))
   assert.equal((await stage.uploadMethod(sold)).type, 'async-response')

@@ -96,7 +96,7 @@ test('an invoice that failed eight times is parked with an alarm, others go on, 
   assert.match(await tell(['audit', 'list', '--limit', '1']), /invoice resume/)
 })
 
-test('one that the database refuses is parked with that error, and found by the login of its merchant too', async () => {
+test('an invoice that the database refuses is parked with that error, and found by the login of its merchant too', async () => {
   const one = app.begin('sale')
   await forbid(one, 'refused')
   const token = await app.accepted(one)

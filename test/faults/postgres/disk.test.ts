@@ -48,7 +48,7 @@ test('no room for new orders: sales wait, nothing is stored of them, and they ar
   assert.equal(await late(), 0, 'heartbeats need no room')
 })
 
-test('no room for callbacks: outcomes wait for room with the gateway, and are told once', async () => {
+test('no room for callbacks: outcomes wait in the gateway until there is room, and are sent once', async () => {
   const forget = await desk.script({}, { delay_ms: 1_500 })
   const sold = await times(10, () => soldAt(world, (name) => ({ server_callback_url: `${merchant.origin}/${name}` })))
   await until(desk.entries, (all) => all.length === 20)

@@ -38,7 +38,7 @@ for (const [what, text] of left) {
   })
 }
 
-test('A taker that was killed after it got the right to replace a dead lock is in nobody’s way', bounded, async () => {
+test('A process that was killed while it replaced a dead lock blocks no other', bounded, async () => {
   const directory = await ownDirectory()
   const path = join(directory, 'lock')
   const dead = JSON.stringify({ pid: 4_194_304, incarnation: 'x', nonce: '1' })

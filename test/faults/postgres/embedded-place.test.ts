@@ -76,7 +76,7 @@ test('A data directory that the operator linked to another place is used there',
   assert.ok(existsSync(join(disk, 'postgres', 'PG_VERSION')))
 })
 
-test('A platform without a package is told to set DATABASE_URL', () => {
+test('On a platform without a package the error names DATABASE_URL', () => {
   assert.throws(() => packageFolder('sunos', 'sparc'), /sunos-sparc.*DATABASE_URL/)
 })
 

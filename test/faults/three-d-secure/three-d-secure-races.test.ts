@@ -122,7 +122,7 @@ describe('the result (RReq) and the browser (CRes)', { concurrency: 4 }, () => {
     await stage.isRefused(one, 'error', '2010')
   })
 
-  test('nobody comes back from the method: declined 2009, and a late upload changes nothing', async () => {
+  test('no browser comes back from the method: declined 2009, and a late upload changes nothing', async () => {
     const waits = await stage.atMethod()
     await stage.hurry(waits)
     await stage.isRefused(waits, 'declined', '2009')

@@ -46,7 +46,7 @@ async function run(
   await close()
 }
 
-/** What goes wrong is in the log alone, as that of a program. */
+/** A failure is in the log alone, as that of a program. */
 async function withLog(path: string, use: (log: Log) => Promise<void>): Promise<void> {
   const file = openSync(path, 'a', 0o600)
   let isOpen = true

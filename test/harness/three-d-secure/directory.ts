@@ -31,7 +31,7 @@ export async function openAuthority(): Promise<Authority> {
   return { ca, of: (name) => files.get(name)! }
 }
 
-/** What a directory server was told, as parsed JSON. */
+/** The messages that a directory server received, as parsed JSON. */
 export interface Told {
   type: string
   path: string

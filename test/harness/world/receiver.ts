@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 /** A merchant's server on a real socket, which records its calls and behaves as a test wishes. */
 export interface Receiver {
   origin: string
-  /** What was told to a path, in the order in which it came. */
+  /** The requests to a path, in the order in which they came. */
   calls(path: string): Call[]
   close(): Promise<void>
 }

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { percentile } from '../../../bench/figures/figures.ts'
 import { byClock, closedLoop } from '../../../bench/load/pace.ts'
 
-/** What waits for `opened` goes on with `open`. */
+/** `open` lets those go on that wait for `opened`. */
 function gate() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => (open = resolve))

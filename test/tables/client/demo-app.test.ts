@@ -242,7 +242,7 @@ test('a transfer: initiate with the known digits, perform, one choice, one compl
   assert.deepEqual(performed.destinationOfFunds, { reference: { clientCardId: 'hers' } })
 })
 
-test('who does not choose in time is told how it ended', async () => {
+test('an app that does not choose in time learns how it ended', async () => {
   const { told, paths } = await run(
     [listing, listing, { state: 'DECLINED', errorCode: 4006 }],
     () => new Promise(() => undefined),

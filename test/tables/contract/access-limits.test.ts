@@ -125,7 +125,7 @@ test('refusals of strangers from ever new networks are three hundred lines a min
   assert.equal(lines.filter(Boolean).length, 300)
 })
 
-test('a login or an address that fails too often is not told why, whoever fails', () => {
+test('a login or an address that fails too often gets no reason', () => {
   const byLogin = opened({ login: 5 }).limits
   const ofLogin = Array.from({ length: 6 }, (_, i) => byLogin.failed('shop', { clientAddress: `203.0.113.${i}` }))
   assert.deepEqual(ofLogin, [...Array(5).fill(false), true])

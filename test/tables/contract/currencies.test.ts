@@ -29,7 +29,7 @@ const expected = [...listOne.matchAll(/([A-Z]{3}) ([0-9]{3}) ([0-9])/g)].map(([,
   exponent: Number(exponent),
 }))
 
-/** What ended lately, and may be the currency of stored orders. */
+/** Currencies that ended lately: stored orders may have them. */
 const ended = ['ANG', 'BGN', 'CUC']
 
 test(`a new payment may be in each currency of ISO 4217 as published on ${published}, and in no other`, () => {

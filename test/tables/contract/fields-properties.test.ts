@@ -108,7 +108,7 @@ for (const [operation, fields] of Object.entries(tables)) {
       )
     })
 
-    test('one field changed gives a value or the refusal of that field, or of one that it governs', () => {
+    test('a changed field gives a value or its own refusal, or that of a field that it governs', () => {
       fc.assert(
         fc.property(fc.constantFrom(...names), anyText, (name, text) => {
           const result = read(fields, pairsOf({ ...form, [name]: text }))
@@ -121,7 +121,7 @@ for (const [operation, fields] of Object.entries(tables)) {
     })
 
     for (const name of names)
-      test(`${name} left out is named when it is mandatory, and otherwise missed by nobody`, () => {
+      test(`${name} left out is refused by name if it is mandatory, and else changes nothing`, () => {
         const { [name]: _gone, ...rest } = form
         const result = read(fields, pairsOf(rest))
         const need = fields[name]!.need

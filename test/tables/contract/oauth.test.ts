@@ -173,7 +173,7 @@ test('a signature of another kind, form or length does not hold, and a text of a
   )
 })
 
-test('a key of fewer bits, with a small exponent or of another algorithm signs for nobody', () => {
+test('a key of fewer bits, with a small exponent or of another algorithm verifies no signature', () => {
   const texts = baseStrings(asked())
   const weak = [
     generateKeyPairSync('rsa', { modulusLength: 1024 }),

@@ -118,7 +118,7 @@ export class Life {
   }
 }
 
-/** What was final before is as it was. */
+/** Final transactions stay as they were. */
 export function finalsStay(before: readonly Transaction[], { order }: Life): string | undefined {
   const changed = before.findIndex(
     ({ state }, index) => finalStatuses.has(statusOfState(state)) && order.transactions[index]!.state !== state,

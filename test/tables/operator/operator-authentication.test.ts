@@ -110,7 +110,7 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
   }
 })
 
-test('an authentication is told without its proof, its pages and the browser', () => {
+test('the story of an authentication has no proof, no pages and no browser data', () => {
   const transaction = {
     result: { verified: 'AUTHENTICATED', eci: '05' },
     authentication: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { metricsOf, readyOf } from '../../../src/processes/watch.ts'
 
-/** What an operator is told of several processes at one port. */
+/** Health and metrics of several processes at one port. */
 
 const said = (slot: number, body: string, status = 200) => ({ slot, answer: { status, type: 'text/plain', body } })
 const ready = (slot: number, ...reasons: string[]) => said(slot, JSON.stringify({ status: '', reasons }))

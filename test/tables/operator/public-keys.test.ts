@@ -51,7 +51,7 @@ test('what is a key of another kind, too small, damaged or not one key alone is 
   }
 })
 
-test('a private key is refused in any container with the warning that it is nobody else’s', () => {
+test('a private key is refused in any container, with the warning to keep it secret', () => {
   const locked = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'word' } as const
   const given = [
     text(pair.privateKey, 'pkcs8'),

@@ -61,19 +61,19 @@ test('a gate that is added to a process without any is in its metrics', async ()
   assert.match(body, /^tollgate_gate_open\{gate="101"\} 4$/m)
 })
 
-test('pools of connections that end with their last call are told from those that are kept', async () => {
+test('pools that end with their last call count apart from pools that are kept', async () => {
   const { body } = await watching([gauges(0, true)]).get('/metrics')
   assert.match(body, /^tollgate_outgoing_pools\{state="kept"\} 5$/m)
   assert.match(body, /^tollgate_outgoing_pools\{state="ending"\} 2$/m)
 })
 
-test('a directory server whose card ranges are not there yet is told from one whose are', async () => {
+test('a directory server without card ranges shows apart from servers with them', async () => {
   const { body } = await watching([gauges(0, true)]).get('/metrics')
   assert.match(body, /^tollgate_directory_loaded\{directory="loaded"\} 1$/m)
   assert.match(body, /^tollgate_directory_loaded\{directory="new"\} 0$/m)
 })
 
-test('the cells of a process are summed, and one without its lease is told from the others', async () => {
+test('the cells of a process are summed, and a cell without its lease shows apart', async () => {
   const { gates, get } = watching([gauges(2, true), gauges(5, false)], [{ cellNo: 7, reason: 'it is away' }])
   const { body } = await get('/metrics')
   assert.match(body, /^tollgate_orders_in_hand 7$/m)

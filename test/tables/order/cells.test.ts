@@ -23,13 +23,13 @@ test('an id or page token leads to the cell that made it', () => {
   }
 })
 
-test('ids of one cell do not end alike', () => {
+test('ids of one cell end differently', () => {
   const marks = cellMarks(systemRandom, 3)
   const ends = new Set(Array.from({ length: 200 }, () => marks.uuid().slice(-4)))
   assert.ok(ends.size > 190, `${ends.size} ends of 200`)
 })
 
-test('what is no id leads to no cell, and an id from before there were cells to one that exists', () => {
+test('a text that is no id leads to no cell, and an id without a mark to a cell that exists', () => {
   for (const text of ['', 'x', uuid(systemRandom).slice(1), `${uuid(systemRandom)}0`]) assert.equal(cellOfUuid(text), undefined)
   for (const text of ['', 'x'.repeat(21), 'x'.repeat(23), 'ä'.repeat(22)]) assert.equal(cellOfToken(text), undefined)
   const registry = { ...configuration, cells: [{ cellNo: 0 }, { cellNo: 3 }] }
@@ -121,7 +121,7 @@ test('a page of a merchant that has moved on is led to its cell, here or in anot
   assert.equal(never.passed.length, 2)
 })
 
-test('a request that nobody takes gets code 20, and one whose answer is lost none; a page says to load it again', async () => {
+test('a request that no process takes gets code 20, and none if its answer is lost; a page says to load it again', async () => {
   const page = asked({ params: { token } })
   for (const [result, request, told] of [
     ['nobody', asked(), /^code 20$/],

@@ -132,7 +132,7 @@ test('a lease ends with the state it was taken for', () => {
   }
 })
 
-test('each final outcome is told once to each URL, and what is not final is told to nobody', () => {
+test('each final outcome is sent once to each URL, and no other state is sent', () => {
   for (const transition of machine) {
     const subject = subjectOf(transition)
     const { deliveries, order } = decided(

@@ -134,7 +134,7 @@ test('a process whose loop stands still for fifteen seconds is ended, and sends 
   await heart.stop()
 })
 
-// What it waited until it was first seen to stand still is not known, and is not taken off.
+// The time before it was first seen to stand still is unknown, and is not taken off.
 //   of each second it waits   and is ended after
 const starving: readonly (readonly [waitsMs: number, endedMs: number])[] = [
   [0, 15_000],

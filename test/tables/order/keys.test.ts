@@ -246,7 +246,7 @@ describe('the hourly keys of CVV2 values', () => {
     assert.match(given({ ...url, CVV2_KEY_SERVICE: 'yes' })!, /^CVV2_KEY_SERVICE is "yes", not on or off/)
     assert.match(given({ TOLLGATE_KEY: text(1), CVV2_KEY_SERVICE: 'on' })!, /TOLLGATE_KMS_URL names no key service/)
   })
-  test('a sandbox keeps them where serve would, or on a disk if it is told to', () => {
+  test('a sandbox keeps them where serve would, or on a disk by a setting', () => {
     assert.equal(sandboxKeyDirectory({ CVV2_KEY_DIRECTORY: onDisk }, root), onDisk)
     assert.ok(existsSync(sandboxKeyDirectory({}, root)))
   })

@@ -20,7 +20,7 @@ function openMachine() {
   return { machine, hand, lines, clock }
 }
 
-test('a jump of the clock of the machine moves no time, and is told once, as is its end', async () => {
+test('a jump of the clock of the machine moves no time; the jump and its end are logged once each', async () => {
   const { machine, hand, lines, clock } = openMachine()
   await clock.look()
   for (const offMs of [18_000_000, -18_000_000, 0]) {

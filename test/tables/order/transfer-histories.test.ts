@@ -87,7 +87,7 @@ function agree(order: Order, booked: ReadonlySet<number>): void {
   assert.equal(errorCode === undefined, approved, 'what failed has a reason')
 }
 
-test('a transfer moves all of its money or none, and nobody gets it back while it may have been paid out', () => {
+test('a transfer moves all of its money or none, and gives none back while it may have been paid out', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(command, { minLength: 1, maxLength: 25 }), (commands) => {

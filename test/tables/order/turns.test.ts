@@ -100,7 +100,7 @@ test('a turn begins as many requests as its budget; the others follow in their o
   assert.deepEqual(turns.counts().requests, { total: 22, most: turnBudget.requests })
 })
 
-test('half of a flood of requests begins in the next turn, and one that finds too many waiting is told so', async () => {
+test('half of a flood of requests begins in the next turn, and a request that finds too many waiting is refused', async () => {
   const { turns, ends } = openByHand()
   const begun: number[] = []
   for (let i = 0; i < flood + 2; i++) void Promise.resolve(turns.begin()).then(() => begun.push(i))

@@ -148,7 +148,7 @@ test('a trouble answers for the time up to the next one', () => {
   )
 })
 
-test('cells that nobody can serve are judged apart from the others, which are not disturbed', () => {
+test('cells without a process that can serve them are judged apart, and disturb no others', () => {
   const [near, far] = [acknowledged([10_000, 28_000]), acknowledged([10_000, 12_000])]
   const timelines = [near, near, far, far].map((acknowledgedAt, at) => ({ cellNo: at < 2 ? 1 : 2, acknowledgedAt }))
   const killed = { ...made('worker killed', 10_000), whom: 'worker1', down: { cells: [1], ms: 12_000 } }

@@ -65,7 +65,7 @@ const whole: Partial<OrderRequest> = {
   zipCode: '95113',
 }
 
-test('what is known of the cardholder is told', () => {
+test('AReq has all that is known of the cardholder', () => {
   const { browserIP, email, cardholderName, ...areq } = written({ request: whole })
   assert.deepEqual([browserIP, email, cardholderName], ['203.0.113.7', 'ada@example.com', 'ADA LOVELACE'])
   const address = Object.entries(areq).filter(([name]) => name.startsWith('billAddr'))
@@ -111,7 +111,7 @@ test('phone and cell_phone are sent to the issuer as country code and number whe
     }
 })
 
-test('names of cardholder and merchant are told in ASCII, letter by letter, and none is a question mark', () => {
+test('names of cardholder and merchant are sent in ASCII, letter by letter, without a question mark', () => {
   // oxfmt-ignore
   const rows = [
     ['Łukasz Żak', 'Lukasz Zak'], ['Søren Ørsted', 'Soren Orsted'], ['Иван Петров', 'Ivan Petrov'], ['李', 'Li'], ['Ｏ’Ｈａｒａ', "O'Hara"],
@@ -159,7 +159,7 @@ test('a field that is optional is left out where its value is blank or does not 
       assert.equal(written({ request: { ...whole, ...said } }, version)[name], carried, `${version} ${JSON.stringify(said)}`)
 })
 
-test('what a browser says is told without control characters, and something is said for it where nothing is left', () => {
+test('browser data is sent without control characters, and a value stands for what has nothing left', () => {
   const nothing = '\u0001 \u0002'
   // oxfmt-ignore
   const rows: [name: string, said: Partial<BrowserData>, carried: unknown][] = [

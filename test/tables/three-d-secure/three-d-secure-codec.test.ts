@@ -168,7 +168,7 @@ test('another version than the transaction has is 102, and the detail names the 
   assert.equal(heard('Erro', good('Erro', '2.2.0'), { version: '2.1.0' }), 'ok')
 })
 
-test('a message of no type, an unknown type or one that is not wanted is 101', () => {
+test('a message of no type, of an unknown or of an unwanted type is 101', () => {
   for (const messageType of [undefined, null, '', 'XRes', 'ares', 7, ['ARes'], '__proto__', 'toString'])
     assert.equal(
       heard('ARes', changed(good('ARes', '2.1.0'), 'messageType', messageType)),

@@ -56,7 +56,7 @@ test('VEReq and PAReq are written in the order of their tables, with what is abs
   assert.equal(inflateSync(Buffer.from(param, 'base64')).toString(), writePareq('m1', purchase))
 })
 
-test('a message of ours that breaks its table is a defect, told by names and never by values', () => {
+test('a message of ours that breaks its table is a defect, named without its values', () => {
   const broken: [Partial<Record<keyof typeof purchase, string>>, RegExp][] = [
     [{ 'Merchant/acqBIN': '123456789012' }, /PAReq does not allow Merchant\/acqBIN$/],
     [{ 'Merchant/merID': 'x'.repeat(25) }, /Merchant\/merID$/],
@@ -185,7 +185,7 @@ test('the simulators read what the gateway writes, and the gateway what they ans
   assert.deepEqual(heard(cheaper), { is: 'refused', why: 'Purchase/purchAmount is not what was asked' })
 })
 
-test('whatever is written can be read, and whatever is no XML is told so without an exception', () => {
+test('all that is written can be read, and a text that is no XML is refused without an exception', () => {
   check(
     property(string({ unit: 'grapheme', maxLength: 60 }), (value) => {
       // XML has no other control characters, and takes every line end for a line feed.

@@ -166,7 +166,7 @@ test('no change of the form field makes another result, and no text at all makes
     ),
     { numRuns: 300 },
   )
-  // The two compressions are told apart by their content, never by luck.
+  // The two compressions differ by their content, never by luck.
   assert.throws(() => inflateRawSync(Buffer.from(param, 'base64')))
   assert.equal(inflateSync(Buffer.from(param, 'base64')).toString(), proven)
 })

@@ -59,7 +59,7 @@ test('the signature is by the one certificate that is no authority', async () =>
   assert.equal(heard(issuer, textsOf(issuer, intermediate, root), [root, issuer]), 'the signature is of a root')
 })
 
-test('a certificate that stands for itself, or for a name only, is nobody', async () => {
+test('a certificate that stands for itself, or for a name only, is not trusted', async () => {
   const alone = await makeParty('Tern issuer')
   assert.equal(heard(alone, textsOf(alone)), noPath)
   const copy = await makeParty('Tern root', { isAuthority: true })

@@ -33,7 +33,7 @@ test('the range found for a number is the narrowest one around it, as a search t
   assert.ok(found > 1_000)
 })
 
-test('ranges of 16 and of 19 digits live side by side, and numbers beyond 2^53 are told apart', () => {
+test('ranges of 16 and of 19 digits live side by side, and numbers beyond 2^53 stay distinct', () => {
   const sixteen = range('4000000000000000', '4000009999999999')
   const nineteen = range('4000001234567890123', '4000001234567890124', { directory: 'other' })
   const ranges = openRanges([sixteen, nineteen, range('9999999999999999999', '9999999999999999999')])
@@ -84,7 +84,7 @@ test('the version is the highest that we, the directory server and the issuer sp
   for (const [acs, ds, version] of cases) assert.equal(versions(acs, ds), version, JSON.stringify([acs, ds]))
 })
 
-test('the pauses after failures grow; whoever has no ranges asks again soon, and nobody within the hour of an answer', () => {
+test('the pauses after failures grow: short without ranges, and an hour at least after an answer', () => {
   const first = { loaded: false, asked: 1 }
   const later = { loaded: true, asked: 1 }
   const pauses = (how: 'unserved' | 'perhaps served' | 'unusable', circumstances: typeof first, errorCode?: string) =>

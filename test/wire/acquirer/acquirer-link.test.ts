@@ -26,7 +26,7 @@ test('five hundred requests in flight each get their own reply, in whatever orde
   assert.deepEqual([strays.length, link.state().open, peer.connections], [0, 0, 1])
 })
 
-test('a request without an answer is lost at its deadline, and the late reply goes to nobody', async (t) => {
+test('a request without an answer is lost at its deadline, and the late reply is dropped', async (t) => {
   const { peer, clock, link, ask, strays } = await openUp(t)
   const answer = ask(1, 20_000)
   await until('it has arrived', () => peer.payments.length === 1)

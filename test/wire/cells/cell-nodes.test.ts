@@ -93,7 +93,7 @@ test('it notices a move: all connections go to the other node, and no sale is re
   for (const mode of ['late', 'lost']) assert.equal(metric(`tollgate_lease_changes_total{mode="${mode}"}`), 0)
 })
 
-test('a node that dies is left for the one that takes its place', async () => {
+test('a dead node is left for its successor', async () => {
   lineOf(second).refuse()
   await moveTo(first)
   await isAt(nameOf(first))

@@ -191,7 +191,7 @@ test('a process that loses its lease over one cell begins there anew, and goes o
   await pays(there)
 })
 
-test('a process serves the cells that it is told, and refuses the merchants of others with code 20', async () => {
+test('a process serves the cells of its setting, and refuses the merchants of others with code 20', async () => {
   const [none, one] = [await merchantIn(0), await merchantIn(1)]
   const gateway = await startServe(world, undefined, { TOLLGATE_CELLS: '1' })
   try {

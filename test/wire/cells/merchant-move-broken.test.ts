@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { useNonces } from '../../../src/merchant/nonce-rows.ts'
 import { Refused } from '../../../src/operator/refused.ts'
 import { statement } from '../../../src/storage/pool.ts'
-import { isFenced } from '../../../src/gateway/guard.ts'
+import { guarded, isFenced, NotNow, type Guarded } from '../../../src/gateway/guard.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
 import { approval, newSale } from '../../harness/world/door.ts'
 import { closing } from '../../harness/world/opening.ts'
@@ -112,6 +112,10 @@ test('nothing of a merchant that has left is committed in the old cell, and othe
     const [refused, done] = await Promise.allSettled([doors[from].submit(late), doors[from].submit(ofAnother)])
     assert.ok(refused.status === 'rejected' && isFenced(refused.reason), JSON.stringify(refused))
     assert.equal(done.status, 'fulfilled')
+    // A process that has not read of the move: nothing was done, and it says so.
+    const registry = { current: () => ({ merchant: () => ({ cellNo: from }) }) } as never
+    const { door } = guarded({ door: doors[from] } as Guarded, { cellNo: from, registry, clock: systemClock })
+    await assert.rejects(door.submit(newSale(nextOrderId())), NotNow)
     const change = statement<object>(`update orders set lease = 1, due_at = now() where merchant_id = 1 and order_id = $1`)
     await assert.rejects(pools[from].run(change, [made]), isFenced)
     await assert.rejects(useNonces(pools[from], [nonce('late')]), isFenced)

@@ -65,7 +65,7 @@ test('a process that refuses a message before it does anything is passed over; a
     }
   }))
 
-test('where a process cannot be reached another one takes the request, or nobody does, at once', () =>
+test('where a process cannot be reached another one takes the request at once, or none does', () =>
   scene(async ({ peer, sender }) => {
     await store.renew({ instance: 'dead', url: `https://127.0.0.1:${await freePort()}` }, [1, 2])
     const alive = await peer(() => ok)
@@ -77,7 +77,7 @@ test('where a process cannot be reached another one takes the request, or nobody
     assert.deepEqual(passer.results.slice(4), ['nobody', 'nobody'])
   }))
 
-test('a process that does not serve the cell any more passes nothing on: another is asked, or nobody does it', () =>
+test('a process that does not serve the cell any more passes nothing on: another process is asked, or none does it', () =>
   scene(async ({ peer, sender }) => {
     const former = await peer(() => ok)
     await store.renew(former.place, [1, 2])
@@ -138,7 +138,7 @@ test('a request to a process that takes too long is lost', () =>
     assert.equal((await passing).is, 'lost')
   }))
 
-test('a process that falls silent loses what it was passed, but nobody is silent after a standstill of the database', () =>
+test('a process that falls silent loses what it was passed, but none counts as silent after a standstill of the database', () =>
   scene(async ({ peer, sender }) => {
     const slow = await openSlow(peer)
     const passer = await sender()

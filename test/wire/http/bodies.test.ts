@@ -80,7 +80,7 @@ describe('bodies that come, and do not end', () => {
     ['with a length', `Content-Length: ${2 * mebi}`, part],
     ['in chunks', 'Transfer-Encoding: chunked', `${part.length.toString(16)}\r\n${part}`],
   ] as const)
-    it(`${what}: beyond 64 MiB a large one is told as load, small ones go on, and all is well when they are gone`, async () => {
+    it(`${what}: beyond 64 MiB a large body is refused as overload, small ones go on, and all is well afterwards`, async () => {
       // Some of the bodies that grow at the same time are refused themselves, and leave room.
       const more = async () => (await hold(8, headers, body), codeOf(large))
       assert.equal(await until(more, (code) => code === '20'), '20')

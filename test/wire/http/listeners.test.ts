@@ -111,7 +111,7 @@ test('a connection beyond the limit is closed', { timeout: 30_000 }, async (t) =
   assert.match(await ask(fourth), /served$/)
 })
 
-test('whoever holds as many connections as one address may have shuts nobody else out', { timeout: 30_000 }, async (t) => {
+test('an address with as many connections as it may have shuts no other address out', { timeout: 30_000 }, async (t) => {
   const { networks: trustedProxies } = readNetworks('127.0.0.9')
   const server = await serverOf(t, { maxConnections: 20, maxPerAddress: 4, trustedProxies })
   await server.serve([{ method: 'GET', path: '/here', handle: () => ({ status: 200, type: 'text/plain', body: 'served' }) }])

@@ -72,7 +72,7 @@ test('identical refusals are one entry with their number, one line in the log, a
   assert.equal(after - before, many)
 })
 
-test('a login of nobody is an entry without its name', async () => {
+test('an unknown login is an entry without its name', async () => {
   await status(world, { login: 'nobody-at-all', client_orderid: 'x', ...wrong })
   const entry = await entryOf('status', ({ reason }) => reason === 'unknown login', [])
   assert.equal(entry.login, null)

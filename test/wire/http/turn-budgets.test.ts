@@ -100,7 +100,7 @@ describe('operations with an OAuth header', () => {
   const ask = (operation: (typeof signed)[number], path: string | number, changes?: Record<string, string>) =>
     form(`${world.baseUrl}${operations[operation].path}/${path}`, worstSigned, { authorization: authorization(changes) })
 
-  test('wrong signatures of merchants, unknown logins and foreign endpoints are checked alike, up to eight a turn', async () => {
+  test('wrong signatures of merchants, unknown logins and foreign endpoints cost the same, up to eight a turn', async () => {
     for (const operation of signed) {
       // Two keys; two addresses, and the parameters alone.
       const own = await readBy(() => ask(operation, world.endpoints.plain))

@@ -211,7 +211,7 @@ describe('the hold, which is the gateway’s own', () => {
       ['preauth reversed'],
     )
   })
-  test('is nobody else’s: another merchant does not find it, and the invoice is no name of it', async () => {
+  test('belongs to its merchant: another merchant does not find it, and the invoice is no name of it', async () => {
     const asked = await sums.asked(begin())
     const { client_orderid, orderid } = await holdOf(asked)
     const theirs = await status(world, { client_orderid, orderid }, { as: world.other, path: world.other.endpoint })

@@ -72,7 +72,7 @@ const serving = ({ served }: ReturnType<typeof openParent>) =>
     ({ length }) => length === 1,
   ).then(([ports]) => ports!)
 
-test('a process that ends is started again at once, one that ends soon after later and later, and then all ends', async () => {
+test('a process that ends is started again at once, later and later if it ends soon, and then all ends', async () => {
   const parent = openParent()
   const { clock, children, joined, pauses, ending } = parent
   await serving(parent)

@@ -10,7 +10,7 @@ import { closing } from '../../harness/world/opening.ts'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { runProgram } from '../operator/cli-run.ts'
 
-/** What was made before version 0.1.0 cannot be read, and is left unchanged found. */
+/** A database or directory made before version 0.1.0 is refused and left unchanged. */
 
 const key = randomBytes(32).toString('base64')
 

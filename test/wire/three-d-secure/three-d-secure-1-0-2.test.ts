@@ -57,7 +57,7 @@ describe('what the issuer and the directory server answer', { concurrency: 4 }, 
     ['a script for an address',  cardOf(8, 'visa', 9), { veres_url: 'javascript:alert(1)' },         '2008'],
   ]
   for (const [what, card, fault, code] of enrolments)
-    test(`the directory server answers ${what}: declined ${code}, and nobody is asked for a password`, async () => {
+    test(`the directory server answers ${what}: declined ${code}, and no password is asked for`, async () => {
       if (fault) await stage.directory({ card, times: 1, ...fault })
       const sold = await stage.sell({ credit_card_number: card })
       await stage.isRefused(sold, 'declined', code)

@@ -32,7 +32,7 @@ test("the method's notification may be framed, and its message has the token and
   assert.doesNotMatch(page.replaceAll(nonce, ''), /Acme|10\.42|EUR/)
 })
 
-test('a notification that does not name this authentication tells nobody', async () => {
+test('a notification that does not name this authentication is passed on to no page', async () => {
   const token = pages.put(method)
   const bad: (Record<string, string> | string)[] = [
     { threeDSMethodData: param({ threeDSServerTransID: acsTransId }) },
@@ -144,7 +144,7 @@ test('the collector posts the id back to the notification URL, as an issuer woul
   assert.equal((await pages.post('collect', { threeDSMethodData: local }, {}, 'production')).status, 400)
 })
 
-test('the collector sends nobody where a notification URL does not lead', async () => {
+test('the collector sends no browser to a foreign notification URL', async () => {
   const to = (threeDSMethodNotificationURL: unknown, threeDSServerTransID: unknown = transId) => ({
     threeDSMethodData: param({ threeDSServerTransID, threeDSMethodNotificationURL }),
   })
