@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../../src/embedded/process.ts'
 import type { Engine } from './engine.ts'
 import { keyFileOf } from './installation.ts'
+import { pauseAtMostS } from './plan.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const withinMs = 120_000
@@ -17,7 +18,7 @@ export function moveMerchant({ site, urlOf, passwords }: Engine, login: string, 
     TOLLGATE_KEY_FILE: keyFileOf(site),
   }
   const log = createWriteStream(join(site.directory, 'log', 'merchant-move.log'), { flags: 'a', mode: 0o600 })
-  const args = [main, 'merchant', 'move', login, '--to', String(to)]
+  const args = [main, 'merchant', 'move', login, '--to', String(to), '--pause-at-most', `${pauseAtMostS}s`]
   return new Promise((resolve, reject) => {
     const child = execFile(process.execPath, args, { env, timeout: withinMs }, (error, stdout, stderr) => {
       log.end()

@@ -3,8 +3,14 @@ import { seeded } from '../../simulators/acquirer/faults.ts'
 /** Seconds after which Patroni gives the key of a primary that says nothing to another. */
 export const ttlS = 20
 
-/** How long there may be no service: Patroni releases its key, or the key has to run out. */
-export const aimsMs = { released: 10_000, ranOut: ttlS * 1_000 + 10_000 } as const
+/** The longest pause of a merchant that moves: `merchant move` ends a longer one. */
+export const pauseAtMostS = 20
+
+/**
+ * How long there may be no service: Patroni releases its key, or the key has to run out; or a
+ * merchant moves, and its requests have to be let in again.
+ */
+export const aimsMs = { released: 10_000, ranOut: ttlS * 1_000 + 10_000, paused: pauseAtMostS * 1_000 + 5_000 } as const
 
 /** What carries the installation. */
 export type Carrier = 'patroni' | 'citus'
@@ -27,8 +33,8 @@ export const kinds = {
   'proxy frozen':         { of: 'gateway',  aim: 'released', does: 'SIGSTOP of the HAProxy of a gateway' },
   'cell moved':           { of: 'database', aim: 'released', does: 'citus_schema_move of a cell to the other worker' },
   'move cut off':         { of: 'database', aim: 'released', does: 'kill -9 of the worker that a cell is moving to' },
-  'merchant moved':       { of: 'database', aim: 'released', does: 'merchant move to the other cell, and back' },
-  'merchant cut off':     { of: 'database', aim: 'released', does: 'kill -9 of the worker that a merchant is moving to' },
+  'merchant moved':       { of: 'database', aim: 'paused',   does: 'merchant move to the other cell, and back' },
+  'merchant cut off':     { of: 'database', aim: 'paused',   does: 'kill -9 of the worker that a merchant is moving to' },
   'worker killed':        { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of a worker' },
   'worker frozen':        { of: 'database', aim: 'released', does: 'SIGSTOP of the PostgreSQL of a worker' },
   'coordinator killed':   { of: 'database', aim: 'released', does: 'kill -9 of the PostgreSQL of the coordinator' },
