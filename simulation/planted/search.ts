@@ -12,7 +12,7 @@ export interface Found {
 
 export const found: Partial<Record<string, Found>> = noted.found
 
-/** Of the code that was searched (tools/simulated.ts); empty if a bug was not found. */
+/** The digest of the code that was searched (tools/simulated.ts); empty if a bug was not found. */
 export const searchedDigest: string = noted.digest
 
 /** Sizes of the worlds to search for a planted bug, and how many worlds of each to try. */
