@@ -71,34 +71,29 @@ export function sparedIn(cellNo: number, { current }: Pick<RegistryStores, 'curr
 
 function openGuard({ cellNo, registry, clock }: GuardParts) {
   const { current, refresh, lookedAt } = registry
-  function demandHere(merchantId: bigint): void {
-    const now = current().merchant(merchantId)?.cellNo ?? cellNo
-    if (now !== cellNo) throw new OpenElsewhere(`merchant ${merchantId}`, now)
-  }
+  const cellOf = (merchantId: bigint) => current().merchant(merchantId)?.cellNo ?? cellNo
+  const isGood = (merchantId: bigint) =>
+    clock.monotonic() - lookedAt() <= goodForMs[current().merchant(merchantId)?.moving ? 'moving' : 'resting']
 
-  /** A process that is late may have read in a cell that the merchant has left since. */
+  /** A process that is late may believe in a cell that the merchant has left since. */
   async function confirm(merchantId: bigint): Promise<void> {
-    const isGood = () => {
-      const { moving, resting } = goodForMs
-      return clock.monotonic() - lookedAt() <= (current().merchant(merchantId)?.moving ? moving : resting)
-    }
-    if (!isGood())
+    if (!isGood(merchantId))
       await refresh().catch((error: unknown) => {
         throw new NotNow(`the configuration cannot be read: ${reasonOf(error)}`)
       })
-    demandHere(merchantId)
+    const now = cellOf(merchantId)
+    if (now !== cellNo) throw new OpenElsewhere(`merchant ${merchantId}`, now)
   }
 
   return {
     reading<Result>(merchantId: bigint, read: () => Result): Result {
       if (current().cells.length === 1) return read()
-      demandHere(merchantId)
-      const result = read()
+      const result = cellOf(merchantId) === cellNo ? read() : confirm(merchantId).then(read)
       if (!(result instanceof Promise)) return result
       return result.then((value: unknown) => confirm(merchantId).then(() => value)) as Result
     },
     async changing<Result>(merchantId: bigint, change: () => Promise<Result>): Promise<Result> {
-      demandHere(merchantId)
+      if (cellOf(merchantId) !== cellNo) await confirm(merchantId)
       if (current().merchant(merchantId)?.moving === 'closed') throw beingMoved(merchantId)
       return change().catch(notNowIfFenced(merchantId))
     },
