@@ -1,4 +1,4 @@
-import { createServer, METHODS, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
 import { createServer as createSecureServer, type ServerOptions as SecureOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
@@ -167,11 +167,9 @@ export async function openServer(settings: ServerSettings): Promise<Server> {
     connections: () => intake.connections.counts(),
     renew: (pair) => secure?.setSecureContext(servedWith(pair)),
     async serve(routes) {
-      app = fastifyFor(server, always, (taken) => (listener = taken))
+      app = fastifyFor(server, always, routes, (taken) => (listener = taken))
       const read = bodyReader(settings)
-      const routesOf = (path: string) => routes.filter((route) => route.path === path)
-      for (const path of new Set(routes.map((route) => route.path)))
-        register(app, path, routesOf(path), { ...settings, always }, read)
+      for (const route of routes) register(app, route, { ...settings, always }, read)
       await app.ready()
       if (sharing === 'joins') await listen(server, settings)
     },
@@ -196,9 +194,32 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
 
+/** The known paths, those without parameters first, as a request is led. */
+function pathsOf(routes: readonly Route[]) {
+  const parameter = /:\w+/g
+  const paths = [...new Set(routes.map(({ path }) => path))].map((path) => ({
+    path,
+    parameters: path.match(parameter)?.length ?? 0,
+    pattern: new RegExp(`^${path.replaceAll(/[.*+?^$()[\]{}|\\]/g, '\\$&').replaceAll(parameter, '[^/]+')}(?:[?#]|$)`),
+    methods: routes.filter((route) => route.path === path).flatMap(methodsOf),
+  }))
+  return paths.toSorted((one, other) => one.parameters - other.parameters)
+}
+
 /** Fastify behind a server that already listens. */
-function fastifyFor(server: HttpServer, always: ReplyHeaders, take: (listener: RequestListener) => void): FastifyInstance {
-  const notFound = (reply: FastifyReply) => void reply.code(404).headers(always).type(plainType).send('Not found\n')
+function fastifyFor(
+  server: HttpServer,
+  always: ReplyHeaders,
+  routes: readonly Route[],
+  take: (listener: RequestListener) => void,
+): FastifyInstance {
+  const paths = pathsOf(routes)
+  const refuse = (reply: FastifyReply, url = '') => {
+    const allowed = paths.find(({ pattern }) => pattern.test(url))?.methods
+    if (allowed) void reply.header('allow', allowed.join(', '))
+    const [status, text] = allowed ? [405, 'Method not allowed\n'] : [404, 'Not found\n']
+    void reply.code(status).headers(always).type(plainType).send(text)
+  }
   const app = Fastify({
     // As long as a URL can be: refusing an id that is too long is the room's business.
     routerOptions: { maxParamLength: maxHeaderBytes },
@@ -209,27 +230,32 @@ function fastifyFor(server: HttpServer, always: ReplyHeaders, take: (listener: R
     // Until the close is complete, a request on a kept connection is answered like any other, and
     // that connection then ends.
     return503OnClosing: false,
-    frameworkErrors: (_error, _request, reply: unknown) => notFound(reply as FastifyReply),
+    frameworkErrors: (_error, _request, reply: unknown) => refuse(reply as FastifyReply),
     // The server has its own since it listens.
     clientErrorHandler: () => {},
   })
-  for (const method of METHODS) if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
   // Bodies are read by the routes that need them.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  app.setNotFoundHandler((_request, reply) => notFound(reply))
-  // The routes have their own: this is an unknown path with a content type that cannot be read.
-  app.setErrorHandler((_error, _request, reply) => notFound(reply))
+  const notFound = ({ url }: FastifyRequest, reply: FastifyReply) => refuse(reply, url)
+  app.setNotFoundHandler(notFound)
+  // The routes have their own: here no route fits, and the content type cannot be read.
+  app.setErrorHandler((_error, request, reply) => notFound(request, reply))
+  // Else the method would lead on to a path with a parameter there.
+  for (const { path, methods } of paths) {
+    const others = ['GET', 'HEAD', 'POST'].filter((method) => !methods.includes(method))
+    if (others.length > 0) app.route({ method: others, url: path, handler: notFound })
+  }
   return app
 }
 
 function register(
   app: FastifyInstance,
-  path: string,
-  routes: readonly Route[],
+  route: Route,
   { always, log, random, turns, maxWaiting = Infinity, trustedProxies = [] }: ServerSettings & { always: ReplyHeaders },
   read: ReadBody,
 ): void {
+  const { path } = route
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     if (request.raw.socket.destroyed || (request.raw.destroyed && !request.raw.complete))
       return log.debug({ path }, 'a client hung up')
@@ -239,56 +265,44 @@ function register(
     log.error({ id, path, reason: reasonOf(error) }, 'a request failed')
     void reply.code(500).headers(always).type(plainType).send(`Internal error ${id}\n`)
   }
-  for (const route of routes) {
-    const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body, address: string): Promise<unknown> => {
-      if (!body.bytes) {
-        await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
-        reply.raw.shouldKeepAlive = false
-      }
-      try {
-        const refused = refusalOf(route, body)
-        const said = refused ?? (await route.handle(new ReceivedRequest(request, body, address, trustedProxies)))
-        void reply.code(said.status).headers(always).type(said.type)
-        if (said.headers) void reply.headers(said.headers)
-        return reply.send(said.body)
-      } finally {
-        body.release()
-      }
+  const answer = async (request: FastifyRequest, reply: FastifyReply, body: Body, address: string): Promise<unknown> => {
+    if (!body.bytes) {
+      await discard(request.raw, discardBytes, AbortSignal.timeout(discardMs))
+      reply.raw.shouldKeepAlive = false
     }
-    app.route({
-      method: methodsOf(route),
-      url: path,
-      exposeHeadRoute: false,
-      handler: async (request, reply) => {
-        // Before anything is awaited: a connection that has ended has none.
-        const address = request.ip
-        const announcedBytes = Number(request.headers['content-length'] ?? 0)
-        const limitBytes = route.bodyLimitBytes ?? smallBytes
-        const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
-        const isGone = () => request.raw.socket.destroyed
-        const owner = () => networkOf(new ReceivedRequest(request, body, address, trustedProxies).clientAddress)
-        const place = turns.begin(route.isShed ? maxWaiting : Math.ceil((4 * maxWaiting) / 3), { owner, isGone })
-        const isFull = place === 'full'
-        if (place && !isFull) await place
-        if (!isGone()) return answer(request, reply, isFull ? { ...body, overloaded: true } : body, address)
-        body.release()
-        return reply.hijack()
-      },
-      errorHandler: (error: { code?: string; message: string }, request, reply) => {
-        if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)
-        answer(request, reply, unreadable, request.ip).catch((failure) => fail(failure, request, reply))
-      },
-    })
+    try {
+      const refused = refusalOf(route, body)
+      const said = refused ?? (await route.handle(new ReceivedRequest(request, body, address, trustedProxies)))
+      void reply.code(said.status).headers(always).type(said.type)
+      if (said.headers) void reply.headers(said.headers)
+      return reply.send(said.body)
+    } finally {
+      body.release()
+    }
   }
-  const known = routes.flatMap(methodsOf)
-  const allow = known.join(', ')
-  const refuse = (reply: FastifyReply) =>
-    reply.code(405).headers(always).header('allow', allow).type(plainType).send('Method not allowed\n')
   app.route({
-    method: app.supportedMethods.filter((method) => !known.includes(method)),
+    method: methodsOf(route),
     url: path,
-    handler: (_request, reply) => refuse(reply),
-    errorHandler: (_error, _request, reply) => void refuse(reply),
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      // Before anything is awaited: a connection that has ended has none.
+      const address = request.ip
+      const announcedBytes = Number(request.headers['content-length'] ?? 0)
+      const limitBytes = route.bodyLimitBytes ?? smallBytes
+      const body = route.method === 'GET' ? empty : await read(request.raw, announcedBytes, limitBytes)
+      const isGone = () => request.raw.socket.destroyed
+      const owner = () => networkOf(new ReceivedRequest(request, body, address, trustedProxies).clientAddress)
+      const place = turns.begin(route.isShed ? maxWaiting : Math.ceil((4 * maxWaiting) / 3), { owner, isGone })
+      const isFull = place === 'full'
+      if (place && !isFull) await place
+      if (!isGone()) return answer(request, reply, isFull ? { ...body, overloaded: true } : body, address)
+      body.release()
+      return reply.hijack()
+    },
+    errorHandler: (error: { code?: string; message: string }, request, reply) => {
+      if (!error.code?.startsWith('FST_ERR_CTP')) return fail(error, request, reply)
+      answer(request, reply, unreadable, request.ip).catch((failure) => fail(failure, request, reply))
+    },
   })
 }
 
