@@ -51,6 +51,8 @@ const { metafile } = await build({
   logLevel: 'warning',
   banner: { js: banner },
   plugins: [places],
+  // pg asks it where it runs, and Node 20 would load all of fetch for the question.
+  define: { Response: 'undefined' },
   // An optional part of pg that is not installed.
   external: ['pg-native'],
 })
