@@ -37,8 +37,9 @@ export async function startTestServer(): Promise<TestServer> {
     clock: systemClock,
     random: systemRandom,
     durable: false,
-    // Every test file has pools of its own.
-    settings: { max_connections: '300' },
+    // Every test file has pools of its own, and each of dozens of databases would have a process
+    // that looks at it every ten seconds.
+    settings: { max_connections: '300', autovacuum_naptime: '2min' },
   })
   const dismiss = endWithUs(server.pid, directory)
   return {
