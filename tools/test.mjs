@@ -142,7 +142,7 @@ async function runStyle() {
 }
 
 async function runTests(stage) {
-  const shared = stage.some(({ bunches }) => !bunches) ? await postgres() : undefined
+  const shared = stage.some(({ bare }) => !bare) ? await postgres() : undefined
   if (shared && shared.env === undefined) {
     rows.at(-1).failed++
     console.log('✖ PostgreSQL for the tests did not start; the lines above say why.')

@@ -5,11 +5,11 @@ import { until } from '../harness/clock/until.ts'
 import { decoded } from '../conformance/three-d-secure/shopper.ts'
 import type { Sold } from '../harness/browser/shop.ts'
 import { atBank, creqsOf, say, typeIn } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /** The challenge on the gateway's own page: framed where it fits, whatever the cardholder does. */
 
-const { world, shop, browser } = await openStand()
+const { world, shop, browser } = await sharedStand()
 
 const approvedOnce = async (sold: Sold) => {
   assert.equal((await shop.outcome(sold)).status, 'approved')

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
-import { openBrowser } from '../harness/browser/browser.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
 import { say } from './bank.ts'
+import { sharedStand } from './stand.ts'
 
 /** The demo app, by whoever tries it: each test is a consumer of its own. */
 
-const world = await openWorld()
-const browser = closing(await openBrowser())
+const { world, browser } = await sharedStand()
 
 async function open(page: Page, consumer: string, endpoint = 'mobile'): Promise<void> {
   await page.goto(`${world.merchantServerUrl}/app?consumer=${consumer}`)

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
-import { openBrowser, type Visit } from '../harness/browser/browser.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
+import type { Visit } from '../harness/browser/browser.ts'
+import { sharedStand } from './stand.ts'
 
 /** The reference of the sandbox in a browser, where each operation can be tried. */
 
-const world = await openWorld()
+const { world, browser } = await sharedStand()
 const origin = new URL(world.baseUrl).origin
-const browser = closing(await openBrowser())
 
 const open = async (page: Page, operation: string) => {
   await page.goto(`${origin}/docs`)

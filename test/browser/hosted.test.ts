@@ -7,11 +7,11 @@ import { altered, lasting, uploadCres, uploadMethod } from '../conformance/three
 import { standStill } from '../harness/browser/browser.ts'
 import type { Sold } from '../harness/browser/shop.ts'
 import { atBank, pressAt, say } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /** A shop sends its customer to `redirect-to`, and gets him back. */
 
-const { world, shop, browser } = await openStand()
+const { world, shop, browser } = await sharedStand()
 
 /** Pays on a clock that stands still until the browser goes on from the method. */
 async function payInNoTime(page: Page, sold: Sold): Promise<void> {
@@ -204,12 +204,12 @@ test('an error goes to redirect_url: the result of the challenge never came', ()
     await shop.outcome(sold)
   }))
 
-test('a payment without an outcome after a minute goes to redirect_url as processing', () =>
+test('a payment without an outcome after a minute goes to redirect_url as processing', (t) =>
   browser.visit({}, async (page) => {
     const client_orderid = `slow-${Date.now()}`
     // Else the reversal is answered half a minute later, and the payment has an outcome.
-    const late = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"slow_reversal_ms":600000}' }
-    assert.equal((await fetch(`${world.acquirerAdminUrl}/line`, late)).status, 200)
+    await reversalsTake(600_000)
+    t.after(() => reversalsTake(30_000))
     const sold = await shop.sell(
       { scenario: 'frictionless' },
       { client_orderid, cvv2: '217', redirect_fail_url: shop.url({ client_orderid }, 'fail') },
@@ -229,6 +229,13 @@ test('a payment without an outcome after a minute goes to redirect_url as proces
     assert.deepEqual([form.status, form.error_code], ['processing', undefined])
     assert.deepEqual([(await shop.status(sold)).status, shop.posted(sold, 'callback').length], ['unknown', 0])
   }))
+
+/** How long the acquirer takes to answer a reversal. */
+async function reversalsTake(slow_reversal_ms: number): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ slow_reversal_ms })
+  assert.equal((await fetch(`${world.acquirerAdminUrl}/line`, { method: 'POST', headers, body })).status, 200)
+}
 
 test('uploads after the gateway did it all are answered, and change nothing', () =>
   browser.visit({}, async (page) => {

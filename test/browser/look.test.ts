@@ -7,11 +7,11 @@ import { standStill } from '../harness/browser/browser.ts'
 import { image } from '../harness/browser/images.ts'
 import { openPages, over, working } from '../harness/three-d-secure/three-d-secure-pages.ts'
 import { atBank, say, type Bank } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /** The pages as people meet them: by eye, by ear, by keyboard. */
 
-const { world, shop, browser } = await openStand()
+const { world, shop, browser } = await sharedStand()
 
 /** A browser tells the frame of another site a moment later that it has the keyboard. */
 const inField = (bank: Bank) => bank.getByLabel('One-time password').and(bank.locator(':focus')).waitFor()

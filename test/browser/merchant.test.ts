@@ -5,11 +5,11 @@ import { until } from '../harness/clock/until.ts'
 import { uploadCres, uploadMethod, waitsFor } from '../conformance/three-d-secure/shopper.ts'
 import { standStill } from '../harness/browser/browser.ts'
 import { atBank, say } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /** A merchant with pages of its own: it prints `html`, and uploads what comes back. */
 
-const { world, shop, browser } = await openStand()
+const { world, shop, browser } = await sharedStand()
 
 /** Browsers that ran the method, as the issuer saw them. */
 const prints = async (): Promise<Fields> =>

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { say } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /** A browser without script pays too: the pages have buttons for it, and reload by themselves. */
 
-const { shop, browser } = await openStand()
+const { shop, browser } = await sharedStand()
 
 for (const { scenario, compInd } of [
   { scenario: 'frictionless', compInd: 'N' },

@@ -7,14 +7,14 @@ import { uploadMethod, waitsFor } from '../conformance/three-d-secure/shopper.ts
 import { standStill } from '../harness/browser/browser.ts'
 import type { Sold } from '../harness/browser/shop.ts'
 import { atBank, say } from './bank.ts'
-import { openStand } from './stand.ts'
+import { sharedStand } from './stand.ts'
 
 /**
  * A merchant's client that knows one way: it prints the `html` of the status reply as the whole
  * page, and waits. Nothing is uploaded.
  */
 
-const { world, shop, browser } = await openStand()
+const { world, shop, browser } = await sharedStand()
 
 const htmlOf = ({ shown }: Sold): string => shown.html ?? ''
 const compInd = async (sold: Sold) => (await shop.messages(sold, 'AReq')).map(({ threeDSCompInd }) => threeDSCompInd)

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
-import { openBrowser } from '../harness/browser/browser.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
 import { pressAt, say } from './bank.ts'
+import { sharedStand } from './stand.ts'
 
 /** The sandbox's shop, just opened from the banner's link. `visit` fails when a page complains. */
 
-const world = await openWorld()
-const browser = closing(await openBrowser())
+const { world, browser } = await sharedStand()
 
 interface Purchase {
   scenario: string

@@ -9,8 +9,22 @@ export interface Stand {
   browser: TestBrowser
 }
 
-/** A world, a shop in it and a browser, for all tests of a file. They close after the last one. */
-export async function openStand(...settings: Parameters<typeof openWorld>): Promise<Stand> {
-  const world = await openWorld(...settings)
-  return { world, shop: closing(await openShop(world)), browser: closing(await openBrowser()) }
+let browser: Promise<TestBrowser> | undefined
+let stand: Promise<Stand> | undefined
+
+/**
+ * The Chromium of this process, for all files that run in it. It closes after the last test of the
+ * last one.
+ */
+export const sharedBrowser = (): Promise<TestBrowser> => (browser ??= openBrowser().then(closing))
+
+/**
+ * A world and a shop in it, likewise. A file that changes what the others use, such as an endpoint
+ * or the line, puts it back.
+ */
+export const sharedStand = (): Promise<Stand> => (stand ??= openStand())
+
+async function openStand(): Promise<Stand> {
+  const world = await openWorld()
+  return { world, shop: closing(await openShop(world)), browser: await sharedBrowser() }
 }

@@ -7,16 +7,17 @@ import { root } from '../build.mjs'
  * What fails fast comes first. A group without folders is the style of the code itself. All others
  * run together: some wait for clocks and others for the processor, and the many short files of the
  * last group fill the places that become free at the end. A weight is how many of the
- * places at once a process of the group takes. The files of a group with bunches need no world
- * around them and share so many processes, since loading the code costs more than most of them do.
+ * places at once a process of the group takes. The files of a group with bunches share so many
+ * processes, since what all of them load or start, a browser for instance, costs more than most of
+ * them do. `bare` files need no PostgreSQL.
  */
 // oxfmt-ignore
 export const groups = [
   { name: 'style',      means: 'lint, format and structure',                     folders: [] },
-  { name: 'pure',       means: 'functions and tables, without a world around',   folders: ['tables'],              weight: 3, bunches: 5 },
+  { name: 'pure',       means: 'functions and tables, without a world around',   folders: ['tables'],              weight: 3, bunches: 5, bare: true },
   { name: 'faults',     means: 'processes killed, lines cut, disks full',        folders: ['faults'],              weight: 1 },
   { name: 'simulation', means: 'years of traffic on a clock that is moved',      folders: ['simulation'],          weight: 2 },
-  { name: 'browser',    means: 'pages in a real browser',                        folders: ['browser'],             weight: 2 },
+  { name: 'browser',    means: 'pages in a real browser',                        folders: ['browser'],             weight: 2, bunches: 2 },
   { name: 'scrub',      means: 'no card data where none may be',                 folders: ['scrub'],               weight: 1 },
   { name: 'wire',       means: 'each operation over HTTP, with real PostgreSQL', folders: ['wire', 'conformance'], weight: 1 },
 ]
