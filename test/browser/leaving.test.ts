@@ -3,11 +3,12 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { openBrowser, standStill } from '../harness/browser/browser.ts'
+import { standStill } from '../harness/browser/browser.ts'
 import { makeLineCertificates } from '../harness/acquirer/line-certificates.ts'
 import { closing } from '../harness/world/opening.ts'
 import { challenge, method, openPages, over, working } from '../harness/three-d-secure/three-d-secure-pages.ts'
 import { until } from '../harness/clock/until.ts'
+import { sharedBrowser } from './stand.ts'
 
 /**
  * Shops and issuers answer a page of the gateway with another host, an app or a window. No app is
@@ -15,13 +16,15 @@ import { until } from '../harness/clock/until.ts'
  */
 
 const pages = closing(await openPages())
-const browser = closing(await openBrowser())
+const browser = await sharedBrowser()
 const { cert, key } = (await makeLineCertificates()).acquirer
 const ports = { http: await listening(createServer(site)), https: await listening(createSecureServer({ cert, key }, site)) }
 
 const shopApp = 'shopapp://paid?order=1'
 const bankApp = 'bankid:///?autostart=1'
 const intent = 'intent://paid#Intent;scheme=shopapp;end'
+/** An address that no other row of the same visit asks for. */
+const only = (url: string, mark: string) => url.replace(/#|$/, (end) => `${url.includes('?') ? '&' : '?'}only=${mark}${end}`)
 /** The fragment is not part of what a browser asks for. */
 const asked = (url: string) => url.split('#')[0]
 const at = (host: string, path: string, to = '', scheme: keyof typeof ports = 'http') =>
@@ -55,8 +58,8 @@ async function listening(server: Server): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Opens the page of an order. Returns what page, frames and new windows ask for, as it grows. */
-async function opened(page: Page, context: BrowserContext, order: Parameters<typeof pages.put>[0]): Promise<Set<string>> {
+/** What a page, its frames and new windows ask for from now on, as it grows. */
+async function wantedBy(page: Page, context: BrowserContext): Promise<Set<string>> {
   const wanted = new Set<string>()
   const follow = async (target: Parameters<BrowserContext['newCDPSession']>[0]) => {
     const session = await context.newCDPSession(target)
@@ -66,9 +69,15 @@ async function opened(page: Page, context: BrowserContext, order: Parameters<typ
   }
   await follow(page)
   // A frame of another site may have a session of its own, or share that of the page.
-  page.on('framenavigated', (frame) => void follow(frame).catch(() => undefined))
-  await page.goto((await pages.get(pages.put(order))).url, { waitUntil: 'commit' }).catch(goneOn)
+  page.on('framenavigated', (frame) => {
+    if (frame !== page.mainFrame()) follow(frame).catch(() => undefined)
+  })
   return wanted
+}
+
+/** Opens the page of an order. */
+async function open(page: Page, order: Parameters<typeof pages.put>[0]): Promise<void> {
+  await page.goto((await pages.get(pages.put(order))).url, { waitUntil: 'commit' }).catch(goneOn)
 }
 
 /** A page that goes on at once may do so before it was seen. */
@@ -91,32 +100,35 @@ const returns = [
 ] as const
 
 for (const [name, from, to] of returns)
-  test(`a shop may redirect a cardholder who comes back to ${name}`, async () => {
-    for (const status of ['302', '303', '307'])
-      await browser.visit({ trusting: true }, async (page, context) => {
-        const url = at('shop', status, to, from)
-        const wanted = await opened(page, context, { ...over, back: { ...over.back, url } })
-        await asks(wanted, to, status)
+  test(`a shop may redirect a cardholder who comes back to ${name}`, () =>
+    browser.visit({ trusting: true }, async (page, context) => {
+      const wanted = await wantedBy(page, context)
+      for (const status of ['302', '303', '307']) {
+        const goal = only(to, status)
+        await open(page, { ...over, back: { ...over.back, url: at('shop', status, goal, from) } })
+        await asks(wanted, goal, status)
         if (to.startsWith('http')) await page.getByRole('heading', { name: 'Arrived' }).waitFor()
         else await page.getByRole('button', { name: 'Return to the shop' }).waitFor()
-      })
-  })
+      }
+    }))
 
 for (const phone of [false, true])
   for (const way of ['link', 'script', '302', 'blank', 'open'])
-    test(`a challenge in ${phone ? 'the whole window' : 'a frame'} opens the bank's app, and a help page (${way})`, async () => {
-      for (const to of [bankApp, intent, help])
-        await browser.visit({ phone }, async (page, context) => {
-          const wanted = await opened(page, context, { ...challenge, acsUrl: at('bank', way, to) })
+    test(`a challenge in ${phone ? 'the whole window' : 'a frame'} opens the bank's app, and a help page (${way})`, () =>
+      browser.visit({ phone }, async (page, context) => {
+        const wanted = await wantedBy(page, context)
+        for (const to of [bankApp, intent, help]) {
+          await open(page, { ...challenge, acsUrl: at('bank', way, to) })
           const bank = phone ? page : page.frameLocator('iframe')
           if (['link', 'blank', 'open'].includes(way)) await bank.getByText('Go').click()
           await asks(wanted, to, way)
-        })
-    })
+        }
+      }))
 
 test('an issuer that answers with its app leaves a way to the bank, and the page goes on once the app confirmed', () =>
   browser.visit({ phone: true }, async (page, context) => {
-    const wanted = await opened(page, context, { ...challenge, acsUrl: at('bank', '302', bankApp) })
+    const wanted = await wantedBy(page, context)
+    await open(page, { ...challenge, acsUrl: at('bank', '302', bankApp) })
     await asks(wanted, bankApp, '302')
     await page.getByRole('button', { name: 'Continue to your bank' }).waitFor()
     pages.put(working, page.url().split('/').at(-1))
@@ -126,7 +138,7 @@ test('an issuer that answers with its app leaves a way to the bank, and the page
 test('neither a frame nor a window that it opened can put another page in place of the payment', async () => {
   for (const way of ['away', 'open-away'])
     await browser.visit({ expects: [/Unsafe attempt|does not have permission to navigate/] }, async (page, context) => {
-      await opened(page, context, { ...challenge, acsUrl: at('bank', way, help) })
+      await open(page, { ...challenge, acsUrl: at('bank', way, help) })
       const here = page.url()
       await page.frameLocator('iframe').getByText('Go').click()
       if (way === 'open-away')
@@ -160,20 +172,23 @@ test('back from the bank or the shop, the page shows where the payment stands, w
     [false,  atOldBank,  done,       'Payment approved',                toShop],
     [false,  done,       done,       'Payment approved',                toShop],
   ] as const
-  for (const [script, left, then, words, way] of rows)
-    await browser.visit(script ? { phone: true } : { phone: true, script }, async (page) => {
-      const token = pages.put(left)
-      await page.goto((await pages.get(token)).url).catch(goneOn)
-      if (!script || left !== atBank) await page.getByRole('button').click()
-      await page.getByRole('heading', { name: 'Arrived' }).waitFor()
-      pages.put(then, token)
-      await page.goBack()
-      await page.getByText(words).filter({ visible: true }).first().waitFor()
-      assert.ok(page.url().includes(token), words)
-      if (way === undefined) return
-      assert.equal(await page.getByText('You are going back').isVisible(), false)
-      await page.getByRole('button', { name: way }).click()
-      await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+  for (const visit of [{ phone: true }, { phone: true, script: false }] as const)
+    await browser.visit(visit, async (page) => {
+      for (const [script, left, then, words, way] of rows) {
+        if (script === 'script' in visit) continue
+        const token = pages.put(left)
+        await page.goto((await pages.get(token)).url).catch(goneOn)
+        if (!script || left !== atBank) await page.getByRole('button').click()
+        await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+        pages.put(then, token)
+        await page.goBack()
+        await page.getByText(words).filter({ visible: true }).first().waitFor()
+        assert.ok(page.url().includes(token), words)
+        if (way === undefined) continue
+        assert.equal(await page.getByText('You are going back').isVisible(), false)
+        await page.getByRole('button', { name: way }).click()
+        await page.getByRole('heading', { name: 'Arrived' }).waitFor()
+      }
     })
 })
 
@@ -191,10 +206,12 @@ test('a page that a browser kept, and shows again, is loaded again and leads no 
     [bankHere,     done,        'Payment approved',                 bankApp],
     [oldBankHere,  oldBankHere, 'Payment to Acme Toys',             bankApp],
   ] as const
-  for (const [kept, then, words, app] of rows)
-    await browser.visit({ phone: true }, async (page, context) => {
-      await standStill(page)
-      const wanted = await opened(page, context, kept)
+  await browser.visit({ phone: true }, async (page, context) => {
+    await standStill(page)
+    const wanted = await wantedBy(page, context)
+    for (const [kept, then, words, app] of rows) {
+      wanted.clear()
+      await open(page, kept)
       await page.clock.runFor(1_000)
       if (app !== undefined) await asks(wanted, app, words)
       wanted.clear()
@@ -209,7 +226,8 @@ test('a page that a browser kept, and shows again, is loaded again and leads no 
         [],
         words,
       )
-    })
+    }
+  })
 })
 
 test('back in the frame of the bank leaves the payment around it, with a way to the bank', () =>
