@@ -1,35 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { pino } from 'pino'
+import { test } from 'node:test'
 import { Chance } from '../../simulation/world/chance.ts'
 import { Events } from '../../simulation/world/clock.ts'
 import { openStoreLine } from '../../simulation/model/store-line.ts'
 import { StoreModel } from '../../simulation/model/store-model.ts'
 import { calmDatabase } from '../../simulation/world/troubles.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { ensurePartitions } from '../../src/storage/partitions.ts'
-import { openPool, type Pool } from '../../src/storage/pool.ts'
-import { testDatabase, type TestDatabase } from '../harness/postgres/postgres.ts'
+import { openMigrated } from '../harness/postgres/migrated.ts'
 import { processes, silentProcess } from './model-events.ts'
 import { history } from './model-history.ts'
 import { checkSums, forgetAll, stored } from './model-postgres.ts'
 
-const log = pino({ level: 'silent' })
-let database: TestDatabase
-let pool: Pool
-
-before(async () => {
-  database = await testDatabase()
-  pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
-  await migrate(pool, systemClock.now(), log)
-  await ensurePartitions(pool)
-})
-
-after(async () => {
-  await pool?.close()
-  await database?.close()
-})
+const { pool } = await openMigrated()
 
 test('the model of the store answers as PostgreSQL does, whatever is asked in whatever order', async () => {
   let asked = 0

@@ -2,22 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { failureOf, openPool } from '../../../src/storage/pool.ts'
 import { openIds, type IdName } from '../../../src/storage/ids.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { openDatabaseProxy } from '../../harness/world/proxy.ts'
 import { holds } from '../../harness/clock/until.ts'
 
 /** The ids of a gateway while its database is away. */
 
-const { url } = closing(await testDatabase())
+const { url } = closing(await migratedDatabase())
 const way = closing(await openDatabaseProxy(url))
 let lines = ''
 const log = openLog({ level: 'warn', destination: { write: (line: string) => void (lines += line) } })
 const pool = closing(openPool({ url: way.url, connections: 1, use: 'oltp', log }))
-await migrate(pool, systemClock.now(), log)
 const idsOf = (name: IdName) => openIds(pool, name, 1, { clock: systemClock, log })
 
 test('a request waits for the id of its order until the database is back', async () => {

@@ -8,6 +8,8 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { startEmbedded } from '../../../src/embedded/start.ts'
+import { migrate } from '../../../src/storage/migrate.ts'
+import { openPool } from '../../../src/storage/pool.ts'
 
 /**
  * Names a running server for the tests: the URL of a superuser, who may create and drop databases.
@@ -108,6 +110,24 @@ export async function testDatabase(template?: string): Promise<TestDatabase> {
       await server.close()
     },
   }
+}
+
+/**
+ * A database with all tables for this test alone, to which nobody is connected: a copy of that of
+ * the run, where there is one, since the migrations take several times as long.
+ */
+export async function migratedDatabase(): Promise<TestDatabase> {
+  const template = process.env['TOLLGATE_TEST_TEMPLATE']
+  const database = await testDatabase(template)
+  if (template !== undefined) return database
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const pool = openPool({ url: database.url, connections: 1, use: 'admin', log })
+  try {
+    await migrate(pool, systemClock.now(), log)
+  } finally {
+    await pool.close()
+  }
+  return database
 }
 
 async function openServer(): Promise<TestServer> {

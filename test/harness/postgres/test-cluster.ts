@@ -5,15 +5,12 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/base/clock.ts'
-import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { makeCertificates } from '../../../src/sandbox/certificates.ts'
 import { oauthKeyOf } from '../../../src/sandbox/oauth-key.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
-import { openPool } from '../../../src/storage/pool.ts'
 import { openBroker } from '../world/broker.ts'
 import { openSimulators } from '../simulators/host.ts'
-import { startTestServer, testDatabase } from './postgres.ts'
+import { migratedDatabase, startTestServer } from './postgres.ts'
 
 const ended = once(process.stdin.resume(), 'close')
 // Ctrl-C reaches everybody in the terminal. The server has to outlast the tests that are just then
@@ -34,7 +31,7 @@ const [server, simulatorsProcess] = await Promise.all([
 // The worlds that the broker starts find all this as those of the tests do.
 const env = { TOLLGATE_TEST_POSTGRES: server.url, TOLLGATE_TEST_KEYS: keys, TOLLGATE_TEST_SIMULATORS: simulators }
 Object.assign(process.env, env)
-const template = await migratedDatabase()
+const template = new URL((await migratedDatabase()).url).pathname.slice(1)
 process.env['TOLLGATE_TEST_TEMPLATE'] = template
 const broker = await openBroker(worlds)
 const all = { ...env, TOLLGATE_TEST_TEMPLATE: template, TOLLGATE_TEST_WORLDS: worlds }
@@ -45,16 +42,3 @@ await simulatorsProcess.close()
 await server.close()
 // A world that was just being started ends with this process.
 process.exit()
-
-/** The name of a database with all tables, to which nobody is connected. */
-async function migratedDatabase(): Promise<string> {
-  const { url } = await testDatabase()
-  const log = openLog({ level: 'fatal', destination: process.stderr })
-  const pool = openPool({ url, connections: 1, use: 'admin', log })
-  try {
-    await migrate(pool, systemClock.now(), log)
-  } finally {
-    await pool.close()
-  }
-  return new URL(url).pathname.slice(1)
-}

@@ -8,12 +8,12 @@ import type { CellDesk, OrderDesk } from '../../../src/operator/desk.ts'
 import { Refused, type OperatorRefusal } from '../../../src/operator/refused.ts'
 import { resealAll, resealingIn, retireKey, rotateKeyOf } from '../../../src/operator/keys/versions.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
-import { createCell, migrate } from '../../../src/storage/migrate.ts'
+import { createCell } from '../../../src/storage/migrate.ts'
 import { bytea, openPool, statement } from '../../../src/storage/pool.ts'
 import { activationMs, openKeyRing } from '../../../src/keys/ring.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 
 // Keys are replaced in three cells, on a clock that only the test moves.
 
@@ -22,12 +22,11 @@ const kek = fixedKek(secret(Buffer.from(Array.from({ length: 32 }, (_, i) => i))
 const hourMs = 3_600_000
 
 async function openCells() {
-  const database = closing(await testDatabase())
+  const database = closing(await migratedDatabase())
   const open = (settings: { url?: string; schema?: string }) =>
     closing(openPool({ url: database.url, connections: 2, use: 'admin', log, ...settings }))
   const pool = open({})
   const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
-  await migrate(pool, clock.now(), log)
   const cells: CellDesk[] = [{ cellNo: 0, pool }]
   for (const cellNo of [1, 2]) {
     const schema = `cell_${cellNo}`

@@ -6,12 +6,11 @@ import { secret } from '../../../src/base/secret.ts'
 import { retireKey, rotateKeyOf } from '../../../src/operator/keys/versions.ts'
 import { fixedKek, WrongKek } from '../../../src/keys/encryption.ts'
 import { commonHashesOf, numberIdOf } from '../../../src/card/vault.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import { activationMs, openKeyRing } from '../../../src/keys/ring.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 
 // The key ring of several processes on one database, on a clock that only the test moves.
 
@@ -20,10 +19,9 @@ const log = openLog({ level: 'fatal', destination: process.stderr })
 const kek = fixedKek(secret(Buffer.from(Array.from({ length: 32 }, (_, i) => i))), systemRandom)
 
 async function openRings() {
-  const database = closing(await testDatabase())
+  const database = closing(await migratedDatabase())
   const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
   const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
-  await migrate(pool, clock.now(), log)
   const ring = () => openKeyRing(pool, kek, clock, systemRandom)
   return {
     clock,

@@ -9,13 +9,12 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { listKeys, rewrapKeys, rotateKeyOf } from '../../../src/operator/keys/versions.ts'
 import { fixedKek, kekId, WrongKek } from '../../../src/keys/encryption.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import { keyServiceKek, KeyServiceFailed } from '../../../src/keys/service.ts'
 import { keyServiceHours } from '../../../src/keys/service-hours.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { run } from '../operator/cli-run.ts'
 
 // The key-encryption key in a key service: a simulated one, asked over HTTP.
@@ -38,9 +37,8 @@ const settingsOf = ({ url, token }: Pick<KeyService, 'url' | 'token'>, timeoutMs
 const byService = keyServiceKek(settingsOf(service), fixedKek(local, systemRandom))
 
 async function openInstallation() {
-  const database = closing(await testDatabase())
+  const database = closing(await migratedDatabase())
   const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
-  await migrate(pool, systemClock.now(), log)
   const desk = { pool, cells: async () => [{ cellNo: 0, pool }], clock: systemClock, random: systemRandom, who: 'a test' }
   const wrappers = async () => [...new Set((await listKeys(desk)).map(({ kek }) => kek))]
   const ring = (kek = byService) => openKeyRing(pool, kek, systemClock, systemRandom)

@@ -8,14 +8,13 @@ import { sealedWithOrders } from '../../../src/gateway/sealed-tables.ts'
 import { startResealing } from '../../../src/keys/resealing.ts'
 import { rotateKeyOf } from '../../../src/operator/keys/versions.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { bytea, openPool, statement } from '../../../src/storage/pool.ts'
 import { firstId, resealBatch, type RowId } from '../../../src/keys/reseal.ts'
 import { activationMs, openKeyRing } from '../../../src/keys/ring.ts'
 import { listResealing } from '../../../src/keys/resealing-rows.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { until } from '../../harness/clock/until.ts'
 
 // Stored cards are sealed again by the processes that serve, on a clock that only the test moves.
@@ -27,10 +26,9 @@ const pan = '4111111111111111'
 const place = (orderId: bigint) => ({ merchantId: 7n, orderId })
 
 async function openInstallation() {
-  const database = closing(await testDatabase())
+  const database = closing(await migratedDatabase())
   const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
   const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
-  await migrate(pool, clock.now(), log)
   return { pool, clock, keys: await openKeyRing(pool, kek, clock, systemRandom) }
 }
 type Installation = Awaited<ReturnType<typeof openInstallation>>

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLog } from '../../../src/base/log.ts'
 import { startForgetting, type KeptFor } from '../../../src/card/forgetting.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement, timestamp, type Pool } from '../../../src/storage/pool.ts'
 import { openHandClock } from '../../harness/clock/hand-clock.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { until } from '../../harness/clock/until.ts'
 
 // Gateways erase the cards of ended payments, as members of tollgate_serve, on a clock that only
@@ -18,10 +17,9 @@ const dayMs = 24 * hourMs
 const usual: KeptFor = { approved: 180 * dayMs, unapproved: dayMs }
 
 async function openInstallation() {
-  const database = closing(await testDatabase())
+  const database = closing(await migratedDatabase())
   const owner = closing(openPool({ url: database.url, connections: 2, use: 'oltp', log }))
   const clock = openHandClock(Date.parse('2026-02-03T04:05:06Z'))
-  await migrate(owner, clock.now(), log)
   const url = new URL(database.url)
   const user = `${url.pathname.slice(1)}_serves`
   await owner.run(statement(`create role ${user} login password 'try' in role tollgate_serve`), [])

@@ -6,7 +6,6 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { openBins, replaceBins } from '../../../src/card/bin-rows.ts'
 import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../../src/merchant/rows.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, type Pool, type Runner, type Statement } from '../../../src/storage/pool.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
@@ -14,12 +13,11 @@ import { transaction } from '../../../src/storage/transaction.ts'
 import { workFacts } from '../../../src/operator/doctor/rows.ts'
 import { usualEndpoint } from '../../../src/operator/configuration/settings.ts'
 import { closing } from '../../harness/world/opening.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
-const database = closing(await testDatabase())
+const database = closing(await migratedDatabase())
 const pool = closing(openPool({ url: database.url, connections: 3, use: 'admin', log }))
-await migrate(pool, systemClock.now(), log)
 const keys = await openKeyRing(pool, fixedKek(secret(Buffer.alloc(32, 1)), systemRandom), systemClock, systemRandom)
 
 /** Adds a merchant with an endpoint, in one commit. */

@@ -3,7 +3,6 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openOutgoing } from '../../../src/http/outgoing.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import type { Heartbeat } from '../../../src/leases/heartbeat.ts'
 import { openJudge, silentProcesses, type Judge } from '../../../src/leases/silence.ts'
@@ -13,7 +12,7 @@ import { rangesOf } from '../../../src/three-d-secure/range-rows.ts'
 import { openAuthority, openScriptedDirectory, presTo, rangeEntry, type Told } from '../../harness/three-d-secure/directory.ts'
 import type { HandClock } from '../../harness/clock/hand-clock.ts'
 import { openHeartbeat } from '../../harness/clock/heartbeat.ts'
-import { testDatabase } from '../../harness/postgres/postgres.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { holds } from '../../harness/clock/until.ts'
 import { closing } from '../../harness/world/opening.ts'
 
@@ -31,9 +30,8 @@ export const log = openLog({ level: 'info', destination: { write: (line) => line
 export const plain = <Row>(text: string) => statement<Row>(text)
 
 const authority = await openAuthority()
-const { url } = closing(await testDatabase())
+const { url } = closing(await migratedDatabase())
 export const pool = closing(openPool({ url, connections: 6, use: 'oltp', log }))
-await migrate(pool, Date.now(), log)
 export const ds = closing(await openScriptedDirectory(authority))
 const outgoing = closing(openOutgoing({ policy, clock: systemClock }))
 const beating = async (processId: bigint, place: string) => closing(await openHeartbeat(pool, processId, place, systemClock, log))
