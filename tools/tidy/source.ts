@@ -57,25 +57,29 @@ export function readSource(path: string, text: string): Source {
     }
   const ignores = comments.filter(({ value }) => value.trim() === 'oxfmt-ignore')
   const standsAlone = (at: number) => text.slice(text.lastIndexOf('\n', at - 1) + 1, at).trim() === ''
-  for (const [node, parent] of nodesIn(program)) {
+  eachNode(program, undefined, (node, parent) => {
     readNode(node, parent, source, text)
-    if (node === program) continue
+    if (node === program || ignores.length === 0) return
     const passed = ignores.filter(({ end }) => end <= node.start).length
     for (const { start: at } of ignores.splice(0, passed))
       source.ignores.push({ at, tableEnd: standsAlone(at) && isTable(node, text) ? node.end : undefined })
-  }
+  })
   source.ignores.push(...ignores.map(({ start }) => ({ at: start, tableEnd: undefined })))
   return source
 }
 
 const nameOf = ({ kind, name }: { kind: unknown; name: string | null }): string => name ?? (kind === 'Default' ? 'default' : '*')
 
-/** A node and all below it with their parents, in the order of the text. */
-function* nodesIn(node: Node, parent?: Node): Generator<[Node, Node | undefined]> {
-  yield [node, parent]
+type See = (node: Node, parent: Node | undefined) => void
+
+/** Shows a node and all below it with their parents, in the order of the text. */
+function eachNode(node: Node, parent: Node | undefined, see: See): void {
+  see(node, parent)
   for (const key of visitorKeys[node.type] ?? []) {
     const below = node[key as keyof Node] as unknown as Node | (Node | null)[] | null
-    for (const one of Array.isArray(below) ? below : [below]) if (one) yield* nodesIn(one, node)
+    if (!Array.isArray(below)) {
+      if (below) eachNode(below, node, see)
+    } else for (const one of below) if (one) eachNode(one, node, see)
   }
 }
 

@@ -165,7 +165,9 @@ export function everyAssetIsNamed({ sources, texts }: Tree): Violation[] {
 }
 /** Whether a script, bench or test names the compiled file in a string. */
 function startedByName(sources: Tree['sources']): (path: string) => boolean {
-  const starters = [...sources.values()].filter(({ path }) => /\.mjs$|^(?:bench|test)\//.test(path))
+  const starters = [...sources.values()]
+    .filter(({ path }) => /\.mjs$|^(?:bench|test)\//.test(path))
+    .map(({ path, strings }) => ({ path, strings: strings.filter((said) => said.includes('js')) }))
   return (path) => {
     const name = path.split('/').at(-1)!.replace(/\.ts$/, '.js')
     return starters.some((by) => by.path !== path && by.strings.some((said) => said === name || said.includes(`/${name}`)))
