@@ -72,9 +72,9 @@ test('every random UUID and every 32 random hex digits are taken', async () => {
   const seen = fc.noBias(hex)
   await fc.assert(
     fc.asyncProperty(seen, async (key) => assert.equal(await keyComplaint(secret(key), 'production'), undefined)),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
-  for (let i = 0; i < 5_000; i++) {
+  for (let i = 0; i < 1_000; i++) {
     const made = newControlKey(systemRandom)
     assert.equal(await keyComplaint(made, 'production'), undefined, made.reveal())
   }
