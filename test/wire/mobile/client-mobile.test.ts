@@ -11,12 +11,22 @@ import { ledger } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
-import { closing, openHttp, openWorld } from '../../harness/world/opening.ts'
+import { closing, openDirectory, openHttp, openWorld } from '../../harness/world/opening.ts'
 
 /** The mobile client: an app that uses it, a merchant's server built on it, and the gateway. */
 
-const world = await openWorld({ own: true })
-const env = { ...process.env, TOLLGATE_DIR: world.directory, PORT: '0' }
+const world = await openWorld()
+const { merchant, endpoints } = world
+/** The example finds its sandbox by this file, here with a merchant of this test. */
+const directory = openDirectory('example')
+const sandbox = {
+  base_url: world.baseUrl,
+  merchant: { login: merchant.login, control_key: merchant.controlKey, signing_secret: merchant.signingSecret },
+  endpoints,
+  endpoint_groups: world.groups,
+}
+writeFileSync(join(directory, 'sandbox.json'), JSON.stringify(sandbox), { mode: 0o600 })
+const env = { ...process.env, TOLLGATE_DIR: directory, PORT: '0' }
 const server = spawn(process.execPath, [join(import.meta.dirname, '../../../examples/mobile-server.js')], { env })
 closing({ close: () => server.kill() })
 let said = ''
@@ -26,7 +36,7 @@ const serverUrl = await until(
   (found) => found !== undefined || server.exitCode !== null,
 )
 assert.ok(serverUrl, said)
-const { mobile } = world.endpoints
+const { mobile } = endpoints
 const settings = ['--merchant-server-url', serverUrl, '--consumer-defined-rate', 'on']
 await cliOf(() => world).tell(['endpoint', 'set', String(mobile), ...settings])
 await configurationRead(world)
@@ -61,8 +71,8 @@ async function performed(asked = request()): Promise<Performed> {
 }
 
 test('the server of the example keeps every promise of `tollgate merchant check`', async () => {
-  const file = join(world.directory, 'check.json')
-  writeFileSync(file, JSON.stringify({ control_key: world.merchant.controlKey }))
+  const file = join(directory, 'check.json')
+  writeFileSync(file, JSON.stringify({ control_key: merchant.controlKey }))
   const { code, out, err } = await run({}, ['merchant', 'check', serverUrl, '--file', file])
   assert.equal(code, 0, out + err)
   assert.match(out, /\n\nAll \d\d promises kept\.\n$/)

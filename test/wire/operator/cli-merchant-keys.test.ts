@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto'
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { generateKeyPairSync, randomBytes, sign, X509Certificate, type KeyObject } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
@@ -11,17 +11,16 @@ import { signatureHolds } from '../../../src/merchant/oauth.ts'
 import { watchRegistry } from '../../../src/merchant/live.ts'
 import { registryReads } from '../../../src/merchant/rows.ts'
 import { addMerchantKey } from '../../../src/operator/configuration/merchant-key-rows.ts'
-import { openPool, statement } from '../../../src/storage/pool.ts'
+import { openPool } from '../../../src/storage/pool.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { until } from '../../harness/clock/until.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
-import { cliOf, run, words } from './cli-run.ts'
+import { cliOf, run } from './cli-run.ts'
 
-// Public keys of merchants by the command line, the sandbox's own pair, and what a running process
-// knows of both.
+// Public keys of merchants by the command line, and what a running process knows of them.
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 8, use: 'search', log }))
 const kek = secret(Buffer.from(readFileSync(join(world.directory, 'keys', 'master.key'), 'utf8'), 'base64'))
@@ -29,6 +28,13 @@ const ring = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, s
 const registry = closing(await watchRegistry(registryReads(pool, ring), systemClock, log, () => {}))
 
 const { tell, json, refuse } = cliOf(() => world)
+
+/** A new merchant, of a name that no earlier file of this world has. */
+async function added(name: string): Promise<string> {
+  const login = `${name}-${randomBytes(3).toString('hex')}`
+  await json('merchant', 'add', '--login', login)
+  return login
+}
 
 interface Key {
   key_no: number
@@ -58,58 +64,69 @@ const believes = (login: string, key: KeyObject, expected: boolean) =>
     (holds) => holds === expected,
   )
 
-test('an added key signs within seconds beside the others, and a retired key signs no longer', async () => {
-  await json('merchant', 'add', '--login', 'signing')
-  assert.deepEqual(await json('merchant', 'key', 'list', 'signing'), { login: 'signing', keys: [] })
-  assert.match(await tell(['merchant', 'key', 'list', 'signing']), /No public keys/)
-  const first = await json<Key>(...words`merchant key add signing --file ${fileOf('first.pem', pemOf(made.publicKey, 'pkcs1'))}`)
+test('an added key signs within seconds beside the others, a retired one no longer, and the trail has each change', async () => {
+  const login = await added('signing')
+  const key = (...args: string[]) => ['merchant', 'key', ...args]
+  assert.deepEqual(await json(...key('list', login)), { login, keys: [] })
+  assert.match(await tell(key('list', login)), /No public keys/)
+  const first = await json<Key>(...key('add', login, '--file', fileOf('first.pem', pemOf(made.publicKey, 'pkcs1'))))
   assert.deepEqual([first.key_no, first.name, first.bits, first.retired_at], [1, 'key 1', 2048, null])
-  assert.ok(await believes('signing', made.privateKey, true))
-  const told = await tell(['merchant', 'key', 'add', 'signing', '--name', 'second centre'], pemOf(next.publicKey, 'spki'))
+  assert.ok(await believes(login, made.privateKey, true))
+  const told = await tell(key('add', login, '--name', 'second centre'), pemOf(next.publicKey, 'spki'))
   assert.match(told, /Number +2\n.*Name +second centre\n.*Type +RSA, 3072 bits\n.*SHA-256 +[0-9a-f]{64}/)
-  assert.ok(await believes('signing', next.privateKey, true))
-  assert.ok(await believes('signing', made.privateKey, true))
-  assert.ok((await json<Key>('merchant', 'key', 'retire', 'signing', '1')).retired_at)
-  assert.ok(!(await believes('signing', made.privateKey, false)))
-  assert.ok(await believes('signing', next.privateKey, true))
-  const { keys } = await json<{ keys: Key[] }>('merchant', 'key', 'list', 'signing')
+  assert.ok(await believes(login, next.privateKey, true))
+  assert.ok(await believes(login, made.privateKey, true))
+  assert.ok((await json<Key>(...key('retire', login, '1'))).retired_at)
+  assert.ok(!(await believes(login, made.privateKey, false)))
+  assert.ok(await believes(login, next.privateKey, true))
+  const { keys } = await json<{ keys: Key[] }>(...key('list', login))
   assert.deepEqual(
-    keys.map((key) => [key.key_no, key.name, key.retired_at === null]),
+    keys.map((one) => [one.key_no, one.name, one.retired_at === null]),
     [
       [1, 'key 1', false],
       [2, 'second centre', true],
     ],
   )
-  assert.match(
-    await tell(['merchant', 'key', 'list', 'signing']),
-    /1 +key 1 +RSA +2048 +retired .*\n.*2 +second centre +RSA +3072 +on /,
+  const lines = /1 +key 1 +RSA +2048 +retired .*\n.*2 +second centre +RSA +3072 +on /
+  assert.match(await tell(key('list', login)), lines)
+  assert.match(await tell(['merchant', 'show', login]), /Public keys +2 \(second centre\)\n/)
+  assert.match(await tell(key('retire', login, '2')), /no RSA key left/)
+  type Entry = { action: string; details: { key_no?: number; sha256?: string } }
+  const { entries } = await json<{ entries: Entry[] }>('audit', 'list', '--about', `merchant ${login}`)
+  const changes = entries.filter(({ action }) => action.startsWith('merchant key'))
+  assert.deepEqual(
+    changes.map(({ action, details }) => [action, details.key_no, details.sha256]),
+    [
+      ['merchant key retire', 2, keys[1]!.sha256],
+      ['merchant key retire', 1, first.sha256],
+      ['merchant key add', 2, keys[1]!.sha256],
+      ['merchant key add', 1, first.sha256],
+    ],
   )
-  assert.match(await tell(['merchant', 'show', 'signing']), /Public keys +2 \(second centre\)\n/)
-  assert.match(await tell(['merchant', 'key', 'retire', 'signing', '2']), /no RSA key left/)
 })
 
 test('a key is registered once with a merchant, never again once it was retired, and with another merchant at will', async () => {
-  for (const login of ['twice', 'neighbour']) await json('merchant', 'add', '--login', login)
+  const [twice, neighbour] = [await added('twice'), await added('neighbour')]
   const file = fileOf('twice.pem', pemOf(made.publicKey, 'spki'))
-  const sameKey = fileOf('twice-pkcs1.pem', pemOf(made.publicKey, 'pkcs1'))
-  await json('merchant', 'key', 'add', 'twice', '--file', file)
-  await json('merchant', 'key', 'add', 'neighbour', '--file', file)
-  assert.match(await refuse(1, 'merchant', 'key', 'add', 'twice', '--file', sameKey), /key 1 of twice already/)
-  await json('merchant', 'key', 'retire', 'twice', '1')
-  assert.match(await refuse(1, 'merchant', 'key', 'add', 'twice', '--file', sameKey), /was retired.*make a new pair/)
-  assert.match(await refuse(1, 'merchant', 'key', 'retire', 'twice', '1'), /retired already/)
-  assert.match(await refuse(1, 'merchant', 'key', 'retire', 'twice', '2'), /no key 2/)
+  const again = ['merchant', 'key', 'add', twice, '--file', fileOf('twice-pkcs1.pem', pemOf(made.publicKey, 'pkcs1'))]
+  const retire = (no: string) => ['merchant', 'key', 'retire', twice, no]
+  for (const login of [twice, neighbour]) await json('merchant', 'key', 'add', login, '--file', file)
+  assert.match(await refuse(1, ...again), new RegExp(`key 1 of ${twice} already`))
+  await json(...retire('1'))
+  assert.match(await refuse(1, ...again), /was retired.*make a new pair/)
+  assert.match(await refuse(1, ...retire('1')), /retired already/)
+  assert.match(await refuse(1, ...retire('2')), /no key 2/)
   assert.match(await refuse(1, 'merchant', 'key', 'add', 'nobody', '--file', file), /no merchant nobody/)
-  assert.ok(await believes('neighbour', made.privateKey, true))
+  assert.ok(await believes(neighbour, made.privateKey, true))
 })
 
 test('keys of one merchant that are added at once all have numbers of their own', async () => {
-  await json('merchant', 'add', '--login', 'busy')
+  const login = await added('busy')
   // Processes would start one after the other, and seldom meet.
   const desk = { pool, clock: systemClock, random: systemRandom, who: 'tests' }
   const pairs = Array.from({ length: 6 }, () => generateKeyPairSync('rsa', { modulusLength: 2048 }))
-  await Promise.all(pairs.map(({ publicKey }) => addMerchantKey(desk, 'busy', publicKey)))
-  const { keys } = await json<{ keys: Key[] }>('merchant', 'key', 'list', 'busy')
+  await Promise.all(pairs.map(({ publicKey }) => addMerchantKey(desk, login, publicKey)))
+  const { keys } = await json<{ keys: Key[] }>('merchant', 'key', 'list', login)
   assert.deepEqual(
     keys.map((key) => key.key_no),
     [1, 2, 3, 4, 5, 6],
@@ -117,18 +134,18 @@ test('keys of one merchant that are added at once all have numbers of their own'
 })
 
 test('a certificate serves for its key, and what is no usable key is refused', async () => {
-  await json('merchant', 'add', '--login', 'certified')
+  const login = await added('certified')
   const certificate = join(world.directory, 'certificates', 'pares-visa-root.pem')
-  const added = await json<Key>('merchant', 'key', 'add', 'certified', '--file', certificate)
-  assert.equal(added.bits, new X509Certificate(readFileSync(certificate)).publicKey.asymmetricKeyDetails?.modulusLength)
-  const add = (file: string) => refuse(2, 'merchant', 'key', 'add', 'certified', '--file', file)
+  const { bits } = await json<Key>('merchant', 'key', 'add', login, '--file', certificate)
+  assert.equal(bits, new X509Certificate(readFileSync(certificate)).publicKey.asymmetricKeyDetails?.modulusLength)
+  const add = (file: string) => refuse(2, 'merchant', 'key', 'add', login, '--file', file)
   assert.match(await add(join(world.directory, 'certificates', 'acs.pem')), /a key for ec/)
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 })
   assert.match(await add(fileOf('small.pem', pemOf(small.publicKey, 'spki'))), /1024 bits/)
   assert.match(await add(fileOf('large.pem', 'x'.repeat(70_000))), /too large/)
   assert.match(await add('/nowhere/key.pem'), /cannot be read.*ENOENT/)
   assert.match(await add(world.directory), /cannot be read/)
-  assert.match(await refuse(2, 'merchant', 'key', 'add', 'certified'), /not PEM/)
+  assert.match(await refuse(2, 'merchant', 'key', 'add', login), /not PEM/)
 })
 
 test('a private key is refused with a warning, and nothing of it is stored or printed', async () => {
@@ -141,25 +158,6 @@ test('a private key is refused with a warning, and nothing of it is stored or pr
   for (const line of text.split('\n').slice(1, -2)) assert.ok(!(said + piped.err + piped.out).includes(line))
 })
 
-test('every change of keys is in the audit trail with the fingerprint', async () => {
-  await json('merchant', 'add', '--login', 'key-audit')
-  const added = await json<Key>('merchant', 'key', 'add', 'key-audit', '--file', fileOf('a.pem', pemOf(made.publicKey, 'spki')))
-  await json('merchant', 'key', 'retire', 'key-audit', '1')
-  const { entries } = await json<{ entries: { action: string; details: { key_no: number; sha256: string } }[] }>(
-    'audit',
-    'list',
-    '--about',
-    'merchant key-audit',
-  )
-  assert.deepEqual(
-    entries.slice(0, 2).map(({ action, details }) => [action, details.key_no, details.sha256]),
-    [
-      ['merchant key retire', 1, added.sha256],
-      ['merchant key add', 1, added.sha256],
-    ],
-  )
-})
-
 test('the help of the keys says how a pair is made', async () => {
   for (const verb of [[], ['add']]) {
     const help = await tell(['merchant', 'key', ...verb, '--help'])
@@ -167,39 +165,4 @@ test('the help of the keys says how a pair is made', async () => {
     assert.match(help, /\nExamples\n {2}npx tollgate merchant key add/)
   }
   for (const verb of ['list', 'retire']) assert.match(await tell(['merchant', 'key', verb, '--help']), /\nExamples\n/)
-})
-
-interface SandboxFile {
-  merchant: { oauth_private_key_file: string }
-}
-const keyFile = () =>
-  (JSON.parse(readFileSync(join(world.directory, 'sandbox.json'), 'utf8')) as SandboxFile).merchant.oauth_private_key_file
-const ownKey = () => createPrivateKey(readFileSync(keyFile(), 'utf8'))
-const fingerprints = async () => (await json<{ keys: Key[] }>('merchant', 'key', 'list', 'sandbox')).keys.map((key) => key.sha256)
-
-test('the sandbox has a PKCS#1 pair of its own in a file that only its user reads, and its merchant signs with it', async () => {
-  assert.ok(isAbsolute(keyFile()))
-  assert.equal(keyFile(), join(world.directory, 'keys', 'oauth-private.pem'))
-  assert.equal(statSync(keyFile()).mode & 0o777, 0o600)
-  assert.match(readFileSync(keyFile(), 'utf8'), /^-----BEGIN RSA PRIVATE KEY-----\n/)
-  assert.equal(createPublicKey(ownKey()).asymmetricKeyDetails?.modulusLength, 2048)
-  assert.ok(await believes('sandbox', ownKey(), true))
-  assert.ok(!(await believes('sandbox', made.privateKey, false)))
-})
-
-test('the pair is the same after a restart, and a sandbox of an older version gains one', async () => {
-  const first = await fingerprints()
-  const text = readFileSync(keyFile(), 'utf8')
-  await world.crash()
-  assert.deepEqual([await fingerprints(), readFileSync(keyFile(), 'utf8')], [first, text])
-  await world.crash(async () => {
-    await pool.run(
-      statement(`delete from merchant_key where merchant_id = (select merchant_id from merchant where login = 'sandbox')`),
-    )
-    rmSync(keyFile())
-  })
-  const gained = await fingerprints()
-  assert.equal(gained.length, 1)
-  assert.notDeepEqual(gained, first)
-  assert.ok(await believes('sandbox', ownKey(), true))
 })

@@ -18,8 +18,11 @@ import { v4Url } from '../../conformance/requests/oauth.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 import { cliOf, run } from './cli-run.ts'
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
+const { login } = world.merchant
 const { tell, json, refuse } = cliOf(() => world)
+/** As a merchant of the installation. */
+const own = (...given: string[]) => json<Signed>('sign', ...given, '--login', login)
 
 const key = 'F9C0DE00-1111-4222-8333-444455556666'
 
@@ -68,18 +71,18 @@ for (const [line, ...parts] of formulas)
 
 test('the key of a merchant of the installation makes a control that the gateway takes', async () => {
   const fields = saleFields()
-  const { control } = await json<Signed>('sign', 'sale', `endpoint=${world.endpoints.plain}`, ...args(fields))
+  const { control } = await own('sale', `endpoint=${world.endpoints.plain}`, ...args(fields))
   const post = (url: string, all: Fields) => send('POST', url, encodePairs(Object.entries(all))).then(readReply)
   const made = accepted(await post(`${world.baseUrl}/api/v2/sale/${world.endpoints.plain}`, { ...fields, control }))
   const named = { client_orderid: made.client_orderid, orderid: made.orderid }
-  const asked = await json<Signed>('sign', 'status', ...args(named), '--login', world.merchant.login)
-  const status = await post(statusUrl(world), { login: world.merchant.login, ...named, control: asked.control })
+  const asked = await own('status', ...args(named))
+  const status = await post(statusUrl(world), { login, ...named, control: asked.control })
   assert.equal(status.type, 'status-response')
 })
 
 test('an endpoint that counts a hundred to every unit is known from the installation', async () => {
   const sale = args({ client_orderid: 'h', amount: '10', currency: 'JPY', email: 'a@b.c' })
-  const { string_to_sign } = await json<Signed>('sign', 'sale', `endpoint=${world.endpoints.hundredths}`, ...sale)
+  const { string_to_sign } = await own('sale', `endpoint=${world.endpoints.hundredths}`, ...sale)
   assert.equal(string_to_sign, `${world.endpoints.hundredths}h1000a@b.c‹control key›`)
 })
 
@@ -92,7 +95,7 @@ for (const operation of ['status', 'create-card-ref'] as const)
   test(`${operation} of v4: the header it prints lets the call in`, async () => {
     const { orderid, client_orderid } = await approved(world, 'sale')
     const fields = args({ client_orderid, orderid })
-    const signed = await json<Signed>('sign', `${operation}-v4`, `endpoint=${world.endpoints.plain}`, ...fields)
+    const signed = await own(`${operation}-v4`, `endpoint=${world.endpoints.plain}`, ...fields)
     assert.equal(signed.url, v4Url(world, operation))
     assert.match(signed.base_string, /^POST&http%3A%2F%2F127\.0\.0\.1/)
     const { authorization } = signed

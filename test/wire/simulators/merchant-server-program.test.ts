@@ -1,23 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
-import { cliOf, run as command, words } from '../operator/cli-run.ts'
-import {
-  accessTokenOf,
-  ask,
-  begin,
-  call,
-  cardsOf,
-  configurationOf,
-  controlKey,
-  initiatePaths,
-  initiation,
-  kinds,
-} from '../mobile/mobile-merchant.ts'
+import { accessTokenOf, begin, configurationOf, controlKey } from '../mobile/mobile-merchant.ts'
 import { runProgram } from './program-run.ts'
-import { closing, openDirectory, openWorld } from '../../harness/world/opening.ts'
+import { closing, openDirectory } from '../../harness/world/opening.ts'
 
 const main = join(import.meta.dirname, '../../../src/cli/main.js')
 
@@ -66,48 +54,4 @@ test('a configuration that cannot be used is refused in words, all of it at once
     assert.match(running.output(), says)
     assert.ok(!running.output().includes(controlKey.slice(0, 8)))
   }
-})
-
-const world = await openWorld({ own: true })
-
-describe("the sandbox's merchant", () => {
-  test('answers the mobile API beside callbacks, and keeps cards over a restart', async () => {
-    const base = world.merchantServerUrl
-    const accessToken = await accessTokenOf(base, 'demo')
-    for (const kind of kinds) {
-      const one = await begin(base, kind, accessToken)
-      assert.equal(one.endpointId, String(world.endpoints.mobile))
-      const { json } = await ask(base, one)
-      assert.deepEqual(json.consumer, { email: 'demo@example.com' })
-    }
-    const euro = await call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, 'device-1', { currency: 'EUR' }))
-    assert.equal(euro.json.endpointId, String(world.endpoints.euro))
-    await world.crash()
-    assert.deepEqual(await cardsOf(world.merchantServerUrl, accessToken), [])
-    const { endpoints, merchantServerUrl, output } = world
-    assert.match(await (await fetch(`${merchantServerUrl}/`)).text(), /Callbacks/)
-    assert.equal((await call(`${merchantServerUrl}/log`)).json.calls!.length > 0, true)
-    const { json } = cliOf(() => world)
-    for (const id of [endpoints.mobile, endpoints.euro])
-      assert.equal(
-        (await json<{ merchant_server_url: string }>('endpoint', 'show', String(id))).merchant_server_url,
-        merchantServerUrl,
-      )
-    assert.ok(output().includes(`The merchant's server, with its callbacks ${merchantServerUrl}/`))
-  })
-
-  test('is checked with the key of its installation', async () => {
-    const { tell, refuse, json } = cliOf(() => world)
-    assert.match(await tell(['merchant', 'check', world.merchantServerUrl]), /All \d\d promises kept\.\n$/)
-    const told = await json<{ conforms: boolean }>(
-      ...words`merchant check ${world.merchantServerUrl} --currency EUR --endpoint ${world.endpoints.euro}`,
-    )
-    assert.ok(told.conforms)
-    assert.match(await refuse(1, 'merchant', 'check', world.merchantServerUrl, '--login', 'nobody'), /no merchant nobody/)
-    const ofAnother = words`merchant check ${world.merchantServerUrl} --login ${world.other.login}`
-    const foreign = await command({ TOLLGATE_DIR: world.directory }, ofAnother)
-    assert.equal(foreign.code, 1)
-    assert.match(foreign.out, /initiate sale +wrong +session\.signature is right: it is/)
-    assert.match(foreign.out, /initiate sale +wrong +the endpoint is this merchant's: it is \d+/)
-  })
 })
