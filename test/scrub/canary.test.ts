@@ -6,12 +6,12 @@ import { inspect } from 'node:util'
 import { Client } from 'pg'
 import { openLog } from '../../src/base/log.ts'
 import { secret } from '../../src/base/secret.ts'
-import { newOrderId, order, send, settled, status, statusOf, type Order } from '../conformance/requests/client.ts'
+import { cardNumber, newOrderId, order, send, settled, status, statusOf, type Order } from '../conformance/requests/client.ts'
 import { closing, openWorld } from '../harness/world/opening.ts'
 import { openReceiver } from '../harness/world/receiver.ts'
 import { until } from '../harness/clock/until.ts'
 import { run } from '../wire/operator/cli-run.ts'
-import { card, cvv2, email, pans, shortNumber, withCheckDigit } from './cards.ts'
+import { card, cvv2, email, pans, shortNumber } from './cards.ts'
 import { refusedInEveryWay } from './refusals.ts'
 import { cvv2In, cvv2InTables, openSearch, type Search } from './search.ts'
 
@@ -122,9 +122,9 @@ async function everyCommand(of = finished, actor = 'canary'): Promise<Map<string
 
 test('the search finds a number that is in a column, in bytes, in a log or in the output', async () => {
   const log = join(world.directory, 'log', 'gateway.log')
-  const numbers = ['1', '2', '3', '4'].map((digit) => withCheckDigit(`40000007390417${digit}`))
+  const numbers = ['1', '2', '3', '4'].map((digit) => cardNumber(`40000007390417${digit}`))
   const [inJson, inBytes, inBigint, inNumeric] = numbers
-  const planted = withCheckDigit('400000073904177')
+  const planted = cardNumber('400000073904177')
   const kept = printed
   await database.query('create table scratch (note jsonb, bytes bytea, big bigint, sum numeric, code text)')
   await database.query('insert into scratch values ($1, $2, $3, $4, $5)', [

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { order, send, settled, statusOf } from '../conformance/requests/client.ts'
+import { cardNumber, order, send, settled, statusOf } from '../conformance/requests/client.ts'
 import { snapshotsInto, textsInHeap } from '../harness/world/heap.ts'
 import { closing, openWorld, openDirectory } from '../harness/world/opening.ts'
 import { startServe } from '../harness/world/serve.ts'
-import { card, cvv2, pans, withCheckDigit } from './cards.ts'
+import { card, cvv2, pans } from './cards.ts'
 import { refusedInEveryWay } from './refusals.ts'
 
 /** The memory of a gateway that is done with its payments, after a forced collection of garbage. */
@@ -19,7 +19,7 @@ const gateway = closing(
   await startServe(world, undefined, { ...snapshotsInto(directory), TOLLGATE_KEY: '', TOLLGATE_KEY_FILE: keyFile }),
 )
 /** The card of a payment that still waits for its acquirer. */
-const waiting = withCheckDigit('401288880739042')
+const waiting = cardNumber('401288880739042')
 let texts: string
 /** By itself, or named. */
 const cvv2In = (code: string) => new RegExp(`\n${code}\n|cvv2["'=: ]+${code}`).exec(texts)?.[0]

@@ -12,21 +12,20 @@ import { secretsOf, type SecretsRow } from '../../src/mobile-api/invoice/rows.ts
 import { fixedKek } from '../../src/keys/encryption.ts'
 import { openPool, statement } from '../../src/storage/pool.ts'
 import { openKeyRing } from '../../src/keys/ring.ts'
-import { send, settled } from '../conformance/requests/client.ts'
+import { cardNumber, send, settled } from '../conformance/requests/client.ts'
 import { until } from '../harness/clock/until.ts'
 import { openApp, type Begun, type Json } from '../wire/mobile/mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation } from '../wire/mobile/mobile-merchant.ts'
 import { openSumPage } from '../wire/mobile/mobile-sum-page.ts'
-import { withCheckDigit } from './cards.ts'
 import { cvv2In, openSearch } from './search.ts'
 import { closing, openWorld } from '../harness/world/opening.ts'
 
 /** Requests of apps go through every operation, declines and crashes; then we search their data. */
 
 const pans = {
-  source: withCheckDigit('401288880751041'),
-  destination: withCheckDigit('510510075104177310'),
-  refused: withCheckDigit('400075104177310'),
+  source: cardNumber('401288880751041'),
+  destination: cardNumber('510510075104177310'),
+  refused: cardNumber('400075104177310'),
 }
 /** Declined by the sandbox; that of what is approved is no number to look for. */
 const cvv2 = '0751'

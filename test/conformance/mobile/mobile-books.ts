@@ -1,8 +1,8 @@
 import type { World } from '../../harness/world/world.ts'
-import { send, type Fields } from '../requests/client.ts'
+import { cardNumber, send, type Fields } from '../requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import type { Json } from './mobile-merchant.ts'
-import { cardNumber, orderOf } from './mobile.ts'
+import { orderOf } from './mobile.ts'
 
 /** The acquirer's books, and faults of the acquirer for cards that no other case pays with. */
 

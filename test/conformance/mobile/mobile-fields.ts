@@ -1,7 +1,7 @@
 import { it } from 'node:test'
-import { nextYear } from '../requests/client.ts'
+import { cardNumber, nextYear } from '../requests/client.ts'
 import type { Json, Kind } from './mobile-merchant.ts'
-import { about, cardAt, cardNumber, empty, initiate, newToken, perform, refused, type Mobile } from './mobile.ts'
+import { about, cardAt, empty, initiate, newToken, perform, refused, type Mobile } from './mobile.ts'
 
 /** The fields of a perform request by the table of the specification, and the cases of each. */
 

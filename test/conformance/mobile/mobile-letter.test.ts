@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import { openReceiver } from '../../harness/world/receiver.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 import { cliOf } from '../../wire/operator/cli-run.ts'
-import { status, notEmpty } from '../requests/client.ts'
+import { cardNumber, status, notEmpty } from '../requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
-import { begin, cardAt, cardNumber, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts'
+import { begin, cardAt, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts'
 
 /** Requests that differ in one detail, and reports on a transaction that charged nobody. */
 

@@ -16,8 +16,8 @@ export interface Invoice {
   device: string
   controlKey: string
   /** The cards that the clientCardIds of the request stand for. */
-  source?: string
-  destination?: string
+  source?: string | undefined
+  destination?: string | undefined
   /**
    * How check and notification are answered: honestly by default. `earlier` counts calls before.
    */
@@ -36,8 +36,17 @@ export interface Call {
   headers: IncomingHttpHeaders
 }
 
-/** An answer; none; a cut connection; an answer without end; one that stops in the middle. */
-export type Reply = { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'cut' | 'endless' | 'half'
+/**
+ * An answer; none; a cut connection; an answer without end; one that stops in the middle; bytes of
+ * a test's own.
+ */
+export type Reply =
+  | { status: number; body: string; headers?: Record<string, string> }
+  | { raw: (response: ServerResponse) => void }
+  | 'hang'
+  | 'cut'
+  | 'endless'
+  | 'half'
 export type Behaviour = (honest: Json, earlier: number, call: Call) => Reply | Promise<Reply>
 
 export interface MerchantServer {
@@ -114,7 +123,7 @@ export function checkSignature({ kind, endpoint, invoiceId, nonce, device, contr
 const notificationSignature = ({ nonce, endpoint, invoiceId, controlKey }: Invoice): string =>
   hmac(controlKey, nonce, endpoint, invoiceId)
 
-function honestCheck(invoice: Invoice, call: Call): Json {
+export function honestCheck(invoice: Invoice, call: Call): Json {
   const { invoiceId, nonce, source, destination } = invoice
   const session = { checkSignature: checkSignature(invoice, source, destination), nonce, token: at(call.body, 'session.token') }
   const changes: Json = {}
@@ -174,7 +183,8 @@ function answer(response: ServerResponse, reply: Reply): void {
     response.writeHead(200, { 'content-type': 'application/json' })
     const more = () => response.destroyed || response.write(' '.repeat(16_384), () => setImmediate(more))
     more()
-  } else {
+  } else if ('raw' in reply) reply.raw(response)
+  else {
     const headers = { 'content-type': 'application/json; charset=utf-8', ...reply.headers }
     response.writeHead(reply.status, headers).end(reply.body)
   }

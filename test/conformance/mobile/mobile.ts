@@ -49,16 +49,6 @@ export async function openMobile(world: World, endpoints: readonly number[] = [w
 export const newInvoiceId = (): string => `m-${randomUUID()}`
 export const newToken = (length = 64): string => randomBytes(length).toString('hex').slice(0, length)
 
-/** Numbers with a valid check digit: the digits given, and the one that fits. */
-export function cardNumber(digits: string): string {
-  let sum = 0
-  for (const [index, digit] of digits.split('').reverse().entries()) {
-    const doubled = Number(digit) * (index % 2 === 0 ? 2 : 1)
-    sum += doubled > 9 ? doubled - 9 : doubled
-  }
-  return `${digits}${(10 - (sum % 10)) % 10}`
-}
-
 export const mastercard = '5555555555554444'
 
 export const card = (): Json => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { checkDigitHolds } from '../../../src/base/luhn.ts'
+import { newCard } from '../../conformance/mobile/mobile-books.ts'
 import { ledger } from '../../conformance/requests/client.ts'
 import { connectOwn } from '../../harness/postgres/own-rows.ts'
 import { until } from '../../harness/clock/until.ts'
@@ -12,13 +12,8 @@ import { app, database, desk, resting, sums as page, whenDead, world, type Under
 const approved = ['APPROVED', undefined, 'AUTHENTICATED']
 const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, errorCode, randomSumAuthStatus]
 
-let cards = 0
-function newNumber(): string {
-  const body = `41${String(++cards).padStart(13, '0')}`
-  return [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((last) => `${body}${last}`).find(checkDigitHolds)!
-}
 /** Above what the acquirer approves without CVV2: it has to be there still. */
-const begin = (number = newNumber()) =>
+const begin = (number = newCard('410000')) =>
   app.begin('sale', { endpoint: world.endpoints.mobile_random_sum, amountCentis: 200_000, number })
 
 /** Whoever wants these rows waits until the gateway is dead. */
@@ -64,7 +59,7 @@ async function settledOnce(asked: Asked, outcome: unknown[], charges: number): P
 const held: UnderWay = {
   what: 'a hold at the acquirer: it is taken back, and the transaction declined',
   begins: async () => async () => {
-    const number = newNumber()
+    const number = newCard('410000')
     await desk.script({ card: number.slice(-4), times: 1 }, { no_answer: true })
     const one = begin(number)
     const token = await app.accepted(one)

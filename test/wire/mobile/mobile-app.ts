@@ -5,7 +5,8 @@ import { until } from '../../harness/clock/until.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import type { World } from '../../harness/world/world.ts'
 import { cliOf } from '../operator/cli-run.ts'
-import { hmac, startMerchant, type Call } from './mobile-peer.ts'
+import { signature } from '../../conformance/mobile/mobile.ts'
+import { startMerchant, type Call } from './mobile-peer.ts'
 
 /** A merchant's app and the server that hands it its signatures, for tests. */
 
@@ -20,6 +21,7 @@ export interface Begun {
 }
 
 const otherNumber = '5555555555554444'
+const device = 'device-1'
 
 const cardOf = (number: string, securityCode = '123') => ({
   number,
@@ -56,12 +58,13 @@ const usuallyServed = ({ endpoints }: World) => {
  * merchant's server of this test; or the endpoints that are given.
  */
 export async function openApp(world: World, served = usuallyServed(world)) {
-  const began = new Map<string, { nonce: string; invoiceId: string; endpointId: string }>()
-  const merchant = await startMerchant(world.merchant.controlKey, began)
+  const merchant = await startMerchant()
+  const { controlKey } = world.merchant
   /** What the merchant's server hands to its app, and what the app then sends. */
   function begin(kind: Begun['kind'], wish: Wish = {}): Begun {
     const { nonce, ...begun } = beginFor(world, kind, wish)
-    began.set(begun.invoiceId, { nonce, invoiceId: begun.invoiceId, endpointId: String(begun.endpoint) })
+    const { endpoint, invoiceId, accessToken } = begun
+    merchant.add({ kind, endpoint, invoiceId, nonce, accessToken, device, controlKey })
     return begun
   }
 
@@ -132,18 +135,15 @@ function beginFor({ merchant, endpoints }: World, kind: Begun['kind'], wish: Wis
   const { endpoint = endpoints.plain, number = '4111111111111111', securityCode, reference } = wish
   const { amountCentis = 1_050, email = 'ada@example.com', currency = endpoint === endpoints.yen ? 'JPY' : 'USD' } = wish
   const { invoiceId = randomUUID(), nonce = randomUUID().replaceAll('-', ''), accessToken = randomUUID() + randomUUID() } = wish
-  const serialNumber = 'device-1'
-  const amount = kind === 'verification' ? [] : [String(amountCentis)]
-  const signed = [accessToken, serialNumber, String(endpoint), nonce, invoiceId, ...amount, currency]
-  const signature = hmac(merchant.controlKey, ...signed)
   const card = cardOf(number, securityCode)
   const body: Json = {
-    consumer: { device: { serialNumber }, email },
-    session: { accessToken, nonce, signature },
+    consumer: { device: { serialNumber: device }, email },
+    session: { accessToken, nonce },
     transaction: { currency, ...(kind === 'verification' ? {} : { amountCentis }) },
     ...(kind === 'verification' ? { sourceCard: card } : { sourceOfFunds: reference ? { reference } : { card } }),
     ...(kind === 'transfer' ? { destinationOfFunds: wish.to ?? { card: { number: otherNumber } } } : {}),
   }
+  Object.assign(body['session'] as Json, { signature: signature(kind, endpoint, invoiceId, body, merchant.controlKey) })
   wish.change?.(body)
   return { kind, endpoint, invoiceId, body, accessToken, nonce }
 }

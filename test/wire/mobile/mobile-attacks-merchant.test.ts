@@ -139,6 +139,17 @@ describe('JSON', { concurrency: 8 }, () => {
     test(`${what}: declined ${errorCode}, nothing charged`, () => declines(lie, errorCode))
 })
 
+test('a decline before any charge keeps no CVV2; without a known card it is no order at all', async () => {
+  const refuses = () => ({ status: 403, body: '' })
+  const { orderId, errorCode } = await saleWith(refuses)
+  assert.equal(errorCode, 4001)
+  const kept = await desk.rows('select cvv2_sealed from order_facts where order_id = $1', [orderId])
+  assert.deepEqual(kept, [{ cvv2_sealed: null }])
+  const without = await saleWith(refuses, { reference: { clientCardId: 'nobody' } })
+  assert.equal(without.state, 'DECLINED')
+  assert.deepEqual(await desk.rows('select from orders where order_id = $1', [without.orderId]), [])
+})
+
 describe('texts', { concurrency: 8 }, () => {
   const billing = (value: object) => (answer: Json) => ({ body: { ...answer, billing: value } })
   const consumer = (value: object) => (answer: Json) => ({ body: { ...answer, consumer: value } })

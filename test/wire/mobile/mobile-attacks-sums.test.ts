@@ -32,26 +32,6 @@ const begin = (wish: object = {}) =>
 const refusedSum = ['DECLINED', 4007, 'NOT_AUTHENTICATED']
 const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, errorCode, randomSumAuthStatus]
 
-test('twelve invoices of one card, all guesses at once: nine are judged, and then the right sum is none', async () => {
-  const number = newCard()
-  const asked = await Promise.all(Array.from({ length: 12 }, () => sums.asked(begin({ number }))))
-  await Promise.all(asked.flatMap((one) => [1, 2, 3].flatMap((no) => Array.from({ length: 3 }, () => sums.wrong(one, no)))))
-  for (const no of [1, 2, 3]) await Promise.all(asked.map((one) => sums.wrong(one, no)))
-  const ids = asked.map(({ one }) => one.invoiceId)
-  const { rows } = await database.query<{ wrong: number }>(
-    'select sum(wrong_answers)::int as wrong from mobile_invoice where invoice_id = any ($1)',
-    [ids],
-  )
-  assert.equal(rows[0]!.wrong, 9)
-  await Promise.all(
-    asked.map(async (one) => {
-      for (const no of [1, 2, 3]) await sums.answer(one.url, one.sum, no)
-      assert.deepEqual(outcomeOf(await sums.final(one)), refusedSum)
-      await sums.released(one)
-    }),
-  )
-})
-
 test('until it is named the sum is in no reply, in no call of the merchant’s server, and in no line of the log', async () => {
   const one = begin()
   app.merchant.lie = (path, answer) =>

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { ledger, send } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
-import { openApp, type App, type Begun, type Json } from './mobile-app.ts'
+import { openApp, type Begun, type Json } from './mobile-app.ts'
 import { accessTokenOf, call, initiatePaths, initiation, mapCard } from './mobile-merchant.ts'
 
 /** An app as an enemy: data of one transaction, consumer or merchant is good for no other. */
@@ -84,21 +84,6 @@ describe('once', () => {
       for (const answer of answers.filter(({ status }) => status !== 200))
         assert.deepEqual([answer.status, messageOf(answer)], [400, 'session.nonce was used before'])
     }
-  })
-
-  test('sixty-four performs of one invoice at once, in two contents: one content is taken, and charged once', async () => {
-    const first = app.begin('sale')
-    const second = { ...first, body: { ...first.body, order: { purpose: 'rent' } } }
-    const sent = Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? first : second))
-    const answers = await Promise.all(sent.map((one) => app.perform(one)))
-    const taken = answers.flatMap((answer, i) => (answer.status === 200 ? [{ answer, one: sent[i]! }] : []))
-    assert.equal(taken.length, 32)
-    assert.equal(new Set(taken.map(({ one }) => one)).size, 1)
-    const tokens = new Set(taken.map(({ answer }) => (answer.body.session as Json)['token'] as string))
-    assert.equal(tokens.size, 1)
-    const seen = await app.ended(first, Array.from(tokens)[0])
-    assert.equal((await chargedFor(seen)).length, 1)
-    assert.equal(app.merchant.calls.filter(({ path }) => path.includes(first.invoiceId)).length, 1)
   })
 
   for (const [code, next, state] of [
@@ -182,49 +167,26 @@ describe('bodies', { concurrency: 8 }, () => {
   for (const [what, change, status, says] of cases) test(`${what}: HTTP ${status}`, isTaken(change, status, says))
 })
 
-/** The card reference of an approved verification, from the database: all of its ids. */
-async function idsOf(seen: Json, from: App, token: string) {
-  await from.notified('verification', token)
-  type Ids = 'card_ref_id' | 'recurring_payment_id' | 'dst_card_ref_id' | 'dst_recurring_payment_id'
-  const { rows } = await database.query<Record<Ids, string>>(
-    'select * from card_reference where order_id = (select order_id from mobile_invoice where session_token = $1)',
-    [token],
-  )
-  assert.equal(seen.state, 'APPROVED')
-  return rows[0]!
-}
-
 describe('references', () => {
-  test('only the id that pays pays; that of another merchant, and one spelled otherwise, is none', async () => {
-    const [mine, theirs] = [app.begin('verification'), other.begin('verification')]
-    const [token, theirToken] = [await app.accepted(mine), await other.accepted(theirs)]
-    const own = await idsOf(await app.ended(mine, token), app, token)
-    const foreign = await idsOf(await other.ended(theirs, theirToken), other, theirToken)
-    const { card_ref_id: id } = own
-    // oxfmt-ignore
-    const cases: readonly (readonly [string, 'source' | 'destination', string | undefined])[] = [
-      [id, 'source', 'APPROVED'], [id, 'destination', 'APPROVED'], [own.dst_card_ref_id, 'destination', 'APPROVED'],
-      [own.dst_card_ref_id, 'source', undefined], [own.dst_recurring_payment_id, 'source', undefined], [own.recurring_payment_id, 'source', undefined], [own.recurring_payment_id, 'destination', undefined],
-      [foreign.card_ref_id, 'source', undefined], [foreign.card_ref_id, 'destination', undefined], [foreign.dst_card_ref_id, 'destination', undefined],
-      [`0${id}`, 'source', undefined], [` ${id}`, 'source', undefined], [`-${id}`, 'source', undefined], [`+${id}`, 'source', undefined], [`${id}.0`, 'source', undefined], [`0${id}`, 'destination', undefined],
-      [`${id[0]!}.${id.slice(1)}e18`, 'source', undefined], [`0x${BigInt(id).toString(16)}`, 'source', undefined], [Array.from(id, (d) => String.fromCharCode(0x660 + Number(d))).join(''), 'source', undefined],
-    ]
-    await Promise.all(
-      cases.map(async ([serverCardId, where, state], i) => {
-        const reference = { clientCardId: `case ${i}` }
-        app.merchant.cards.set(`case ${i}`, serverCardId)
-        const one = app.begin('transfer', where === 'source' ? { reference } : { to: { reference } })
-        const seen = await app.ended(one)
-        assert.deepEqual(outcomeOf(seen), state ? [state, undefined] : ['DECLINED', 4004], `${serverCardId} as ${where}`)
-        assert.equal((await chargedFor(seen)).length, state ? 2 : 0)
-      }),
-    )
+  /** A card that a verification mapped with this address; its serverCardId. */
+  async function mapped(email: string): Promise<string> {
+    const token = await app.accepted(app.begin('verification', { email }))
+    return String(((await app.notified('verification', token))['reference'] as Json)['serverCardId'])
+  }
+
+  test('the id of a card is a text: spelled as the same number in another way it is none', async () => {
+    const id = await mapped('ada@example.com')
+    const arabic = Array.from(id, (digit) => String.fromCharCode(0x660 + Number(digit))).join('')
+    const others = [`${id[0]!}.${id.slice(1)}e${id.length - 1}`, `0x${BigInt(id).toString(16)}`, arabic]
+    for (const [clientCardId, code] of [[id, undefined], ...others.map((text) => [text, 4004] as const)] as const) {
+      app.merchant.cards.set(clientCardId, clientCardId)
+      const seen = await app.ended(app.begin('sale', { reference: { clientCardId } }))
+      assert.deepEqual(outcomeOf(seen), code ? ['DECLINED', code] : ['APPROVED', undefined], clientCardId)
+    }
   })
 
   test('the e-mail address of the mapping is one in whatever letters; a part of it, or none, is another', async () => {
-    const mapped = app.begin('verification', { email: 'Ada.Lovelace@Example.com' })
-    const token = await app.accepted(mapped)
-    app.merchant.cards.set('with e-mail', (await idsOf(await app.ended(mapped, token), app, token)).card_ref_id)
+    app.merchant.cards.set('with e-mail', await mapped('Ada.Lovelace@Example.com'))
     const reference = { clientCardId: 'with e-mail' }
     for (const [email, code] of [
       ['aDA.lOVELACE@eXAMPLE.COM', undefined],

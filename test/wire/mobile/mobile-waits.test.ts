@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checkDigitHolds } from '../../../src/base/luhn.ts'
+import { newCard } from '../../conformance/mobile/mobile-books.ts'
 import { ledger, send } from '../../conformance/requests/client.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 import { connectOwn } from '../../harness/postgres/own-rows.ts'
@@ -20,15 +20,8 @@ const app = await openApp(world)
 closing(app.merchant)
 const sums = openSumPage(world, app, database)
 
-let cards = 0
-/** A card that no other test answers for. */
-function newNumber(): string {
-  const body = `41${String(++cards).padStart(13, '0')}`
-  const digits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((last) => `${body}${last}`)
-  return digits.find(checkDigitHolds)!
-}
 const begin = (kind: Begun['kind'] = 'sale', wish: object = {}) =>
-  app.begin(kind, { endpoint: world.endpoints.mobile_random_sum, number: newNumber(), ...wish })
+  app.begin(kind, { endpoint: world.endpoints.mobile_random_sum, number: newCard(), ...wish })
 const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, errorCode, randomSumAuthStatus]
 const refusedSum = ['DECLINED', 4007, 'NOT_AUTHENTICATED']
 
@@ -124,7 +117,7 @@ describe('a sum that is not confirmed', () => {
 
 describe('nine wrong answers for a card within a day', () => {
   test('are all there may be, over invoices of two merchants and at once; another card is not touched', async (t) => {
-    const number = newNumber()
+    const number = newCard()
     const { endpoint } = world.other
     await cliOf(() => world).tell(['endpoint', 'set', String(endpoint), '--random-sum', 'on'])
     const other = await openApp({ ...world, merchant: world.other }, [endpoint])

@@ -2,22 +2,15 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cardNumber } from '../../conformance/requests/client.ts'
 import type { HandClock } from '../../harness/clock/hand-clock.ts'
 import { admin, base64url, browse, decoded, rresOf, type Json, type Page, type World } from './three-d-secure-peers.ts'
 
 /** A cardholder with a browser before the simulated ACS, and what the 3DS Server hears of it. */
 
 /** Visa 4000 0000 0000 vmoc, Mastercard 5200…: version, method, outcome, check digit. */
-export function testCard(prefix: '4' | '5', version: 1 | 2, outcome: number): string {
-  const body = `${prefix === '4' ? '400000000000' : '520000000000'}${version}1${outcome}`
-  const sum = Array.from(body)
-    .reverse()
-    .reduce((total, digit, i) => {
-      const value = Number(digit) * (i % 2 === 0 ? 2 : 1)
-      return total + (value > 9 ? value - 9 : value)
-    }, 0)
-  return body + String((10 - (sum % 10)) % 10)
-}
+export const testCard = (prefix: '4' | '5', version: 1 | 2, outcome: number): string =>
+  cardNumber(`${prefix === '4' ? '400000000000' : '520000000000'}${version}1${outcome}`)
 
 /** 2.2.0, a challenge that the password passes. */
 export const challengedCard = testCard('4', 2, 6)
