@@ -21,7 +21,7 @@ const fixedLength: Record<number, number> = {
   26: 4, 30: 12, 37: 12, 38: 6, 39: 3, 41: 8, 42: 15, 49: 3,
 }
 
-export function frame(type: string, fields: Fields): Buffer {
+function frame(type: string, fields: Fields): Buffer {
   const bitmap = Buffer.alloc(8)
   let text = ''
   for (const [key, value] of Object.entries(fields)) {

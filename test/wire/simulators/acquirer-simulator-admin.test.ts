@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { closing } from '../../harness/world/opening.ts'
-import { drawing, GatewayEnd, ledger, network, openAcquirer, payment, reversal, type Fields } from '../acquirer/acquirer-line.ts'
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { closing, openDirectory } from '../../harness/world/opening.ts'
+import { drawing, type Fields, GatewayEnd, ledger, network, openAcquirer, payment, reversal } from '../acquirer/acquirer-line.ts'
 
-const { acquirer, line: first, next, newSale, call } = await openAcquirer()
+const { acquirer, line: first, next, newSale, entryOf, call } = await openAcquirer()
 let line = first
 
 describe('the line can be troubled', () => {
@@ -126,4 +128,39 @@ describe('the books can be read', () => {
     assert.deepEqual((await call('GET', '/health')).body.status, 'ok')
     assert.equal((await call('GET', '/nothing')).status, 404)
   })
+})
+
+const folder = openDirectory('acquirer')
+
+test('without sign-on, and after sign-off, everything but network messages is refused and not booked', async () => {
+  const end = closing(await GatewayEnd.open(acquirer.port))
+  const early = newSale()
+  assert.equal((await end.ask('1804', network(next(), '831'))).fields[39], '800')
+  assert.equal((await end.ask('1200', early)).fields[39], '904')
+  assert.equal((await end.ask('1804', network(next(), '801'))).fields[39], '800')
+  assert.equal((await end.ask('1200', early)).fields[39], '000')
+  assert.equal((await end.ask('1804', network(next(), '802'))).fields[39], '800')
+  const last = newSale()
+  assert.equal((await end.ask('1200', last)).fields[39], '904')
+  assert.equal((await end.ask('1804', network(next(), '999'))).fields[39], '904')
+  assert.equal(await entryOf(last), undefined)
+})
+
+test('a ledger file with a line of another program is refused', async () => {
+  const file = join(folder, 'broken.jsonl')
+  await appendFile(file, '{"answered":{"terminal":"T","stan":"1","time12":"1"}}\n')
+  await assert.rejects(openAcquirer({ ledgerFile: file }), /line 1 of the ledger/)
+})
+
+test('neither the file, nor the admin port, has a card number, an expiry or a CVV2', async () => {
+  // No time of a message has an hour, a minute or a second of 99 or 91.
+  const file = join(folder, 'masked.jsonl')
+  const { line: end, call: ask } = await openAcquirer({ ledgerFile: file })
+  await end.ask('1200', payment({ stan: 1, cvv2: '1234', pan: '5105105105105100', expiry: '9912' }))
+  await end.ask('1200', payment({ stan: 2, cvv2: '1234', pan: '800000001', expiry: '9912' }))
+  const seen = [await readFile(file, 'utf8')]
+  for (const path of ['/ledger', '/messages', '/ledger/summary']) seen.push(JSON.stringify((await ask('GET', path)).body))
+  for (const text of seen) assert.doesNotMatch(text, /5105105105105100|800000001|9912|92=1234|920041234/)
+  assert.match(seen[0]!, /510510\*{6}5100/)
+  assert.match(seen[2]!, /92=\*\*\*/)
 })

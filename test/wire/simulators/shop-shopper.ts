@@ -53,22 +53,17 @@ export async function throughMethod(order: string): Promise<void> {
 }
 
 /** The hidden fields of the 1.0.2 form, at the bank and back; the page where the browser ends. */
-export async function throughPayer(order: string, password = 'hint'): Promise<void> {
+export async function throughPayer(order: string): Promise<void> {
   await until(order, ({ mode }) => mode === 'payer')
   const form = (await load(`${order}/payer-frame`)).forms[0]!
   assert.equal(form.fields.TermUrl, `${order}/pares-result`, 'a TermUrl of the shop')
-  await submit(await paresForm(await submit(form), password))
+  await submit(await paresForm(await submit(form)))
 }
 
 /** The bank's form that brings PaRes and MD back. */
-async function paresForm(first: Page, password = 'hint'): Promise<Form> {
-  let page = first
-  for (let asked = 0; asked < 4; asked++) {
-    const back = page.forms.find(({ fields }) => 'PaRes' in fields)
-    if (back) return back
-    page = await submit(page.forms[0]!, { password })
-  }
-  return assert.fail(`no PaRes: ${page.body.slice(0, 500)}`)
+async function paresForm(asked: Page): Promise<Form> {
+  const { forms, body } = await submit(asked.forms[0]!, { password: 'hint' })
+  return forms.find(({ fields }) => 'PaRes' in fields) ?? assert.fail(`no PaRes: ${body.slice(0, 500)}`)
 }
 
 export async function throughChallenge(order: string): Promise<void> {
@@ -86,11 +81,9 @@ export async function throughGateway(order: string): Promise<void> {
   while (Date.now() - since < withinMs) {
     const back = page.forms.find(({ action }) => action.startsWith(`${order}/return`))
     const challenge = page.forms.find(({ fields }) => 'creq' in fields)
-    const payer = page.forms.find(({ fields }) => 'PaReq' in fields)
     const plain = page.forms.find(({ fields }) => fields.javascriptEnabled === 'false')
     if (back) return void (await submit(back))
     if (plain) page = await submit(plain)
-    else if (payer) page = await submit(await paresForm(await submit(payer)))
     else if (challenge) page = await submit((await answerChallenge(await submit(challenge))).form)
     else {
       await new Promise((resolve) => setTimeout(resolve, 100))

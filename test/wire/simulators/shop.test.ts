@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import { testCards } from '../../conformance/three-d-secure/shopper.ts'
 import { openWorld } from '../../harness/world/opening.ts'
@@ -12,14 +12,15 @@ import {
   method,
   money,
   sale,
+  type Story,
   storyOf,
   throughChallenge,
   throughGateway,
   throughMethod,
   throughPayer,
   until,
-  type Story,
 } from './shop-shopper.ts'
+import { askAs } from '../../harness/world/stranger.ts'
 
 /** The sandbox's shop without scripts: what it shows of a payment is what happens in one. */
 
@@ -170,44 +171,6 @@ test('1.0.2, server to server: the form has a TermUrl of the shop, and XML is sh
   assert.match(all, /whether the issuer can authenticate: yes, no, not known/, 'each element with its meaning')
 })
 
-test('1.0.2, server to server: a wrong password is shown, and each way in which the bank does not authenticate', async () => {
-  const rows = [
-    ['1.0.2', 'wrong', 'declined', 'N: not authenticated'],
-    ['1.0.2-attempt', '', 'approved', 'A: attempted'],
-    ['1.0.2-failed', '', 'declined', 'N: not authenticated'],
-    ['1.0.2-unavailable', 'hint', 'declined', 'U: could not say'],
-  ] as const
-  const told = async ([scenario, password, status, says]: (typeof rows)[number]) => {
-    const order = await buy({ scenario, network: 'mastercard' })
-    await throughPayer(order, password)
-    const story = await until(order, isSettled)
-    assert.deepEqual([story.status, valuesOf(story, 'shopper > merchant: PARes')[0]], [status, says], scenario)
-    const asked = arrows(story).filter((one) => one === 'shopper > issuer: answer').length
-    assert.equal(asked, password === 'wrong' ? 3 : password === '' ? 0 : 1)
-    assert.equal(arrows(story).includes(money[0]!), status === 'approved')
-  }
-  await Promise.all(rows.map(told))
-})
-
-test("1.0.2 on the gateway's own pages: the same story, and nothing for the shop to upload", async () => {
-  const order = await buy({ scenario: '1.0.2', way: 'hosted' })
-  await throughGateway(order)
-  const story = await until(order, isSettled)
-  assert.equal(story.status, 'approved')
-  inThisOrder(story, [
-    'merchant > gateway: sale',
-    ...enrolment,
-    'merchant > shopper: redirect-to',
-    ...payer,
-    ...money,
-    'gateway > merchant: callback',
-  ])
-  inThisOrder(story, [...payer, 'shopper > merchant: return to redirect_url'])
-  assert.ok(!arrows(story).some((one) => one.includes('upload')))
-  assert.match(valuesOf(story, payer[0]!, 'TermUrl')[1] ?? '', /\/gateway\/3ds\/[\w-]{22}\/pares$/)
-  await nothingSecretIn(order)
-})
-
 test('a post to the shop without a real PaRes pays nothing', async () => {
   const order = await buy({ scenario: '1.0.2' })
   await until(order, ({ mode }) => mode === 'payer')
@@ -271,3 +234,29 @@ test('every page allows its own style and script alone, and strangers under anot
     400,
   )
 })
+
+// Pages of other sites, which a browser on this machine may show, and the servers of a sandbox.
+
+const { acquirerAdminUrl, directoryServerUrl, acsUrl, merchantServerUrl } = world
+
+const servers: readonly (readonly [name: string, read: string, post: string])[] = [
+  ['acquirer', `${acquirerAdminUrl}/ledger`, `${acquirerAdminUrl}/faults`],
+  ['directory server', new URL('/admin/log', directoryServerUrl).href, new URL('/admin/faults', directoryServerUrl).href],
+  ['issuer', `${acsUrl}/admin/log`, `${acsUrl}/admin/faults`],
+  ['merchant', `${merchantServerUrl}/callbacks.json`, `${merchantServerUrl}/auth/request-access-token`],
+]
+for (const [name, read, post] of servers) {
+  test(`the simulated ${name} is not read under a name of somebody else`, async () => {
+    const { port } = new URL(read)
+    for (const host of ['elsewhere.example', `elsewhere.example:${port}`, '127.0.0.1.elsewhere.example', '192.0.2.1'])
+      assert.equal((await askAs(read, { host })).status, 421, host)
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) assert.equal((await askAs(read, { host })).status, 200, host)
+  })
+  test(`the simulated ${name} takes nothing that a page of another site posts`, async () => {
+    const plain = { 'content-type': 'text/plain' }
+    for (const headers of [{ origin: 'https://elsewhere.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
+      assert.equal((await askAs(post, { ...plain, ...headers }, '{}')).status, 403, JSON.stringify(headers))
+    const own = await askAs(post, { ...plain, origin: new URL(post).origin, 'sec-fetch-site': 'same-origin' }, '{}')
+    assert.notEqual(own.status, 403)
+  })
+}
