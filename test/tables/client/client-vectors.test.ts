@@ -7,9 +7,8 @@ import { controlOf, signedParts, type Operation } from '../../../client/operatio
 import { acceptance, readReply } from '../../../client/replies.ts'
 import { sha1Hex } from '../../../src/base/digest.ts'
 import { secret } from '../../../src/base/secret.ts'
-import { baseStrings } from '../../../src/merchant/oauth.ts'
 import { controlHolds } from '../../../src/merchant/control.ts'
-import { asked, holds, pairs, signedText, usual } from '../contract/oauth-request.ts'
+import { encodings, pairs, signedText, usual } from '../contract/oauth-request.ts'
 
 /**
  * Checksums, signatures and bodies that were published, or that other clients made: client and
@@ -88,15 +87,6 @@ test('a published callback is believed; one without any value is not, though its
   })
 })
 
-// oxfmt-ignore
-const encodings: readonly (readonly [text: string, encoded: string])[] = [
-  ["!'()*",         '%21%27%28%29%2A'],
-  ['John Smith',    'John%20Smith'],
-  ['a+b',           'a%2Bb'],
-  ['abcXYZ019-._~', 'abcXYZ019-._~'],
-  ['é',             '%C3%A9'],
-]
-
 test('OAuth: texts are percent-encoded as published, and so are the texts that are signed', () => {
   for (const [text, encoded] of encodings) assert.equal(percentEncoded(text), encoded)
   const sale = baseString('https://gateway.example/paynet/api/v4/sale/123', [
@@ -115,13 +105,11 @@ test('OAuth: texts are percent-encoded as published, and so are the texts that a
   assert.equal(sale, `POST&https%3A%2F%2Fgateway.example%2Fpaynet%2Fapi%2Fv4%2Fsale%2F123&${parameters}`)
 })
 
-test('OAuth: a request that another client signed has the text that this one would sign, and the gateway lets it in', () => {
+test('OAuth: a request that another client signed has the text that this one would sign', () => {
   const { oauth_signature: _signature, ...signed } = usual
   const url = 'https://gateway.example/paynet/api/v4/create-card-ref/1144'
   const body = pairs('client_orderid=902B4FF5&orderid=4444444')
   assert.equal(baseString(url, [...Object.entries(signed), ...body]), signedText)
-  assert.equal(baseStrings(asked())[0], signedText)
-  assert.ok(holds(asked()))
 })
 
 test('a reply with a line break after each value is read as if there were none', () => {

@@ -15,15 +15,6 @@ import {
   type NewReference,
 } from '../../../src/card/reference.ts'
 import { openCard, sealCard, withCvv2, type SealedFor } from '../../../src/card/vault.ts'
-import { readFields, type Pairs, type Table } from '../../../src/spec/field.ts'
-import {
-  cardInfoReply,
-  createCardRefReply,
-  createCardRefRequest,
-  createCardRefV4Reply,
-  createCardRefV4Request,
-  getCardInfoRequest,
-} from '../../../src/spec/gateway/card.ts'
 import type { KeyRing } from '../../../src/keys/ring.ts'
 
 /** Bytes that follow from a seed. */
@@ -179,75 +170,4 @@ test("no reference is made of a card that is another order's, or whose key is go
   const reference = made()
   const lost = { ...reference, sealed: { ...reference.sealed, panKey: 3n } }
   assert.throws(() => openReference(lost, keys), /no key 3 .* order 1000042/)
-})
-
-const v2 = [
-  ['login', 'shop'],
-  ['client_orderid', 'A-1'],
-  ['orderid', '1000042'],
-  ['control', 'c0ffee'],
-] as const
-const v4 = [
-  ['client_orderid', 'A-1'],
-  ['orderid', '1000042'],
-] as const
-const info = [
-  ['login', 'shop'],
-  ['cardrefid', '1234567890123456788'],
-  ['control', 'c0ffee'],
-] as const
-
-const without = (pairs: Pairs, name: string): Pairs => pairs.filter(([n]) => n !== name)
-const having = (pairs: Pairs, name: string, value: string): Pairs => [...without(pairs, name), [name, value]]
-const longId = '9'.repeat(20)
-
-// oxfmt-ignore
-const readings: readonly (readonly [says: string, fields: Table, pairs: Pairs, outcome: string | Record<string, unknown>])[] = [
-  ['v2 as specified',                createCardRefRequest,   v2,                                  { login: 'shop', client_orderid: 'A-1', orderid: 1000042n, control: 'c0ffee' }],
-  ['v2 with the other spelling',     createCardRefRequest,   [...without(v2, 'client_orderid'), ['client-order-id', 'A-1']], { login: 'shop', client_orderid: 'A-1', orderid: 1000042n, control: 'c0ffee' }],
-  ['v2 without anything',            createCardRefRequest,   [],                                  'login'],
-  ['v2 without client_orderid',      createCardRefRequest,   without(v2, 'client_orderid'),       'client_orderid'],
-  ['v2 without orderid',             createCardRefRequest,   without(v2, 'orderid'),              'orderid'],
-  ['v2 with an empty orderid',       createCardRefRequest,   having(v2, 'orderid', ' '),          'orderid'],
-  ['v2 without control',             createCardRefRequest,   without(v2, 'control'),              'control'],
-  ['v2, orderid of letters',         createCardRefRequest,   having(v2, 'orderid', 'A-1'),        'orderid is invalid: it is not an id'],
-  ['v2, login of 21',                createCardRefRequest,   having(v2, 'login', 'x'.repeat(21)), 'login is invalid: it is longer than 20 characters'],
-  ['v2, client_orderid of 129',      createCardRefRequest,   having(v2, 'client_orderid', 'x'.repeat(129)), 'client_orderid is invalid: it is longer than 128 characters'],
-  ['v4 as specified',                createCardRefV4Request, v4,                                  { client_orderid: 'A-1', orderid: 1000042n }],
-  ['v4 knows no login and control',  createCardRefV4Request, v2,                                  { client_orderid: 'A-1', orderid: 1000042n }],
-  ['v4 without orderid',             createCardRefV4Request, without(v4, 'orderid'),              'orderid'],
-  ['info as specified',              getCardInfoRequest,     info,                                { login: 'shop', cardrefid: 1234567890123456788n, control: 'c0ffee' }],
-  ['info of 20 digits',              getCardInfoRequest,     having(info, 'cardrefid', longId),   { login: 'shop', cardrefid: BigInt(longId), control: 'c0ffee' }],
-  ['info of 21 digits',              getCardInfoRequest,     having(info, 'cardrefid', `${longId}9`), 'cardrefid is invalid: it is longer than 20 characters'],
-  ['info of letters',                getCardInfoRequest,     having(info, 'cardrefid', '0x12'),   'cardrefid is invalid: it is not an id'],
-  ['info without cardrefid',         getCardInfoRequest,     without(info, 'cardrefid'),          'cardrefid'],
-]
-
-for (const [says, fields, pairs, outcome] of readings)
-  test(`reading ${says}`, () => {
-    const read = readFields(fields, pairs)
-    if (typeof outcome === 'string') assert.equal('refused' in read && read.detail, outcome)
-    else assert.deepEqual('values' in read && read.values, outcome)
-  })
-
-test('v2 answers unq-card-ref-id and v4 the ids of its other interfaces, never the other way round', () => {
-  const only = (a: object, b: object) => Object.keys(a).filter((name) => !(name in b))
-  assert.deepEqual(only(createCardRefReply, createCardRefV4Reply), ['unq-card-ref-id'])
-  assert.deepEqual(only(createCardRefV4Reply, createCardRefReply), [
-    'recurring-payment-id',
-    'dst-card-ref-id',
-    'dst-recurring-payment-id',
-  ])
-})
-
-test('the reply of get-card-info has no more of the number than its first six and last four digits', () => {
-  assert.deepEqual(Object.keys(cardInfoReply), [
-    'type',
-    'serial-number',
-    'card-printed-name',
-    'expire-year',
-    'expire-month',
-    'bin',
-    'last-four-digits',
-  ])
 })

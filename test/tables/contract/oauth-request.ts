@@ -61,3 +61,12 @@ export const asked = (changes: Partial<SignedRequest> = {}): SignedRequest => ({
 })
 export const holds = (request: SignedRequest, keys: readonly KeyObject[] = [publicKey]) =>
   signatureHolds(baseStrings(request), request.params.signature, keys)
+
+// oxfmt-ignore
+export const encodings: readonly (readonly [text: string, encoded: string])[] = [
+  ["!'()*",         '%21%27%28%29%2A'],
+  ['John Smith',    'John%20Smith'],
+  ['a+b',           'a%2Bb'],
+  ['abcXYZ019-._~', 'abcXYZ019-._~'],
+  ['é',             '%C3%A9'],
+]

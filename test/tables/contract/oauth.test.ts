@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { systemRandom } from '../../../src/base/random.ts'
 import { baseStrings, signatureHolds, timestampHolds } from '../../../src/merchant/oauth.ts'
 import { deniedPage } from '../../../src/pages/denied.ts'
-import { asked, headerOf, holds, pairs, publicKey, read, signedText, usual } from './oauth-request.ts'
+import { asked, encodings, headerOf, holds, pairs, publicKey, read, signedText, usual } from './oauth-request.ts'
 import { anySign } from './any-sign.ts'
 
 /** The parameters of a request whose body has one pair, as it stands in what is signed. */
@@ -17,15 +17,6 @@ test('the request that another client signed holds, by the text that it signed',
   assert.ok(holds(asked()))
   assert.ok(!holds(asked(), []))
 })
-
-// oxfmt-ignore
-const encodings: readonly (readonly [text: string, encoded: string])[] = [
-  ["!'()*",         '%21%27%28%29%2A'],
-  ['John Smith',    'John%20Smith'],
-  ['a+b',           'a%2Bb'],
-  ['abcXYZ019-._~', 'abcXYZ019-._~'],
-  ['é',             '%C3%A9'],
-]
 
 test('names and values are percent-encoded as RFC 3986 has it, and decoding gives them back', () => {
   for (const [text, encoded] of encodings) assert.equal(normalisedOf(['x', text]), `x=${encoded}`)
