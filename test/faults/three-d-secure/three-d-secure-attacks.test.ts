@@ -9,7 +9,7 @@ import { openReceiver } from '../../harness/world/receiver.ts'
 import { openStage } from '../../harness/three-d-secure/three-d-secure.ts'
 import type { Sold } from '../../harness/three-d-secure/three-d-secure-merchant.ts'
 import type { Challenged } from '../../harness/three-d-secure/three-d-secure-network.ts'
-import { decoded, encoded, newCard, receipt, refusal, said, type Json } from '../../harness/three-d-secure/three-d-secure-wire.ts'
+import { newCard, receipt, refusal, said, type Json } from '../../harness/three-d-secure/three-d-secure-wire.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 
 /** Lies about sender, payment or result, and text meant as a page. Nothing is authorised for it. */
@@ -41,18 +41,11 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
       await stage.isApproved(one)
     })
 
+  // The rules of the message are rows of tables/three-d-secure, its ids of the test of the port.
   // oxfmt-ignore
   const lies: [string, (one: Challenged, other: Challenged) => Json, code: string][] = [
-    ['another acsTransID',                  () => ({ acsTransID: randomUUID() }),                '301'],
-    ['another dsTransID',                   () => ({ dsTransID: randomUUID() }),                 '301'],
-    ['another threeDSServerTransID',        () => ({ threeDSServerTransID: randomUUID() }),      '301'],
     ['the ids of another order’s issuer',   (_, { acsTransId, dsTransId }) => ({ acsTransID: acsTransId, dsTransID: dsTransId }), '301'],
     ['another version',                     () => ({ messageVersion: '2.1.0' }),                 '301'],
-    ['a version that nobody speaks',        () => ({ messageVersion: '1.0.2' }),                 '102'],
-    ['status C',                            () => ({ transStatus: 'C' }),                        '203'],
-    ['status D',                            () => ({ transStatus: 'D' }),                        '203'],
-    ['status I',                            () => ({ transStatus: 'I' }),                        '203'],
-    ['no status',                           () => ({ transStatus: undefined }),                  '201'],
     ['no proof',                            () => ({ authenticationValue: undefined }),          '201'],
   ]
   for (const [what, lie, code] of lies)
@@ -117,40 +110,6 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
   })
 })
 
-describe('uploads that are not of this payment', { concurrency: 4 }, () => {
-  test('the CRes of another order, passed, changes nothing', async () => {
-    const [one, other] = [await stage.atChallenge(), await stage.atChallenge()]
-    const cres = await stage.pass(other)
-    assert.equal(decoded(cres).transStatus, 'Y')
-    const reply = await unmoved(one, () => stage.uploadCres(one, cres))
-    assert.equal(reply.type, 'async-response')
-    const mixed = encoded({ ...decoded(cres), threeDSServerTransID: one.transId })
-    await unmoved(one, () => stage.uploadCres(one, mixed))
-    await stage.isApproved(other)
-  })
-  test('another merchant uploads nothing', async () => {
-    const [waits, one] = [await stage.atMethod(), await stage.atChallenge()]
-    const cres = encoded({
-      messageType: 'CRes',
-      messageVersion: one.version,
-      threeDSServerTransID: one.transId,
-      acsTransID: one.acsTransId,
-      transStatus: 'Y',
-    })
-    const replies = [
-      await unmoved(waits, () => stage.uploadMethod(waits, {}, world.other)),
-      await unmoved(one, () => stage.uploadCres(one, cres, world.other)),
-      await unmoved(one, () => stage.uploadCres(one, cres, { ...world.other, login: world.merchant.login })),
-    ]
-    for (const reply of replies) assert.equal(reply.type, 'validation-error', JSON.stringify(reply))
-  })
-  test('the transaction id of another order is no method result', async () => {
-    const [one, other] = [await stage.atMethod(), await stage.atMethod()]
-    const reply = await unmoved(one, () => stage.uploadMethod(one, { threeDSServerTransID: other.transId }))
-    assert.equal(reply['error-code'], '9', JSON.stringify(reply))
-  })
-})
-
 describe('text that wants to be a page', { concurrency: 4 }, () => {
   /** Every page the order has to offer now. */
   async function pages(sold: Sold): Promise<string> {
@@ -161,12 +120,6 @@ describe('text that wants to be a page', { concurrency: 4 }, () => {
   const urls: [string, string][] = [
     ['a script',               'javascript:alert(1)//evil'],
     ['markup',                 'https://evil.example/"><script>alert(1)</script>'],
-    ['an event',               `https://evil.example/' onfocus='alert(1)`],
-    ['a data URL',             'data:text/html,<script>alert("evil")</script>'],
-    ['plain http elsewhere',   'http://evil.example/challenge'],
-    ['a password',             'https://evil:evil@evil.example/'],
-    ['no scheme',              '//evil.example/challenge'],
-    ['a line break',           'java\nscript:alert("evil")'],
   ]
   for (const [what, acs_url] of urls)
     test(`an acsURL with ${what} ends the payment, and is on no page`, async () => {
@@ -217,15 +170,8 @@ describe('answers of the directory server that cannot be used', { concurrency: 8
   // oxfmt-ignore
   const answers: [string, by: 'directory' | 'issuer', Json, erro?: string][] = [
     ['with the ids of another transaction', 'directory', { wrong_ids: true },              '301'],
-    ['of another version',                  'directory', { wrong_version: true },          '102'],
-    ['that is no message',                  'directory', { garbage: true },                '101'],
-    ['with a body of nonsense',             'directory', { garbage: '[]' },                '101'],
     ['Erro',                                'directory', { erro: '403' }],
     ['HTTP 500',                            'directory', { http_status: 500 }],
-    ['I that nobody asked for',             'issuer',    { trans_status: 'I' },            '203'],
-    ['D',                                   'issuer',    { trans_status: 'D' },            '203'],
-    ['without acsTransID',                  'issuer',    { without: 'acsTransID' },        '201'],
-    ['without a proof',                     'issuer',    { without: 'authenticationValue' }, '201'],
     ['later than ten seconds',              'directory', { delay_ms: 11_500 }],
   ]
   for (const [what, by, fault, erro] of answers)

@@ -149,13 +149,6 @@ describe('uploads at once', { concurrency: 4 }, () => {
     (await stage.directoryLog(transId)).filter(({ direction, type }) => direction === 'in' && type === 'AReq').length
   const times = (events: string[], event: string) => events.filter((one) => one === event).length
 
-  test('the same method result ten times: each is acknowledged, and the issuer is asked once', async () => {
-    const sold = await stage.atMethod({ cvv2: '123' })
-    acknowledged(...(await Promise.all(Array.from({ length: 10 }, () => stage.uploadMethod(sold)))))
-    await stage.isApproved(sold)
-    assert.deepEqual([await asked(sold), times(await stage.events(sold), 'method uploaded')], [1, 1])
-  })
-
   test('the same CRes ten times, and the result among them: each is acknowledged, and the payment is made once', async () => {
     const one = await stage.atChallenge()
     const uploads = Array.from({ length: 10 }, () => stage.uploadCres(one, cresOf(one)))

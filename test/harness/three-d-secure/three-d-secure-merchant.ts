@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { newOrderId, order, sha1, statusOf, type Changes, type Fields, type Order } from '../../conformance/requests/client.ts'
+import { newOrderId, order, statusOf, type Changes, type Fields, type Order } from '../../conformance/requests/client.ts'
+import { browser, post, signedUpload, type Upload } from '../../conformance/three-d-secure/shopper.ts'
 import { until } from '../clock/until.ts'
 import type { Receiver } from '../world/receiver.ts'
-import { newCard, post } from './three-d-secure-wire.ts'
+import { newCard } from './three-d-secure-wire.ts'
 import type { World } from '../world/world.ts'
 
 /** A merchant who sells with 3-D Secure, and uploads what the cardholder's browser brings. */
@@ -30,13 +31,6 @@ export interface Sold extends Order {
   transId: string
   /** The gateway's own page. */
   page: string
-}
-
-/** What browsers say of themselves. */
-// oxfmt-ignore
-const browser: Fields = {
-  threeDSCompInd: 'Y',        browserLanguage: 'en-GB',   browserColorDepth: '24',        browserJavaEnabled: 'false', browserJavascriptEnabled: 'true',
-  browserTZ: '-60',           browserIP: '203.0.113.7',   browserUserAgent: 'Browser/1',  browserAcceptHeader: '*/*',  browserScreenHeight: '900', browserScreenWidth: '1400',
 }
 
 /** CVV2 with which every card of this sandbox is challenged. */
@@ -71,18 +65,8 @@ export function openSecureMerchant(world: World, callbacks: Receiver): SecureMer
     return reply
   }
 
-  async function upload(kind: 'method-url' | 'cres', sold: Sold, fields: Changes, as = world.merchant): Promise<Fields> {
-    const signed: Changes = {
-      login: as.login,
-      client_orderid: sold.client_orderid,
-      orderid: sold.orderid,
-      control: sha1(as.login, sold.client_orderid, sold.orderid, as.controlKey),
-      ...fields,
-    }
-    const sent = Object.fromEntries(Object.entries(signed).filter((pair): pair is [string, string] => pair[1] !== undefined))
-    const reply = await post(`${world.baseUrl}/api/3ds/v1/upload-${kind}-result/${endpoint()}`, sent)
-    return Object.fromEntries(new URLSearchParams(reply))
-  }
+  const upload = (kind: Upload, sold: Sold, fields: Changes, as?: Sender) =>
+    post(world, kind, signedUpload(world, sold, fields, as ? { as } : {}))
 
   return {
     sell,
@@ -97,7 +81,7 @@ export function openSecureMerchant(world: World, callbacks: Receiver): SecureMer
       return sold
     },
     uploadMethod: (sold, changes, as) =>
-      upload('method-url', sold, { threeDSServerTransID: sold.transId, ...browser, ...changes }, as),
+      upload('method-url', sold, { threeDSServerTransID: sold.transId, threeDSCompInd: 'Y', ...browser, ...changes }, as),
     uploadCres: (sold, cres, as) => upload('cres', sold, { cres }, as),
     async ended(sold) {
       const isFinal = (reply: Fields) => reply.status !== 'processing' && reply.status !== 'unknown'

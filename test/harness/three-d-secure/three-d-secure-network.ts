@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { passChallenge } from '../../conformance/three-d-secure/shopper.ts'
 import type { Sold } from './three-d-secure-merchant.ts'
-import { formOf, post, send, type Json, type Told } from './three-d-secure-wire.ts'
+import { send, type Json, type Told } from './three-d-secure-wire.ts'
 import type { World } from '../world/world.ts'
 
 /** The issuer and, with its certificate, a directory server that says what a test wants. */
 export interface Network {
   /** The cardholder at the issuer. Returns the CRes that the browser is to carry back. */
-  pass(challenged: Challenged, password?: string): Promise<string>
+  pass(challenged: Challenged, ...password: string[]): Promise<string>
   /** A good RReq of this challenge, passed, with the proof that the issuer would give. */
   rreq(challenged: Challenged, changes?: Json): Json
   /** Posts to the port for results with the certificate of this name; undefined: with none. */
@@ -44,14 +45,8 @@ export function openNetwork(world: World): Network {
   }
 
   return {
-    async pass({ acsUrl, creq }, password = 'hint') {
-      let page = await post(acsUrl, { creq })
-      for (let asked = 0; asked < 4; asked++) {
-        const { action, fields } = formOf(page)
-        if (fields.cres !== undefined) return fields.cres
-        page = await post(new URL(action, acsUrl).href, { ...fields, action: 'submit', password })
-      }
-      return assert.fail(`no CRes: ${page}`)
+    async pass({ acsUrl, creq }, ...password) {
+      return (await passChallenge({ 'tds-creq-form-acs-url': acsUrl, 'tds-creq-form-creq': creq }, ...password)).cres
     },
     rreq({ transId, acsTransId, dsTransId, version, card, amountMinor }, changes = {}) {
       const proof = createHmac('sha256', Buffer.from(file('cavv.key').trim(), 'hex'))

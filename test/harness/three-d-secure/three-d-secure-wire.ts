@@ -1,5 +1,5 @@
 import { request } from 'node:https'
-import type { Fields } from '../../conformance/requests/client.ts'
+import { cardNumber } from '../../conformance/requests/client.ts'
 
 /**
  * What the parties of a 3-D Secure payment send each other, read and written by hand, so that the
@@ -13,38 +13,12 @@ export interface Told {
   message: Json
 }
 
-const sum = (digits: string): number =>
-  Array.from(digits)
-    .reverse()
-    .reduce((all, digit, at) => {
-      const value = Number(digit) * (at % 2 === 0 ? 1 : 2)
-      return all + (value > 9 ? value - 9 : value)
-    }, 0)
-
 let cards = 0
 /**
  * A card of a general range: authenticated without a challenge unless one is requested. No two
  * orders share a card, so that a fault hits only the order it is meant for.
  */
-export function newCard(): string {
-  const digits = `41111${String(++cards + 1_000_000_000).slice(0, 10)}`
-  return `${digits}${(10 - (sum(`${digits}0`) % 10)) % 10}`
-}
-
-const plain = (html: string): string => html.replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCharCode(Number(code)))
-
-/** The one form of a page of the issuer, with its hidden fields. */
-export function formOf(page: string): { action: string; fields: Fields } {
-  const [, action = '', inside = ''] = /<form[^>]*action="([^"]+)"[^>]*>([\s\S]*?)<\/form>/.exec(page) ?? []
-  const hidden = inside.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
-  return {
-    action: plain(action),
-    fields: Object.fromEntries([...hidden].map(([, name, value]) => [plain(name!), plain(value!)])),
-  }
-}
-
-export const post = async (url: string, fields: Fields): Promise<string> =>
-  (await fetch(url, { method: 'POST', body: new URLSearchParams(fields) })).text()
+export const newCard = (): string => cardNumber(`41111${String(++cards + 1_000_000_000).slice(0, 10)}`)
 
 export const decoded = (param: string): Json => JSON.parse(Buffer.from(param, 'base64url').toString()) as Json
 export const encoded = (message: Json): string => Buffer.from(JSON.stringify(message)).toString('base64url')
