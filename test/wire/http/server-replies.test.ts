@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { nextTurn } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openTurns } from '../../../src/base/turn.ts'
-import { openServer, Unanswered, type Route, type ServerSettings } from '../../../src/http/server.ts'
+import { openServer, Unanswered, type Incoming, type Route, type ServerSettings } from '../../../src/http/server.ts'
+import { holds } from '../../harness/clock/until.ts'
 import { closing } from '../../harness/world/opening.ts'
+import { freePort } from '../../harness/world/port.ts'
 
-/** What every reply of the server has, whoever answers: a route, the server, or Node.js. */
+/**
+ * What every reply of the server has, whoever answers: a route, the server, or Node.js; a server
+ * before it has routes, and requests before they have their turn.
+ */
 
 const log = openLog({ level: 'silent', destination: process.stdout })
 const settings = { maxBodiesBytes: 1_000, maxConnections: 10, turns: openTurns(nextTurn), random: systemRandom, log }
@@ -112,10 +118,81 @@ test('HTTP/1.0 needs no host', async () => {
   assert.match(await talk('GET /here HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 /)
 })
 
-test('a server without routes answers 503 with the same headers', async () => {
-  const starting = closing(await open())
+test('a server answers 503 with the same headers until it is given its routes, and then by them on the same connection', async () => {
+  const starting = await open()
   const reply = await talk(request('GET /here', host), starting.port)
   assert.match(reply, /^HTTP\/1.1 503 [^]*cache-control: no-store\r\nx-content-type-options: nosniff\r\n/)
+  const ask = () => fetch(`http://127.0.0.1:${starting.port}/here`)
+  const early = await ask()
+  assert.deepEqual([early.status, early.headers.get('retry-after')], [503, '1'])
+  await early.text()
+  await starting.serve(routes)
+  const served = await ask()
+  assert.deepEqual([served.status, await served.text()], [200, 'served'])
+  assert.equal((await fetch(`http://127.0.0.1:${starting.port}/there`)).status, 404)
+  await starting.close()
+  await assert.rejects(ask())
+})
+
+test('a server that joins others at their port listens with its routes, not before', async () => {
+  const port = await freePort()
+  const joining = await open({ port, sharing: 'joins' })
+  const ask = () => fetch(`http://127.0.0.1:${port}/here`)
+  await assert.rejects(ask())
+  await joining.serve(routes)
+  assert.equal(await (await ask()).text(), 'served')
+  await joining.close()
+  await assert.rejects(ask())
+})
+
+test('a request whose connection has closed while it waited for its turn never begins', { timeout: 20_000 }, async () => {
+  let socket: Socket | undefined
+  let waited = false
+  const seen = (message: unknown) => ({ socket } = message as { socket: Socket })
+  subscribe('http.server.request.start', seen)
+  const turns = {
+    async begin() {
+      socket!.destroy()
+      waited = true
+    },
+  }
+  const waits = await open({ turns })
+  let begun = 0
+  const handle = () => (begun++, { status: 200, type: 'text/plain', body: '' })
+  await waits.serve([{ method: 'POST', path: '/here', handle }])
+  await assert.rejects(fetch(`http://127.0.0.1:${waits.port}/here`, { method: 'POST', body: 'a' }))
+  unsubscribe('http.server.request.start', seen)
+  await waits.close()
+  assert.deepEqual([waited, begun], [true, 0])
+})
+
+const full = 'while too many requests wait for their turn, those of every route are refused at once, new work first'
+test(full, { timeout: 20_000 }, async () => {
+  const begins: (() => void)[] = []
+  const turns = {
+    begin: (mostWaiting = Infinity) =>
+      begins.length < mostWaiting ? new Promise<void>((resolve) => void begins.push(resolve)) : ('full' as const),
+  }
+  const busy = closing(await open({ maxWaiting: 2, turns }))
+  const handle = ({ overloaded, body }: Incoming) => ({
+    status: 200,
+    type: 'text/plain',
+    body: `${body!.toString()} ${overloaded}`,
+  })
+  await busy.serve([
+    { method: 'POST', path: '/pay', isShed: true, refusesItself: true, handle },
+    { method: 'POST', path: '/look', handle },
+  ])
+  const post = async (path: string, body: string) =>
+    (await fetch(`http://127.0.0.1:${busy.port}${path}`, { method: 'POST', body })).text()
+  const waiting = [post('/pay', 'first'), post('/pay', 'second')]
+  await holds(() => begins.length === 2, 'two requests wait')
+  assert.equal(await post('/pay', 'third'), 'third true')
+  waiting.push(post('/look', 'fourth'))
+  await holds(() => begins.length === 3, 'a request that begins no work waits like others')
+  assert.equal(await post('/look', 'fifth'), 'Too many requests wait\n')
+  for (const begin of begins) begin()
+  assert.deepEqual(await Promise.all(waiting), ['first false', 'second false', 'fourth false'])
 })
 
 test('a route may set its own headers', async () => {

@@ -7,7 +7,7 @@ import { cliOf, run, words } from './cli-run.ts'
 
 // Merchants, endpoints, groups and gates by the command line, and how the running gateway follows.
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 
 const { tell, json, refuse } = cliOf(() => world)
 
@@ -188,8 +188,8 @@ test('one page of the audit trail follows the other', async () => {
 
 test('a merchant that is shown has no key in what is printed', async () => {
   for (const args of [
-    ['merchant', 'show', 'sandbox'],
-    ['merchant', 'show', 'sandbox', '--json'],
+    ['merchant', 'show', world.merchant.login],
+    ['merchant', 'show', world.merchant.login, '--json'],
     ['merchant', 'list', '--json'],
   ])
     assert.ok(!(await tell(args)).includes(world.merchant.controlKey))

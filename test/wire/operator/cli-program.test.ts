@@ -34,12 +34,6 @@ test('the program exits with 2 on wrong usage, and complains on standard error a
   assert.match(noKey.err, /--key-stdin: there is no key on standard input/)
 })
 
-test('help exits with 0', async () => {
-  const { code, out, err } = await runProgram({}, ['order', '--help'])
-  assert.deepEqual([code, err], [0, ''])
-  assert.match(out, /^Usage: tollgate order/)
-})
-
 test('a reader that goes away, such as head, is no failure', async () => {
   for (const [args, exits] of [
     [sign, 0],

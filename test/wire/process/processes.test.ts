@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { fork, spawnSync, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { Processes, type ListeningPorts } from '../../../src/processes/supervisor.ts'
@@ -18,10 +17,10 @@ import { pidsOf, startedIn } from '../../harness/world/processes.ts'
 import { writeResultsConfig } from '../../harness/three-d-secure/results-config.ts'
 import { startServe } from '../../harness/world/serve.ts'
 import { until } from '../../harness/clock/until.ts'
+import { run, runProgram } from '../operator/cli-run.ts'
 
 /** `serve --processes`: what its processes share, and when their parent starts one again. */
 
-const main = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
 const folder = openDirectory('processes')
 
 /** Serves; the file says with which exit code it ends instead. */
@@ -125,32 +124,22 @@ test('a process that begins to stop is asked for nothing, and the gateway is not
   await parent.ending
 })
 
-const refused = (env: Record<string, string>, ...args: string[]) => {
-  const { PATH = '' } = process.env
-  const { status, stderr } = spawnSync(process.execPath, [main, 'serve', ...args], {
-    env: { PATH, PORT: '8080', ...env },
-    encoding: 'utf8',
-    timeout: 120_000,
-  })
-  return { status, stderr }
+const refused = async (env: Record<string, string>, ...args: string[]) => {
+  const { code, err } = await run({ PORT: '8080', ...env }, ['serve', ...args])
+  assert.equal(code, 2, err)
+  return err
 }
 
-test('what is wrong with the settings is said once, and the exit code is that of a single process', () => {
-  const { status, stderr } = refused({}, '--processes', '3')
-  assert.equal(status, 2, stderr)
-  assert.equal(stderr.split('DATABASE_URL is missing').length, 2, stderr)
-  assert.match(stderr, /^The gateway ends: process 0 of 3 cannot serve: exit code 2\.$/m)
-  for (const PROCESSES of ['0', '65', 'two']) {
-    const bad = refused({ PROCESSES })
-    assert.equal(bad.status, 2, bad.stderr)
-    assert.match(bad.stderr, new RegExp(`PROCESSES is "${PROCESSES}", not a number of processes from 1 to 64`))
-  }
-  const anyPort = refused({ PROCESSES: '2', PORT: '0' })
-  assert.equal(anyPort.status, 2, anyPort.stderr)
-  assert.match(anyPort.stderr, /PORT is 0/)
-  const tooMany = refused({}, '--processes', '65')
-  assert.equal(tooMany.status, 2, tooMany.stderr)
-  assert.match(refused({ TOLLGATE_KEY_FD: '99', PROCESSES: '2' }).stderr, /TOLLGATE_KEY_FD cannot be read: EBADF/)
+test('what is wrong with the settings is said once, and the exit code is that of a single process', async () => {
+  const { code, err } = await runProgram({ PORT: '8080' }, ['serve', '--processes', '3'])
+  assert.equal(code, 2, err)
+  assert.equal(err.split('DATABASE_URL is missing').length, 2, err)
+  assert.match(err, /^The gateway ends: process 0 of 3 cannot serve: exit code 2\.$/m)
+  for (const PROCESSES of ['0', '65', 'two'])
+    assert.match(await refused({ PROCESSES }), new RegExp(`PROCESSES is "${PROCESSES}", not a number of processes from 1 to 64`))
+  assert.match(await refused({ PROCESSES: '2', PORT: '0' }), /PORT is 0/)
+  await refused({}, '--processes', '65')
+  assert.match(await refused({ TOLLGATE_KEY_FD: '9999', PROCESSES: '2' }), /TOLLGATE_KEY_FD cannot be read: EBADF/)
 })
 
 test('a port that somebody has is named, with exit code 1', async () => {
