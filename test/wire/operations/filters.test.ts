@@ -17,7 +17,9 @@ import {
 } from '../../../src/operator/configuration/filter-settings.ts'
 import { isMisfit } from '../../../src/operator/refused.ts'
 import { addFilter, removeFilter } from '../../../src/operator/configuration/filter-rows.ts'
+import { loadBins, replaceBins } from '../../../src/card/bin-rows.ts'
 import { openPool } from '../../../src/storage/pool.ts'
+import { transaction } from '../../../src/storage/transaction.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { startServe } from '../../harness/world/serve.ts'
 import { type World } from '../../harness/world/world.ts'
@@ -30,8 +32,7 @@ import { closing, openDirectory, openWorld } from '../../harness/world/opening.t
  */
 
 const folder = openDirectory('filters')
-// It imports another BIN table, which all merchants of a sandbox share.
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 2, use: 'search', log }))
 const desk: Desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
@@ -192,21 +193,31 @@ test('the imported BIN table says the country and the bank of a card; one with a
   const german = { credit_card_number: '4000020000000000' }
   assert.equal((await pay({ country: 'DE', ...german })).status, 'approved')
   assert.equal((await pay({ country: 'FR' }))['error-code'], '3005')
-  const table = join(folder, 'bins.csv')
-  writeFileSync(table, 'first,last,country,bank\n4111,4111,FRA,"Banque Imaginaire, Paris"\n')
-  assert.match(await tell(['bin', 'import', table]), /1 range now/)
+  // All merchants of a sandbox share the table.
+  const before = await loadBins(pool)
+  try {
+    const table = join(folder, 'bins.csv')
+    writeFileSync(table, 'first,last,country,bank\n4111,4111,FRA,"Banque Imaginaire, Paris"\n')
+    assert.match(await tell(['bin', 'import', table]), /1 range now/)
+    await until(
+      () => pay({ country: 'FR' }),
+      ({ status }) => status === 'approved',
+    )
+    // The acquirer would say it of a payment that it is asked about.
+    const stopped = await pay({ country: 'FR', amount: '500.01' })
+    const { 'error-code': code, 'bank-name': bank, 'card-country-alpha-three-code': country } = stopped
+    assert.deepEqual([code, bank, country], ['3004', 'Banque Imaginaire, Paris', 'FRA'])
+    assert.match(await tell(['bin', 'find', '411111']), /FR[\s\S]*Banque Imaginaire, Paris/)
+    assert.match(await refuse(2, 'bin', 'import', join(folder, 'nothing.csv')), /cannot be read/)
+    writeFileSync(table, 'first,last,country\n411100,411150,FRA\n411120,411190,DE\n')
+    assert.match(await refuse(2, 'bin', 'import', table), /overlap.*Nothing was changed/)
+  } finally {
+    await transaction(pool, (runner) => replaceBins(runner, before))
+  }
   await until(
     () => pay({ country: 'FR' }),
-    ({ status }) => status === 'approved',
+    ({ status }) => status === 'filtered',
   )
-  // The acquirer would say it of a payment that it is asked about.
-  const stopped = await pay({ country: 'FR', amount: '500.01' })
-  const { 'error-code': code, 'bank-name': bank, 'card-country-alpha-three-code': country } = stopped
-  assert.deepEqual([code, bank, country], ['3004', 'Banque Imaginaire, Paris', 'FRA'])
-  assert.match(await tell(['bin', 'find', '411111']), /FR[\s\S]*Banque Imaginaire, Paris/)
-  assert.match(await refuse(2, 'bin', 'import', join(folder, 'nothing.csv')), /cannot be read/)
-  writeFileSync(table, 'first,last,country\n411100,411150,FRA\n411120,411190,DE\n')
-  assert.match(await refuse(2, 'bin', 'import', table), /overlap.*Nothing was changed/)
   for (const no of rules) await remove(no)
 })
 
