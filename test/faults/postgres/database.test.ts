@@ -20,9 +20,15 @@ import { until } from '../../harness/clock/until.ts'
 import { openFaultDesk } from '../../harness/world/fault-desk.ts'
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
 import { openReceiver } from '../../harness/world/receiver.ts'
+import { startServe } from '../../harness/world/serve.ts'
+import { openStage } from '../../harness/three-d-secure/three-d-secure.ts'
+import type { World } from '../../harness/world/world.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 
-/** The database goes away, breaks at a commit, refuses a conflict, or holds a broken order. */
+/**
+ * The database goes away, breaks at a commit, takes no writes, refuses a conflict, or holds a
+ * broken order.
+ */
 
 const merchant = closing(await openReceiver(() => 200))
 let proxy!: DatabaseProxy
@@ -138,6 +144,67 @@ test('an order that the database refuses fails alone: its neighbours in the batc
   const [count] = await desk.rows<{ n: number }>('select count(*)::int as n from orders where amount_minor = 6666')
   assert.equal(count!.n, 0)
   await desk.rows('alter table orders drop constraint refused')
+})
+
+const sellAt = (count: number, through: World = world): Promise<Order[]> => times(count, () => order(through))
+const soFar = async () => ({ entries: (await desk.entries()).length, answers: await desk.answers() })
+
+/**
+ * As a primary that was demoted, or one that is being promoted. What connects meanwhile may only
+ * read, for the life of its connection: whoever keeps such a connection is stuck with it.
+ */
+test('a server takes no writes for a while: payments answered meanwhile are approved, requests wait', async () => {
+  const name = new URL(world.databaseUrl).pathname.slice(1)
+  const unscript = await desk.script({}, { delay_ms: 1_500 })
+  const { entries, answers } = await soFar()
+  const paid = await sellAt(20)
+  await until(desk.entries, (all) => all.length === entries + 20)
+  await desk.rows(`alter database ${name} set default_transaction_read_only = on`)
+  proxy.cutAll()
+  const waiting = sellAt(10)
+  assert.equal(await until(desk.answers, (count) => count >= answers + 20), answers + 20)
+  const tried = /"failure":"connection".*read-only transaction/
+  assert.match(await until(gatewayLog, (text) => tried.test(text)), tried)
+  await desk.rows(`alter database ${name} reset default_transaction_read_only`)
+  for (const one of [...paid, ...(await waiting), ...(await sellAt(10))]) {
+    const seen = await untilStatus(world, one, ({ status }) => status !== 'processing' && status !== 'unknown', 120_000)
+    assert.equal(seen.status, 'approved')
+    assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
+  }
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+  await unscript()
+})
+
+const seconds = async (): Promise<number> =>
+  (await desk.rows<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at'))[0]!.at
+
+/** Each process has its own way to the database, which comes back to one a little earlier. */
+test('the database is away for ten seconds: payments answered meanwhile are approved, whichever process is first', async () => {
+  // A silent process is then dead for its payments after 8.5 s: the outage alone is longer.
+  await desk.gate({ answerTimeoutMs: 4_500 })
+  const ways = [proxy, closing(await openDatabaseProxy(world.databaseUrl))] as const
+  const second = closing(await startServe({ ...world, databaseUrl: ways[1].url }))
+  // None has it in hand; who reaches the database takes it up, and looks at everything else that
+  // is due in the same statement.
+  const resting = await openStage(world, desk, merchant).atMethod()
+  const unscript = await desk.script({}, { delay_ms: 3_000 })
+  const { entries, answers } = await soFar()
+  const sold = [...(await sellAt(10)), ...(await sellAt(10, second.world))]
+  await until(desk.entries, (all) => all.length === entries + 20)
+  for (const way of ways) way.refuse()
+  const goneAt = await seconds()
+  assert.equal(await until(desk.answers, (count) => count === answers + 20), answers + 20)
+  await desk.rows(`update orders set due_at = now() where order_id = $1 and step = 'await method'`, [resting.orderid])
+  await until(seconds, (now) => now >= goneAt + 10)
+  ways[0].accept()
+  const rests = () => desk.rows<{ state: string }>('select state from all_transactions where order_id = $1', [resting.orderid])
+  assert.equal((await until(rests, ([row]) => row!.state === 'declined'))[0]!.state, 'declined')
+  ways[1].accept()
+  await until(desk.books, ({ open }) => open === 0)
+  for (const one of sold) assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
+  assert.deepEqual(await desk.books(), { open: 0, differences: [] })
+  await unscript()
+  await second.stop()
 })
 
 describe('poisoned orders', () => {

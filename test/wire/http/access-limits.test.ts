@@ -3,9 +3,11 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import {
   encodePairs,
+  formType,
   newOrderId,
   readReply,
   send,
+  settled,
   signedSale,
   saleUrl,
   signedStatus,
@@ -13,6 +15,7 @@ import {
 } from '../../conformance/requests/client.ts'
 import type { Changes } from '../../conformance/requests/client.ts'
 import { initiate, openMobile, read as readAnswer, urlOf, json as jsonType } from '../../conformance/mobile/mobile.ts'
+import { atMethod, issuerMessages } from '../../conformance/three-d-secure/shopper.ts'
 import { header, parametersOf, post, v4Url } from '../../conformance/requests/oauth.ts'
 import { metricsOf } from '../../harness/world/metrics.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
@@ -20,16 +23,21 @@ import { until } from '../../harness/clock/until.ts'
 import { approved } from '../../conformance/operations/operations.ts'
 import { cliOf } from '../operator/cli-run.ts'
 
-/** Limits as clients meet them, behind a proxy that names their addresses: docs/limits.md. */
+/**
+ * Limits as clients meet them, behind a proxy that names their addresses: docs/limits.md; and what
+ * issuers get of those.
+ */
 
-const world = await openWorld({ env: { TRUSTED_PROXIES: '127.0.0.1', ACCESS_LIMITS: 'pair=6 address=10 login=1000' } })
+const world = await openWorld({
+  env: { TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8', ACCESS_LIMITS: 'pair=6 address=10 login=1000' },
+})
 const mobile = await openMobile(world)
 closing(mobile.shop)
 
 let addresses = 0
 /** An address that no other test uses. */
 const newAddress = () => `198.51.100.${++addresses}`
-const from = (address: string): Changes => ({ 'x-forwarded-for': address })
+const from = (address: string) => ({ 'x-forwarded-for': address })
 const wrong: Changes = { control: '0'.repeat(40) }
 
 const status = async (address: string, changes: Changes = {}) => {
@@ -177,6 +185,35 @@ test('pages that are not there count for the address and are kept account of, an
       [null, null, 'receipt', 'unknown receipt', 3],
     ],
   )
+})
+
+test("the issuer gets the cardholder's address from a trusted proxy, or else that of the sale", async () => {
+  // oxfmt-ignore
+  const rows = [
+  //  X-Forwarded-For                        browserIP of the AReq
+    ['192.0.2.9',                            '192.0.2.9'],
+    ['192.0.2.66, 192.0.2.9, 10.1.2.3',      '192.0.2.9'],
+    ['[2001:db8::9]:4711',                   '2001:db8::9'],
+    // the sale says 203.0.113.7
+    [undefined,                              '203.0.113.7'],
+    ['192.0.2.9, unknown',                   '203.0.113.7'],
+    ['192.168.1.20',                         '203.0.113.7'],
+  ] as const
+  // oxfmt-ignore
+  const described = {
+    javascriptEnabled: 'true', javaEnabled: 'false', language: 'en-GB', colorDepth: '24', screenHeight: '900',
+    screenWidth: '1400', timeZone: '-60', methodReturned: 'true',
+  }
+  for (const [forwarded, browserIP] of rows) {
+    const { made, seen } = await atMethod(world, 'frictionless')
+    const headers = { 'content-type': formType, ...(forwarded === undefined ? {} : from(forwarded)) }
+    const body = encodePairs(Object.entries(described))
+    const page = `${seen['redirect-to']}/browser`
+    assert.equal((await fetch(page, { method: 'POST', headers, body, redirect: 'manual' })).status, 303)
+    await settled(world, made)
+    const [areq, ...more] = await issuerMessages(world, seen['tds-method-url-frame-3ds-server-trans-id'] ?? '', 'AReq')
+    assert.deepEqual([areq?.browserIP, more], [browserIP, []], String(forwarded))
+  }
 })
 
 interface Entry {

@@ -5,12 +5,9 @@ import { until } from '../../harness/clock/until.ts'
 import { atMethod, issuerMessages, load, whatNow } from '../../conformance/three-d-secure/shopper.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 
-/**
- * The hosted page behind a proxy, and when its browser does not come back; the browser is played by
- * hand.
- */
+/** The hosted page, and when its browser does not come back; the browser is played by hand. */
 
-const world = await openWorld({ env: { TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8' } })
+const world = await openWorld()
 
 const screen: Fields = {
   javascriptEnabled: 'true',
@@ -75,28 +72,6 @@ test('HEAD of a hosted page has the status and headers of GET, no body, and move
   }
   assert.ok(await isAtMethod(sold))
   assert.deepEqual(await areqs(sold), [])
-})
-
-test("the issuer gets the cardholder's address from a trusted proxy, or else that of the sale", async () => {
-  // oxfmt-ignore
-  const rows = [
-  //  X-Forwarded-For                        browserIP of the AReq
-    ['198.51.100.9',                         '198.51.100.9'],
-    ['192.0.2.66, 198.51.100.9, 10.1.2.3',   '198.51.100.9'],
-    ['[2001:db8::9]:4711',                   '2001:db8::9'],
-    // the sale says 203.0.113.7
-    [undefined,                              '203.0.113.7'],
-    ['198.51.100.9, unknown',                '203.0.113.7'],
-    ['192.168.1.20',                         '203.0.113.7'],
-  ] as const
-  for (const [forwarded, browserIP] of rows) {
-    const sold = await sell('frictionless')
-    const headers: Fields = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
-    assert.equal((await post(sold, 'browser', { ...screen, methodReturned: 'true' }, headers)).status, 303)
-    await settled(world, sold.made)
-    const [areq, ...more] = await areqs(sold)
-    assert.deepEqual([areq?.browserIP, more], [browserIP, []], String(forwarded))
-  }
 })
 
 test('ten seconds after the hosted page began the method the gateway goes on alone, once, if it knows the browser', async () => {
