@@ -13,7 +13,7 @@ import { refusedInEveryWay } from './refusals.ts'
 
 const directory = openDirectory('heap')
 
-const world = await openWorld({ own: true })
+const world = await openWorld()
 const keyFile = join(world.directory, 'keys', 'master.key')
 const gateway = closing(
   await startServe(world, undefined, { ...snapshotsInto(directory), TOLLGATE_KEY: '', TOLLGATE_KEY_FILE: keyFile }),
@@ -36,10 +36,12 @@ before(async () => {
   for (const one of made) await statusOf(gateway.world, one)
   const slow = { match: { amount_minor: '7393' }, do: { delay_ms: 600_000 } }
   await send('POST', `${world.acquirerAdminUrl}/faults`, JSON.stringify(slow), { 'content-type': 'application/json' })
-  await order(gateway.world, card(waiting, { cvv2: '0738', amount: '73.93' }))
+  const held = await order(gateway.world, card(waiting, { cvv2: '0738', amount: '73.93' }))
   texts = await textsInHeap(gateway.child, directory)
   // Asked to stop, it would wait for the acquirer.
   gateway.child.kill('SIGKILL')
+  await send('DELETE', `${world.acquirerAdminUrl}/faults`)
+  await settled(world, held)
   // The data of the payments that it keeps is there.
   for (const { client_orderid: name } of made) assert.ok(texts.includes(name))
 })

@@ -118,7 +118,7 @@ test('HTTP/1.0 needs no host', async () => {
   assert.match(await talk('GET /here HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 /)
 })
 
-test('a server answers 503 with the same headers until it is given its routes, and then by them on the same connection', async () => {
+test('a server answers 503 with the same headers until it has routes, and then by them on the same connection', async () => {
   const starting = await open()
   const reply = await talk(request('GET /here', host), starting.port)
   assert.match(reply, /^HTTP\/1.1 503 [^]*cache-control: no-store\r\nx-content-type-options: nosniff\r\n/)
