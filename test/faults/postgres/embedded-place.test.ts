@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { cpSync, existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -156,7 +156,7 @@ if (isRoot) {
       return statSync(join(directory, 'postgres')).uid
     })
     await rename(join(directory, 'postgres'), join(directory, 'backup'))
-    await cp(join(directory, 'backup'), join(directory, 'postgres'), { recursive: true })
+    cpSync(join(directory, 'backup'), join(directory, 'postgres'), { recursive: true })
     await chmod(join(directory, 'postgres'), 0o700)
     assert.equal(statSync(join(directory, 'postgres')).uid, 0)
     await withServer(optionsFor(directory), async (server) => {
@@ -235,10 +235,14 @@ if (isRoot) {
   })
 }
 
-/** A copy that has its own version, so that what is made from it is nobody else's. */
+/**
+ * A copy that has its own version, so that what is made from it is nobody else's. Most files are in
+ * `share`, which no program reads to say its version.
+ */
 async function copyOfPackage(above: string): Promise<string> {
   const folder = join(above, 'linux-test')
-  await cp(packageFolder(), folder, { recursive: true, verbatimSymlinks: true })
+  const filter = (path: string): boolean => basename(path) !== 'share'
+  cpSync(packageFolder(), folder, { recursive: true, verbatimSymlinks: true, filter })
   await writeFile(join(folder, 'package.json'), JSON.stringify({ version: `0-test-${systemRandom.bytes(6).toString('hex')}` }))
   return folder
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -113,7 +113,7 @@ export async function readableSource(): Promise<string> {
   }
   const copies = [...needed].map((name) => [join(packages, name), join(place, 'node_modules', name)] as const)
   for (const [from, to] of [[fileURLToPath(ownSource), join(place, 'src')] as const, ...copies])
-    await cp(from, to, { recursive: true, verbatimSymlinks: true })
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.map') })
   await writeFile(join(place, 'package.json'), JSON.stringify({ type: 'module' }))
   execFileSync('chmod', ['-R', 'a+rX', place])
   return pathToFileURL(join(place, 'src/')).href
