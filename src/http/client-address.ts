@@ -91,7 +91,7 @@ function readHop(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
 
 /** IPv4 only in its plain form, because readers disagree about 010.0.0.1; IPv4 in IPv6 is IPv4. */
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  if (plainIPv4.test(text)) return ipaddr.IPv4.parse(text)
   return ipaddr.IPv6.isValid(text) && !text.includes('%') ? ipaddr.process(text) : undefined
 }
 

@@ -14,11 +14,10 @@ import type { Order } from '../../../src/order/decide/order.ts'
 import { openOrderStore } from '../../../src/order/store/store.ts'
 import type { Accept } from '../../../src/order/door/submission.ts'
 import { hideBy } from '../../../src/risk/limits.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, type Pool } from '../../../src/storage/pool.ts'
 import { openIds } from '../../../src/storage/ids.ts'
 import { openHeartbeat } from '../clock/heartbeat.ts'
-import { testDatabase } from '../postgres/postgres.ts'
+import { migratedDatabase } from '../postgres/postgres.ts'
 import { storedDigest } from '../../../src/keys/digest.ts'
 import { closing } from './opening.ts'
 
@@ -43,11 +42,10 @@ const untilTheEnd: Closes = { push: (close) => closing({ close }) }
 
 /** A migrated database of the file's own, in which process 1 is alive. */
 export async function openDoorGround(closes: Closes = untilTheEnd): Promise<{ pool: Pool; processId: bigint; url: string }> {
-  const database = await testDatabase()
+  const database = await migratedDatabase()
   closes.push(() => database.close())
   const pool = openPool({ url: database.url, connections: 4, use: 'oltp', log })
   closes.push(() => pool.close())
-  await migrate(pool, systemClock.now(), log)
   const { processId, stop } = await openHeartbeat(pool, 1n, 'place of the door', systemClock, log)
   closes.push(stop)
   return { pool, processId, url: database.url }

@@ -1,4 +1,3 @@
-import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { openPeers } from '../../../src/gateway/peers/known.ts'
@@ -7,22 +6,20 @@ import type { Ask } from '../../../src/gateway/peers/message.ts'
 import { peerPort } from '../../../src/gateway/peers/port.ts'
 import { tlsOf } from '../../../src/gateway/peers/tls.ts'
 import { openServer, type Answer, type Incoming } from '../../../src/http/server.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import { peerStore, type PeerEntry } from '../../../src/gateway/peers/rows.ts'
 import { openFixedKeys } from './fixed-keys.ts'
 import { openHandClock } from '../clock/hand-clock.ts'
 import { closing } from './opening.ts'
-import { testDatabase } from '../postgres/postgres.ts'
+import { migratedDatabase } from '../postgres/postgres.ts'
 
 /** Processes that pass requests to each other, over real sockets and a real table. */
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 export const random = systemRandom
 export const keys = openFixedKeys(random)
-const database = closing(await testDatabase())
+const database = closing(await migratedDatabase())
 const pool = closing(openPool({ url: database.url, connections: 2, use: 'admin', log }))
-await migrate(pool, systemClock.now(), log)
 export const store = peerStore(pool)
 /** The time that all processes share; the table goes by the clock of the database. */
 export const clock = openHandClock(1_770_000_000_000)
