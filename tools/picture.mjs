@@ -35,7 +35,7 @@ async function take() {
   try {
     const browser = await openBrowser()
     try {
-      await browser.visit({ width, height: 900, calm: true }, (page) => photograph(page, siteOf(file.shop_url)))
+      await browser.visit({ width, height: 900 }, (page) => photograph(page, siteOf(file.shop_url)))
     } finally {
       await browser.close()
     }

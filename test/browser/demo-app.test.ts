@@ -52,7 +52,7 @@ function tokensOf(page: Page): Set<string> {
 }
 
 test('a card is registered, pays by its name, and every call is beside it, with what was signed and no secret', () =>
-  browser.visit({}, async (page) => {
+  browser.visit({ moving: true }, async (page) => {
     const secrets = tokensOf(page)
     await open(page, 'registers')
     await screen(page).getByText('No card yet').waitFor()
@@ -115,7 +115,7 @@ test("the bank's page opens in a window of its own, which the app closes when th
   }))
 
 test('a decline says why, on a phone, and the calls are beneath it', () =>
-  browser.visit({ phone: true, dark: true, calm: true }, async (page) => {
+  browser.visit({ phone: true, dark: true }, async (page) => {
     await open(page, 'broke')
     await press(page, 'Pay')
     await press(page, 'No money left')

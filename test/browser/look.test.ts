@@ -107,7 +107,7 @@ test("the page with the bank's words goes on by itself after ten seconds", () =>
   }))
 
 test('dark where the cardholder likes it dark, and still where motion disturbs', () =>
-  browser.visit({ dark: true, calm: true, phone: true }, async (page) => {
+  browser.visit({ dark: true, phone: true }, async (page) => {
     const sold = await shop.sell({ scenario: 'silent-method' })
     await standStill(page)
     await page.goto(sold.page, soon)
@@ -116,12 +116,6 @@ test('dark where the cardholder likes it dark, and still where motion disturbs',
     assert.equal(await style('main', 'backgroundColor'), 'rgb(27, 31, 37)')
     assert.equal(await style('.spinner', 'animationName'), 'none')
     assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
-  }))
-
-test('the page for a missing order is friendly', () =>
-  browser.visit({ expects: [/status of 404/] }, async (page) => {
-    await page.goto(`${world.baseUrl}/3ds/${'A'.repeat(22)}`)
-    await page.getByRole('heading', { name: 'There is no such payment' }).waitFor()
   }))
 
 test('no other site shows the payment in a frame', () =>
@@ -150,7 +144,7 @@ for (const [locale, missing, receipt, date, phone] of [
   ['ru-RU', 'Такого платежа нет', 'Платёж принят', 'Дата', true],
   ['ja-JP', 'There is no such payment', 'Payment approved', 'Date', false],
 ] as const)
-  test(`a browser of ${locale} is spoken to in its language, and its receipt prints in black on white`, () =>
+  test(`a browser of ${locale} reads its language, where no payment is too, and its receipt prints in black on white`, () =>
     browser.visit({ locale, phone, dark: true, expects: [/status of 404/] }, async (page) => {
       await page.goto(`${world.baseUrl}/3ds/${'A'.repeat(22)}`)
       await page.getByRole('heading', { name: missing }).waitFor()

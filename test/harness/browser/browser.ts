@@ -23,7 +23,11 @@ export interface Visit {
   height?: number
   script?: false
   dark?: true
-  calm?: true
+  /**
+   * With the animations of the pages. A spinner is drawn sixty times a second, so other visits are
+   * of a cardholder whom motion disturbs.
+   */
+  moving?: true
   /** Takes certificates that nobody vouches for. */
   trusting?: true
   /** British English otherwise. */
@@ -92,7 +96,7 @@ async function visit(browser: Browser, how: Visit, use: (page: Page, context: Br
     javaScriptEnabled: how.script ?? true,
     ignoreHTTPSErrors: how.trusting ?? false,
     colorScheme: how.dark ? 'dark' : 'light',
-    reducedMotion: how.calm ? 'reduce' : 'no-preference',
+    reducedMotion: how.moving ? 'no-preference' : 'reduce',
     locale: how.locale ?? 'en-GB',
     timezoneId: 'Asia/Kathmandu',
   })
