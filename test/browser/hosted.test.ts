@@ -73,7 +73,7 @@ for (const { scenario, expects } of [
     }))
 
 test('a challenge that is passed', () =>
-  browser.visit({}, async (page) => {
+  browser.visit({ moving: true }, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     await shop.pay(page, sold)
     await say(atBank(page), 'hint')
@@ -135,22 +135,20 @@ test('1.0.2: three wrong passwords, Cancel, and a bank that does not ask at all'
     ['1.0.2-attempt',   undefined, 'approved', undefined],
     ['1.0.2-failed',    undefined, 'declined', '2001'],
   ] as const
-  await Promise.all(
-    rows.map(([scenario, button, status, code]) =>
-      browser.visit({ phone: true }, async (page) => {
-        const sold = await shop.sell({ scenario, version: '1.0.2' })
-        await shop.pay(page, sold)
-        if (button === 'Cancel') await page.getByRole('button', { name: button }).click()
-        for (const left of button === 'Confirm' ? ['2 tries', '1 try', undefined] : []) {
-          await say(page, 'wrong')
-          if (left !== undefined) await page.getByText(`${left} `).waitFor()
-        }
-        const form = await shop.back(page, sold)
-        assert.deepEqual([form.status, form.error_code], [status, code], `${scenario} ${button ?? ''}`)
-        await shop.outcome(sold)
-      }),
-    ),
-  )
+  await browser.visit({ phone: true }, async (page) => {
+    for (const [scenario, button, status, code] of rows) {
+      const sold = await shop.sell({ scenario, version: '1.0.2' })
+      await shop.pay(page, sold)
+      if (button === 'Cancel') await page.getByRole('button', { name: button }).click()
+      for (const left of button === 'Confirm' ? ['2 tries', '1 try', undefined] : []) {
+        await say(page, 'wrong')
+        if (left !== undefined) await page.getByText(`${left} `).waitFor()
+      }
+      const form = await shop.back(page, sold)
+      assert.deepEqual([form.status, form.error_code], [status, code], `${scenario} ${button ?? ''}`)
+      await shop.outcome(sold)
+    }
+  })
 })
 
 test('1.0.2: what another payment was answered does not pay this one', () =>
@@ -181,14 +179,15 @@ test('each outcome has its way back', async () => {
     ['frictionless-denied', 'declined', 'fail'],
     ['error', 'declined', 'fail'],
   ] as const
-  for (const [scenario, status, path] of rows)
-    await browser.visit({}, async (page) => {
+  await browser.visit({}, async (page) => {
+    for (const [scenario, status, path] of rows) {
       const sold = await shop.sell({ scenario }, urls(`way-${scenario}-${Date.now()}`))
       await shop.pay(page, sold)
       assert.equal((await shop.back(page, sold, path)).status, status)
       assert.equal((await shop.outcome(sold)).status, status)
       assert.equal(shop.posted(sold, path).length, 1)
-    })
+    }
+  })
 })
 
 test('an error goes to redirect_url: the result of the challenge never came', () =>

@@ -80,13 +80,13 @@ test('in a hidden frame the printed page passes the message on to the page aroun
     (sold) => `src="${shop.print(sold, htmlOf(sold))}"`,
     (sold) => `srcdoc="${escaped(htmlOf(sold))}"`,
   ]
-  for (const scenario of ['challenge', 'no-method-frictionless'])
-    for (const frame of shapes)
-      await browser.visit({}, async (page) => {
+  const listens = `<script>came = []; addEventListener('message', ({ data, source }) =>
+    came.push([data, source === document.querySelector('iframe').contentWindow]))</script>`
+  await browser.visit({}, async (page) => {
+    await standStill(page)
+    for (const scenario of ['challenge', 'no-method-frictionless'])
+      for (const frame of shapes) {
         const sold = await shop.sell({ scenario })
-        const listens = `<script>came = []; addEventListener('message', ({ data, source }) =>
-          came.push([data, source === document.querySelector('iframe').contentWindow]))</script>`
-        await standStill(page)
         await page.goto(
           shop.print(sold, `${head}${listens}<h1>Please wait</h1><iframe title="Method" hidden ${frame(sold)}></iframe>`),
         )
@@ -100,7 +100,8 @@ test('in a hidden frame the printed page passes the message on to the page aroun
         await page.evaluate(`frames[0].postMessage({ type: 'three-d-secure method returned', token: 'x' }, '*')`)
         await page.clock.runFor(1_000)
         assert.equal((await page.evaluate<unknown[]>('came')).length, 1)
-      })
+      }
+  })
 })
 
 test('in a hidden frame the printed page stays where it is, and the shop uploads the result', () =>

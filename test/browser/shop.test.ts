@@ -49,9 +49,6 @@ async function told(page: Page, ...expected: string[]): Promise<string[]> {
   return all
 }
 
-/** Several shoppers at once. */
-const together = async (visits: readonly Promise<void>[]): Promise<void> => void (await Promise.all(visits))
-
 /** Nothing of the page lies beside the window. */
 async function staysWithin(page: Page): Promise<void> {
   const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
@@ -64,7 +61,7 @@ function arrow(page: Page, name: string) {
 }
 
 test('frictionless: approved without a question, and the keyboard opens the messages', () =>
-  browser.visit({}, async (page) => {
+  browser.visit({ moving: true }, async (page) => {
     await buy(page, { scenario: 'frictionless' })
     await headline(page, 'Approved')
     await told(page, 'gateway > directory: AReq', 'gateway > merchant: callback')
@@ -87,37 +84,31 @@ test('frictionless: approved without a question, and the keyboard opens the mess
 const hosts = [undefined, '127.0.0.1'] as const
 
 test('a challenge is shown in the page and passed, under the name in the banner and under the address in sandbox.json', () =>
-  together(
-    hosts.map((host) =>
-      browser.visit({}, async (page) => {
-        await buy(page, { scenario: 'challenge', ...(host && { host }) })
-        await say(bankIn(page), 'hint')
-        await headline(page, 'Approved')
-        await told(
-          page,
-          'shopper > merchant: method notification',
-          'issuer > shopper: CRes',
-          'merchant > gateway: upload-cres-result',
-        )
-      }),
-    ),
-  ))
+  browser.visit({}, async (page) => {
+    for (const host of hosts) {
+      await buy(page, { scenario: 'challenge', ...(host && { host }) })
+      await say(bankIn(page), 'hint')
+      await headline(page, 'Approved')
+      await told(
+        page,
+        'shopper > merchant: method notification',
+        'issuer > shopper: CRes',
+        'merchant > gateway: upload-cres-result',
+      )
+    }
+  }))
 
 test('a challenge that fails with the right password, and one that is cancelled, are declined with a reason', () =>
-  together([
-    browser.visit({}, async (page) => {
-      await buy(page, { scenario: 'challenge-failed' })
-      await say(bankIn(page), 'hint')
-      await headline(page, 'Declined')
-      assert.match(await page.locator('#stage').innerText(), /NOT_AUTHENTICATED/)
-    }),
-    browser.visit({}, async (page) => {
-      await buy(page, { scenario: 'challenge' })
-      await pressAt(bankIn(page), 'Cancel')
-      await headline(page, 'Declined')
-      assert.match(await page.locator('#stage').innerText(), /2002/)
-    }),
-  ]))
+  browser.visit({}, async (page) => {
+    await buy(page, { scenario: 'challenge-failed' })
+    await say(bankIn(page), 'hint')
+    await headline(page, 'Declined')
+    assert.match(await page.locator('#stage').innerText(), /NOT_AUTHENTICATED/)
+    await buy(page, { scenario: 'challenge' })
+    await pressAt(bankIn(page), 'Cancel')
+    await headline(page, 'Declined')
+    assert.match(await page.locator('#stage').innerText(), /2002/)
+  }))
 
 test('when the bank has answered, its page goes, though its result never comes to the gateway', () =>
   browser.visit({}, async (page) => {
@@ -142,16 +133,14 @@ const ends: readonly (readonly [purchase: Purchase, says: string, money: string]
 ]
 
 test('every end says what happened to the money, under one heading and in a status region', () =>
-  together(
-    ends.map(([purchase, says, money]) =>
-      browser.visit({}, async (page) => {
-        await buy(page, purchase)
-        await headline(page, says)
-        await page.getByRole('status').getByText(money, { exact: true }).waitFor()
-        assert.deepEqual(await page.getByRole('heading', { level: 1 }).allInnerTexts(), ['Idempotency key'])
-      }),
-    ),
-  ))
+  browser.visit({}, async (page) => {
+    for (const [purchase, says, money] of ends) {
+      await buy(page, purchase)
+      await headline(page, says)
+      await page.getByRole('status').getByText(money, { exact: true }).waitFor()
+      assert.deepEqual(await page.getByRole('heading', { level: 1 }).allInnerTexts(), ['Idempotency key'])
+    }
+  }))
 
 test('without an answer of the acquirer the page says what is not known, and at last that nothing was charged', async () => {
   const ask = async (method: string, path: string, body?: object) => {
@@ -198,109 +187,95 @@ const chosen = (page: Page): Promise<string[]> =>
   )
 
 test("the gateway's page takes over and brings the shopper back, with and without a challenge", () =>
-  together(
-    ['frictionless', 'challenge'].map((scenario) =>
-      browser.visit({}, async (page) => {
-        await buy(page, { scenario, hosted: true })
-        if (scenario === 'challenge') await say(page.frameLocator('iframe[title^="Your bank"]'), 'hint')
-        await headline(page, 'Approved')
-        await told(page, 'merchant > shopper: redirect-to', 'shopper > merchant: return to redirect_url')
-      }),
-    ),
-  ))
+  browser.visit({}, async (page) => {
+    for (const scenario of ['frictionless', 'challenge']) {
+      await buy(page, { scenario, hosted: true })
+      if (scenario === 'challenge') await say(page.frameLocator('iframe[title^="Your bank"]'), 'hint')
+      await headline(page, 'Approved')
+      await told(page, 'merchant > shopper: redirect-to', 'shopper > merchant: return to redirect_url')
+    }
+  }))
 
 test('1.0.2, server to server, under the name and under the address: the bank asks again, and the XML opens as a list', () =>
-  together(
-    hosts.map((host) =>
-      browser.visit({}, async (page) => {
-        await buy(page, { scenario: '1.0.2', ...(host && { host }) })
-        const bank = bankIn(page)
-        await say(bank, 'wrong')
-        await bank.getByText('2 tries are left').waitFor()
-        await say(bank, 'hint')
-        await headline(page, 'Approved')
-        await told(page, 'directory > gateway: VERes', 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
-        for (const [name, element, value] of [
-          ['VEReq', 'pan', /^400000\*{6}9003$/],
-          ['VERes', 'CH/enrolled', /^Y$/],
-          ['PAReq', 'CH/expiry', /^\*\*\*$/],
-          ['PARes', 'TX/cavv', /^\*\*\*$/],
-        ] as const) {
-          const message = arrow(page, name)
-          await message.locator('summary').click()
-          const row = message
-            .locator('.fields > div')
-            .filter({ has: page.locator('dt code').getByText(element, { exact: true }) })
-          assert.match(await row.locator('dd').innerText(), value, `${name} ${element}`)
-        }
-        const upload = arrow(page, 'upload-pares-result')
-        await upload.locator('summary').focus()
-        await page.keyboard.press('Enter')
-        assert.match(await upload.locator('.signed').innerText(), /✓ holds/)
-      }),
-    ),
-  ))
+  browser.visit({}, async (page) => {
+    for (const host of hosts) {
+      await buy(page, { scenario: '1.0.2', ...(host && { host }) })
+      const bank = bankIn(page)
+      await say(bank, 'wrong')
+      await bank.getByText('2 tries are left').waitFor()
+      await say(bank, 'hint')
+      await headline(page, 'Approved')
+      await told(page, 'directory > gateway: VERes', 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
+      for (const [name, element, value] of [
+        ['VEReq', 'pan', /^400000\*{6}9003$/],
+        ['VERes', 'CH/enrolled', /^Y$/],
+        ['PAReq', 'CH/expiry', /^\*\*\*$/],
+        ['PARes', 'TX/cavv', /^\*\*\*$/],
+      ] as const) {
+        const message = arrow(page, name)
+        await message.locator('summary').click()
+        const row = message.locator('.fields > div').filter({ has: page.locator('dt code').getByText(element, { exact: true }) })
+        assert.match(await row.locator('dd').innerText(), value, `${name} ${element}`)
+      }
+      const upload = arrow(page, 'upload-pares-result')
+      await upload.locator('summary').focus()
+      await page.keyboard.press('Enter')
+      assert.match(await upload.locator('.signed').innerText(), /✓ holds/)
+    }
+  }))
 
 test("1.0.2 on the gateway's page, and cards of it whose bank does not ask", () =>
-  together([
-    browser.visit({}, async (page) => {
-      await buy(page, { scenario: '1.0.2', hosted: true })
-      await say(page, 'hint')
-      await headline(page, 'Approved')
-      await told(
-        page,
-        'directory > gateway: VERes',
-        'issuer > shopper: password page',
-        'shopper > merchant: return to redirect_url',
-      )
-    }),
-    ...(['Approved', 'Declined'] as const).map((outcome) =>
-      browser.visit({}, async (page) => {
-        await buy(page, { scenario: outcome === 'Approved' ? '1.0.2-attempt' : '1.0.2-failed' })
-        await headline(page, outcome)
-        const all = await told(page, 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
-        assert.ok(!all.includes('issuer > shopper: password page'))
-      }),
-    ),
-  ]))
+  browser.visit({}, async (page) => {
+    await buy(page, { scenario: '1.0.2', hosted: true })
+    await say(page, 'hint')
+    await headline(page, 'Approved')
+    await told(
+      page,
+      'directory > gateway: VERes',
+      'issuer > shopper: password page',
+      'shopper > merchant: return to redirect_url',
+    )
+    for (const outcome of ['Approved', 'Declined'] as const) {
+      await buy(page, { scenario: outcome === 'Approved' ? '1.0.2-attempt' : '1.0.2-failed' })
+      await headline(page, outcome)
+      const all = await told(page, 'issuer > shopper: PARes', 'merchant > gateway: upload-pares-result')
+      assert.ok(!all.includes('issuer > shopper: password page'))
+    }
+  }))
 
 test('without scripts, 1.0.2 and a challenge have a button wherever one is needed', () =>
-  together(
-    ['1.0.2', 'challenge'].map((scenario) =>
-      browser.visit({ script: false }, async (page) => {
-        await buy(page, { scenario })
-        // By key: the page reloads by itself, and a click would be lost between press and release.
-        if (scenario === 'challenge') await pressAt(page, 'Go on without scripts')
-        const bank = bankIn(page)
-        await pressAt(bank, /^Go on to your bank$|^Continue to your bank$/)
-        await say(bank, 'hint')
-        await pressAt(bank, 'Continue')
-        await bank.locator('noscript p').filter({ hasText: 'Follow the link below' }).waitFor()
-        await page.getByRole('link', { name: 'Go on when your bank is done' }).click()
-        await headline(page, 'Approved')
-      }),
-    ),
-  ))
+  browser.visit({ script: false }, async (page) => {
+    for (const scenario of ['1.0.2', 'challenge']) {
+      await buy(page, { scenario })
+      // By key: the page reloads by itself, and a click would be lost between press and release.
+      if (scenario === 'challenge') await pressAt(page, 'Go on without scripts')
+      const bank = bankIn(page)
+      await pressAt(bank, /^Go on to your bank$|^Continue to your bank$/)
+      await say(bank, 'hint')
+      await pressAt(bank, 'Continue')
+      await bank.locator('noscript p').filter({ hasText: 'Follow the link below' }).waitFor()
+      await page.getByRole('link', { name: 'Go on when your bank is done' }).click()
+      await headline(page, 'Approved')
+    }
+  }))
 
 test('on a phone nothing lies beside the window: not in the choice, not while the bank asks, not in any message', () =>
-  together(
-    ['challenge', '1.0.2'].map((scenario) =>
-      browser.visit({ phone: true }, async (page) => {
-        await buy(page, { scenario })
-        await bankIn(page).getByLabel('One-time password').waitFor()
-        await staysWithin(page)
-        await say(bankIn(page), 'hint')
-        await headline(page, 'Approved')
-        await told(page, 'gateway > merchant: callback')
-        await arrow(page, 'callback').waitFor()
-        await page.evaluate(`document.querySelectorAll('#steps details').forEach((one) => { one.open = true })`)
-        await staysWithin(page)
-        await labelsAreAtTheirArrows(page)
-        await page.goto(`http://shop.localhost:${new URL(world.shopUrl).port}/`)
-        await staysWithin(page)
-      }),
-    ),
-  ))
+  browser.visit({ phone: true }, async (page) => {
+    for (const scenario of ['challenge', '1.0.2']) {
+      await buy(page, { scenario })
+      await bankIn(page).getByLabel('One-time password').waitFor()
+      await staysWithin(page)
+      await say(bankIn(page), 'hint')
+      await headline(page, 'Approved')
+      await told(page, 'gateway > merchant: callback')
+      await arrow(page, 'callback').waitFor()
+      await page.evaluate(`document.querySelectorAll('#steps details').forEach((one) => { one.open = true })`)
+      await staysWithin(page)
+      await labelsAreAtTheirArrows(page)
+      await page.goto(`http://shop.localhost:${new URL(world.shopUrl).port}/`)
+      await staysWithin(page)
+    }
+  }))
 
 /** Each label covers a part of its arrow's width, and stands above it. */
 async function labelsAreAtTheirArrows(page: Page): Promise<void> {
