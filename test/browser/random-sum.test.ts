@@ -40,7 +40,7 @@ describe('at an endpoint that calls a server of the test', () => {
   after(async () => {
     await cliOf(() => world).tell(['endpoint', 'set', String(endpoint), '--merchant-server-url', world.merchantServerUrl])
     await configurationRead(world)
-    app.merchant.close()
+    await app.merchant.close()
   })
 
   for (const [what, visit] of ways)
