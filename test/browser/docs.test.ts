@@ -23,7 +23,7 @@ const visits: [what: string, how: Visit][] = [
   ['on a desk', {}],
   ['on a phone, in the dark, without script', { phone: true, dark: true, script: false }],
 ]
-/** What is measured is measured by script. */
+/** A script on the page measures. */
 const widths: [what: string, how: Visit][] = [
   ['at a desk', { moving: true }],
   ['on a phone, in the dark', { phone: true, dark: true }],

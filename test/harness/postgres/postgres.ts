@@ -113,7 +113,7 @@ export async function testDatabase(template?: string): Promise<TestDatabase> {
 }
 
 /**
- * A database with all tables for this test alone, to which nobody is connected: a copy of that of
+ * A database with all tables for this test alone, without a connection to it: a copy of that of
  * the run, where there is one, since the migrations take several times as long.
  */
 export async function migratedDatabase(): Promise<TestDatabase> {
