@@ -76,16 +76,19 @@ async function wantedBy(page: Page, context: BrowserContext): Promise<Set<string
 }
 
 /** Opens the page of an order. */
-async function open(page: Page, order: Parameters<typeof pages.put>[0]): Promise<void> {
-  await page.goto((await pages.get(pages.put(order))).url, { waitUntil: 'commit' }).catch(goneOn)
+async function open(page: Page, order: Parameters<typeof pages.put>[0], waitUntil: 'commit' | 'load' = 'commit'): Promise<void> {
+  await page.goto((await pages.get(pages.put(order))).url, { waitUntil }).catch(goneOn)
 }
 
 /** A page that goes on at once may do so before it was seen. */
 const goneOn = (error: Error) => assert.match(error.message, /interrupted|ERR_ABORTED/)
 
-const asks = (wanted: Set<string>, url: string, how: string) =>
+const asks = (wanted: Set<string>, url: string, how: string, meanwhile?: () => Promise<void>) =>
   until(
-    () => wanted.has(asked(url)!),
+    async () => {
+      await meanwhile?.()
+      return wanted.has(asked(url)!)
+    },
     (is) => is,
   ).then((is) => assert.ok(is, `${how}: the browser asks for ${url}, not only for ${[...wanted].join(' ')}`))
 
@@ -211,12 +214,15 @@ test('a page that a browser kept, and shows again, is loaded again and leads no 
     const wanted = await wantedBy(page, context)
     for (const [kept, then, words, app] of rows) {
       wanted.clear()
-      await open(page, kept)
-      await page.clock.runFor(1_000)
-      if (app !== undefined) await asks(wanted, app, words)
+      // Its script has run by then: the page is loaded, or has gone on.
+      await open(page, kept, app === undefined ? 'load' : 'commit')
+      if (app === undefined) await page.clock.runFor(1_000)
+      else await asks(wanted, app, words, () => page.clock.runFor(1_000))
       wanted.clear()
       pages.put(then, page.url().split('/').at(-1)!.split('?')[0])
-      const again = page.waitForRequest((request) => request.isNavigationRequest())
+      const again = page
+        .waitForRequest((request) => request.isNavigationRequest() && request.frame() === page.mainFrame())
+        .then(() => page.waitForEvent('load'))
       await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
       await again
       await page.getByText(words).filter({ visible: true }).first().waitFor()
