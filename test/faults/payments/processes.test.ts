@@ -77,11 +77,14 @@ test('sales at one port reach both processes, and the operator sees both at one 
 })
 
 test('a killed process is started again: its successor takes its orders over at once, the other one keeps its own', async () => {
-  const forget = await desk.script({}, { delay_ms: 6_000 })
+  const forget = await desk.script({}, { hold: true })
   const [dead, other] = await Promise.all([leaseOf(0), leaseOf(1)])
   const sold = await sellToAll(gateway, [dead!, other!])
-  const [ofDead, ofOther] = await Promise.all([leasedBy(dead!), leasedBy(other!)])
   const pid = pidsOf(gateway, 0)[0]!
+  // What it holds is what it held when it stood still.
+  process.kill(pid, 'SIGSTOP')
+  const [ofDead, ofOther] = await Promise.all([leasedBy(dead!), leasedBy(other!)])
+  assert.ok(ofDead.length > 0)
   process.kill(pid, 'SIGKILL')
   await gone(pid)
   // Whoever starts gets no connection before it serves: none of these is refused.
@@ -93,8 +96,8 @@ test('a killed process is started again: its successor takes its orders over at 
   // A process that fell silent keeps its row for an hour: this one was removed by its successor.
   assert.deepEqual(await desk.rows('select from heartbeat where process_id = $1', [dead]), [])
   assert.equal(await leaseOf(1), other)
-  await endOf(sold)
   await forget()
+  await endOf(sold)
   const taken = new Set((await desk.rows<{ id: string }>(lostLeases)).map(({ id }) => id))
   for (const id of ofDead) assert.ok(taken.has(id), `order ${id} of the dead process was taken over`)
   for (const id of ofOther) assert.ok(!taken.has(id), `order ${id} stayed with its process`)
@@ -131,19 +134,20 @@ test('a signal to the parent closes the port and stops all in order: orders end,
 
 test('when the parent is killed its processes end at once, and no successor can listen before all have ended', async () => {
   gateway = await start('2')
-  const forget = await desk.script({}, { delay_ms: 6_000 })
+  const forget = await desk.script({}, { hold: true })
   const [first, second] = [0, 1].map((slot) => pidsOf(gateway, slot)[0]!)
   const leases = await Promise.all([0, 1].map(leaseOf))
   const sold = await sellToAll(
     gateway,
     leases.map((lease) => lease!),
   )
-  const held = (await Promise.all(leases.map((lease) => leasedBy(lease!)))).flat()
   process.kill(second!, 'SIGSTOP')
   const end = once(gateway.child, 'exit')
   gateway.child.kill('SIGKILL')
   await end
   await gone(first!)
+  const held = (await Promise.all(leases.map((lease) => leasedBy(lease!)))).flat()
+  assert.ok(held.length > 0)
   await assert.rejects(start('2'), /EADDRINUSE/)
   assert.deepEqual(await Promise.all([0, 1].map(leaseOf)), leases, 'nothing was taken over')
   process.kill(second!, 'SIGCONT')
@@ -159,17 +163,18 @@ test('when the parent is killed its processes end at once, and no successor can 
 
 test('a slot that a later start does not have is found dead by its silence, and its orders end', async () => {
   gateway = await start('3')
-  const forget = await desk.script({}, { delay_ms: 6_000 })
+  const forget = await desk.script({}, { hold: true })
   const leases = await Promise.all([0, 1, 2].map(leaseOf))
   const sold = await sellToAll(
     gateway,
     leases.map((lease) => lease!),
   )
-  const ofThird = await leasedBy(leases[2]!)
   const pids = [gateway.child.pid!, ...[0, 1, 2].map((slot) => pidsOf(gateway, slot)[0]!)]
   // None may see another end.
   for (const signal of ['SIGSTOP', 'SIGKILL']) for (const pid of pids) process.kill(pid, signal)
   await Promise.all(pids.map(gone))
+  const ofThird = await leasedBy(leases[2]!)
+  assert.ok(ofThird.length > 0)
   await forget()
   gateway = await start('2')
   assert.equal(await leaseOf(2), leases[2], 'nobody removed its row')

@@ -253,7 +253,11 @@ test('a process dies with a request that was passed to it: no answer, and a repe
   )
   const lost = assert.rejects(postSale(here.world, fields), /socket hang up|ECONNRESET/)
   await until(
-    () => rowsIn<{ n: number }>(1, `select count(*)::int as n from pg_locks where not granted and locktype = 'transactionid'`),
+    () =>
+      rowsIn<{ n: number }>(
+        1,
+        `select count(*)::int as n from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))`,
+      ),
     ([row]) => row!.n > 0,
   )
   there.child.kill('SIGKILL')

@@ -70,7 +70,8 @@ test('a pause that would be too long ends, and the merchant goes on where it is'
 })
 
 const waitsForLock = statement<{ waits: boolean }>(`
-  select exists (select from pg_locks l where not l.granted and l.relation = 'orders'::regclass) as waits`)
+  select exists (select from pg_locks l where not l.granted and l.relation = 'orders'::regclass
+    and l.database = (select oid from pg_database where datname = current_database())) as waits`)
 
 test('a transaction that is in its midst is waited for, and copied', async () => {
   const from = await cellOf()

@@ -70,7 +70,8 @@ async function saleThatWaits(session: Client): Promise<{ reply: Promise<unknown>
     [fields['client_orderid']],
   )
   const reply = postSale(world, fields)
-  const waits = `select count(*)::int as n from pg_locks where not granted and locktype = 'transactionid'`
+  const { rows: own } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const waits = `select count(*)::int as n from pg_stat_activity where ${own[0]!.pid} = any (pg_blocking_pids(pid))`
   await until(
     () => rows<{ n: number }>(waits),
     ([row]) => row!.n > 0,
