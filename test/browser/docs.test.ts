@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
 import type { Visit } from '../harness/browser/browser.ts'
 import { sharedStand } from './stand.ts'
@@ -12,8 +12,14 @@ const origin = new URL(world.baseUrl).origin
 
 const open = async (page: Page, operation: string) => {
   await page.goto(`${origin}/docs`)
-  await page.getByRole('link', { name: new RegExp(`^${operation}\\s*POST`) }).click()
+  await follow(page, page.getByRole('link', { name: new RegExp(`^${operation}\\s*POST`) }))
   await page.getByRole('heading', { name: operation, level: 1 }).waitFor()
+}
+
+/** A page that a link led to is used when it is loaded: before, a form has no script yet. */
+async function follow(page: Page, link: Locator): Promise<void> {
+  await link.click()
+  await page.waitForLoadState('load')
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
@@ -35,7 +41,7 @@ for (const [what, how] of visits)
       await open(page, 'preauth')
       await press(page, 'Send')
       await replied(page, 'async-response')
-      await page.getByRole('link', { name: 'status', exact: true }).click()
+      await follow(page, page.getByRole('link', { name: 'status', exact: true }))
       // It is approved a moment after it was accepted.
       const isApproved = async () => {
         await press(page, 'Send')
@@ -109,7 +115,7 @@ for (const [what, how] of widths)
       const bar = page.getByRole('navigation', { name: 'The sandbox' }).getByRole('link')
       await page.goto(`${origin}/`)
       for (const place of places) {
-        await bar.getByText(place, { exact: true }).click()
+        await follow(page, bar.getByText(place, { exact: true }))
         assert.deepEqual(await bar.allInnerTexts(), places)
         assert.equal(await page.locator('nav [aria-current]').innerText(), place)
         assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, place)
@@ -128,15 +134,15 @@ test("a simulator's page: each answer is read on a page, and a fault is scripted
       ['Issuer', '/admin/faults'],
     ] as const) {
       await page.goto(`${origin}/`)
-      await page.getByRole('navigation', { name: 'The sandbox' }).getByText(place, { exact: true }).click()
-      if (place === 'Issuer') await page.getByRole('link', { name: 'what the issuer was asked' }).click()
+      await follow(page, page.getByRole('navigation', { name: 'The sandbox' }).getByText(place, { exact: true }))
+      if (place === 'Issuer') await follow(page, page.getByRole('link', { name: 'what the issuer was asked' }))
       const add = page.locator(`form[data-method=POST][data-path="${faults}"]`)
       await add.getByRole('button').click()
       await add.getByText(/^201 /).waitFor()
-      await page.getByRole('link', { name: faults, exact: true }).click()
+      await follow(page, page.getByRole('link', { name: faults, exact: true }))
       await page.getByText('"times": 1').waitFor()
       await staysWithin(page)
-      await page.getByRole('link', { name: `‹ ${place}` }).click()
+      await follow(page, page.getByRole('link', { name: `‹ ${place}` }))
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByText(/^200 \{"removed":1\}/).waitFor()
     }
