@@ -200,8 +200,8 @@ test('back after the end: each page shows the outcome or leads to the shop with 
     await shop.back(page, sold)
     await page.goBack()
     await page.getByRole('heading', { name: 'Payment approved' }).waitFor()
-    // A frame that went on after the page around it was loaded left an entry, of the printed page or
-    // of the gateway's, which does not begin the method again.
+    // A frame that went on after the page around it was loaded left an entry, of the printed page
+    // or of the gateway's, which does not begin the method again.
     await page.goBack({ waitUntil: 'commit' })
     if (page.url().includes('/3ds/')) {
       await page.getByRole('heading', { name: 'Payment approved' }).waitFor()

@@ -71,7 +71,7 @@ test('a data key opens under its own name alone', async () => {
 
 test('the service is never asked while rows are locked', async () => {
   const locks = statement<{ n: bigint }>(
-    // The table has the same number in every copy of a database, and autovacuum may clean it at any time.
+    // Every copy of a database has the table under one number; autovacuum may clean it at any time.
     `select count(*) as n from pg_locks where relation = 'key_version'::regclass
      and database = (select oid from pg_database where datname = current_database())
      and mode not in ('AccessShareLock', 'ShareUpdateExclusiveLock')`,
