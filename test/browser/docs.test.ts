@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
-import type { Visit } from '../harness/browser/browser.ts'
+import { follow, type Visit } from '../harness/browser/browser.ts'
 import { sharedStand } from './stand.ts'
 
 /** The reference of the sandbox in a browser, where each operation can be tried. */
@@ -14,12 +14,6 @@ const open = async (page: Page, operation: string) => {
   await page.goto(`${origin}/docs`)
   await follow(page, page.getByRole('link', { name: new RegExp(`^${operation}\\s*POST`) }))
   await page.getByRole('heading', { name: operation, level: 1 }).waitFor()
-}
-
-/** A page that a link led to is used when it is loaded: before, a form has no script yet. */
-async function follow(page: Page, link: Locator): Promise<void> {
-  await link.click()
-  await page.waitForLoadState('load')
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()

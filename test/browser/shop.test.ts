@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../harness/clock/until.ts'
 import { pressAt, say } from './bank.ts'
+import { follow } from '../harness/browser/browser.ts'
 import { sharedStand } from './stand.ts'
 
 /** The sandbox's shop, just opened from the banner's link. `visit` fails when a page complains. */
@@ -170,13 +171,12 @@ test('another card is tried for the same product, and what was chosen stays when
     await page.getByLabel('What the card does').selectOption('plain')
     await page.locator('label[for=cvv2-116]').click()
     await page.getByRole('button', { name: 'Pay', exact: true }).click()
-    await page.getByRole('link', { name: 'Try another card' }).click()
-    await page.getByRole('heading', { name: 'Buy something' }).waitFor()
+    await follow(page, page.getByRole('link', { name: 'Try another card' }))
     assert.deepEqual(await chosen(page), ['mug', 'challenge', 'visa', '123', 'hosted', 'USD'])
     await page.evaluate(`document.querySelector('#cvv2-209').value = '999'`)
     await page.locator('label[for=network-mastercard]').click()
     await page.locator('label[for=cvv2-209]').click()
-    await page.getByRole('button', { name: 'Pay', exact: true }).click()
+    await follow(page, page.getByRole('button', { name: 'Pay', exact: true }))
     await page.getByRole('alert').getByText('Please choose a CVV2 of the list.').waitFor()
     assert.deepEqual(await chosen(page), ['mug', 'challenge', 'mastercard', '123', 'hosted', 'USD'])
   }))

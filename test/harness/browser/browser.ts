@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
 import { findChromium } from './chromium.ts'
 
 /** A cardholder's browser: a real one, without a window, that reaches this machine alone. */
@@ -82,6 +82,15 @@ export async function openBrowser(): Promise<TestBrowser> {
 export async function standStill(page: Page): Promise<void> {
   await page.clock.install()
   await page.clock.pauseAt(new Date(Date.now() + 60_000))
+}
+
+/**
+ * Goes where a link or a button leads, and has the page that comes whole: before, a form may lack
+ * fields and its script.
+ */
+export async function follow(page: Page, to: Locator): Promise<void> {
+  await to.click()
+  await page.waitForLoadState('load')
 }
 
 const shownCharacters = 3_000

@@ -247,6 +247,8 @@ const inbound = async (t: TestContext) => {
     port: 0,
     tls: { ...authority.of('gateway-results'), ca: authority.ca },
     senders: peers,
+    // Clients and server share a processor here, which may be slow.
+    limits: { handshakeMs: 120_000, headersMs: 120_000, requestMs: 120_000 },
     ...parts,
   })
   await port.serve({ wanted: () => Promise.resolve(undefined), result: () => Promise.resolve({ is: 'unknown' }) })
