@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import { TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
@@ -86,6 +86,8 @@ const usualLimits: InboundLimits = { handshakeMs: 5_000, headersMs: 5_000, reque
 const path = '/3ds/results'
 const bodyLimitBytes = 65_536
 const maxConnections = 512
+/** Each is decrypted, read and judged: 32 keep a turn, in which others are let in, short. */
+const readsInTurn = 32
 const closeWithinMs = 1_500
 const contentType = 'application/JSON; charset=utf-8'
 
@@ -110,11 +112,19 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
     keepAliveTimeout: 65_000,
     maxHeaderSize: 8_192,
   })
-  const intake = new Intake(server, { maxConnections, maxPerAddress: maxConnections / 2 }, alwaysOf(true), true)
+  const intake = new Intake(server, { maxConnections, maxPerAddress: maxConnections / 2, readsInTurn }, alwaysOf(true), true)
+  // The certificate is that of the handshake, for all that a connection brings.
+  const senders = new WeakMap<object, string>()
+  server.on('secureConnection', (socket) => {
+    const name = nameOf(socket)
+    if (name !== undefined) senders.set(socket, name)
+  })
   let results: Results | undefined
   const take = intake.before((request, response) => {
     if (!results) return refuse({ status: 503, why: 'the gateway is starting' }, request, response, log)
-    serve(request, response, parts, results).catch((error: unknown) => fail(error, response, parts))
+    serve(request, response, { ...parts, sender: senders.get(request.socket) }, results).catch((error: unknown) =>
+      fail(error, response, parts),
+    )
   })
   server.on('request', take)
   // Without this, Node would ask a refused client to send its body first.
@@ -155,8 +165,12 @@ function fail(error: unknown, response: ServerResponse, { log, random }: Inbound
   else response.writeHead(500, { 'content-length': 0 }).end()
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, parts: InboundParts, results: Results): Promise<void> {
-  const sender = senderOf(request)
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { sender, ...parts }: InboundParts & { sender: string | undefined },
+  results: Results,
+): Promise<void> {
   const refusal = refusalOf(request, sender, parts.senders)
   if (refusal) return refuse(refusal, request, response, parts.log, sender)
   if (request.headers.expect !== undefined) response.writeContinue()
@@ -169,8 +183,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
 }
 
 /** The common name that the client proved; undefined if there is none, or more than one. */
-function senderOf({ socket }: IncomingMessage): string | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+function nameOf(socket: TLSSocket): string | undefined {
+  if (!socket.authorized) return undefined
   // The declared type is too narrow: several common names come as a list.
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === 'string' ? name : undefined
