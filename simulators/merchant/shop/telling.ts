@@ -2,6 +2,7 @@ import type { Clock } from '../../../src/base/clock.ts'
 import type { CallbackBook } from '../callbacks/book.ts'
 import type { GatewayAccount } from './gateway.ts'
 import { calledBack, readJournals, type Journals } from './journals.ts'
+import { inOrder } from './merging.ts'
 import type { Message } from './message.ts'
 import type { ShopOrder } from './order.ts'
 
@@ -113,27 +114,4 @@ export class Telling {
       })),
     }
   }
-}
-
-/**
- * Merges the records of many journals into one story: by time. Within a millisecond, a message that
- * starts something comes before the records of others, and one that ends it comes after: the
- * issuer's page follows the result that it waited for. The order within one journal never changes.
- */
-function inOrder(journals: readonly (readonly Message[])[]): Message[] {
-  const waiting = journals.map((one) => [...one])
-  const all: Message[] = []
-  for (;;) {
-    const heads = waiting.filter((one) => one.length > 0)
-    const [first] = heads.toSorted(([a], [b]) => a!.at - b!.at || rank(a!) - rank(b!))
-    if (first === undefined) return all
-    all.push(first.shift()!)
-  }
-}
-
-function rank({ from, to, isReply, id }: Message): number {
-  if (isReply && id.startsWith('shop')) return 4
-  if (from === 'shopper' && to === 'merchant') return 3
-  if (from === 'issuer' && to === 'shopper') return 2
-  return from === 'gateway' ? 1 : 0
 }
