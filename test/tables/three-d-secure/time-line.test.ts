@@ -8,7 +8,7 @@ import type { Message } from '../../../simulators/merchant/shop/message.ts'
 const journal = (id: string, ...arrows: readonly `${Message['from']} > ${Message['to']}: ${string}`[]): Message[] =>
   arrows.map((arrow, i) => {
     const [, from, to, name] = /^(\w+) > (\w+): (.+)$/.exec(arrow) as unknown as [string, Message['from'], Message['to'], string]
-    const isReply = /Res|reply|answer of/.test(name)
+    const isReply = name === 'reply'
     return { id: `${id}-${i}`, at: 1, from, to, name, via: 'browser', tone: 'plain', isReply, times: 1, fields: [] }
   })
 
