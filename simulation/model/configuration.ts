@@ -4,36 +4,36 @@ import {
   registryOf,
   type Endpoint,
   type Gate,
-  type GateRow,
   type Merchant,
   type Registry,
   type RegistryRows,
 } from '../../src/merchant/merchant.ts'
+import { safePolicy } from '../../src/merchant/authentication-policy.ts'
+import { endpointFields } from '../../src/merchant/endpoint-fields.ts'
+import { gateFields, type GateRow } from '../../src/merchant/gate-fields.ts'
 import { enrolmentBy } from '../../src/three-d-secure/enrolment.ts'
 import { openRanges, type CardRange, type LoadedRanges } from '../../src/three-d-secure/ranges.ts'
 import { filters } from '../watch/filters.ts'
 
 const answerTimeoutMs = 15_000
 
-type Commission = Pick<GateRow, 'commissionFixedMinor' | 'commissionBasisPoints'>
+type Commission = Partial<Pick<GateRow, 'commissionFixedMinor' | 'commissionBasisPoints'>>
 
-const gateRow = (terminalId: string, recognisesRepeats: boolean, commission: Commission): GateRow => ({
-  host: 'acquirer.test',
-  port: 1,
-  terminalId,
-  cardAcceptorId: 'MERCHANT',
-  cardAcceptorName: 'Simulated shops',
-  acquirerId: '123456',
-  mcc: '5999',
-  countryNumeric: '840',
-  descriptor: 'SIMULATED',
-  answerTimeoutMs,
-  partialCapture: true,
-  partialReversal: true,
-  recognisesRepeats,
-  maxOpen: 1_000,
-  ...commission,
-})
+const gateRow = (terminalId: string, recognisesRepeats: boolean, commission: Commission): GateRow =>
+  gateFields.whole({
+    host: 'acquirer.test',
+    port: 1,
+    terminalId,
+    cardAcceptorId: 'MERCHANT',
+    cardAcceptorName: 'Simulated shops',
+    acquirerId: '123456',
+    mcc: '5999',
+    descriptor: 'SIMULATED',
+    answerTimeoutMs,
+    recognisesRepeats,
+    maxOpen: 1_000,
+    ...commission,
+  })
 
 const gates: Gate[] = [
   {
@@ -57,14 +57,7 @@ const endpoint = (
   enabled: true,
   currency: 'USD',
   gateIds,
-  settings: {
-    threeDSecure: false,
-    mandatoryFields: [],
-    disabledOperations: [],
-    controlMinorUnits: 'iso4217',
-    plainHttpCallbacks: true,
-    ...more,
-  },
+  settings: endpointFields.whole({ disabledOperations: [], plainHttpCallbacks: true, ...more }),
 })
 
 /** Merchants' servers of the mobile API. */
@@ -91,7 +84,7 @@ const rows: Omit<RegistryRows, 'version' | 'merchants'> = {
     endpoint(15n, 1n, [1n], { threeDSecure: true, withoutMethod: true }),
     endpoint(16n, 2n, [2n], {
       threeDSecure: true,
-      authenticationPolicy: { attempted: 'decline', unavailable: 'authorise', notEnrolled: 'authorise' },
+      authenticationPolicy: { ...safePolicy, attempted: 'decline', unavailable: 'authorise', notEnrolled: 'authorise' },
       callbackUrl: 'http://shop2.test/endpoint',
     }),
     endpoint(17n, 1n, [1n], { merchantServerUrl: merchantServers[0].url }),

@@ -1,4 +1,5 @@
-import type { Commission, GateRow } from '../merchant/merchant.ts'
+import type { Commission } from '../merchant/commission.ts'
+import type { GateRow } from '../merchant/gate-fields.ts'
 
 const shares = 10_000n
 
@@ -7,7 +8,10 @@ export const commissionOf = ({ fixedMinor, basisPoints }: Commission, amountMino
   BigInt(fixedMinor) + (amountMinor * BigInt(basisPoints) + shares / 2n) / shares
 
 /** What the consumer of a transfer pays at a gate. */
-export const transferCommission = ({ commissionFixedMinor = 0, commissionBasisPoints = 0 }: GateRow): Commission => ({
+export const transferCommission = ({
+  commissionFixedMinor,
+  commissionBasisPoints,
+}: Pick<GateRow, 'commissionFixedMinor' | 'commissionBasisPoints'>): Commission => ({
   fixedMinor: commissionFixedMinor,
   basisPoints: commissionBasisPoints,
 })

@@ -1,24 +1,22 @@
 import { Command } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
+import { subjects } from '../operator/subjects.ts'
+import { addMerchantCheckCommand } from './commands/programs/merchant-check.ts'
+import { addMerchantMoveCommand } from './commands/cells/merchant-move.ts'
+import { addSubject } from './rows.ts'
 import { addAccessCommand } from './commands/audit/access.ts'
 import { addAcquirerCommands } from './commands/books/acquirer.ts'
 import { addAuditCommands } from './commands/audit/audit.ts'
 import { addBackupCommands } from './commands/books/backup.ts'
-import { addBinCommands } from './commands/configuration/bin.ts'
 import { addCardsCommands } from './commands/persons/cards.ts'
 import { addCellCommands } from './commands/cells/cell.ts'
 import { addDeliveryCommands } from './commands/orders/delivery.ts'
 import { addDoctorCommand } from './commands/doctor/doctor.ts'
-import { addEndpointCommands } from './commands/configuration/endpoint.ts'
 import { WrongUsage } from './commands/failure.ts'
-import { addFilterCommands } from './commands/configuration/filter.ts'
-import { addGateCommands } from './commands/configuration/gate.ts'
-import { addGroupCommands } from './commands/configuration/group.ts'
 import { addInvoiceCommands } from './commands/orders/invoice.ts'
 import { addMerchantServerCommand } from './commands/programs/merchant-server.ts'
 import { addKeysCommands } from './commands/keys/keys.ts'
-import { addMerchantCommands } from './commands/configuration/merchant.ts'
 import { addMigrateCommand } from './commands/programs/migrate.ts'
 import { addOrderCommands } from './commands/orders/order.ts'
 import { addPartitionCommands } from './commands/partitions/partitions.ts'
@@ -33,19 +31,15 @@ import { addSubjectCommands } from './commands/persons/subject.ts'
 import { ConfigError } from '../settings/serve.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
-const commands = [
+const commands: readonly (string | ((program: Command, terminal: Terminal) => void))[] = [
   addSandboxCommand,
   addServeCommand,
   addMigrateCommand,
   addCellCommands,
-  addMerchantCommands,
-  addEndpointCommands,
-  addGroupCommands,
-  addGateCommands,
-  addFilterCommands,
+  ...Object.keys(subjects).filter((name) => name !== 'bin'),
   addOrderCommands,
   addInvoiceCommands,
-  addBinCommands,
+  'bin',
   addKeysCommands,
   addDeliveryCommands,
   addDoctorCommand,
@@ -73,7 +67,14 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   program.hook('preAction', (_program, command) => {
     terminal.running = { words: wordsOf(command), numbers: command.args.filter((text) => /^[0-9]{1,12}$/.test(text)) }
   })
-  for (const add of commands) add(program, terminal)
+  for (const one of commands) {
+    if (typeof one !== 'string') one(program, terminal)
+    else if (!args.includes(one)) program.command(one).description(subjects[one]!.does)
+    else for (const subject of await subjects[one]!.load()) addSubject(program, terminal, one, subject)
+  }
+  const merchant = program.commands.find((one) => one.name() === 'merchant')!
+  addMerchantMoveCommand(merchant, terminal)
+  addMerchantCheckCommand(merchant, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode

@@ -52,7 +52,7 @@ export async function signerOf(
   const keys = merchant?.enabled && !isForeign ? merchant.publicKeys : []
   const urls = publicUrls.map((url) => url + request.path)
   // An id without an endpoint costs as many texts as one with the usual settings.
-  const parametersAlone = entry?.endpoints.every(({ settings }) => settings.parameterSignatures !== false) ?? true
+  const parametersAlone = entry?.endpoints.every(({ settings }) => settings.parameterSignatures) ?? true
   const texts = await turns.run(baseStringMaker({ urls, params, bodyPairs: pairs, parametersAlone }))
   const holds = await turns.run(signatureVerifier(texts, params.signature, keys))
   if (merchant && isForeign) return denied('the endpoint is of another merchant')

@@ -4,6 +4,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import { bytea, entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { SealedTable } from '../keys/reseal.ts'
 import type { KeyRing } from '../keys/ring.ts'
+import { gateFields } from './gate-fields.ts'
 import type { Gate, GateSecrets } from './merchant.ts'
 
 interface SealedGate extends Omit<Gate, 'secrets'> {
@@ -33,16 +34,20 @@ export const readGates = async (runner: Runner, keys: Pick<KeyRing, 'version'>):
     }
     const secrets = opened(secretsSealed, secretsKey, contextOf(gateId))
     const macKey = opened(macKeySealed, macKeyVersion, macContextOf(gateId))
-    return { ...gate, secrets: { ...(secrets && readSecrets(secrets)), ...(macKey && { macKey: secret(macKey) }) } }
+    return {
+      ...gate,
+      settings: gateFields.whole(gate.settings),
+      secrets: { ...(secrets && readSecrets(secrets)), ...(macKey && { macKey: secret(macKey) }) },
+    }
   })
 
 export async function insertGate(runner: Runner, g: Omit<Gate, 'secrets'>, now: number): Promise<void> {
-  await runner.run(addGate, [g.gateId, g.name, g.enabled, JSON.stringify(g.settings), timestamp(now)])
+  await runner.run(addGate, [g.gateId, g.name, g.enabled, JSON.stringify(gateFields.stored(g.settings)), timestamp(now)])
 }
 
 /** Writes the settings and the state of a gate, not its secrets. */
 export async function updateGate(runner: Runner, g: Omit<Gate, 'secrets'>): Promise<void> {
-  await runner.run(setGate, [g.gateId, JSON.stringify(g.settings), g.enabled])
+  await runner.run(setGate, [g.gateId, JSON.stringify(gateFields.stored(g.settings)), g.enabled])
 }
 
 /** Replaces the private key of a gate. */

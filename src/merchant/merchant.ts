@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
-import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
 import type { CellAddress } from '../storage/cells.ts'
+import type { EndpointSettings } from './endpoint-fields.ts'
 import type { FilterRule } from './filter.ts'
+import type { GateRow } from './gate-fields.ts'
 
 /** What signs messages to a merchant; they are unsigned without either. */
 export interface Signers {
@@ -51,11 +52,6 @@ export interface MerchantPage {
 export const signedRequests = ['follow-ups', 'payments', 'all'] as const
 export type SignedRequests = (typeof signedRequests)[number]
 
-export const recurrentInitiators = ['MERCHANT', 'CARDHOLDER'] as const
-export const recurrentScenarios = ['REGULAR', 'IRREGULAR'] as const
-export type RecurrentInitiator = (typeof recurrentInitiators)[number]
-export type RecurrentScenario = (typeof recurrentScenarios)[number]
-
 /** How a gate reaches its acquirer and what the acquirer allows. */
 export interface Gate {
   gateId: bigint
@@ -71,138 +67,6 @@ export interface GateSecrets {
   tlsKey?: Secret<string>
   /** The key of the MAC that the messages have. */
   macKey?: Secret<Buffer>
-}
-
-/** AES-CMAC, or algorithm 3 of ISO/IEC 9797-1 with DES. */
-export const macAlgorithms = ['aes-cmac', 'retail-mac'] as const
-export type MacAlgorithm = (typeof macAlgorithms)[number]
-
-/** TLS of a gate's line. All texts are PEM. */
-export interface GateTls {
-  /** The authorities one of which must have signed the acquirer's certificate. */
-  ca: string
-  /** The name that the acquirer's certificate must have; the host if not set. */
-  name?: string
-  /** Our certificate as a client, and those that lead to its authority. */
-  certificate?: string
-}
-
-/** Minor units of a payment's currency, and hundredths of a per cent of its amount. */
-export interface Commission {
-  fixedMinor: number
-  basisPoints: number
-}
-
-/** What an endpoint shows as a commission: its own, or the one of the gate. */
-export type ShownCommission = Commission | { ofGate: true }
-
-export interface GateRow {
-  host: string
-  port: number
-  terminalId: string
-  cardAcceptorId: string
-  cardAcceptorName: string
-  acquirerId: string
-  mcc: string
-  /** Country of the merchant at this acquirer, ISO 3166-1 numeric. */
-  countryNumeric: string
-  descriptor: string
-  /** How long to wait for an answer after a message was sent. */
-  answerTimeoutMs: number
-  partialCapture: boolean
-  partialReversal: boolean
-  recognisesRepeats: boolean
-  /** Open authorisations beyond this are refused with code 20. */
-  maxOpen: number
-  /**
-   * The defaults of a recurrent payment whose request does not state them; MERCHANT and REGULAR if
-   * not set.
-   */
-  recurrentInitiator?: RecurrentInitiator
-  recurrentScenario?: RecurrentScenario
-  /**
-   * The commission of a transfer: minor units of its currency, and hundredths of a per cent of its
-   * amount; none if not set.
-   */
-  commissionFixedMinor?: number
-  commissionBasisPoints?: number
-  /** What the merchant pays, and the acquirer takes, for endpoints that show the gate's. */
-  sellerCommission?: Commission
-  acquirerCommission?: Commission
-  /** The line is in clear if not set. */
-  tls?: GateTls
-  /** A line in clear may lead to a host that is not private. */
-  plainLine?: boolean
-  /** Messages have no MAC if not set. */
-  mac?: MacAlgorithm
-}
-
-/** What happens if an authentication leaves liability with the merchant. */
-export type AuthenticationChoice = 'authorise' | 'decline'
-
-export interface AuthenticationPolicy {
-  /** The issuer attested an attempt (A). */
-  attempted: AuthenticationChoice
-  /** The issuer could not authenticate (U). */
-  unavailable: AuthenticationChoice
-  /** The card is in no range of a directory server. */
-  notEnrolled: AuthenticationChoice
-  /** No usable answer: directory server down, time-out, error message, or our process died. */
-  failed: AuthenticationChoice
-}
-
-export interface EndpointSettings {
-  threeDSecure: boolean
-  /** Differences from the safe policy, which charges nothing without the issuer's proof. */
-  authenticationPolicy?: Partial<AuthenticationPolicy>
-  /** `threeDSRequestorChallengeInd` of this endpoint's requests; by default 01, no preference. */
-  challengeIndicator?: ChallengeIndicator
-  /** Notified of every outcome of this endpoint's orders, besides the URLs of the request. */
-  callbackUrl?: string
-  /** Base URL of the merchant's server, which the mobile API calls. */
-  merchantServerUrl?: string
-  /** Shown in status and callback once money was taken; not at all if not set. */
-  sellerCommission?: ShownCommission
-  acquirerCommission?: ShownCommission
-  /** Callbacks have `eci` and `verified-3d-status` too. */
-  authenticationInCallback?: boolean
-  /**
-   * The issuer is asked at once, without its method, where the sale carries the browser's data: no
-   * browser is there to run it.
-   */
-  withoutMethod?: boolean
-  /** For the mobile API: the consumer of a transfer chooses a gate by its commission. */
-  consumerDefinedRate?: boolean
-  /**
-   * For the mobile API: a cardholder whom 3-D Secure does not authenticate confirms a small sum
-   * that was held.
-   */
-  randomSum?: boolean
-  /** Further mandatory fields: names of the gateway API, dotted paths of the mobile API. */
-  mandatoryFields: string[]
-  /** Fields that may be omitted although the table makes them mandatory under a condition. */
-  optionalFields?: string[]
-  /** Shown on the cardholder's statement; by default the gate's descriptor. */
-  descriptor?: string
-  /** Operations switched off. */
-  disabledOperations: Operation[]
-  /** How amounts are spelled in control strings: by the currency's exponent, or always ×100. */
-  controlMinorUnits: 'iso4217' | 'hundredths'
-  plainHttpCallbacks: boolean
-  /** `enumerate_amounts` may contain amounts above the one that the checksum covers. */
-  amountsAboveSigned?: boolean
-  /**
-   * Signatures of v4 may cover the parameters alone, unless this is false. They hold at every
-   * endpoint that takes them, for every operation of v4.
-   */
-  parameterSignatures?: boolean
-  /** Free texts may have numbers of cards, except that of the payment itself. */
-  cardNumbersInText?: boolean
-  /**
-   * For how long after its approval an equal capture, return or void is a repeat. 0 disables
-   * repeats; ten minutes if not set.
-   */
-  repeatWindowMs?: number
 }
 
 export interface Endpoint {

@@ -17,6 +17,7 @@ import {
   type Registry,
   type SignedRequests,
 } from './merchant.ts'
+import { endpointFields } from './endpoint-fields.ts'
 import { readGates } from './gate-rows.ts'
 import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './signing-secret-rows.ts'
 
@@ -104,7 +105,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       signedRequests: row.signedRequests,
       page: row.page,
     })),
-    endpoints: e.map((row) => ({ ...row, gateIds: row.gateIds.map(BigInt) })),
+    endpoints: e.map((row) => ({ ...row, settings: endpointFields.whole(row.settings), gateIds: row.gateIds.map(BigInt) })),
     groups: g.map((row) => ({ ...row, endpointIds: row.endpointIds.map(BigInt) })),
     gates: t,
     filters: filtersOf(f, listed),
@@ -229,7 +230,7 @@ export async function insertEndpoint(runner: Runner, e: Endpoint, now: number): 
     e.enabled,
     e.currency,
     e.gateIds,
-    JSON.stringify(e.settings),
+    JSON.stringify(endpointFields.stored(e.settings)),
     timestamp(now),
   ])
 }
@@ -238,7 +239,7 @@ export async function insertEndpoint(runner: Runner, e: Endpoint, now: number): 
  * Writes the fields of an endpoint that may change: everything but its merchant and its currency.
  */
 export async function updateEndpoint(runner: Runner, e: Endpoint): Promise<void> {
-  await runner.run(setEndpoint, [e.endpointId, e.name, e.enabled, e.gateIds, JSON.stringify(e.settings)])
+  await runner.run(setEndpoint, [e.endpointId, e.name, e.enabled, e.gateIds, JSON.stringify(endpointFields.stored(e.settings))])
 }
 
 export async function switchGroup(runner: Runner, groupId: bigint, enabled: boolean): Promise<void> {

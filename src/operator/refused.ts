@@ -1,9 +1,5 @@
-/** A value that does not fit its field; `must` continues "it must be". */
-export interface UnfitValue {
-  what: 'unfit'
-  field: string
-  must: string
-}
+import { unfit, type UnfitValue } from '../entity/misfit.ts'
+import type { Permission } from './permissions.ts'
 
 /**
  * A wish that is wrong by itself, whatever the installation contains: a value that does not fit, or
@@ -20,6 +16,18 @@ export type Misfit =
   /** A value that a list of this kind cannot hold. */
   | { what: 'no entry'; value: string; of: string; must: string }
   | { what: 'unusable BIN table'; why: string }
+  | { what: 'no list of this kind'; kind: string }
+  | { what: 'no entries' }
+  /** The line is not repeated: it may be almost a card number. */
+  | { what: 'no card in line'; line: number }
+  | { what: 'card of another merchant'; orderId: bigint; login: string }
+  /** A control key that a merchant brought. */
+  | { what: 'weak key'; why: string }
+  /** What is no public key; the text says what to give instead. */
+  | { what: 'no public key'; why: string }
+  | { what: 'nothing to set' }
+  /** What a new entity has to have. */
+  | { what: 'needed'; of: 'gate'; fields: readonly string[] }
 
 /**
  * Why a wish cannot be met, as data: the display chooses the words, and explains what to do
@@ -27,6 +35,8 @@ export type Misfit =
  */
 export type OperatorRefusal =
   | Misfit
+  /** The role of whoever acts has not got it. */
+  | { what: 'not permitted'; permission: Permission }
   | { what: 'unknown'; thing: UnknownThing; name: string }
   | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
   | { what: 'taken'; thing: 'merchant' | 'gate' | 'cell'; name: string }
@@ -104,6 +114,7 @@ export type Unproven =
 export type UnknownThing =
   | 'cell'
   | 'merchant'
+  | 'BIN'
   | 'endpoint'
   | 'group'
   | 'gate'
@@ -129,9 +140,17 @@ const misfits: Readonly<Record<Misfit['what'], true>> = {
   'unusable URL': true,
   'no entry': true,
   'unusable BIN table': true,
+  'weak key': true,
+  'no list of this kind': true,
+  'no entries': true,
+  'no card in line': true,
+  'card of another merchant': true,
+  'no public key': true,
+  needed: true,
+  'nothing to set': true,
 }
 
 export const isMisfit = (read: unknown): read is Misfit =>
   typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
 
-export const unfit = (field: string, must: string): UnfitValue => ({ what: 'unfit', field, must })
+export { unfit, type UnfitValue }

@@ -3,7 +3,8 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { EndpointSettings, GateRow } from '../merchant/merchant.ts'
+import { endpointFields } from '../merchant/endpoint-fields.ts'
+import { gateFields, type GateRow } from '../merchant/gate-fields.ts'
 import {
   insertEndpoint,
   insertGroup,
@@ -66,7 +67,7 @@ export async function settleWorld(
 ): Promise<SandboxWorld> {
   const keys = await openKeyRing(pool, kek, systemClock, systemRandom)
   const now = systemClock.now()
-  const settings: GateRow = {
+  const settings = gateFields.whole({
     host: '127.0.0.1',
     port: acquirerPort,
     terminalId: 'TOLLGT01',
@@ -74,14 +75,10 @@ export async function settleWorld(
     cardAcceptorName: 'Tollgate Sandbox Shop',
     acquirerId: '400001',
     mcc: '5999',
-    countryNumeric: '840',
     descriptor: 'TOLLGATE*SANDBOX',
     answerTimeoutMs: 5_000,
-    partialCapture: true,
-    partialReversal: true,
-    recognisesRepeats: false,
     maxOpen: 1_000,
-  }
+  })
   if (!(await loadRegistry(pool, keys, now)).merchantByLogin(login)) {
     await makeWorld(pool, keys, settings, now)
     log.info({ login }, 'the sandbox merchant was registered')
@@ -182,13 +179,7 @@ async function registerKey(pool: Pool, merchantId: bigint, key: KeyObject, now: 
   await insertPublicKey(pool, { merchantId, keyNo, name: 'keys/oauth-private.pem', pem: pemOf(key) }, now)
 }
 
-const usual: EndpointSettings = {
-  threeDSecure: false,
-  mandatoryFields: [],
-  disabledOperations: [],
-  controlMinorUnits: 'iso4217',
-  plainHttpCallbacks: true,
-}
+const usual = endpointFields.whole({ disabledOperations: [], plainHttpCallbacks: true })
 
 const endpoints = [
   { name: 'plain', currency: 'USD', settings: usual },

@@ -2,7 +2,7 @@
  * What an authentication means for the payment: the outcome table of EMV 3-D Secure, and the
  * endpoint's policy for the cases that the table leaves to the merchant.
  */
-import type { AuthenticationPolicy } from '../merchant/merchant.ts'
+import type { AuthenticationPolicy } from '../merchant/authentication-policy.ts'
 import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
 
 /**
@@ -19,14 +19,6 @@ export type Ending =
   | { is: 'overdue' }
   | { is: 'lost' }
   | { is: 'forged' }
-
-/** Nothing is charged without the issuer's proof. */
-export const safePolicy: AuthenticationPolicy = {
-  attempted: 'authorise',
-  unavailable: 'decline',
-  notEnrolled: 'decline',
-  failed: 'decline',
-}
 
 export interface Verdict {
   go: 'authorise' | 'decline' | 'error'

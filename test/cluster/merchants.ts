@@ -2,7 +2,7 @@ import { openLog } from '../../src/base/log.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom, uuid } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
-import type { EndpointSettings } from '../../src/merchant/merchant.ts'
+import { endpointFields } from '../../src/merchant/endpoint-fields.ts'
 import { insertEndpoint, insertMerchant, loadRegistry, touchConfig } from '../../src/merchant/rows.ts'
 import { databaseOf, schemaOf } from '../../src/storage/cells.ts'
 import type { KeyEncryption } from '../../src/keys/encryption.ts'
@@ -14,13 +14,7 @@ import { openKeyRing, type KeyRing } from '../../src/keys/ring.ts'
 import { transaction } from '../../src/storage/transaction.ts'
 import type { Shop } from '../torture/merchant.ts'
 
-const settings: EndpointSettings = {
-  threeDSecure: false,
-  mandatoryFields: [],
-  disabledOperations: [],
-  controlMinorUnits: 'iso4217',
-  plainHttpCallbacks: true,
-}
+const settings = endpointFields.whole({ disabledOperations: [], plainHttpCallbacks: true })
 
 /** The login of the merchant whose home is this cell. */
 export const loginOf = (cellNo: number): string => `shop-${cellNo}`

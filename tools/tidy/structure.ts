@@ -5,6 +5,7 @@ import { lineOf, type SourceFile, type Tree, type Violation } from './tree.ts'
 const rooms = [
   'base',
   'spec',
+  'entity',
   'http',
   'storage',
   'leases',

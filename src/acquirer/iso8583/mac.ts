@@ -2,7 +2,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { aesCmac, retailMac, type Mac } from '../../base/mac.ts'
 import type { Secret } from '../../base/secret.ts'
-import type { GateRow, GateSecrets, MacAlgorithm } from '../../merchant/merchant.ts'
+import type { GateSecrets } from '../../merchant/merchant.ts'
+import type { GateRow, MacAlgorithm } from '../../merchant/gate-fields.ts'
 import type { IsoMessage } from '../../spec/iso8583.ts'
 import { pack, unpack, type Unpacked } from './codec.ts'
 

@@ -3,7 +3,8 @@ import { checkServerIdentity, connect as connectTls } from 'node:tls'
 import { reasonOf } from '../../base/log.ts'
 import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
-import type { GateRow, GateSecrets, GateTls } from '../../merchant/merchant.ts'
+import type { GateSecrets } from '../../merchant/merchant.ts'
+import type { GateRow, GateTls } from '../../merchant/gate-fields.ts'
 
 /** Where a line leads, and what protects it. */
 export interface LineAddress {

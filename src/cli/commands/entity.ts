@@ -1,6 +1,6 @@
 /** What the verbs of merchants, endpoints, groups and gates have in common. */
 import type { Command } from 'commander'
-import { onOff } from '../../operator/facts.ts'
+import { onOff } from '../../entity/facts.ts'
 import type { Terminal } from '../terminal.ts'
 import { atOffice, type Office } from './installation.ts'
 import { jsonOption } from './options.ts'

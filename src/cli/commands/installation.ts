@@ -208,7 +208,7 @@ export async function recordReading(office: Office, terminal: Terminal, note: Om
 const insufficientPrivilege = '42501'
 
 /** The name that an operator gives, with the user of the operating system, who may be shared. */
-function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {
+export function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {
   if (!name) return osUser()
   if (!/^[^\p{C}]{1,64}$/u.test(name)) throw new WrongUsage('TOLLGATE_ACTOR must be a name of 1 to 64 characters on one line.')
   return `${name} (${osUser()})`

@@ -1,5 +1,5 @@
 /** The refusals of the operator's room in words, with the option or the command that helps. */
-import { counted, spanText, timeText } from '../../operator/moments.ts'
+import { counted, spanText, timeText } from '../../base/moments.ts'
 import { isMisfit, type KeyUse, type OperatorRefusal, type UnknownThing } from '../../operator/refused.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { needText, partText, unprovenText } from './partitions/partition-words.ts'
@@ -21,6 +21,16 @@ export const optionOf = (field: string): string =>
   named[field] ?? `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal, { what: W }>) => string } = {
+  'no list of this kind': ({ kind }) => `A ${kind} filter has no list, so --value, --file and --card-of say nothing of it.`,
+  'no entries': () => 'Say what: --value, --file or --card-of.',
+  'no card in line': ({ line }) => `Line ${line} of the file is not the number of a card.`,
+  'card of another merchant': ({ orderId, login }) =>
+    `Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`,
+  'weak key': ({ why }) => `--control-key: ${why}. Leave it out to have one made.`,
+  'no public key': ({ why }) => why,
+  'nothing to set': () => 'Nothing to set. Say what: see --help.',
+  'not permitted': ({ permission }) => `This needs the permission ${permission}.`,
+  needed: ({ of, fields }) => `A ${of} needs ${fields.map(optionOf).join(', ')} as well. See: npx tollgate ${of} add --help`,
   unfit: ({ field, must }) => `${optionOf(field)} must be ${must}.`,
   missing: ({ field, or, means }) =>
     `${optionOf(field)}${or === undefined ? '' : ` or ${optionOf(or)}`} is needed${means === undefined ? '' : `: ${means}`}.`,
@@ -113,6 +123,7 @@ const takenWords = {
 }
 
 const unknown: Readonly<Record<UnknownThing, (name: string) => string>> = {
+  BIN: (digits) => `The table has no range with ${digits}.`,
   merchant: (login) => `There is no merchant ${login}. See: npx tollgate merchant list`,
   endpoint: (id) => `There is no endpoint ${id}. See: npx tollgate endpoint list`,
   group: (id) => `There is no endpoint group ${id}. See: npx tollgate group list`,

@@ -1,6 +1,6 @@
 import { entities, timestamp, type Pool } from '../../storage/pool.ts'
-import { jsonOf } from '../facts.ts'
-import { isoTime } from '../moments.ts'
+import { jsonOf } from '../../entity/facts.ts'
+import { isoTime } from '../../base/moments.ts'
 
 /** Identical refusals since a moment. */
 export interface RefusedAccessEntry {

@@ -1,5 +1,5 @@
 /** The display of audit trail entries. */
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 import type { AuditEntry } from './rows.ts'
 
 export const auditJson = (e: AuditEntry) => ({

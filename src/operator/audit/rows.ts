@@ -8,8 +8,8 @@ import { Refused } from '../refused.ts'
 
 /** The action and its subject. `details` never contains a secret. */
 export interface Note {
-  /** For example `merchant add`: the words of the command. */
-  action: string
+  /** For example `merchant add`: the words of the command, unless the desk says them. */
+  action?: string
   /** For example `merchant shop` or `order 1000001`. */
   subject: string
   details?: object
@@ -52,7 +52,7 @@ export async function change<T>(
   return transaction(desk.pool, async (runner) => {
     await holdChain(runner).catch(refuseHeld)
     const { note, result } = await body(runner)
-    await appendAudit(runner, { details: {}, ...note, who: desk.who })
+    await appendAudit(runner, { details: {}, action: desk.action ?? '', ...note, who: desk.who })
     if (touches === 'config') await touchConfig(runner)
     return result
   })

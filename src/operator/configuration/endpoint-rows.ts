@@ -1,13 +1,14 @@
-import type { TargetPolicy } from '../../http/address.ts'
-import type { Registry } from '../../merchant/merchant.ts'
-import { insertEndpoint, insertGroup, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
-import type { Runner } from '../../storage/pool.ts'
+import type { Wishes } from '../../entity/fields.ts'
+import { judgeTarget, type TargetPolicy } from '../../http/address.ts'
+import { endpointFields, type EndpointSettings } from '../../merchant/endpoint-fields.ts'
+import { insertEndpoint, insertGroup, loadRegistry, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { openIds } from '../../storage/ids.ts'
-import { servesMobile } from './control-key.ts'
-import type { Desk } from '../desk.ts'
-import { Refused } from '../refused.ts'
-import { endpointMisfit, settingsAfter, usualEndpoint, type EndpointWish } from './settings.ts'
+import type { Runner } from '../../storage/pool.ts'
 import { change } from '../audit/rows.ts'
+import type { Desk } from '../desk.ts'
+import type { Office } from '../office.ts'
+import { Refused, type Misfit } from '../refused.ts'
+import { servesMobile } from './control-key.ts'
 import {
   endpointOf,
   gateNamed,
@@ -17,96 +18,88 @@ import {
   listGroups,
   merchantNamed,
   type EndpointEntry,
+  type GroupEntry,
 } from './rows.ts'
 
-/** What an endpoint is checked against, besides its own settings. */
-export interface EndpointRules {
-  policy: TargetPolicy
-  /** Needed only if a control key decides: whether the mobile API can use it. */
-  registry: () => Promise<Registry>
+/** Changes of an endpoint's settings, its name and its gates. */
+export type EndpointWish = Wishes<typeof endpointFields.table> & {
+  name?: string
+  /** By id or name, the preferred first. */
+  gate?: readonly string[]
 }
 
-export interface NewEndpoint {
-  login: string
-  name: string
-  currency: string
-  /** By id or name; empty means the only gate that exists. */
-  gates: readonly string[]
-  wish: EndpointWish
-}
-
-export async function addEndpoint(desk: Desk, asked: NewEndpoint, rules: EndpointRules): Promise<EndpointEntry> {
-  const endpointId = await openIds(desk.pool, 'endpoint', 1).take()
-  return change(desk, 'config', async (runner) => {
-    const { merchantId, login } = await merchantNamed(runner, asked.login)
-    await refuseTakenName(runner, merchantId, asked.name)
+export async function addEndpoint(
+  office: Office,
+  {
+    merchant,
+    currency,
+    name = currency.toLowerCase(),
+    gate = [],
+    ...wish
+  }: EndpointWish & { merchant: string; currency: string },
+): Promise<EndpointEntry> {
+  const endpointId = await openIds(office.pool, 'endpoint', 1).take()
+  return change(office, 'config', async (runner) => {
+    const { merchantId, login } = await merchantNamed(runner, merchant)
+    await refuseTakenName(runner, merchantId, name)
     const endpoint: EndpointEntry = {
       endpointId,
       merchantId,
       login,
-      name: asked.name,
+      name,
       enabled: true,
-      currency: asked.currency,
-      gateIds: asked.gates.length === 0 ? await onlyGate(runner) : await gateIds(runner, asked.gates),
-      settings: settingsAfter(usualEndpoint, asked.wish),
-      createdAt: desk.clock.now(),
+      currency,
+      gateIds: gate.length === 0 ? await onlyGate(runner) : await gateIds(runner, gate),
+      settings: endpointFields.after(endpointFields.whole({}), wish),
+      createdAt: office.clock.now(),
     }
-    await refuseUnfit(endpoint, rules)
+    await refuseUnfit(endpoint, office)
     await insertEndpoint(runner, endpoint, endpoint.createdAt)
-    return { note: { action: 'endpoint add', subject: `endpoint ${endpointId}`, details: detailsOf(endpoint) }, result: endpoint }
+    return { note: { subject: `endpoint ${endpointId}`, details: detailsOf(endpoint) }, result: endpoint }
   })
 }
 
-export interface EndpointChange {
-  name?: string
-  gates?: readonly string[]
-  wish: EndpointWish
-}
-
 export async function setEndpoint(
-  desk: Desk,
-  endpointId: bigint,
-  asked: EndpointChange,
-  rules: EndpointRules,
+  office: Office,
+  { endpoint, ...wish }: EndpointWish & { endpoint: bigint },
 ): Promise<EndpointEntry> {
-  return change(desk, 'config', async (runner) => {
-    const before = await endpointOf(runner, endpointId)
-    if (asked.name !== undefined && asked.name !== before.name) await refuseTakenName(runner, before.merchantId, asked.name)
-    const after: EndpointEntry = {
-      ...before,
-      name: asked.name ?? before.name,
-      gateIds: asked.gates === undefined ? before.gateIds : await gateIds(runner, asked.gates),
-      settings: settingsAfter(before.settings, asked.wish),
-    }
-    await refuseUnfit(after, rules)
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
+  return change(office, 'config', async (runner) => {
+    const before = await endpointOf(runner, endpoint)
+    const { name = before.name, gate } = wish
+    if (name !== before.name) await refuseTakenName(runner, before.merchantId, name)
+    const gates = gate === undefined ? before.gateIds : await gateIds(runner, gate)
+    const after = { ...before, name, gateIds: gates, settings: endpointFields.after(before.settings, wish) }
+    await refuseUnfit(after, office)
     await updateEndpoint(runner, after)
     const details = { before: detailsOf(before), after: detailsOf(after) }
-    return { note: { action: 'endpoint set', subject: `endpoint ${endpointId}`, details }, result: after }
+    return { note: { subject: `endpoint ${endpoint}`, details }, result: after }
   })
 }
 
 export async function setEndpointEnabled(desk: Desk, endpointId: bigint, enabled: boolean): Promise<void> {
   await change(desk, 'config', async (runner) => {
     await updateEndpoint(runner, { ...(await endpointOf(runner, endpointId)), enabled })
-    return {
-      note: { action: enabled ? 'endpoint enable' : 'endpoint disable', subject: `endpoint ${endpointId}` },
-      result: undefined,
-    }
+    return { note: { subject: `endpoint ${endpointId}` }, result: undefined }
   })
 }
 
-export async function addGroup(desk: Desk, login: string, name: string, endpointIds: readonly bigint[]): Promise<bigint> {
+export async function addGroup(
+  desk: Desk,
+  { merchant, name, endpoint: endpointIds }: { merchant: string; name: string; endpoint: readonly bigint[] },
+): Promise<GroupEntry> {
   const groupId = await openIds(desk.pool, 'endpoint', 1).take()
   return change(desk, 'config', async (runner) => {
-    const { merchantId } = await merchantNamed(runner, login)
+    const { merchantId, login } = await merchantNamed(runner, merchant)
     if ((await listGroups(runner)).some((g) => g.merchantId === merchantId && g.name === name))
       throw new Refused({ what: 'taken of merchant', thing: 'group', login, name })
     const own = new Map((await listEndpoints(runner)).filter((e) => e.merchantId === merchantId).map((e) => [e.endpointId, e]))
     const foreign = endpointIds.find((id) => !own.has(id))
     if (foreign !== undefined) throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login, name: String(foreign) })
-    await insertGroup(runner, { groupId, merchantId, name, enabled: true, endpointIds }, desk.clock.now())
+    const group = { groupId, merchantId, login, name, enabled: true, endpointIds, createdAt: desk.clock.now() }
+    await insertGroup(runner, group, group.createdAt)
     const details = { merchant: login, name, endpoints: endpointIds.map(Number) }
-    return { note: { action: 'group add', subject: `group ${groupId}`, details }, result: groupId }
+    return { note: { subject: `group ${groupId}`, details }, result: group }
   })
 }
 
@@ -114,7 +107,7 @@ export async function setGroupEnabled(desk: Desk, groupId: bigint, enabled: bool
   await change(desk, 'config', async (runner) => {
     await groupOf(runner, groupId)
     await switchGroup(runner, groupId, enabled)
-    return { note: { action: enabled ? 'group enable' : 'group disable', subject: `group ${groupId}` }, result: undefined }
+    return { note: { subject: `group ${groupId}` }, result: undefined }
   })
 }
 
@@ -123,12 +116,28 @@ async function refuseTakenName(runner: Runner, merchantId: bigint, name: string)
   if (taken) throw new Refused({ what: 'taken of merchant', thing: 'endpoint', login: taken.login, name, id: taken.endpointId })
 }
 
-async function refuseUnfit(endpoint: EndpointEntry, rules: EndpointRules): Promise<void> {
-  const misfit = endpointMisfit(endpoint.settings, rules.policy)
+/**
+ * The URLs of an endpoint are judged with the targets that it allows; the addresses that they
+ * resolve to are judged at each call.
+ */
+export function endpointMisfit(settings: EndpointSettings, { plainHttp, ...policy }: TargetPolicy): Misfit | undefined {
+  for (const field of ['callbackUrl', 'merchantServerUrl'] as const) {
+    const url = settings[field]
+    const verdict = url && judgeTarget(url, { ...policy, plainHttp: plainHttp || settings.plainHttpCallbacks })
+    if (!verdict || verdict instanceof URL) continue
+    const allow = verdict.refused === 'the URL must be https' ? { allow: 'plainHttpCallbacks' } : {}
+    return { what: 'unusable URL', field, why: verdict.refused, ...allow }
+  }
+  return undefined
+}
+
+/** The mobile API needs a control key that it can use. */
+async function refuseUnfit({ merchantId, login, settings }: EndpointEntry, office: Office): Promise<void> {
+  const misfit = endpointMisfit(settings, office.callbackPolicy)
   if (misfit) throw new Refused(misfit)
-  if (endpoint.settings.merchantServerUrl === undefined) return
-  const key = (await rules.registry()).merchant(endpoint.merchantId)!.controlKeys[0]!
-  if (!servesMobile(key)) throw new Refused({ what: 'key unfit for mobile', login: endpoint.login })
+  if (settings.merchantServerUrl === undefined) return
+  const registry = await loadRegistry(office.pool, await office.keys(), office.clock.now())
+  if (!servesMobile(registry.merchant(merchantId)!.controlKeys[0]!)) throw new Refused({ what: 'key unfit for mobile', login })
 }
 
 async function gateIds(runner: Runner, names: readonly string[]): Promise<bigint[]> {

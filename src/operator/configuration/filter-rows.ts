@@ -80,7 +80,7 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
     await runner.run(addRule, [merchantId, filterNo, endpointId, name, code, score, JSON.stringify(facts), timestamp(createdAt)])
     await insertEntries(runner, { ...filter, entries: 0 }, entries, createdAt)
     const details = { merchant: asked.login, name, code, score, rule: facts, entries: entries.size }
-    return { note: { action: 'filter add', subject: `filter ${asked.login} ${filterNo}`, details }, result: filter }
+    return { note: { subject: `filter ${asked.login} ${filterNo}`, details }, result: filter }
   })
 }
 
@@ -99,7 +99,7 @@ export async function changeEntries(
     const added = await insertEntries(runner, { ...filter, entries: filter.entries - removed }, add, desk.clock.now())
     const after = { ...filter, entries: filter.entries - removed + added }
     return {
-      note: { action: 'filter entries', subject: `filter ${login} ${filterNo}`, details: { added, removed } },
+      note: { subject: `filter ${login} ${filterNo}`, details: { added, removed } },
       result: { filter: after, added, removed },
     }
   })
@@ -117,7 +117,7 @@ export async function removeFilter(desk: Desk, login: string, filterNo: number):
     const filter = await standing(runner, login, filterNo)
     await runner.run(removeRule, [filter.merchantId, filterNo, timestamp(desk.clock.now())])
     return {
-      note: { action: 'filter remove', subject: `filter ${login} ${filterNo}`, details: { name: filter.name } },
+      note: { subject: `filter ${login} ${filterNo}`, details: { name: filter.name } },
       result: filter,
     }
   })

@@ -10,7 +10,7 @@ import {
   type RuleFacts,
 } from '../../merchant/filter.ts'
 import { clockText } from '../../risk/screening.ts'
-import { spanText } from '../moments.ts'
+import { spanText } from '../../base/moments.ts'
 import { isMisfit, unfit, type Misfit } from '../refused.ts'
 
 export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const

@@ -1,8 +1,8 @@
 /** The display of filters, and of filters that fired. */
 import type { Fired } from '../../risk/screening.ts'
-import type { Fact } from '../facts.ts'
+import type { Fact } from '../../entity/facts.ts'
 import { ruleText } from './filter-settings.ts'
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 import type { FilterEntry } from './filter-rows.ts'
 
 export const filterFacts = (f: FilterEntry): Fact[] => [

@@ -1,91 +1,92 @@
-import type { Random } from '../../base/random.ts'
 import type { Secret } from '../../base/secret.ts'
-import type { GateRow, GateSecrets } from '../../merchant/merchant.ts'
-import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../../merchant/gate-rows.ts'
-import type { Runner } from '../../storage/pool.ts'
-import { openIds } from '../../storage/ids.ts'
+import type { Wishes } from '../../entity/fields.ts'
 import type { KeyRing } from '../../keys/ring.ts'
+import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../../merchant/gate-rows.ts'
+import { gateFields, type GateRow } from '../../merchant/gate-fields.ts'
+import { openIds } from '../../storage/ids.ts'
+import type { Runner } from '../../storage/pool.ts'
+import { change } from '../audit/rows.ts'
 import type { Desk } from '../desk.ts'
 import { isMisfit, Refused } from '../refused.ts'
-import { gateMisfit } from './gate.ts'
 import { macAfter, type MacWish } from './gate-mac.ts'
-import { tlsAfter, type TlsWish } from './gate-tls.ts'
-import { change } from '../audit/rows.ts'
+import { lineMisfit, tlsAfter, type TlsWish } from './gate-tls.ts'
 import { gateNamed, listGates, type GateEntry } from './rows.ts'
 
 /** A desk that can open the keys, for a gate with keys. */
 export type GateDesk = Desk & { keys: () => Promise<KeyRing> }
 
-/** Changes of what protects a line, with the content of files. */
-export type LineWish = TlsWish & MacWish
+/** Changes of a gate and of what protects its line. */
+export type GateWish = Wishes<typeof gateFields.table> & TlsWish & MacWish
 
-export const isLineWish = (wish: LineWish): boolean => Object.values(wish).some((value) => value !== undefined)
-
-export async function addGate(desk: GateDesk, name: string, settings: GateRow, line: LineWish = {}): Promise<bigint> {
-  const { settings: whole, macKey } = gateAfter(settings, {}, line, desk.clock.now())
+export async function addGate(desk: GateDesk, { name, ...wish }: GateWish & { name: string }): Promise<GateEntry> {
+  const fields = gateFields.missing(wish)
+  if (fields.length > 0) throw new Refused({ what: 'needed', of: 'gate', fields })
+  const now = desk.clock.now()
+  const { settings, macKey } = gateAfter(gateFields.whole({}) as GateRow, wish, now)
   const gateId = await openIds(desk.pool, 'gate', 1).take()
-  const keys = await keysFor(desk, line)
+  const gate: GateEntry = { gateId, name, enabled: true, settings, createdAt: now }
+  const keys = await keysFor(desk, wish)
   return change(desk, 'config', async (runner) => {
     if ((await listGates(runner)).some((g) => g.name === name)) throw new Refused({ what: 'taken', thing: 'gate', name })
-    await insertGate(runner, { gateId, name, enabled: true, settings: whole }, desk.clock.now())
-    if (keys) await sealKeys(runner, gateId, { tlsKey: line.tlsKey, macKey }, keys, desk.random)
-    return { note: { action: 'gate add', subject: `gate ${gateId}`, details: { name, ...whole } }, result: gateId }
+    await insertGate(runner, gate, now)
+    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, desk)
+    return { note: { subject: `gate ${gateId}`, details: { name, ...settings } }, result: gate }
   })
 }
 
-export async function setGate(desk: GateDesk, name: string, wish: Partial<GateRow>, line: LineWish = {}): Promise<GateEntry> {
-  const keys = await keysFor(desk, line)
+export async function setGate(desk: GateDesk, { gate: named, ...wish }: GateWish & { gate: string }): Promise<GateEntry> {
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
+  const keys = await keysFor(desk, wish)
   return change(desk, 'config', async (runner) => {
-    const gate = await gateNamed(runner, name)
-    const { settings, macKey } = gateAfter(gate.settings, wish, line, desk.clock.now())
-    const after = { ...gate, settings }
-    await updateGate(runner, after)
-    if (keys) await sealKeys(runner, gate.gateId, { tlsKey: line.tlsKey, macKey }, keys, desk.random)
-    if (line.tls === false) await dropTlsKey(runner, gate.gateId)
-    if (line.mac === 'off') await dropMacKey(runner, gate.gateId)
-    const replaced = { ...(line.tlsKey && { private_key: 'replaced' }), ...(macKey && { mac_key: 'replaced' }) }
-    const details = { before: gate.settings, after: settings, ...replaced }
-    return { note: { action: 'gate set', subject: `gate ${gate.gateId}`, details }, result: after }
+    const before = await gateNamed(runner, named)
+    const { gateId } = before
+    const { settings, macKey } = gateAfter(before.settings, wish, desk.clock.now())
+    const gate = { ...before, settings }
+    await updateGate(runner, gate)
+    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, desk)
+    if (wish.tls === false) await dropTlsKey(runner, gateId)
+    if (wish.mac === 'off') await dropMacKey(runner, gateId)
+    const replaced = { ...(wish.tlsKey && { private_key: 'replaced' }), ...(macKey && { mac_key: 'replaced' }) }
+    return {
+      note: { subject: `gate ${gateId}`, details: { before: before.settings, after: settings, ...replaced } },
+      result: gate,
+    }
   })
-}
-
-/** Opened before the transaction, since a key service may have to be asked. */
-const keysFor = async (desk: GateDesk, { tlsKey, macKeyFile }: LineWish): Promise<KeyRing | undefined> =>
-  tlsKey || macKeyFile ? desk.keys() : undefined
-
-async function sealKeys(
-  runner: Runner,
-  gateId: bigint,
-  { tlsKey, macKey }: { [K in keyof GateSecrets]: GateSecrets[K] | undefined },
-  keys: KeyRing,
-  random: Random,
-): Promise<void> {
-  if (tlsKey) await sealTlsKey(runner, gateId, tlsKey, keys, random)
-  if (macKey) await sealMacKey(runner, gateId, macKey, keys, random)
 }
 
 export async function setGateEnabled(desk: Desk, name: string, enabled: boolean): Promise<GateEntry> {
   return change(desk, 'config', async (runner) => {
     const gate = { ...(await gateNamed(runner, name)), enabled }
     await updateGate(runner, gate)
-    return { note: { action: enabled ? 'gate enable' : 'gate disable', subject: `gate ${gate.gateId}` }, result: gate }
+    return { note: { subject: `gate ${gate.gateId}` }, result: gate }
   })
 }
 
-/** Throws when the settings would fit no line or no message. */
-function gateAfter(
-  { tls: tlsBefore, mac: macBefore, ...rest }: GateRow,
-  wish: Partial<GateRow>,
-  line: LineWish,
-  now: number,
-): { settings: GateRow; macKey?: Secret<Buffer> } {
-  const tls = tlsAfter(tlsBefore, line, now)
+/** Opened before the transaction, since a key service may have to be asked. */
+const keysFor = async (desk: GateDesk, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
+  tlsKey || macKeyFile ? desk.keys() : undefined
+
+async function sealKeys(
+  runner: Runner,
+  gateId: bigint,
+  { tlsKey, macKey }: { tlsKey: Secret<string> | undefined; macKey: Secret<Buffer> | undefined },
+  keys: KeyRing,
+  { random }: Desk,
+): Promise<void> {
+  if (tlsKey) await sealTlsKey(runner, gateId, tlsKey, keys, random)
+  if (macKey) await sealMacKey(runner, gateId, macKey, keys, random)
+}
+
+/** Throws when the settings would fit no line. */
+function gateAfter(before: GateRow, wish: GateWish, now: number): { settings: GateRow; macKey: Secret<Buffer> | undefined } {
+  const { tls: tlsBefore, mac: macBefore, ...rest } = before
+  const tls = tlsAfter(tlsBefore, wish, now)
   if (isMisfit(tls)) throw new Refused(tls)
-  const authenticated = macAfter(macBefore, line)
+  const authenticated = macAfter(macBefore, wish)
   if (isMisfit(authenticated)) throw new Refused(authenticated)
-  const { mac, ...key } = authenticated
-  const settings = { ...rest, ...wish, ...(tls && { tls }), ...(mac && { mac }) }
-  const misfit = gateMisfit(settings)
+  const { mac, macKey } = authenticated
+  const settings = { ...gateFields.after(rest, wish), ...(tls && { tls }), ...(mac && { mac }) }
+  const misfit = lineMisfit(settings)
   if (misfit) throw new Refused(misfit)
-  return { settings, ...key }
+  return { settings, macKey }
 }

@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
 import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
-import type { GateRow, GateTls } from '../../merchant/merchant.ts'
+import type { GateRow, GateTls } from '../../merchant/gate-fields.ts'
 import { unfit, type Misfit } from '../refused.ts'
 
 /**

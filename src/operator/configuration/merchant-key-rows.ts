@@ -52,7 +52,7 @@ export async function addMerchantKey(desk: Desk, login: string, key: KeyObject, 
     const added = { keyNo, name: name ?? `key ${keyNo}`, ...facts, createdAt: desk.clock.now() }
     await insertPublicKey(runner, { merchantId, keyNo, name: added.name, pem: pemOf(key) }, added.createdAt)
     const details = { key_no: keyNo, name: added.name, type: facts.type, bits: facts.bits, sha256: facts.fingerprint }
-    return { note: { action: 'merchant key add', subject: `merchant ${login}`, details }, result: added }
+    return { note: { subject: `merchant ${login}`, details }, result: added }
   })
 }
 
@@ -73,7 +73,7 @@ export async function retireMerchantKey(
     await retirePublicKey(runner, merchantId, keyNo, retiredAt)
     const details = { key_no: keyNo, name: key.name, sha256: key.fingerprint }
     return {
-      note: { action: 'merchant key retire', subject: `merchant ${login}`, details },
+      note: { subject: `merchant ${login}`, details },
       result: { key, retiredAt, left: keys.filter((one) => one.retiredAt === undefined && one.type === key.type).length - 1 },
     }
   })

@@ -1,37 +1,59 @@
 /** What hosted pages show of a merchant: its valid values, and its display. */
 import { createHash } from 'node:crypto'
 import type { MerchantPage } from '../../merchant/merchant.ts'
-import type { Fact } from '../facts.ts'
-import { unfit, type UnfitValue } from '../refused.ts'
-
-/** Absent values stay, null takes one away. */
-export interface PageWish {
-  pageName?: string | null
-  colour?: string | null
-  logo?: Buffer | null
-}
+import type { Fact } from '../../entity/facts.ts'
+import type { FieldTable, Wishes } from '../../entity/fields.ts'
+import { kind, name, Unreadable } from '../../entity/kinds.ts'
 
 /** Every page carries the logo, so it is small. */
 export const mostLogoBytes = 32 * 1024
 const leastPixels = 16
 const mostPixels = 1_024
 
-export const colourMisfit = (text: string): UnfitValue | undefined =>
-  /^#?[0-9a-f]{6}$/i.test(text) ? undefined : unfit('colour', 'red, green and blue in hexadecimal digits, such as 0a7d55')
+const colour = kind<string>({
+  hint: 'colour',
+  read: (digits) =>
+    /^#?[0-9a-f]{6}$/i.test(digits)
+      ? `#${digits.replace('#', '').toLowerCase()}`
+      : new Unreadable('red, green and blue in hexadecimal digits, such as 0a7d55'),
+})
+
+interface Logo {
+  bytes: Buffer
+  facts: NonNullable<MerchantPage['logo']>
+}
+
+const logo = kind<Logo>({
+  hint: 'file',
+  read: (base64) => judgeLogo(Buffer.from(base64, 'base64')),
+  fromBytes: judgeLogo,
+  mostBytes: mostLogoBytes,
+  json: ({ facts }) => facts,
+})
+
+// oxfmt-ignore
+export const pageFields = {
+  pageName: { is: name,   label: 'Page name',   means: "in place of the merchant's name" },
+  colour:   { is: colour, label: 'Page colour', means: 'of lines, links and buttons, such as 0a7d55' },
+  logo:     { is: logo,   label: 'Page logo',   means: 'a PNG, JPEG or WebP of at most 32 KiB, 16 to 1024 pixels wide and high; - is standard input' },
+} as const satisfies FieldTable
+
+/** Absent values stay, null takes one away. */
+export type PageWish = Wishes<typeof pageFields>
 
 /**
  * Type and size, as the image itself states them. The container must be right at its first and last
  * bytes; whether a browser can show the image is not tried.
  */
-export function judgeLogo(bytes: Buffer): NonNullable<MerchantPage['logo']> | UnfitValue {
+export function judgeLogo(bytes: Buffer): Logo | Unreadable {
   const found = bytes.length <= mostLogoBytes ? (pngSize(bytes) ?? jpegSize(bytes) ?? webpSize(bytes)) : undefined
   const [type, width, height] = found ?? ['png', 0, 0]
   if (Math.min(width, height) < leastPixels || Math.max(width, height) > mostPixels)
-    return unfit(
-      'logo',
+    return new Unreadable(
       `a PNG, JPEG or WebP of at most ${mostLogoBytes / 1024} KiB, ${leastPixels} to ${mostPixels} pixels wide and high`,
     )
-  return { type, width, height, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { bytes, facts: { type, width, height, bytes: bytes.length, sha256 } }
 }
 
 type Size = [type: 'png' | 'jpeg' | 'webp', width: number, height: number]
@@ -69,10 +91,13 @@ function webpSize(b: Buffer): Size | undefined {
   }
 }
 
-export const pageFacts = ({ name, colour, logo }: MerchantPage): Fact[] => [
-  ['Page name', name],
-  ['Page colour', colour],
-  ['Page logo', logo && `${logo.type}, ${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes, SHA-256 ${logo.sha256}`],
+export const pageFacts = (page: MerchantPage): Fact[] => [
+  ['Page name', page.name],
+  ['Page colour', page.colour],
+  ['Page logo', page.logo && logoText(page.logo)],
 ]
+
+const logoText = ({ type, width, height, bytes, sha256 }: Logo['facts']): string =>
+  `${type}, ${width} × ${height} pixels, ${bytes} bytes, SHA-256 ${sha256}`
 
 export const pageJson = (page: MerchantPage) => ({ name: null, colour: null, logo: null, ...page })

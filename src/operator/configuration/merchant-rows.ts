@@ -8,7 +8,7 @@ import { openIds } from '../../storage/ids.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { servesMobile } from './control-key.ts'
 import type { Desk } from '../desk.ts'
-import { judgeLogo, type PageWish } from './merchant-page.ts'
+import type { PageWish } from './merchant-page.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../audit/rows.ts'
 import { listEndpoints, listMerchants, merchantNamed } from './rows.ts'
@@ -30,11 +30,7 @@ export async function addMerchant(desk: Desk, keys: KeyRing, wish: MerchantWish)
       throw new Refused({ what: 'unknown', thing: 'cell', name: String(wish.cellNo) })
     await insertMerchant(runner, { merchantId, ...wish }, keys, desk.random, desk.clock.now())
     return {
-      note: {
-        action: 'merchant add',
-        subject: `merchant ${wish.login}`,
-        details: { name: wish.name, ...(wish.cellNo > 0 && { cell: wish.cellNo }) },
-      },
+      note: { subject: `merchant ${wish.login}`, details: { name: wish.name, ...(wish.cellNo > 0 && { cell: wish.cellNo }) } },
       result: merchantId,
     }
   })
@@ -57,7 +53,7 @@ export async function rotateKey(
     const until = desk.clock.now() + keepMs
     await replaceControlKey(runner, { merchantId, controlKey }, until, keys, desk.random)
     const details = { previous_key_until: new Date(until).toISOString() }
-    return { note: { action: 'merchant rotate-key', subject: `merchant ${login}`, details }, result: until }
+    return { note: { subject: `merchant ${login}`, details }, result: until }
   })
 }
 
@@ -65,19 +61,19 @@ export async function setMerchantEnabled(desk: Desk, login: string, enabled: boo
   await change(desk, 'config', async (runner) => {
     const { merchantId } = await merchantNamed(runner, login)
     await switchMerchant(runner, merchantId, enabled)
-    return { note: { action: enabled ? 'merchant enable' : 'merchant disable', subject: `merchant ${login}` }, result: undefined }
+    return { note: { subject: `merchant ${login}` }, result: undefined }
   })
 }
 
 /** What hosted pages show, within a second. Refused if the logo does not fit. */
 export async function setMerchantPage(desk: Desk, login: string, wish: PageWish): Promise<MerchantPage> {
-  const logo = wish.logo && judgeLogo(wish.logo)
-  if (logo && 'what' in logo) throw new Refused(logo)
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
   return change(desk, 'config', async (runner) => {
     const { merchantId, page: before } = await merchantNamed(runner, login)
+    const logo = wish.logo && wish.logo.facts
     const merged = { ...before, ...defined({ name: wish.pageName, colour: wish.colour, logo }) }
     const page = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as MerchantPage
-    await updatePage(runner, merchantId, page, wish.logo)
-    return { note: { action: 'merchant set', subject: `merchant ${login}`, details: { before, after: page } }, result: page }
+    await updatePage(runner, merchantId, page, wish.logo && wish.logo.bytes)
+    return { note: { subject: `merchant ${login}`, details: { before, after: page } }, result: page }
   })
 }

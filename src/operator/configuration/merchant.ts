@@ -1,7 +1,7 @@
 /** The display of a merchant and its public keys. */
-import { onOff, type Fact } from '../facts.ts'
+import { onOff, type Fact } from '../../entity/facts.ts'
 import { pageFacts, pageJson } from './merchant-page.ts'
-import { agoText, isoTime, timeText } from '../moments.ts'
+import { agoText, isoTime, timeText } from '../../base/moments.ts'
 import type { MerchantEntry } from './rows.ts'
 import type { MerchantKey } from './merchant-key-rows.ts'
 

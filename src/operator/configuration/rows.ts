@@ -1,5 +1,7 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
 import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../../merchant/merchant.ts'
+import { endpointFields } from '../../merchant/endpoint-fields.ts'
+import { gateFields } from '../../merchant/gate-fields.ts'
 import { entities, type Runner } from '../../storage/pool.ts'
 import { Refused } from '../refused.ts'
 
@@ -48,12 +50,24 @@ const gates = entities<GateEntry>(`select gate_id, name, enabled, settings, crea
 export const listMerchants = (runner: Runner): Promise<MerchantEntry[]> => runner.run(merchants)
 
 export const listEndpoints = async (runner: Runner): Promise<EndpointEntry[]> =>
-  (await runner.run(endpoints)).map((e) => ({ ...e, gateIds: e.gateIds.map(BigInt) }))
+  (await runner.run(endpoints)).map((e) => ({ ...e, gateIds: e.gateIds.map(BigInt), settings: endpointFields.whole(e.settings) }))
 
 export const listGroups = async (runner: Runner): Promise<GroupEntry[]> =>
   (await runner.run(groups)).map((g) => ({ ...g, endpointIds: g.endpointIds.map(BigInt) }))
 
-export const listGates = (runner: Runner): Promise<GateEntry[]> => runner.run(gates)
+export const listGates = async (runner: Runner): Promise<GateEntry[]> =>
+  (await runner.run(gates)).map((g) => ({ ...g, settings: gateFields.whole(g.settings) }))
+
+/** Those of one merchant, or all. */
+export async function ofMerchant<One extends { merchantId: bigint }>(
+  runner: Runner,
+  login: string | undefined,
+  all: (runner: Runner) => Promise<One[]>,
+): Promise<One[]> {
+  if (login === undefined) return all(runner)
+  const { merchantId } = await merchantNamed(runner, login)
+  return (await all(runner)).filter((one) => one.merchantId === merchantId)
+}
 
 export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
   const found = (await listMerchants(runner)).find((m) => m.login === login)

@@ -36,7 +36,7 @@ export async function signingSecretOf(
     const key = isNew ? newSigningSecret(desk.random) : present
     if (isNew) await replaceSigningSecret(runner, { merchantId, signingSecret: key }, keys, desk.random)
     const details = { made: isNew }
-    return { note: { action: 'merchant signing-secret', subject: `merchant ${login}`, details }, result: { key, isNew } }
+    return { note: { subject: `merchant ${login}`, details }, result: { key, isNew } }
   })
 }
 
@@ -65,7 +65,7 @@ export async function signingKeyOf(
     const key = isNew || wish === 'none' ? await replaceSigningKey(runner, merchantId, seed, keys, desk.random) : present
     const publicKey = key && signingKeyText(key)
     const details = { public_key: publicKey ?? 'none', made: isNew }
-    return { note: { action: 'merchant signing-key', subject: `merchant ${login}`, details }, result: { publicKey, isNew } }
+    return { note: { subject: `merchant ${login}`, details }, result: { publicKey, isNew } }
   })
 }
 
@@ -75,6 +75,6 @@ export async function setSignedRequests(desk: Desk, login: string, which: Signed
     const { merchantId } = await merchantNamed(runner, login)
     await demandSignatures(runner, merchantId, which)
     const details = { demanded: which ?? 'off' }
-    return { note: { action: 'merchant signed-requests', subject: `merchant ${login}`, details }, result: undefined }
+    return { note: { subject: `merchant ${login}`, details }, result: undefined }
   })
 }

@@ -1,5 +1,5 @@
 /** The display of messages to merchants. */
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 import type { DeliveryLine, DeliveryState } from './delivery-rows.ts'
 
 /** In one word, as used in searches. */

@@ -1,4 +1,4 @@
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 import type { ParkedInvoice } from './invoice-rows.ts'
 
 export const invoiceJson = (i: ParkedInvoice) => ({

@@ -1,6 +1,6 @@
 import type { Order } from '../../order/decide/order.ts'
 import { authenticationTold } from './authentication-story.ts'
-import { spanText } from '../moments.ts'
+import { spanText } from '../../base/moments.ts'
 
 /** Facts about an order that are stored outside of it. */
 export interface Life {

@@ -4,7 +4,7 @@ import type { Pool } from '../../storage/pool.ts'
 import { change } from '../audit/rows.ts'
 import { inTurn } from '../cells/in-cells.ts'
 import type { Desk, OrderDesk } from '../desk.ts'
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 
 const pageRows = 1_000
 /** Payments come first. */

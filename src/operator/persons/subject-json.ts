@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import type { ShownCard } from '../../card/number.ts'
 import type { Order, Transaction } from '../../order/decide/order.ts'
 import { maskOf } from '../orders/order.ts'
-import { isoTime } from '../moments.ts'
+import { isoTime } from '../../base/moments.ts'
 import type { OrderTrace, OtherTrace } from './subject.ts'
 import type { StoredOther } from './export.ts'
 

@@ -9,7 +9,8 @@ import type { Endpoint } from '../../merchant/merchant.ts'
 import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
 import type { Authentication, CompInd, TransStatus } from '../../three-d-secure/authentication.ts'
 import type { Enrolment } from '../../three-d-secure/enrolment.ts'
-import { defaultEci, judge, safePolicy, type Ending } from '../../three-d-secure/interpret.ts'
+import { defaultEci, judge, type Ending } from '../../three-d-secure/interpret.ts'
+import { safePolicy } from '../../merchant/authentication-policy.ts'
 import { methodMs } from '../../three-d-secure/forms.ts'
 import { leaseLookMs } from '../../leases/heartbeat.ts'
 import { categoryOf } from './areq.ts'
@@ -108,7 +109,7 @@ export function endedEvent(
 ): Event {
   const transactionNo = transaction.no
   const of = transaction.authentication?.threeDSServerTransId
-  const verdict = judge(ending, { ...safePolicy, ...endpoint?.settings.authenticationPolicy })
+  const verdict = judge(ending, endpoint?.settings.authenticationPolicy ?? safePolicy)
   if (verdict.go === 'error' && of !== undefined) return { is: 'result missing', transactionNo, of, verdict }
   const eci = learned.eci ?? defaultEci(order.card.network, categoryOf(order), ending.is === 'status' ? ending.status : 'U')
   const known = eci === undefined ? {} : { eci }

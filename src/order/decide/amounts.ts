@@ -60,7 +60,6 @@ const isReleased = (order: Order): boolean =>
 export const givesBack = (order: Order): boolean => returnedMinor(order) > 0n || isReleased(order)
 
 /** The default for endpoints that set none. */
-export const usualRepeatWindowMs = 600_000
 
 /**
  * docs/choices.md, "Captures, returns and voids". Every change reads the whole order, so after this

@@ -4,7 +4,7 @@ import { spellMinor } from '../../base/money.ts'
 import type { Registry } from '../../merchant/merchant.ts'
 import type { Screening } from '../../risk/screening.ts'
 import { leaseLookMs } from '../../leases/heartbeat.ts'
-import { judgeFollow, usualRepeatWindowMs, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
+import { judgeFollow, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
 import { atOnceEvent, authenticated } from '../authentication/browser.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from '../authentication/plan.ts'
 import { decide, type RefusedEvent } from './decide.ts'
@@ -219,7 +219,7 @@ export function follow(work: Work, ask: FollowAsk, deciding: Deciding): RefusedE
 
 function rulesFor(order: Order, registry: Registry): FollowRules {
   const { partialCapture = false, partialReversal = false } = head(order).result
-  const { repeatWindowMs = usualRepeatWindowMs } = registry.endpoint(order.endpointId)?.settings ?? {}
+  const repeatWindowMs = registry.endpoint(order.endpointId)?.settings.repeatWindowMs ?? 0
   return { capture: partialCapture, return: partialReversal, repeatWindowMs }
 }
 

@@ -13,6 +13,7 @@ export const gate: GateSettings = {
   gateId: 1n,
   host: '127.0.0.1',
   port: 1,
+  plainLine: false,
   terminalId: 'TERM1',
   cardAcceptorId: 'SHOP',
   cardAcceptorName: 'Sandbox shop',

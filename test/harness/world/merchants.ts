@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom, uuid } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
-import type { EndpointSettings } from '../../../src/merchant/merchant.ts'
+import { endpointFields, type EndpointSettings } from '../../../src/merchant/endpoint-fields.ts'
 import { insertEndpoint, insertGroup, insertMerchant, insertPublicKey, touchConfig } from '../../../src/merchant/rows.ts'
 import { newSigningSecret, signingSecretText } from '../../../src/merchant/signing-secret-rows.ts'
 import { pemOf } from '../../../src/operator/configuration/public-key.ts'
@@ -44,13 +44,7 @@ const beyondSandbox = ['disabled', 'strict', 'yen', 'hundredths', 'dinars'] as c
 export const cellNo = Number(process.env.TOLLGATE_TEST_CELL ?? 0)
 const calledByGateway = new Set(['mobile', 'mobile_fee', 'mobile_random_sum', 'euro'])
 
-const usual: EndpointSettings = {
-  threeDSecure: false,
-  mandatoryFields: [],
-  disabledOperations: [],
-  controlMinorUnits: 'iso4217',
-  plainHttpCallbacks: true,
-}
+const usual = endpointFields.whole({ disabledOperations: [], plainHttpCallbacks: true })
 
 export interface Account {
   login: string

@@ -7,7 +7,8 @@ import { endpointExists, fieldsCanBeRead } from '../../../src/gateway-api/checks
 import { controlHolds } from '../../../src/gateway-api/checksum.ts'
 import type { SignedByKey } from '../../../src/gateway-api/stages.ts'
 import { controlOf } from '../../../src/merchant/control.ts'
-import { registryOf, type Endpoint, type EndpointSettings } from '../../../src/merchant/merchant.ts'
+import { registryOf, type Endpoint } from '../../../src/merchant/merchant.ts'
+import { endpointFields, type EndpointSettings } from '../../../src/merchant/endpoint-fields.ts'
 import type { SignedAmount } from '../../../src/order/store/rows.ts'
 import { operationNames, operations } from '../../../src/spec/gateway/operations.ts'
 
@@ -35,14 +36,7 @@ const endpoint = (endpointId: bigint, currency: string, settings: Partial<Endpoi
   enabled: true,
   currency,
   gateIds: [],
-  settings: {
-    threeDSecure: false,
-    mandatoryFields: [],
-    disabledOperations: [],
-    controlMinorUnits: 'iso4217',
-    plainHttpCallbacks: true,
-    ...settings,
-  },
+  settings: endpointFields.whole(settings),
 })
 const registry = registryOf({
   version: 1n,

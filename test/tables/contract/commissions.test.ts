@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callbackForm, returnPairs } from '../../../src/gateway-api/callback.ts'
-import type { Commission, Gate, Merchant, ShownCommission } from '../../../src/merchant/merchant.ts'
+import type { Gate, Merchant } from '../../../src/merchant/merchant.ts'
+import type { Commission, ShownCommission } from '../../../src/merchant/commission.ts'
 import { secret } from '../../../src/base/secret.ts'
-import { readCommission, readShownCommission } from '../../../src/operator/configuration/commission.ts'
-import { usualEndpoint } from '../../../src/operator/configuration/settings.ts'
+import { Unreadable } from '../../../src/entity/kinds.ts'
+import { commission as kind, shownCommission } from '../../../src/merchant/commission.ts'
+import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
 import { commissionsOf } from '../../../src/order/decide/gate.ts'
 import { head } from '../../../src/order/decide/order.ts'
 import { gateRow, orderIn } from '../order/decide-orders.ts'
@@ -26,12 +28,13 @@ const written: readonly (readonly [text: string, read: Commission | undefined])[
 ]
 for (const [text, expected] of written)
   test(`a commission written as ${JSON.stringify(text)} is ${expected ? 'read' : 'refused'}`, () => {
-    const read = readCommission(text)
-    assert.deepEqual(typeof read === 'string' ? undefined : read, expected)
+    const read = kind.read(text)
+    assert.deepEqual(read instanceof Unreadable ? undefined : read, expected)
+    if (expected) assert.deepEqual(kind.fromJson(kind.json(expected)), expected)
   })
 
-test('an endpoint shows its own commission, that of the gate, or none', () => {
-  assert.deepEqual(['30+150', 'gate', 'none'].map(readShownCommission), [standard, { ofGate: true }, null])
+test('an endpoint shows its own commission, or that of the gate', () => {
+  assert.deepEqual(['30+150', 'gate'].map(shownCommission.read), [standard, { ofGate: true }])
 })
 
 // oxfmt-ignore
@@ -51,7 +54,7 @@ const decided: readonly (readonly [shown: ShownCommission | undefined, atGate: C
 for (const [shown, atGate, kind, currency, amountMinor, commission] of decided)
   test(`a ${kind} of ${amountMinor} minor units of ${currency} has the commission ${commission ?? 'none'}`, () => {
     const gate: Pick<Gate, 'settings'> = { settings: { ...gateRow, ...(atGate && { acquirerCommission: atGate }) } }
-    const settings = { ...usualEndpoint, ...(shown && { acquirerCommission: shown }) }
+    const settings = { ...endpointFields.whole({}), ...(shown && { acquirerCommission: shown }) }
     assert.deepEqual(
       commissionsOf({ currency }, { kind, amountMinor }, gate, { settings }),
       commission === undefined ? {} : { acquirerCommission: commission },

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { commissionOf, transferCommission } from '../../../src/acquirer/commission.ts'
-import { configuration } from '../../../simulation/model/configuration.ts'
 import { centisOfMinor, minorOfCentis } from '../../../src/mobile-api/sum/centis.ts'
 import { assignedIds } from '../../../src/mobile-api/fees.ts'
 
 describe('a commission is the fixed sum and the share of the amount, a half rounded up', () => {
-  const [gate] = [...configuration.gates()]
-  const { commissionFixedMinor: _fixed, commissionBasisPoints: _points, ...free } = gate!.settings
   // oxfmt-ignore
-  const cases: readonly (readonly [fixed: number | undefined, basisPoints: number | undefined, amount: bigint, commission: bigint])[] = [
-    [undefined, undefined, 1_000n, 0n],
-    [50,        undefined, 1_000n, 50n],
+  const cases: readonly (readonly [fixed: number, basisPoints: number, amount: bigint, commission: bigint])[] = [
+    [0,         0,         1_000n, 0n],
+    [50,        0,         1_000n, 50n],
     [50,        100,       1_000n, 60n],
     [0,         1,         4_999n, 0n],
     [0,         1,         5_000n, 1n],
@@ -21,11 +18,7 @@ describe('a commission is the fixed sum and the share of the amount, a half roun
   ]
   for (const [fixed, basisPoints, amount, commission] of cases)
     test(`${fixed} and ${basisPoints} of ${amount}`, () => {
-      const settings = {
-        ...free,
-        ...(fixed === undefined ? {} : { commissionFixedMinor: fixed }),
-        ...(basisPoints === undefined ? {} : { commissionBasisPoints: basisPoints }),
-      }
+      const settings = { commissionFixedMinor: fixed, commissionBasisPoints: basisPoints }
       assert.equal(commissionOf(transferCommission(settings), amount), commission)
     })
 })

@@ -1,49 +1,52 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inFindingWords } from '../../../src/cli/commands/doctor/doctor-words.ts'
-import { readAuthenticationPolicy } from '../../../src/cli/commands/configuration/endpoint-values.ts'
-import { indicatorText, policyText } from '../../../src/operator/configuration/authentication-settings.ts'
+import { Unreadable } from '../../../src/entity/kinds.ts'
+import { authenticationPolicy, safePolicy } from '../../../src/merchant/authentication-policy.ts'
+import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
 import { authenticationJson, authenticationText } from '../../../src/operator/orders/authentication-story.ts'
 import { directoryFindings } from '../../../src/operator/doctor/doctor.ts'
-import { settingsAfter, usualEndpoint } from '../../../src/operator/configuration/settings.ts'
 import type { DirectoryFact } from '../../../src/operator/doctor/rows.ts'
 import type { Transaction } from '../../../src/order/decide/order.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 
-test('an authentication policy keeps what differs from the safe one, and null removes a challenge indicator', () => {
-  const bold = settingsAfter(usualEndpoint, {
-    challengeIndicator: '04',
-    authenticationPolicy: { unavailable: 'authorise', failed: 'decline' },
-  })
-  assert.deepEqual(bold, { ...usualEndpoint, challengeIndicator: '04', authenticationPolicy: { unavailable: 'authorise' } })
-  const more = settingsAfter(bold, { authenticationPolicy: { attempted: 'decline' } })
-  assert.deepEqual(more.authenticationPolicy, { attempted: 'decline', unavailable: 'authorise' })
-  assert.equal(policyText(more), 'attempted=decline, unavailable=authorise, not-enrolled=decline, failed=decline')
-  assert.equal(indicatorText(more), '04 (a challenge mandated)')
-  const safe = readAuthenticationPolicy('safe')
-  assert.ok(typeof safe === 'object')
-  assert.deepEqual(settingsAfter(more, { authenticationPolicy: safe, challengeIndicator: null }), usualEndpoint)
-  assert.equal(policyText(usualEndpoint), 'attempted=authorise, unavailable=decline, not-enrolled=decline, failed=decline (safe)')
+test('an authentication policy is changed where it is named, and null removes a challenge indicator', () => {
+  const usual = endpointFields.whole({})
+  const shown = (settings: typeof usual) => Object.fromEntries(endpointFields.facts(settings))
+  const bold = endpointFields.after(usual, { challengeIndicator: '04', authenticationPolicy: { unavailable: 'authorise' } })
+  const policy = { ...safePolicy, unavailable: 'authorise' }
+  assert.deepEqual(bold, { ...usual, challengeIndicator: '04', authenticationPolicy: policy })
+  const more = endpointFields.after(bold, { authenticationPolicy: { attempted: 'decline' } })
+  assert.deepEqual(more.authenticationPolicy, { ...policy, attempted: 'decline' })
+  assert.equal(shown(more).Authentication, 'attempted=decline, unavailable=authorise, not-enrolled=decline, failed=decline')
+  assert.equal(shown(more)['Challenge indicator'], '04 (a challenge mandated)')
+  const safe = authenticationPolicy.read('safe')
+  assert.ok(!(safe instanceof Unreadable))
+  assert.deepEqual(endpointFields.after(more, { authenticationPolicy: safe, challengeIndicator: null }), usual)
+  assert.equal(
+    shown(usual).Authentication,
+    'attempted=authorise, unavailable=decline, not-enrolled=decline, failed=decline (safe)',
+  )
 })
 
 test('an authentication policy is read as it is written, and what does not fit is named', () => {
-  assert.deepEqual(readAuthenticationPolicy('attempted=decline, not-enrolled=authorise'), {
+  assert.deepEqual(authenticationPolicy.read('attempted=decline, not-enrolled=authorise'), {
     attempted: 'decline',
     notEnrolled: 'authorise',
   })
 
   for (const [text, complaint] of [
-    ['', /"" is not an end/],
-    ['notEnrolled=decline', /"notEnrolled" is not an end.*attempted, unavailable, not-enrolled, failed/],
-    ['__proto__=decline', /"__proto__" is not an end/],
+    ['', /"" is none/],
+    ['notEnrolled=decline', /"notEnrolled" is none.*attempted, unavailable, not-enrolled, failed/],
+    ['__proto__=decline', /"__proto__" is none/],
     ['failed', /failed=authorise or failed=decline/],
     ['failed=accept', /failed=authorise or failed=decline/],
     ['failed=decline,failed=authorise', /failed is there twice/],
-    ['safe,failed=decline', /"safe" is not an end.*or safe alone/],
+    ['safe,failed=decline', /"safe" is none.*or safe alone/],
   ] as const) {
-    const read = readAuthenticationPolicy(text)
-    assert.match(typeof read === 'string' ? read : 'none', complaint, text)
+    const read = authenticationPolicy.read(text)
+    assert.match(read instanceof Unreadable ? read.must : 'none', complaint, text)
   }
 })
 

@@ -2,17 +2,23 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readMandatoryFields, readOperations, readRepeatWindow } from '../../../src/cli/commands/configuration/endpoint-values.ts'
 import { failureOf } from '../../../src/cli/commands/refusals.ts'
-import { gateMisfit, readCountry } from '../../../src/operator/configuration/gate.ts'
 import { momentsOf, type Life } from '../../../src/operator/orders/life.ts'
-import { agoText, readMoment, readSpan, spanText } from '../../../src/operator/moments.ts'
-import { endpointMisfit, settingsAfter, usualEndpoint, type EndpointWish } from '../../../src/operator/configuration/settings.ts'
+import { agoText, readMoment, readSpan, spanText } from '../../../src/base/moments.ts'
+import { optionName } from '../../../src/entity/fields.ts'
+import { Unreadable } from '../../../src/entity/kinds.ts'
+import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
+import { gateFields } from '../../../src/merchant/gate-fields.ts'
+import { endpointMisfit } from '../../../src/operator/configuration/endpoint-rows.ts'
 import type { Misfit } from '../../../src/operator/refused.ts'
 import type { Order } from '../../../src/order/decide/order.ts'
 import { table } from '../../../src/cli/commands/present.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
+const usualEndpoint = endpointFields.whole({})
+const { table: settings, after: settingsAfter } = endpointFields
+/** What a text is read as, or the complaint. */
+const valueOf = <Value>(read: Value | Unreadable): Value | string => (read instanceof Unreadable ? read.must : read)
 
 test('spans and moments are read as they are written, and nothing else is', () => {
   for (const [text, ms] of [
@@ -74,13 +80,13 @@ test('settings of an endpoint change where they are named, and null takes a URL 
     authenticationInCallback: true,
     withoutMethod: true,
   }
-  const set = settingsAfter(usualEndpoint, { ...stored, operations: new Map([['sale', false]]) })
+  const set = settingsAfter(usualEndpoint, { ...stored, disabledOperations: new Map([['sale', false]]) })
   assert.deepEqual(set, { ...usualEndpoint, ...stored, disabledOperations: ['capture', 'return', 'sale', 'void'] })
   assert.deepEqual(settingsAfter(set, {}), set)
   assert.deepEqual(
     settingsAfter(set, {
       callbackUrl: null,
-      operations: new Map([['sale', true]]),
+      disabledOperations: new Map([['sale', true]]),
       mandatoryFields: [],
       amountsAboveSigned: false,
       parameterSignatures: true,
@@ -107,15 +113,15 @@ test('a repeat window is a span of a day at most, or 0', () => {
     ['-1s', undefined],
   ]
   for (const [text, ms] of spans) {
-    const read = readRepeatWindow(text)
-    assert.equal(typeof read === 'string' ? undefined : read, ms, text)
+    const read = settings.repeatWindowMs.is.read(text)
+    assert.equal(read instanceof Unreadable ? undefined : read, ms, text)
   }
 })
 
-function switched(text: string): EndpointWish {
-  const operations = readOperations(text)
-  assert.ok(operations instanceof Map, text)
-  return { operations }
+function switched(text: string) {
+  const changes = settings.disabledOperations.is.read(text)
+  assert.ok(!(changes instanceof Unreadable), text)
+  return { disabledOperations: changes }
 }
 
 test('an operation of two names is switched off and on by either', () => {
@@ -126,7 +132,7 @@ test('an operation of two names is switched off and on by either', () => {
       assert.deepEqual(settingsAfter(off, switched(back)).disabledOperations, [])
   }
   const before = { ...usualEndpoint, disabledOperations: ['make-rebill' as const] }
-  assert.deepEqual(settingsAfter(before, { operations: new Map([['make-rebill-sale', true]]) }).disabledOperations, [])
+  assert.deepEqual(settingsAfter(before, { disabledOperations: new Map([['make-rebill-sale', true]]) }).disabledOperations, [])
 })
 
 test('a country is read by its two letters alone', () => {
@@ -139,7 +145,7 @@ test('a country is read by its two letters alone', () => {
     ['XX', undefined],
     ['', undefined],
   ] as const)
-    assert.equal(readCountry(text), numeric, text)
+    assert.equal(valueOf(gateFields.table.countryNumeric.is.read(text)).slice(0, 3), numeric ?? 'a c', text)
 })
 
 /** As the command line words it. */
@@ -154,29 +160,27 @@ test('the URLs of an endpoint are judged by what the installation and the endpoi
   assert.equal(judge('http://shop.example/paid', true), undefined)
   assert.match(judge('https://user:secret@shop.example/') ?? '', /credentials/)
   assert.match(judge('https://shop.example:22/') ?? '', /port 22/)
-  assert.match(judge(`https://shop.example/${'x'.repeat(1024)}`) ?? '', /^--callback-url must be at most 1024/)
+  const { read } = settings.callbackUrl.is
+  assert.match(String(valueOf(read(`https://shop.example/${'x'.repeat(1024)}`))), /of at most 1024/)
 })
-
-const complaintOf = (read: unknown) => (typeof read === 'string' ? read : 'none')
 
 test('lists of fields and operations are read, and strangers among them are named', () => {
-  assert.deepEqual(readMandatoryFields('phone, city,phone'), ['phone', 'city'])
-  assert.deepEqual(readMandatoryFields('none'), [])
-  assert.match(complaintOf(readMandatoryFields('phone,__proto__')), /"__proto__" is not a field/)
-  assert.deepEqual(
-    readOperations('sale=off,status=on'),
-    new Map([
-      ['sale', false],
-      ['status', true],
-    ]),
-  )
-  assert.match(complaintOf(readOperations('sail=off')), /"sail" is not an operation/)
-  assert.match(complaintOf(readOperations('sale')), /sale=on or sale=off/)
+  const { mandatoryFields: fields, disabledOperations: operations } = settings
+  assert.deepEqual(fields.is.read('phone, city,phone'), ['phone', 'city'])
+  assert.deepEqual(fields.is.read('none'), [])
+  assert.match(String(valueOf(fields.is.read('phone,__proto__'))), /"__proto__" is none/)
+  const changes = new Map([
+    ['sale', false],
+    ['status', true],
+  ])
+  assert.deepEqual(operations.is.read('sale=off,status=on'), changes)
+  assert.match(String(valueOf(operations.is.read('sail=off'))), /"sail" is none/)
+  assert.match(String(valueOf(operations.is.read('sale'))), /sale=on or sale=off/)
 })
 
-test('messages to an operator name no option and no command, so that a web page can show them too', () => {
+test('what an operator is shown names no program, so that a web page can show it too', () => {
   const room = join(import.meta.dirname, '../../../..', 'src', 'operator')
-  const terminal = /npx tollgate|(?<![\w-])--[a-z]+/
+  const terminal = /npx tollgate/
   const sources = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   assert.ok(sources.length > 50)
   assert.deepEqual(
@@ -185,35 +189,22 @@ test('messages to an operator name no option and no command, so that a web page 
   )
 })
 
-test('a gate with a value that its messages have no room for is refused by the option’s name', () => {
-  const good = {
-    host: 'acquirer.example',
-    port: 8583,
-    terminalId: 'SHOP0001',
-    cardAcceptorId: '000000000012345',
-    cardAcceptorName: 'The Shop',
-    acquirerId: '400001',
-    mcc: '5999',
-    countryNumeric: '840',
-    descriptor: 'THE SHOP',
-    answerTimeoutMs: 30_000,
-    partialCapture: true,
-    partialReversal: true,
-    recognisesRepeats: false,
-    maxOpen: 2_000,
-  }
-  assert.equal(gateMisfit(good), undefined)
+test('a gate with a value that its messages have no room for is refused', () => {
   for (const [option, wrong] of [
-    ['--host', { host: 'a b' }],
-    ['--port', { port: 0 }],
-    ['--terminal-id', { terminalId: 'SHOP00001' }],
-    ['--card-acceptor-id', { cardAcceptorId: '0'.repeat(16) }],
-    ['--acquirer-id', { acquirerId: '4000x1' }],
-    ['--mcc', { mcc: '599' }],
-    ['--answer-timeout', { answerTimeoutMs: 100 }],
-    ['--max-open', { maxOpen: 0 }],
-  ] as const)
-    assert.ok(wordsOf(gateMisfit({ ...good, ...wrong }))?.startsWith(`${option} must be `), option)
+    ['host', 'a b'],
+    ['port', '0'],
+    ['terminal-id', 'SHOP00001'],
+    ['card-acceptor-id', '0'.repeat(16)],
+    ['acquirer-id', '4000x1'],
+    ['mcc', '599'],
+    ['answer-timeout', '100ms'],
+    ['max-open', '0'],
+  ] as const) {
+    const [, field] = Object.entries(gateFields.table).find(
+      ([name, row]) => optionName(name, row as { option?: string }) === option,
+    )!
+    assert.ok(field.is.read(wrong) instanceof Unreadable, option)
+  }
 })
 
 test('a life is listed in the order of cause and effect, also within one millisecond', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { decide, type Decided } from '../../../src/order/decide/decide.ts'
-import { registryOf, type GateRow, type Registry } from '../../../src/merchant/merchant.ts'
+import { registryOf, type Registry } from '../../../src/merchant/merchant.ts'
+import { gateFields, type GateRow } from '../../../src/merchant/gate-fields.ts'
 import type { Event, EventName } from '../../../src/order/decide/event.ts'
 import { machine, transitionFor, type Transition } from '../../../src/order/decide/machine.ts'
 import { statusOfState, type Attempt, type Order, type State, type Transaction } from '../../../src/order/decide/order.ts'
@@ -74,7 +75,7 @@ const names = {
 }
 export const openAttempt: Attempt = { ...names, no: 1, transactionNo: 1 }
 
-export const gateRow: GateRow = {
+export const gateRow: GateRow = gateFields.whole({
   host: 'acquirer.test',
   port: 1,
   terminalId: names.terminalId,
@@ -82,14 +83,10 @@ export const gateRow: GateRow = {
   cardAcceptorName: 'A',
   acquirerId: '1',
   mcc: '5999',
-  countryNumeric: '840',
   descriptor: 'D',
   answerTimeoutMs: 5_000,
-  partialCapture: true,
-  partialReversal: true,
-  recognisesRepeats: false,
   maxOpen: 10,
-}
+})
 /** The gate of the open attempt, and nothing else. */
 export const registryWithGate = (enabled: boolean): Registry =>
   registryOf({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { colourMisfit, judgeLogo, mostLogoBytes } from '../../../src/operator/configuration/merchant-page.ts'
-import { nameMisfit } from '../../../src/operator/configuration/settings.ts'
+import { judgeLogo, mostLogoBytes, pageFields } from '../../../src/operator/configuration/merchant-page.ts'
+import { name, Unreadable } from '../../../src/entity/kinds.ts'
 import { brandStyle, contrast, leastContrast, lookOf, papers, readable } from '../../../src/pages/brand.ts'
 import { actionCodes, declineReason } from '../../../src/spec/action-codes.ts'
 import type { Status } from '../../../src/spec/words.ts'
@@ -51,14 +51,13 @@ test('the papers are those of the style', () => {
 })
 
 test('a colour is red, green and blue in hexadecimal digits, and nothing else', () => {
-  for (const good of ['#0a7d55', '#0A7D55', '0a7d55']) assert.equal(colourMisfit(good), undefined, good)
+  for (const good of ['#0a7d55', '#0A7D55', '0a7d55']) assert.equal(pageFields.colour.is.read(good), '#0a7d55', good)
   for (const bad of ['', 'red', '#fff', '#0a7d55ff', '#0a7d5g', 'url(x)', '#0a7d55;}*{', '#0a7d55\n', ' #0a7d55', '##0a7d55'])
-    assert.equal(colourMisfit(bad)?.what, 'unfit', JSON.stringify(bad))
+    assert.ok(pageFields.colour.is.read(bad) instanceof Unreadable, JSON.stringify(bad))
 })
 
 test('a name is on one line and turns no text around', () => {
-  for (const good of ['The Shop', 'Łódź & Söhne <3', 'متجر', '店', 'x'.repeat(64)])
-    assert.equal(nameMisfit(good), undefined, good)
+  for (const good of ['The Shop', 'Łódź & Söhne <3', 'متجر', '店', 'x'.repeat(64)]) assert.equal(name.read(good), good)
   const marks = [
     '\n',
     '\u0000',
@@ -73,16 +72,17 @@ test('a name is on one line and turns no text around', () => {
     '\u200f',
     '\u061c',
   ]
-  for (const mark of marks) assert.equal(nameMisfit(`The${mark}Shop`)?.what, 'unfit', JSON.stringify(mark))
-  for (const bad of ['', ' x', 'x ', 'x'.repeat(65)]) assert.equal(nameMisfit(bad)?.what, 'unfit')
+  for (const mark of marks) assert.ok(name.read(`The${mark}Shop`) instanceof Unreadable, JSON.stringify(mark))
+  for (const bad of ['', ' x', 'x ', 'x'.repeat(65)]) assert.ok(name.read(bad) instanceof Unreadable)
 })
 
 test('a logo is what it says from its first byte to its last, small, and never a drawing with script', () => {
   for (const type of ['png', 'jpeg', 'webp', 'webp lossless', 'webp extended'] as const) {
     const judged = judgeLogo(image(type, 320, 80))
-    assert.ok(!('what' in judged), type)
-    assert.deepEqual([judged.type, judged.width, judged.height], [type.split(' ')[0], 320, 80])
-    const refused = (bytes: Buffer, why: string) => assert.ok('what' in judgeLogo(bytes), `${type}: ${why}`)
+    assert.ok(!(judged instanceof Unreadable), type)
+    const { facts } = judged
+    assert.deepEqual([facts.type, facts.width, facts.height], [type.split(' ')[0], 320, 80])
+    const refused = (bytes: Buffer, why: string) => assert.ok(judgeLogo(bytes) instanceof Unreadable, `${type}: ${why}`)
     refused(Buffer.concat([image(type, 320, 80), Buffer.from('<script>')]), 'something behind it')
     refused(Buffer.concat([Buffer.from('<svg>'), image(type, 320, 80)]), 'something before it')
     refused(image(type, 1_025, 80), 'too wide')
@@ -97,7 +97,7 @@ test('a logo is what it says from its first byte to its last, small, and never a
     'GIF89a',
     '',
   ]
-  for (const other of others) assert.ok('what' in judgeLogo(Buffer.from(other)), other)
+  for (const other of others) assert.ok(judgeLogo(Buffer.from(other)) instanceof Unreadable, other)
 })
 
 test('a logo that cannot be read now is left out, and is not asked for where there is none', async () => {

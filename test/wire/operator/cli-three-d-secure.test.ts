@@ -109,7 +109,7 @@ test('requests to issuers have the challenge indicator, and the country of the g
     (sent) => sent['merchantCountryCode'] === '276',
   )
   assert.deepEqual([areq['merchantCountryCode'], areq['threeDSRequestorChallengeInd']], ['276', '04'])
-  const none = await json<Endpoint>('endpoint', 'set', String(made.endpoint_id), '--challenge-indicator', 'none')
+  const none = await json<Endpoint>('endpoint', 'set', String(made.endpoint_id), '--no-challenge-indicator')
   assert.equal(none.challenge_indicator, null)
 })
 
@@ -125,14 +125,14 @@ test('settings of 3-D Secure that do not fit are refused by name', async () => {
   //  option                                     what it says
   // oxfmt-ignore
   const wrong = [
-    ['--challenge-indicator', '10',                 /Allowed choices are 01, 02, .* 09, none/],
-    ['--challenge-indicator', '4',                  /Allowed choices are/],
-    ['--authentication-policy', 'denied=authorise', /"denied" is not an end of an authentication.*attempted, unavailable, not-enrolled, failed/],
-    ['--authentication-policy', 'failed=maybe',     /Say failed=authorise or failed=decline/],
-    ['--three-d-secure', 'yes',                     /Say on or off/],
+    ['--challenge-indicator', '10',                 /--challenge-indicator must be 01, 02, .* or 09/],
+    ['--challenge-indicator', '4',                  /must be 01, 02/],
+    ['--authentication-policy', 'denied=authorise', /"denied" is none.*attempted, unavailable, not-enrolled, failed/],
+    ['--authentication-policy', 'failed=maybe',     /must be failed=authorise or failed=decline/],
+    ['--three-d-secure', 'yes',                     /--three-d-secure must be on or off/],
   ] as const
   for (const [option, value, says] of wrong) assert.match(await refuse(2, 'endpoint', 'set', id, option, value), says)
-  assert.match(await refuse(2, 'gate', 'set', '1', '--country', 'XX'), /not a country by two letters of ISO 3166-1/)
+  assert.match(await refuse(2, 'gate', 'set', '1', '--country', 'XX'), /must be a country by two letters of ISO 3166-1/)
 })
 
 test('an order tells its challenge in words: version, ids, status, ECI and verified, and never the proof', async () => {

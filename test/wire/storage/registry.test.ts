@@ -11,7 +11,7 @@ import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
 import { workFacts } from '../../../src/operator/doctor/rows.ts'
-import { usualEndpoint } from '../../../src/operator/configuration/settings.ts'
+import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 
@@ -27,7 +27,7 @@ const add = (merchantId: bigint): Promise<void> =>
     const merchant = { merchantId, login: `shop${merchantId}`, name: 'Shop', controlKey: secret('a key of the merchant') }
     await insertMerchant(runner, merchant, keys, systemRandom, at)
     const endpoint = { endpointId: merchantId * 10n, merchantId, name: 'plain', enabled: true, currency: 'USD', gateIds: [] }
-    await insertEndpoint(runner, { ...endpoint, settings: usualEndpoint }, at)
+    await insertEndpoint(runner, { ...endpoint, settings: endpointFields.whole({}) }, at)
     await touchConfig(runner)
   })
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { agoText } from '../../../operator/moments.ts'
+import { agoText } from '../../../base/moments.ts'
 import { accessJson, refusedAccess } from '../../../operator/audit/access.ts'
 import { merchantNamed } from '../../../operator/configuration/rows.ts'
 import type { Terminal } from '../../terminal.ts'

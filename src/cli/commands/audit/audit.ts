@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { auditDetails, auditJson } from '../../../operator/audit/audit.ts'
-import { agoText, timeText } from '../../../operator/moments.ts'
+import { agoText, timeText } from '../../../base/moments.ts'
 import { listAudit } from '../../../operator/audit/rows.ts'
 import type { Terminal } from '../../terminal.ts'
 import { addAuditChainCommands } from './audit-verify.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { defined } from '../../../base/defined.ts'
-import { onOff } from '../../../operator/facts.ts'
+import { onOff } from '../../../entity/facts.ts'
 import type { Terminal } from '../../terminal.ts'
 import { verb } from '../entity.ts'
 import { askAcquirer } from './acquirer-admin.ts'

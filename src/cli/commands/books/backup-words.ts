@@ -1,6 +1,6 @@
 /** What was found of a restored copy in words, each with advice. */
 import type { BackupFinding } from '../../../operator/books/backup.ts'
-import { agoText, counted, timeText } from '../../../operator/moments.ts'
+import { agoText, counted, timeText } from '../../../base/moments.ts'
 import type { BookRule } from '../../../operator/books/backup-rows.ts'
 import { chainFaultText } from '../audit/audit-verify.ts'
 import { type WordedFinding } from '../doctor/doctor-words.ts'

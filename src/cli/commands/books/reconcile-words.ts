@@ -1,7 +1,7 @@
 /** What differs between an acquirer and its gate, for people and for machines. */
 import { minorToDecimal, knownCurrency } from '../../../base/money.ts'
 import type { RecordedOperation } from '../../../operator/books/acquirer-record.ts'
-import { isoTime, timeText } from '../../../operator/moments.ts'
+import { isoTime, timeText } from '../../../base/moments.ts'
 import type { Booked, Difference } from '../../../operator/books/reconcile.ts'
 import type { BlockFacts } from '../../../operator/books/reconcile-rows.ts'
 import type { LeftToOperator, Settled, Unsettled } from '../../../operator/books/settle.ts'

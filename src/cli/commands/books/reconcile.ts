@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openReceiptIds } from '../../../order/decide/receipt.ts'
 import { readRecord, type RecordedOperation } from '../../../operator/books/acquirer-record.ts'
-import { counted, timeText } from '../../../operator/moments.ts'
+import { counted, timeText } from '../../../base/moments.ts'
 import { compare, highestOf, type Compared, type Highest } from '../../../operator/books/reconcile.ts'
 import { endpointOf, gateNamed, listEndpoints, type EndpointEntry, type GateEntry } from '../../../operator/configuration/rows.ts'
 import { asKeeper } from '../../../operator/partitions/detach.ts'

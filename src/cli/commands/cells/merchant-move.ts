@@ -1,6 +1,6 @@
 /** The commands that move merchants from one cell to another. */
 import type { Command } from 'commander'
-import { counted } from '../../../operator/moments.ts'
+import { counted } from '../../../base/moments.ts'
 import type { Moved, MoveStep } from '../../../operator/cells/merchant-move.ts'
 import { giveUpMove, loginsIn, moveMerchant, type GivenUp } from '../../../operator/cells/move-tables.ts'
 import { mostCell } from '../../../storage/cells.ts'

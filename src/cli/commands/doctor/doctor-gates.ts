@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { reachOf } from '../../../http/client-address.ts'
 import type { Gate } from '../../../merchant/merchant.ts'
 import { certificateFacts, dayOf } from '../../../operator/configuration/gate-tls.ts'
-import { spanText } from '../../../operator/moments.ts'
+import { spanText } from '../../../base/moments.ts'
 import { ok, problem, warning, type WordedFinding } from './doctor-words.ts'
 
 /** How long a connection may take. */

@@ -1,6 +1,6 @@
 /** The findings of the doctor in words, each with advice. */
 import type { Finding, Health, RangesState } from '../../../operator/doctor/doctor.ts'
-import { agoText, counted, spanText, timeText } from '../../../operator/moments.ts'
+import { agoText, counted, spanText, timeText } from '../../../base/moments.ts'
 import type { DirectoryFact } from '../../../operator/doctor/rows.ts'
 import type { MovingMerchant } from '../../../operator/doctor/work-rows.ts'
 import { nodeName, type WhyThrough } from '../../../storage/cell-seat.ts'

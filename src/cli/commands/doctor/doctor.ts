@@ -20,7 +20,7 @@ import {
 import { cellFacts } from '../../../operator/cells/cell-rows.ts'
 import { cellWork, type CellWork } from '../../../operator/doctor/work-rows.ts'
 import { machineFacts } from '../../../operator/doctor/machine.ts'
-import { counted } from '../../../operator/moments.ts'
+import { counted } from '../../../base/moments.ts'
 import { listGates } from '../../../operator/configuration/rows.ts'
 import { readGates } from '../../../merchant/gate-rows.ts'
 import {

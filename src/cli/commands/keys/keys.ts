@@ -1,6 +1,6 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { sleep } from '../../../base/clock.ts'
-import { agoText, timeText } from '../../../operator/moments.ts'
+import { agoText, timeText } from '../../../base/moments.ts'
 import {
   listKeys,
   resealAll,

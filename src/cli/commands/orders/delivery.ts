@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { defined } from '../../../base/defined.ts'
 import { deliveryJson, deliveryStateText } from '../../../operator/orders/delivery.ts'
-import { agoText, counted } from '../../../operator/moments.ts'
+import { agoText, counted } from '../../../base/moments.ts'
 import { merchantNamed } from '../../../operator/configuration/rows.ts'
 import {
   countDeliveries,

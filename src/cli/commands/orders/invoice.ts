@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { invoiceJson } from '../../../operator/orders/invoice.ts'
-import { agoText } from '../../../operator/moments.ts'
+import { agoText } from '../../../base/moments.ts'
 import { merchantNamed } from '../../../operator/configuration/rows.ts'
 import { parkedInvoices, resumeInvoice } from '../../../operator/orders/invoice-rows.ts'
 import type { Pool } from '../../../storage/pool.ts'

@@ -1,8 +1,9 @@
 import type { Life, Moment } from '../../../operator/orders/life.ts'
-import { agoText, spanText } from '../../../operator/moments.ts'
+import { agoText, spanText } from '../../../base/moments.ts'
 import { orderFacts, transactionText, type Story } from '../../../operator/orders/order.ts'
 import { statusOf, type Order, type Transaction } from '../../../order/decide/order.ts'
-import { firedTable } from '../configuration/filter-trial.ts'
+import { firedTable } from '../../../operator/configuration/filter-actions.ts'
+import { blockText } from '../../rows.ts'
 import { facts, paint, printable, statusColour } from '../present.ts'
 
 export function storyText(story: Story, now: number): string {
@@ -11,7 +12,7 @@ export function storyText(story: Story, now: number): string {
   return [
     `Order ${order.orderId}  ${paint(statusOf(order), statusColour(statusOf(order)))}`,
     facts(orderFacts(story, now)),
-    ...(order.screening && order.screening.fired.length > 0 ? [firedTable(order.screening.fired)] : []),
+    ...(order.screening && order.screening.fired.length > 0 ? [blockText(firedTable(order.screening.fired))] : []),
     ...(several ? [facts(order.transactions.map((t) => [nameOf(t), transactionText(order, t, now), colourOf(t)]))] : []),
     ...order.transactions.flatMap((t) => parkedNote(order, t)),
     lifeLines(order, moments),

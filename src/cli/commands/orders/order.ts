@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { agoText, counted } from '../../../operator/moments.ts'
+import { agoText, counted } from '../../../base/moments.ts'
 import { decimalOf, orderJson, orderLineJson, orderStory } from '../../../operator/orders/order.ts'
 import { merchantNamed } from '../../../operator/configuration/rows.ts'
 import { findOrders, orderWithLife, resumeOrder } from '../../../operator/orders/order-rows.ts'

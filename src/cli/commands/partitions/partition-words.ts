@@ -1,5 +1,5 @@
 /** Why a partition is not detached, or not dropped. */
-import { counted, timeText } from '../../../operator/moments.ts'
+import { counted, timeText } from '../../../base/moments.ts'
 import type { CellPart, PartitionNeed, Unproven } from '../../../operator/refused.ts'
 
 export const partText = ({ cellNo, number }: CellPart): string => (cellNo === 0 ? String(number) : `${number} of cell ${cellNo}`)

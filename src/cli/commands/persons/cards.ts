@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { counted, spanText } from '../../../operator/moments.ts'
+import { counted, spanText } from '../../../base/moments.ts'
 import { keptFor } from '../../../card/forget-rows.ts'
 import { forgetCards } from '../../../operator/persons/cards.ts'
 import type { Terminal } from '../../terminal.ts'

@@ -1,0 +1,131 @@
+/** Commands from rows: words, options, help, exit codes and what is printed follow from actions. */
+import { readFileSync, statSync } from 'node:fs'
+import { Option, type Command } from 'commander'
+import { jsonName, optionName } from '../entity/fields.ts'
+import { Unreadable } from '../entity/kinds.ts'
+import type { Block } from '../entity/show.ts'
+import type { AnyAction, Input, Subject } from '../operator/action.ts'
+import { WrongUsage } from './commands/failure.ts'
+import { facts, statusColour, table } from './commands/present.ts'
+import { performAt } from './desk.ts'
+import type { Terminal } from './terminal.ts'
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyInput = Input<any, any>
+
+/** Adds the commands of a subject that begin with this word. */
+export function addSubject(program: Command, terminal: Terminal, first: string, { groups, more, actions }: Subject): void {
+  const groupOf = (words: readonly string[]): Command =>
+    words.reduce((parent, word, i) => {
+      const there = parent.commands.find((one) => one.name() === word)
+      return there ?? parent.command(word).description(groups[words.slice(0, i + 1).join(' ')] ?? '')
+    }, program)
+  for (const [words, action] of Object.entries(actions)) {
+    const path = words.split(' ')
+    if (path[0] !== first) continue
+    const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
+    for (const [name, input] of Object.entries(action.takes as Record<string, AnyInput>)) addInput(command, name, input)
+    command.option('--json', 'print JSON for machines')
+    const paragraphs = [action.more, examplesText(action.examples)]
+    command.addHelpText('after', paragraphs.flatMap((text) => (text === undefined ? [] : [`\n${text}`])).join('\n'))
+    command.action(async (...all: unknown[]) => {
+      const positional = all.slice(0, -2) as (string | undefined)[]
+      await run(terminal, words, action, positional, all.at(-2) as Record<string, unknown>)
+    })
+  }
+  for (const words of Object.keys(groups))
+    if (words.split(' ')[0] === first) groupOf(words.split(' ')).addHelpText('after', helpOf(words, more?.[words], actions))
+}
+
+/** The first example of each action of a group. */
+function helpOf(group: string, more: string | undefined, actions: Subject['actions']): string {
+  const own = Object.entries(actions).filter(([words]) => words.startsWith(`${group} `))
+  return [...(more === undefined ? [] : [more]), examplesText(own.map(([, action]) => action.examples[0]!))]
+    .map((text) => `\n${text}`)
+    .join('\n')
+}
+
+const examplesText = (examples: readonly string[]) => `Examples\n${examples.map((one) => `  npx tollgate ${one}`).join('\n')}`
+
+function addInput(command: Command, name: string, input: AnyInput): void {
+  const { is, means } = input
+  if (input.argument) {
+    const called = jsonName(name)
+    command.argument(input.needed ? `<${called}>` : `[${called}]`, means)
+    return
+  }
+  const option = optionName(name, input)
+  const usual = input.usual === undefined ? '' : ` (${is.written(input.usual)})`
+  if (is.hint === '') return void command.option(`--${option}`, means)
+  const row = new Option(`--${option} <${is.hint}>`, means + usual)
+  if (input.needed && !input.change) row.makeOptionMandatory()
+  if (is.isList) row.argParser((text: string, before: string | undefined) => (before === undefined ? text : `${before},${text}`))
+  command.addOption(row)
+  if (input.change && input.usual === undefined && !input.needed) command.option(`--no-${option}`, 'takes it away')
+}
+
+const camel = (option: string): string => option.replace(/-[a-z]/g, (two) => two[1]!.toUpperCase())
+
+async function run(
+  terminal: Terminal,
+  words: string,
+  action: AnyAction,
+  positional: readonly (string | undefined)[],
+  options: Record<string, unknown>,
+): Promise<void> {
+  const asked: Record<string, unknown> = {}
+  const places = [...positional]
+  for (const [name, input] of Object.entries(action.takes as Record<string, AnyInput>)) {
+    const option = optionName(name, input)
+    const given = input.argument ? places.shift() : options[camel(option)]
+    if (given === undefined && !input.change && input.usual !== undefined) asked[name] = input.usual
+    if (given === undefined && !input.piped) continue
+    asked[name] =
+      given === false
+        ? null
+        : await readInput(terminal, input.argument ? `<${jsonName(name)}>` : `--${option}`, input, given ?? '-')
+  }
+  const result: unknown = await performAt(terminal, words, action, asked)
+  if (action.gives.fails?.(result)) terminal.exitCode = 1
+  if (options['json']) return terminal.printJson(action.gives.json(result, asked))
+  const blocks = action.gives.blocks(result, { asked, now: terminal.clock.now() })
+  terminal.print(blocks.map(blockText).join('\n\n'))
+}
+
+async function readInput(terminal: Terminal, called: string, { is }: AnyInput, given: unknown): Promise<unknown> {
+  if (given === true) return true
+  const text = String(given)
+  const read: unknown = is.fromBytes
+    ? is.fromBytes(await bytesOf(terminal, called, text, is.mostBytes ?? 0))
+    : is.read(is.orInput && text === '-' ? await terminal.readInput() : text)
+  if (read instanceof Unreadable) throw new WrongUsage(`${called} must be ${read.must}.`)
+  return read
+}
+
+/** The content of a file as it is; `-` is standard input. */
+async function bytesOf(terminal: Terminal, called: string, file: string, mostBytes: number): Promise<Buffer> {
+  if (file === '-') return readPiped(terminal)
+  try {
+    if (statSync(file).size > mostBytes) throw new Error('it is too large')
+    return readFileSync(file)
+  } catch (error) {
+    throw new WrongUsage(`${called}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function readPiped(terminal: Terminal): Promise<Buffer> {
+  if (terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
+  return terminal.readBytes()
+}
+
+export function blockText(block: Block): string {
+  if (typeof block === 'string') return block
+  if ('facts' in block) return facts(block.facts)
+  if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
+  return table(
+    block.columns.map((column) =>
+      column.is === 'status' ? { ...column, colour: (row) => statusColour(column.of(row)) } : column,
+    ),
+    block.rows,
+  )
+}

@@ -1,0 +1,123 @@
+/** The settings of an entity as a table: all that can be said about one follows from its row. */
+import { isDeepStrictEqual } from 'node:util'
+import { defined } from '../base/defined.ts'
+import type { Fact } from './facts.ts'
+import { Unreadable, type Kind } from './kinds.ts'
+import { unfit, type UnfitValue } from './misfit.ts'
+
+export interface Field<Value, Wish = Value> {
+  is: Kind<Value, Wish>
+  /** Its name for people. */
+  label: string
+  /** What it does; help, forms and documents have it. */
+  means: string
+  /** What it is unless it is set. */
+  usual?: Value
+  /** A new entity has to have it. */
+  needed?: true
+  /** Its name in a command where that is not its own. */
+  option?: string
+  /** What people see where there is no value; without it, they see no line. */
+  none?: string
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyField = Field<any, any>
+export type FieldTable = Readonly<Record<string, AnyField>>
+
+type ValueOf<F> = F extends { is: Kind<infer Value, infer _> } ? Value : never
+type WishOf<F> = F extends { is: Kind<infer _, infer Wish> } ? Wish : never
+type Certain<T> = { [K in keyof T]: T[K] extends { usual: unknown } | { needed: true } ? K : never }[keyof T]
+
+/** The settings with all usual values filled in. */
+export type Settings<T> = { -readonly [K in Certain<T>]: ValueOf<T[K]> } & {
+  -readonly [K in Exclude<keyof T, Certain<T>>]?: ValueOf<T[K]>
+}
+/** Changes: absent fields keep their value, null is as never set. */
+export type Wishes<T> = { -readonly [K in keyof T]?: WishOf<T[K]> | null }
+
+/** A change of one field, in words; absent is no value. */
+export interface Difference {
+  field: string
+  label: string
+  before?: string
+  after?: string
+}
+
+/** `answerTimeoutMs` is answer_timeout_ms in JSON, */
+export const jsonName = (field: string): string => field.replace(/[A-Z]/g, '_$&').toLowerCase()
+/** and answer-timeout in a command. */
+export const optionName = (field: string, { option }: { option?: string | undefined }): string =>
+  option ?? field.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** Written with stored settings, so that a later form can tell them apart. */
+const version = 1
+
+export function fields<T extends FieldTable>(table: T) {
+  type Whole = Settings<T>
+  const names = Object.keys(table) as (keyof T & string)[]
+  const usual = (name: keyof T): unknown => structuredClone(table[name]!.usual)
+  const shownOf = (name: keyof T, value: unknown): string | undefined =>
+    value === undefined ? table[name]!.none : table[name]!.is.shown(value)
+
+  return {
+    table,
+    /** Settings as they were stored, or those given of a new entity, with all usual values. */
+    whole<Given extends Partial<Whole>>(given: Given): Omit<Given, keyof Whole> & Whole {
+      const { v: _version, ...whole } = { v: version, ...given } as Record<string, unknown>
+      for (const name of names) whole[name] ??= usual(name)
+      return defined(whole) as Omit<Given, keyof Whole> & Whole
+    },
+    stored: (settings: Whole): object => ({ v: version, ...settings }),
+    after(before: Whole, wishes: Wishes<T>): Whole {
+      const after = { ...before } as Record<keyof T, unknown>
+      for (const name of names) {
+        const wish = wishes[name]
+        if (wish === undefined) continue
+        const value: unknown = wish === null ? usual(name) : table[name]!.is.merge(before[name as keyof Whole], wish)
+        if (value === undefined) delete after[name]
+        else after[name] = value
+      }
+      return after as Whole
+    },
+    /** The fields that a new entity with these wishes would lack. */
+    missing: (wishes: Wishes<T>): (keyof T & string)[] =>
+      names.filter((name) => table[name]!.needed === true && (wishes[name] ?? undefined) === undefined),
+    facts: (settings: Whole): Fact[] =>
+      names.map((name) => [table[name]!.label, shownOf(name, settings[name as keyof Whole])] as const),
+    json: (settings: Whole): Record<string, unknown> =>
+      Object.fromEntries(
+        names.map((name) => {
+          const value: unknown = settings[name as keyof Whole]
+          return [jsonName(name), value === undefined ? null : table[name]!.is.json(value)]
+        }),
+      ),
+    difference: (before: Whole, after: Whole): Difference[] =>
+      names.flatMap((name) => {
+        const [old, young] = [before[name as keyof Whole], after[name as keyof Whole]]
+        if (isDeepStrictEqual(old, young)) return []
+        const [was, is] = [shownOf(name, old), shownOf(name, young)]
+        return [
+          {
+            field: name,
+            label: table[name]!.label,
+            ...(was !== undefined && { before: was }),
+            ...(is !== undefined && { after: is }),
+          },
+        ]
+      }),
+  }
+}
+
+/** Reads the members of a JSON object that a table names; null takes a value away. */
+export function fromJson<T extends FieldTable>(table: T, object: Readonly<Record<string, unknown>>): Wishes<T> | UnfitValue {
+  const wishes: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(table)) {
+    const given = object[jsonName(name)]
+    if (given === undefined) continue
+    const read: unknown = given === null ? null : field.is.fromJson(given)
+    if (read instanceof Unreadable) return unfit(name, read.must)
+    wishes[name] = read
+  }
+  return wishes as Wishes<T>
+}

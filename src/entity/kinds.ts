@@ -1,0 +1,211 @@
+/** What a value of a setting may be, and how people and machines write it. */
+import { textOf } from '../base/csv.ts'
+import { currentCurrencyOf } from '../base/money.ts'
+import { cardDigits, checkDigitHolds } from '../base/luhn.ts'
+import { readMoment, readSpan, spanText } from '../base/moments.ts'
+import { secret, type Secret } from '../base/secret.ts'
+
+/** A text or a JSON that is no value; `must` continues "it must be". */
+export class Unreadable {
+  readonly must: string
+  constructor(must: string) {
+    this.must = must
+  }
+}
+
+export interface Kind<Value, Wish = Value> {
+  /** As help names a value: `<span>`, `<on|off>`. */
+  readonly hint: string
+  /** From what a person writes, in an option or in the field of a form. */
+  read(text: string): Wish | Unreadable
+  /** The value as a person reads it. */
+  shown(value: Value): string
+  /** The value as `read` reads it. */
+  written(value: Value): string
+  /** The value for a machine, and back. */
+  json(value: Value): unknown
+  fromJson(json: unknown): Wish | Unreadable
+  /** JSON Schema of what `fromJson` takes. */
+  readonly schema: object
+  /** The value after a wish; most wishes are the value. */
+  merge(before: Value | undefined, wish: Wish): Value
+  /** Several values, which may also be given one by one. */
+  readonly isList?: true
+  /** From the content of a file, whose name a command has; a form sends it. */
+  fromBytes?(bytes: Buffer): Wish | Unreadable
+  readonly mostBytes?: number
+  /** A command may write `-`, and give the text by standard input. */
+  readonly orInput?: true
+}
+
+type Made<Value, Wish> = Pick<Kind<Value, Wish>, 'hint' | 'read'> & Partial<Kind<Value, Wish>>
+
+/** Unless it says otherwise, JSON has the text that a person would write. */
+export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): Kind<Value, Wish> => ({
+  shown: String,
+  written: made.shown ?? String,
+  json: (value) => value,
+  fromJson: (json) => (typeof json === 'string' ? made.read(json) : new Unreadable('a text')),
+  schema: { type: 'string' },
+  merge: (_before, wish) => wish as unknown as Value,
+  ...made,
+})
+
+export const onOff: Kind<boolean> = kind<boolean>({
+  hint: 'on|off',
+  read: (text) => (text === 'on' ? true : text === 'off' ? false : new Unreadable('on or off')),
+  shown: (value) => (value ? 'on' : 'off'),
+  fromJson: (json) => (typeof json === 'boolean' ? json : new Unreadable('true or false')),
+  schema: { type: 'boolean' },
+})
+
+/** Said or not: an option without a value. */
+export const flag: Kind<boolean> = { ...onOff, hint: '' }
+
+/** A text of some length on standard input, or in a command that other users of the machine can read. */
+export const typed = (kindOf: Kind<string>): Kind<Secret<string>> =>
+  kind<Secret<string>>({
+    hint: kindOf.hint,
+    read: (written) => {
+      const value = kindOf.read(written)
+      return value instanceof Unreadable ? value : secret(value)
+    },
+    shown: () => 'set',
+    json: () => undefined,
+    orInput: true,
+  })
+
+/** The text of a file. */
+export const fileText = (mostBytes: number): Kind<string> =>
+  kind<string>({ hint: 'file', read: (content) => content, fromBytes: textOf, mostBytes })
+
+/** The same, which is never shown again. */
+export const secretFile = (mostBytes: number): Kind<Secret<string>> =>
+  kind<Secret<string>>({
+    hint: 'file',
+    read: (content) => secret(content),
+    shown: () => 'set',
+    json: () => undefined,
+    fromBytes: (bytes) => secret(textOf(bytes)),
+    mostBytes,
+  })
+
+/** A whole number within bounds. */
+export function whole(least: number, most: number): Kind<number> {
+  const must = `a whole number from ${least} to ${most}`
+  const judged = (value: number) => (Number.isInteger(value) && value >= least && value <= most ? value : new Unreadable(must))
+  return kind<number>({
+    hint: 'number',
+    read: (text) => (/^-?[0-9]{1,12}$/.test(text) ? judged(Number(text)) : new Unreadable(must)),
+    fromJson: (json) => (typeof json === 'number' ? judged(json) : new Unreadable(must)),
+    schema: { type: 'integer', minimum: least, maximum: most },
+  })
+}
+
+/** A span of time in milliseconds, written as `30s`; the bounds are written so too. */
+export function span(least: string, most: string): Kind<number> {
+  const [from, to] = [readSpan(least)!, readSpan(most)!]
+  const must = `a span such as 500ms, 30s, 10min, 24h or 7d, from ${least} to ${most}`
+  const judged = (ms: number | undefined) =>
+    ms !== undefined && Number.isInteger(ms) && ms >= from && ms <= to ? ms : new Unreadable(must)
+  return kind<number>({
+    hint: 'span',
+    read: (text) => judged(readSpan(text)),
+    shown: (ms) => (ms === 0 ? 'none' : spanText(ms)),
+    written: (ms) => (ms === 0 ? '0' : spanText(ms).replace(' ', '')),
+    fromJson: (json) => judged(typeof json === 'number' ? json : undefined),
+    schema: { type: 'integer', minimum: from, maximum: to, description: 'milliseconds' },
+  })
+}
+
+/** A text of a form. */
+export const text = (hint: string, form: RegExp, must: string): Kind<string> =>
+  kind<string>({
+    hint,
+    read: (value) => (form.test(value) ? value : new Unreadable(must)),
+    schema: { type: 'string', description: must },
+  })
+
+/** One of some words. */
+export const choice = <Word extends string>(words: readonly Word[], hint = words.join('|')): Kind<Word> =>
+  kind<Word>({
+    hint,
+    read: (value) => words.find((word) => word === value) ?? new Unreadable(words.join(', ').replace(/, (?=[^,]*$)/, ' or ')),
+    schema: { enum: words },
+  })
+
+/**
+ * Values of a kind in their order, each once: by comma, or given several times; `none` is an empty
+ * list.
+ */
+export function list<Value>(of: Kind<Value>, hint = `${of.hint}s`): Kind<Value[]> {
+  const all = <From>(parts: readonly From[], read: (part: From) => Value | Unreadable) => {
+    const values = new Set<Value>()
+    for (const part of parts) {
+      const value = read(part)
+      if (value instanceof Unreadable) return value
+      values.add(value)
+    }
+    return [...values]
+  }
+  return kind<Value[]>({
+    hint,
+    read: (written) => (written === 'none' ? [] : all(written.split(','), (part) => of.read(part.trim()))),
+    shown: (values) => values.map(of.shown).join(', ') || 'none',
+    written: (values) => values.map(of.written).join(',') || 'none',
+    json: (values) => values.map(of.json),
+    fromJson: (json) => (Array.isArray(json) ? all(json, of.fromJson) : new Unreadable('a list')),
+    schema: { type: 'array', items: of.schema },
+    isList: true,
+  })
+}
+
+/** A time, which may be said as so long ago: what it is depends on now. */
+export type Moment = (now: number) => number
+
+export const moment: Kind<Moment> = kind<Moment>({
+  hint: 'time',
+  read: (written) =>
+    readMoment(written, 0) === undefined
+      ? new Unreadable('a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d)')
+      : (now) => readMoment(written, now)!,
+  shown: () => '',
+  json: () => undefined,
+})
+
+/** A card number that passes its check digit, which is best given by standard input. */
+export const cardNumber: Kind<Secret<string>> = kind<Secret<string>>({
+  hint: 'number',
+  read(written) {
+    const digits = written.replace(/[ -]/g, '')
+    return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : new Unreadable('the number of a card')
+  },
+  shown: () => 'set',
+  json: () => undefined,
+  orInput: true,
+})
+
+/** The number of an order, an endpoint or a group, which JSON may not hold exactly. */
+export const id: Kind<bigint> = kind<bigint>({
+  hint: 'id',
+  read: (written) => (/^[1-9][0-9]{0,17}$/.test(written) ? BigInt(written) : new Unreadable('an id, which is a whole number')),
+  fromJson: (json) => id.read(typeof json === 'number' || typeof json === 'string' ? String(json) : ''),
+  schema: { type: ['string', 'integer'] },
+})
+
+/** A currency of ISO 4217 that is in use, in upper case. */
+export const currency: Kind<string> = kind<string>({
+  hint: 'code',
+  read: (written) =>
+    currentCurrencyOf(written.toUpperCase())?.code ?? new Unreadable('a currency of ISO 4217, such as USD, EUR or JPY'),
+})
+
+/**
+ * Names are for people: any text of some length on one line, without marks that turn the direction
+ * of what stands beside it.
+ */
+export const name: Kind<string> = text(
+  'name',
+  /^(?! )[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]{1,64}(?<! )$/u,
+  'one to 64 characters on one line, without spaces around or marks of direction',
+)

@@ -1,0 +1,40 @@
+/** What a person is shown, whatever shows it: a terminal or a page. */
+import type { Fact } from './facts.ts'
+
+export interface Column<Row> {
+  title: string
+  of: (row: Row) => string
+  /** Numbers to the right, amounts aligned on their decimal point. */
+  align?: 'right' | 'point'
+  /** A state, which may be coloured. */
+  is?: 'status'
+}
+
+/** A paragraph, facts of one thing, a table of many, or what to do next. */
+export type Block =
+  | string
+  | { facts: readonly Fact[] }
+  | { columns: readonly Column<unknown>[]; rows: readonly unknown[] }
+  | { text: string; command: string }
+
+export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Block => ({
+  columns: columns as readonly Column<unknown>[],
+  rows,
+})
+
+/** The number of what a row is about. */
+export const numbered = <Row>(title: string, of: (row: Row) => bigint | number): Column<Row> => ({
+  title,
+  of: (row) => String(of(row)),
+  align: 'right',
+})
+
+/** Whether it is switched on. */
+export const stateColumn: Column<{ enabled: boolean }> = {
+  title: 'STATE',
+  of: ({ enabled }) => (enabled ? 'on' : 'off'),
+  is: 'status',
+}
+
+/** `command` is the words of an action, which a terminal and a page say in their own way. */
+export const hint = (text: string, command: string): Block => ({ text, command })

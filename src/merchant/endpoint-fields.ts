@@ -1,0 +1,118 @@
+/** What can be set at an endpoint; the type of its settings, and all that is shown, follows. */
+import { fields, type Settings } from '../entity/fields.ts'
+import { choice, kind, list, onOff, span, text, Unreadable, type Kind } from '../entity/kinds.ts'
+import { isOperation, operationNames, switchedAs, type Operation } from '../spec/gateway/operations.ts'
+import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
+import { authenticationPolicy, safePolicy } from './authentication-policy.ts'
+import { shownCommission } from './commission.ts'
+import { choosableFields, isPaymentField, liftableFields } from './payment-fields.ts'
+
+export type EndpointSettings = Settings<typeof endpointFields.table>
+
+/** Where calls may go is judged at each call, and when it is set. */
+const url = text('url', /^\S{1,1024}$/u, 'a URL of at most 1024 characters')
+
+// oxfmt-ignore
+const indicators: Readonly<Record<ChallengeIndicator, string>> = {
+  '01': 'no preference',
+  '02': 'no challenge asked for',
+  '03': 'a challenge asked for',
+  '04': 'a challenge mandated',
+  '05': 'no challenge: the risk was analysed',
+  '06': 'no challenge: data is shared only',
+  '07': 'no challenge: strong authentication was done before',
+  '08': 'no challenge: the cardholder trusts the merchant',
+  '09': 'a challenge asked for, with an offer to trust the merchant',
+}
+
+/** A code of `threeDSRequestorChallengeInd`. */
+const indicator: Kind<ChallengeIndicator> = {
+  ...choice(Object.keys(indicators) as ChallengeIndicator[], 'code'),
+  shown: (code) => `${code} (${indicators[code]})`,
+}
+
+/** One line per code, for the help. */
+export const indicatorList = (): string =>
+  Object.entries(indicators)
+    .map(([code, means]) => `  ${code}  ${means}`)
+    .join('\n')
+
+const mandatory = kind<string>({
+  hint: 'field',
+  read: (name) =>
+    isPaymentField(name)
+      ? name
+      : new Unreadable(
+          `fields of a payment: ${JSON.stringify(name)} is none. Optional by themselves are ${[...choosableFields].join(', ')}`,
+        ),
+})
+
+const lifted = kind<string>({
+  hint: 'field',
+  read: (name) =>
+    liftableFields.includes(name) ? name : new Unreadable(`of ${liftableFields.join(', ')}, and ${JSON.stringify(name)} is not`),
+})
+
+/** What is off, changed by `sale=off,void=on`. */
+const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
+  hint: 'changes',
+  read(written) {
+    const changes = new Map<Operation, boolean>()
+    for (const part of written.split(',')) {
+      const [name = '', state] = part.trim().split('=')
+      if (!isOperation(name))
+        return new Unreadable(`of operations: ${JSON.stringify(name)} is none. There are ${operationNames.join(', ')}`)
+      if (state !== 'on' && state !== 'off') return new Unreadable(`${name}=on or ${name}=off`)
+      changes.set(switchedAs(name), state === 'on')
+    }
+    return changes
+  },
+  shown: (off) => off.join(', ') || 'none',
+  fromJson: (json) => {
+    const off = new Set(Array.isArray(json) ? json.map(String) : [''])
+    const stray = [...off].find((name) => !isOperation(name))
+    return stray === undefined
+      ? new Map(operationNames.map((name) => [switchedAs(name), !off.has(name)]))
+      : new Unreadable('a list of operations')
+  },
+  schema: { type: 'array', items: { enum: operationNames } },
+  merge(before = [], changes) {
+    const off = new Set(before.map(switchedAs))
+    for (const [operation, on] of changes) {
+      if (on) off.delete(operation)
+      else off.add(operation)
+    }
+    return [...off].sort()
+  },
+})
+
+const units: Kind<'iso4217' | 'hundredths'> = {
+  ...choice(['iso4217', 'hundredths']),
+  written: (how) => how,
+  shown: (how) => (how === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)'),
+}
+
+// oxfmt-ignore
+export const endpointFields = fields({
+  threeDSecure:             { is: onOff,                usual: false,      label: '3-D Secure',              means: 'whether cardholders are authenticated' },
+  challengeIndicator:       { is: indicator,            none: 'none (no preference)', label: 'Challenge indicator', means: 'what 3-D Secure asks of the issuer, 01 to 09' },
+  authenticationPolicy:     { is: authenticationPolicy, usual: safePolicy, label: 'Authentication',          means: 'what follows where 3-D Secure leaves the risk here, such as unavailable=authorise; or safe' },
+  callbackUrl:              { is: url,                  none: 'none; each request may name its own', label: 'Callback URL', means: 'gets every outcome, besides the URLs of each request' },
+  merchantServerUrl:        { is: url,                  none: 'none (mobile API)', label: 'Merchant server', means: "the merchant's server, which the mobile API calls" },
+  sellerCommission:         { is: shownCommission,                         label: "Seller's commission",     means: 'shown in status and callback: minor units + hundredths of a per cent, such as 30+150; or gate for that of the gate' },
+  acquirerCommission:       { is: shownCommission,                         label: "Acquirer's commission",   means: 'likewise, what the acquirer takes' },
+  authenticationInCallback: { is: onOff,                usual: false,      label: '3-D Secure in callbacks', means: 'whether callbacks have eci and verified-3d-status' },
+  withoutMethod:            { is: onOff,                usual: false,      label: 'Without the method',      means: "whether the issuer is asked at once, without its method, where the sale has the browser's data" },
+  consumerDefinedRate:      { is: onOff,                usual: false,      label: 'Consumer-defined rate',   means: 'whether the consumer of a transfer chooses a gate by its commission' },
+  randomSum:                { is: onOff,                usual: false,      label: 'Random sum',              means: 'whether a cardholder whom 3-D Secure does not ask names a small sum that was held' },
+  plainHttpCallbacks:       { is: onOff,                usual: false,      label: 'Plain http callbacks',    means: 'whether callbacks may go by http' },
+  amountsAboveSigned:       { is: onOff,                usual: false,      label: 'Amounts above signed',    means: 'whether enumerate_amounts may have more than the amount, which alone is signed' },
+  parameterSignatures:      { is: onOff,                usual: true,       label: 'Parameter signatures',    means: 'whether signatures of v4 may cover the parameters alone, without the address' },
+  cardNumbersInText:        { is: onOff,                usual: false,      label: 'Card numbers in text',    means: 'whether descriptions, comments and merchant_data may have numbers of cards; never that of the payment itself' },
+  repeatWindowMs:           { is: span('0', '24h'),     usual: 600_000,    label: 'Repeat window',           means: 'for so long after its approval an equal capture, return or void is a repeat; 0 for not at all' },
+  mandatoryFields:          { is: list(mandatory),      usual: [],         label: 'Mandatory fields',        means: 'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none', option: 'mandatory' },
+  optionalFields:           { is: list(lifted),         usual: [],         label: 'Optional fields',         means: 'state: it may be left out of an address in US, CA or AU; or none', option: 'optional' },
+  descriptor:               { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), none: "the gate's", label: 'Descriptor', means: "what the cardholder's statement says, in place of the gate's" },
+  disabledOperations:       { is: operations,           usual: ['capture', 'return', 'void'], label: 'Operations off', means: 'operations switched on or off, such as sale=off', option: 'operations' },
+  controlMinorUnits:        { is: units,                usual: 'iso4217',  label: 'Amounts in checksums',    means: "how amounts are spelled in checksums: by the currency's decimals, or always times a hundred" },
+})

@@ -1,0 +1,128 @@
+/** What an operator can do, as rows: command line, API, forms and documents follow from them. */
+import type { Field, FieldTable } from '../entity/fields.ts'
+import type { Kind } from '../entity/kinds.ts'
+import { tableOf, type Block, type Column } from '../entity/show.ts'
+import type { Note } from './audit/rows.ts'
+import type { Office } from './office.ts'
+import type { Permission } from './permissions.ts'
+
+/** A field of an entity, or what one action asks for alone. */
+export interface Input<Value, Wish = Value> extends Omit<Field<Value, Wish>, 'label'> {
+  label?: string
+  /** Said by its place in a command, not by an option. */
+  argument?: true
+  /** A change of a setting: left out, it stays as it is. */
+  change?: true
+  /** A command that leaves it out reads it from standard input. */
+  piped?: true
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Inputs = Readonly<Record<string, Input<any, any>>>
+
+type Taken<F> = F extends { is: Kind<infer Value, infer _> } ? Value : never
+type Wished<F> = F extends { is: Kind<infer _, infer Wish> } ? Wish : never
+type Sure<T> = {
+  [K in keyof T]: T[K] extends { change: true }
+    ? never
+    : T[K] extends { usual: unknown } | { needed: true } | { piped: true }
+      ? K
+      : never
+}[keyof T]
+
+/** What an action is given: read, and with all usual values. */
+export type Given<T> = { [K in Sure<T>]: Taken<T[K]> } & {
+  [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: true } ? Wished<T[K]> | null : Taken<T[K]>
+}
+
+/** The settings of an entity as inputs of what adds or changes one. */
+export const changes = <T extends FieldTable>(table: T) =>
+  Object.fromEntries(Object.entries(table).map(([name, field]) => [name, { ...field, change: true }])) as {
+    readonly [K in keyof T]: T[K] & { change: true }
+  }
+
+/** How a result is shown, and what a machine gets. */
+export interface Gives<Result, Asked> {
+  json: (result: Result, asked: Asked) => object
+  blocks: (result: Result, seen: { asked: Asked; now: number }) => readonly Block[]
+  /** Whether a command ends with 1, although all was done. */
+  fails?: (result: Result) => boolean
+}
+
+export interface Action<T extends Inputs, Result> {
+  /** In one sentence, without its point. */
+  does: string
+  needs: Permission
+  /** It concerns files or processes of this machine: no other can ask for it. */
+  here?: true
+  takes: T
+  gives: Gives<Result, Given<T>>
+  /** It shows cards: this is recorded before they are shown. */
+  looks?: (result: Result, asked: Given<T>) => Omit<Note, 'action'>
+  /** Its statements may take longer than a search. */
+  long?: true
+  /** Paragraphs of its help. */
+  more?: string
+  examples: readonly string[]
+  perform: (office: Office, asked: Given<T>) => Promise<Result>
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyAction = Action<any, any>
+
+/** Gives a row its types. */
+export const action = <const T extends Inputs, Result>(row: Action<T, Result>): AnyAction => row
+
+/** The actions of a subject, by their words. */
+export interface Subject {
+  /** What a group of actions is about, by its words: `merchant key`. */
+  groups: Readonly<Record<string, string>>
+  /** Paragraphs of the help of a group. */
+  more?: Readonly<Record<string, string>>
+  actions: Readonly<Record<string, AnyAction>>
+}
+
+interface Listing<Row, Asked> {
+  /** The member of the JSON that has the rows. */
+  name: string
+  json: (row: Row) => object
+  columns: readonly Column<Row>[] | ((now: number) => readonly Column<Row>[])
+  /** What is shown where there is none. */
+  none: Block | ((asked: Asked) => Block)
+}
+
+/** How a list is shown. */
+export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<readonly Row[], Asked> => ({
+  json: (rows) => ({ [how.name]: rows.map(how.json) }),
+  blocks: (rows, seen) => [listBlock(how, rows, seen)],
+})
+
+/** Some rows, and after which of them the others are. */
+export interface Page<Row> {
+  rows: readonly Row[]
+  next: string | undefined
+}
+
+/** The first rows of one more than were asked for. */
+export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: Row) => bigint | string): Page<Row> => ({
+  rows: found.slice(0, limit),
+  next: found.length > limit ? String(place(found[limit - 1]!)) : undefined,
+})
+
+/** How a page of a list is shown. */
+export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<Page<Row>, Asked> => ({
+  json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
+  blocks: ({ rows, next }, seen) => [
+    listBlock(how, rows, seen),
+    ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
+  ],
+})
+
+function listBlock<Row, Asked>(
+  { columns, none }: Listing<Row, Asked>,
+  rows: readonly Row[],
+  { asked, now }: { asked: Asked; now: number },
+): Block {
+  if (rows.length === 0) return typeof none === 'function' ? none(asked) : none
+  return tableOf<Row>(typeof columns === 'function' ? columns(now) : columns, rows)
+}

@@ -1,0 +1,52 @@
+/** The BIN table: who issued a card, by its first digits. */
+import { binTableOf } from '../../card/bins.ts'
+import { loadBins } from '../../card/bin-rows.ts'
+import { fileText, text } from '../../entity/kinds.ts'
+import { action, type Subject } from '../action.ts'
+import { Refused } from '../refused.ts'
+import { importBins } from './bin-rows.ts'
+
+const mostBytes = 256 * 1024 * 1024
+const digits = text('digits', /^[1-9][0-9]{3,10}$/, '4 to 11 digits')
+
+export const binActions: Subject = {
+  groups: { bin: 'the BIN table: who issued a card, by its first digits' },
+  actions: {
+    'bin import': action({
+      does: 'puts a new table in the place of the old one, all or nothing',
+      needs: 'configure',
+      takes: { csv: { is: fileText(mostBytes), argument: true, needed: true, means: 'the table as CSV; - is standard input' } },
+      perform: (office, { csv }) => importBins(office, csv),
+      gives: {
+        json: (ranges) => ({ ranges }),
+        blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],
+      },
+      more: `A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
+ISO 3166-1), bank; only first is needed. Other columns are passed over. Of ranges within ranges the narrowest counts. Comma,
+semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it. Running gateways have the new table within a second.
+
+  first,last,country,bank
+  400000,400099,US,"First Bank, Invented"
+  52000000,52000000,DE,
+`,
+      examples: ['bin import bins.csv'],
+    }),
+    'bin find': action({
+      does: 'what the table says of cards that begin so',
+      needs: 'read',
+      takes: { digits: { is: digits, argument: true, needed: true, means: 'the first 4 to 11 digits of a card number' } },
+      async perform({ pool }, asked) {
+        const issuer = binTableOf(await loadBins(pool))(asked.digits)
+        if (!issuer) throw new Refused({ what: 'unknown', thing: 'BIN', name: asked.digits })
+        return issuer
+      },
+      gives: {
+        json: ({ country = null, bank = null }, asked) => ({ bin: asked.digits, country, bank }),
+        blocks({ country = 'unknown', bank = 'unknown' }, { asked }) {
+          return [{ facts: Object.entries({ BIN: asked.digits, Country: country, Bank: bank }) }]
+        },
+      },
+      examples: ['bin find 400000'],
+    }),
+  },
+}

@@ -1,0 +1,222 @@
+/** Endpoints: where a merchant takes payments; and groups of them. */
+import { isDeepStrictEqual } from 'node:util'
+import { isoTime } from '../../base/moments.ts'
+import { currency, id, list, name } from '../../entity/kinds.ts'
+import { hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { safePolicy } from '../../merchant/authentication-policy.ts'
+import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/endpoint-fields.ts'
+import { action, changes, type Subject } from '../action.ts'
+import { switchesOf } from '../switches.ts'
+import { addEndpoint, addGroup, setEndpoint, setEndpointEnabled, setGroupEnabled } from './endpoint-rows.ts'
+import { ofOneMerchant, whose } from './inputs.ts'
+import { endpointOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from './rows.ts'
+
+const anEndpoint = { is: id, argument: true, needed: true, means: 'number of the endpoint' } as const
+const aGroup = { is: id, argument: true, needed: true, means: 'number of the group' } as const
+const gates = {
+  is: list(name, 'gates'),
+  label: 'Gates',
+  means: 'gates to acquirers by id or name, the preferred first, by comma or given several times',
+} as const
+
+const endpointFacts = (e: EndpointEntry): Block => ({
+  facts: [
+    ['Merchant', e.login],
+    ['Name', e.name],
+    ['State', e.enabled ? 'on' : 'off', 'status'],
+    ['Currency', e.currency],
+    ['Gates', e.gateIds.join(', ')],
+    ...endpointFields.facts(e.settings),
+  ],
+})
+
+export const endpointJson = (e: EndpointEntry) => ({
+  endpoint_id: e.endpointId,
+  merchant: e.login,
+  name: e.name,
+  enabled: e.enabled,
+  currency: e.currency,
+  gate_ids: e.gateIds,
+  ...endpointFields.json(e.settings),
+  created_at: isoTime(e.createdAt),
+})
+
+/** The list only hints at unusual settings; `show` has them in full. */
+const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string =>
+  threeDSecure
+    ? [
+        'on',
+        ...(challengeIndicator === undefined ? [] : [challengeIndicator]),
+        ...(isDeepStrictEqual(authenticationPolicy, safePolicy) ? [] : ['own policy']),
+      ].join(', ')
+    : 'off'
+
+export const endpointTable = (endpoints: readonly EndpointEntry[]): Block =>
+  tableOf<EndpointEntry>(
+    [
+      numbered('ID', (e) => e.endpointId),
+      { title: 'MERCHANT', of: (e) => e.login },
+      { title: 'NAME', of: (e) => e.name },
+      stateColumn,
+      { title: 'CURRENCY', of: (e) => e.currency },
+      { title: 'GATES', of: (e) => e.gateIds.join(', ') },
+      { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
+      { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
+    ],
+    endpoints,
+  )
+
+export const groupJson = (g: GroupEntry) => ({
+  group_id: g.groupId,
+  merchant: g.login,
+  name: g.name,
+  enabled: g.enabled,
+  endpoint_ids: g.endpointIds,
+  created_at: isoTime(g.createdAt),
+})
+
+export const groupTable = (groups: readonly GroupEntry[]): Block =>
+  tableOf<GroupEntry>(
+    [
+      numbered('ID', (g) => g.groupId),
+      { title: 'MERCHANT', of: (g) => g.login },
+      { title: 'NAME', of: (g) => g.name },
+      stateColumn,
+      { title: 'ENDPOINTS', of: (g) => g.endpointIds.join(', ') },
+    ],
+    groups,
+  )
+
+const threeDSecureHelp = `Challenge indicators (an issuer need not follow them; 2.1.0 knows 01 to 04)
+${indicatorList()}
+
+Authentication policy, each authorise or decline; what is not named stays
+  attempted     the issuer attests an attempt (safe: authorise, the risk is the issuer's as a rule)
+  unavailable   the issuer could not authenticate (safe: decline)
+  not-enrolled  the card is in no range of a directory server (safe: decline)
+  failed        no usable answer of directory server or issuer (safe: decline)
+`
+
+export const endpointActions: Subject = {
+  groups: {
+    endpoint: 'where a merchant takes payments: currency, gate and rules',
+    group: 'endpoint groups: one id for endpoints in several currencies',
+  },
+  actions: {
+    'endpoint add': action({
+      does: 'makes an endpoint; captures, returns and voids are off, and what else is on or off says each option',
+      needs: 'configure',
+      takes: {
+        merchant: whose,
+        currency: { is: currency, needed: true, means: 'of ISO 4217; it cannot be changed later' },
+        name: { is: name, means: 'for people; the currency in lower case, unless said' },
+        gate: { ...gates, means: `${gates.means}; the only gate there is, unless said` },
+        ...changes(endpointFields.table),
+      },
+      perform: addEndpoint,
+      gives: {
+        json: endpointJson,
+        blocks: (made) => [
+          `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`,
+          endpointFacts(made),
+          `Its path: /api/v2/sale/${made.endpointId}`,
+        ],
+      },
+      more: threeDSecureHelp,
+      examples: [
+        'endpoint add --merchant shop --currency USD',
+        'endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
+      ],
+    }),
+    'endpoint list': action({
+      does: 'all endpoints',
+      needs: 'read',
+      takes: { merchant: ofOneMerchant },
+      perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listEndpoints),
+      gives: {
+        json: (endpoints) => ({ endpoints: endpoints.map(endpointJson) }),
+        blocks: (endpoints, { asked }) => [
+          endpoints.length === 0
+            ? hint(`No endpoints yet. Make one`, `endpoint add --merchant ${asked.merchant ?? 'shop'} --currency USD`)
+            : endpointTable(endpoints),
+        ],
+      },
+      examples: ['endpoint list', 'endpoint list --merchant shop --json'],
+    }),
+    'endpoint show': action({
+      does: 'one endpoint with all its settings',
+      needs: 'read',
+      takes: { endpoint: anEndpoint },
+      perform: ({ pool }, { endpoint }) => endpointOf(pool, endpoint),
+      gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, endpointFacts(one)] },
+      examples: ['endpoint show 101'],
+    }),
+    'endpoint set': action({
+      does: 'changes settings; what is not named stays as it is',
+      needs: 'configure',
+      takes: { endpoint: anEndpoint, name: { is: name, means: 'for people' }, gate: gates, ...changes(endpointFields.table) },
+      perform: setEndpoint,
+      gives: { json: endpointJson, blocks: (after) => [`Endpoint ${after.endpointId} is changed.`, endpointFacts(after)] },
+      more: threeDSecureHelp,
+      examples: [
+        'endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise',
+        'endpoint set 101 --callback-url https://shop.example/paid',
+        'endpoint set 101 --mandatory phone,address1 --operations sale=off',
+        'endpoint set 101 --no-callback-url --mandatory none --optional state',
+      ],
+    }),
+    ...switchesOf({
+      words: 'endpoint',
+      takes: { endpoint: anEndpoint },
+      example: '101',
+      disable: 'no new payments are taken; status is answered and callbacks go on',
+      enable: 'new payments are taken again',
+      async set(office, { endpoint }, enabled) {
+        await setEndpointEnabled(office, endpoint, enabled)
+        return { ids: { endpoint_id: endpoint }, name: `Endpoint ${endpoint}` }
+      },
+    }),
+    'group add': action({
+      does: 'makes a group of endpoints of one merchant',
+      needs: 'configure',
+      takes: {
+        merchant: whose,
+        name: { is: name, needed: true, means: 'for people' },
+        endpoint: { is: list(id, 'ids'), needed: true, means: 'its endpoints, by comma or given several times' },
+      },
+      perform: addGroup,
+      gives: {
+        json: groupJson,
+        blocks: (made) => [`Group ${made.groupId} (${made.name}) is made. Its path: /api/v2/sale/group/${made.groupId}`],
+      },
+      more: 'A payment goes to the first member of its currency that is on.\n',
+      examples: ['group add --merchant shop --name all --endpoint 101,102'],
+    }),
+    'group list': action({
+      does: 'all groups',
+      needs: 'read',
+      takes: { merchant: ofOneMerchant },
+      perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listGroups),
+      gives: {
+        json: (groups) => ({ groups: groups.map(groupJson) }),
+        blocks: (groups) => [
+          groups.length === 0
+            ? hint('No endpoint groups. Make one', 'group add --merchant shop --name all --endpoint 101,102')
+            : groupTable(groups),
+        ],
+      },
+      examples: ['group list', 'group list --merchant shop --json'],
+    }),
+    ...switchesOf({
+      words: 'group',
+      takes: { group: aGroup },
+      example: '103',
+      disable: 'no new payments are taken by its path; its endpoints go on by theirs',
+      enable: 'payments are taken by its path again',
+      async set(office, { group }, enabled) {
+        await setGroupEnabled(office, group, enabled)
+        return { ids: { group_id: group }, name: `Group ${group}` }
+      },
+    }),
+  },
+}

@@ -1,0 +1,266 @@
+/** Filters: what payments are screened by. */
+import { decimalToMinor, knownCurrency } from '../../base/money.ts'
+import { cardNumber, choice, currency, flag, id, kind, moment, name, span, text, Unreadable, whole } from '../../entity/kinds.ts'
+import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
+import { comparable, refusingScore } from '../../merchant/filter.ts'
+import type { Fired } from '../../risk/screening.ts'
+import { action, type Subject } from '../action.ts'
+import { isMisfit, Refused, unfit } from '../refused.ts'
+import { filterFacts, filterJson, firedJson } from './filter.ts'
+import {
+  addFilter,
+  changeEntries,
+  entriesOf,
+  filterNumbered,
+  listFilters,
+  removeFilter,
+  type FilterEntry,
+} from './filter-rows.ts'
+import { countedKinds, countings, listedKinds, readRule, ruleKinds, ruleText, usualOf } from './filter-settings.ts'
+import { tryFilters } from './filter-trial.ts'
+import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
+import { aLogin, ofOneMerchant } from './inputs.ts'
+import { endpointOf } from './rows.ts'
+
+const itsNumber = { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the filter' } as const
+const plain = (hint: string) => text(hint, /^/u, 'a text')
+const country = kind<string>({
+  hint: 'code',
+  read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),
+})
+
+// oxfmt-ignore
+const ruleInputs = {
+  of:       { is: choice(listedKinds, 'what'),        means: `of a list: ${listedKinds.join(', ')}` },
+  per:      { is: choice(countedKinds, 'what'),       means: `of a limit: ${countedKinds.join(', ')}` },
+  limit:    { is: plain('number'),                    means: 'velocity: so many payments; volume: so much money' },
+  withinMs: { is: span('1min', '366d'),               means: 'of a limit: how far back it counts, from 1min to 366d' },
+  counts:   { is: choice(countings, 'which'),         means: `of a limit: ${countings.join(', ')} (all)` },
+  currency: { is: currency,                           means: 'volume and amount: of payments in this currency alone' },
+  least:    { is: plain('amount'),                    means: 'amount: no less' },
+  most:     { is: plain('amount'),                    means: 'amount: no more' },
+  from:     { is: plain('hh:mm'),                     means: 'time-of-day: fires from then' },
+  to:       { is: plain('hh:mm'),                     means: 'time-of-day: until then' },
+  zone:     { is: plain('name'),                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
+} as const
+
+const whatOf = (f: FilterEntry): string => {
+  const does = ruleText(f, f.entries)
+  const removed = f.removedAt === undefined ? '' : ', removed'
+  return (f.name === does || f.name === ruleText(f, 0) ? does : `${f.name}: ${does}`) + removed
+}
+
+export const firedTable = (fired: readonly Fired[]): Block =>
+  tableOf<Fired>(
+    [
+      numbered('NO', (f) => f.filterNo),
+      numbered('SCORE', (f) => f.score),
+      { title: 'CODE', of: (f) => f.code },
+      { title: 'FILTER', of: (f) => f.name },
+      { title: 'FOUND', of: (f) => f.found },
+    ],
+    fired,
+  )
+
+const shownEntries = 100
+const many = (count: number) => count.toLocaleString('en')
+
+export const filterActions: Subject = {
+  groups: { filter: 'what payments are screened by: lists, limits, amounts, countries, times of day' },
+  more: {
+    filter: `Each filter that fires adds its score; from 100 on the order is filtered, with the code of the one with the highest score.
+A listed value of a white list is let through whatever else fires, one of a loyalty list takes its score off.
+What was decided, and why, shows order show.`,
+  },
+  actions: {
+    'filter add': action({
+      does: 'adds a filter to all endpoints of a merchant, or to one',
+      needs: 'configure',
+      takes: {
+        kind: { is: choice(ruleKinds, 'kind'), argument: true, needed: true, means: `what it looks at: ${ruleKinds.join(', ')}` },
+        merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
+        endpoint: { is: id, means: 'of this endpoint alone' },
+        name: { is: name, means: 'for people; what it does, unless said' },
+        score: { is: whole(-1_000, 1_000), means: 'what it adds, from -1000 to 1000; 100 filters by itself' },
+        code: {
+          is: text('code', /^3[0-9]{3}$/, 'a code from 3000 to 3999'),
+          means: 'error-code of what it filters, 3000 to 3999',
+        },
+        ...ruleInputs,
+        ...valueInputs,
+      },
+      async perform(office, { kind: is, merchant: login, endpoint, name: called, score, code, value, file, cardOf, ...wish }) {
+        const facts = readRule(is, wish)
+        if (isMisfit(facts)) throw new Refused(facts)
+        const given = { value, file, cardOf } as { value?: string[]; file?: string; cardOf?: bigint[] }
+        const usual = usualOf[is]
+        return addFilter(office, {
+          login,
+          ...(endpoint === undefined ? {} : { endpointId: endpoint }),
+          ...(called === undefined ? {} : { name: called }),
+          code: code ?? usual.code,
+          score: score ?? usual.score,
+          facts,
+          entries: 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is),
+        })
+      },
+      gives: {
+        json: filterJson,
+        blocks: (added) => [
+          `Filter ${added.filterNo} of ${added.login}, from the next second on: ${ruleText(added, added.entries)}.`,
+          hint(`It adds ${added.score} to the score. Try it`, 'filter test --help'),
+        ],
+      },
+      more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
+--counts says which use the limit up: all of them, those that were unrefused, or those that were refused.
+Limits hold however many payments come at once.
+country-mismatch compares the country of the address with that of the card by the BIN table (bin import).
+`,
+      examples: [
+        'filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example',
+        'filter add black --merchant shop --of ip --value 203.0.113.0/24',
+        'filter add black --merchant shop --of card --card-of 1000042',
+        'filter add white --merchant shop --of email --file regulars.txt',
+        'filter add velocity --merchant shop --per card --limit 3 --within 1h --counts refused',
+        'filter add volume --merchant shop --per email --limit 1000 --currency USD --within 30d',
+        'filter add amount --merchant shop --currency EUR --most 5000',
+        'filter add country-mismatch --merchant shop --score 40',
+        'filter add time-of-day --merchant shop --from 01:00 --to 05:00 --zone Europe/Berlin --score 60',
+      ],
+    }),
+    'filter list': action({
+      does: 'the filters, by merchant',
+      needs: 'read',
+      takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
+      async perform({ pool }, { merchant, removed }) {
+        const all = await listFilters(pool, merchant)
+        return removed ? all : all.filter((f) => f.removedAt === undefined)
+      },
+      gives: {
+        json: (filters) => filters.map(filterJson),
+        blocks: (filters) => [
+          filters.length === 0
+            ? hint('No filters. Add one', 'filter add --help')
+            : tableOf<FilterEntry>(
+                [
+                  { title: 'MERCHANT', of: (f) => f.login },
+                  numbered('NO', (f) => f.filterNo),
+                  { title: 'ENDPOINT', of: (f) => (f.endpointId === undefined ? 'all' : String(f.endpointId)) },
+                  numbered('SCORE', (f) => f.score),
+                  { title: 'CODE', of: (f) => f.code },
+                  { title: 'WHAT', of: whatOf },
+                ],
+                filters,
+              ),
+        ],
+      },
+      examples: ['filter list --merchant shop --json'],
+    }),
+    'filter show': action({
+      does: 'one filter, with what is on its list',
+      needs: 'read',
+      takes: { login: aLogin, number: itsNumber },
+      async perform({ pool }, { login, number }) {
+        const filter = await filterNumbered(pool, login, number)
+        return { filter, entries: await entriesOf(pool, filter, 100_000) }
+      },
+      gives: {
+        json: ({ filter, entries }) => ({ ...filterJson(filter), entries }),
+        blocks: ({ filter, entries }): Block[] => [
+          { facts: filterFacts(filter) },
+          ...(entries.length > 0 ? [entries.slice(0, shownEntries).join('\n')] : []),
+          ...(entries.length > shownEntries ? [`… and ${many(entries.length - shownEntries)} more; --json has them all`] : []),
+        ],
+      },
+      examples: ['filter show shop 1'],
+    }),
+    'filter entries': action({
+      does: 'puts values onto a list, or takes them off it',
+      needs: 'configure',
+      takes: {
+        login: aLogin,
+        number: itsNumber,
+        what: { is: choice(['add', 'remove']), argument: true, needed: true, means: 'add or remove' },
+        ...valueInputs,
+      },
+      async perform(office, { login, number, what, ...given }) {
+        const { facts } = await filterNumbered(office.pool, login, number)
+        const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
+        if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
+        const none = new Set<string>()
+        return changeEntries(office, login, number, () =>
+          what === 'add' ? { add: listed, remove: none } : { add: none, remove: listed },
+        )
+      },
+      gives: {
+        json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
+        blocks: ({ filter, added, removed }, { asked: { login, number, what } }) => [
+          `Filter ${number} of ${login} has ${many(filter.entries)} on its list: ` +
+            `${what === 'add' ? `${added} new` : `${removed} taken off`}.`,
+        ],
+      },
+      examples: [
+        'filter entries shop 1 add --value eve@example.com',
+        'filter entries shop 2 add --card-of 1000042',
+        'filter entries shop 1 remove --file freed.txt',
+      ],
+    }),
+    'filter remove': action({
+      does: 'it judges no further order; its decisions stay',
+      needs: 'configure',
+      takes: { login: aLogin, number: itsNumber },
+      perform: (office, { login, number }) => removeFilter(office, login, number),
+      gives: {
+        json: (_, { login, number }) => ({ merchant: login, filter: number, removed: true }),
+        blocks: (removed) => [`Filter ${removed.filterNo} of ${removed.login} is removed: ${removed.name}.`],
+      },
+      examples: ['filter remove shop 1'],
+    }),
+    'filter test': action({
+      does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
+      needs: 'read',
+      takes: {
+        endpoint: { is: id, needed: true, means: 'that it comes to' },
+        card: {
+          is: cardNumber,
+          needed: true,
+          means: 'its number; - reads it from standard input, which a real number should come by',
+        },
+        amount: { is: plain('amount'), usual: '10.00', means: "in the endpoint's currency" },
+        email: { is: plain('address'), usual: 'customer@example.com', means: "the customer's" },
+        ip: { is: plain('address'), usual: '198.51.100.7', means: "the customer's" },
+        phone: { is: plain('number'), means: "the customer's" },
+        country: { is: country, means: 'of the address, two letters' },
+        purpose: { is: plain('text'), means: 'what is paid for' },
+        at: { is: moment, means: 'when it comes (now)' },
+      },
+      async perform(office, { endpoint, amount, at, ...payment }) {
+        const { currency: code } = await endpointOf(office.pool, endpoint)
+        const amountMinor = decimalToMinor(amount, knownCurrency(code).exponent)
+        if (amountMinor === undefined) throw new Refused(unfit('amount', `an amount of ${code}`))
+        const now = office.clock.now()
+        return tryFilters(office, await office.keys(), { ...payment, endpointId: endpoint, amountMinor, at: at?.(now) ?? now })
+      },
+      gives: {
+        json: ({ refusal, score, rules, fired }) => ({
+          filtered: refusal !== undefined,
+          score,
+          error_code: refusal?.code ?? null,
+          error_message: refusal?.message ?? null,
+          rules: rules.length,
+          fired: fired.map(firedJson),
+        }),
+        blocks: ({ refusal, score, rules, fired }): Block[] => [
+          `${refusal ? `It would be filtered: ${refusal.code} ${refusal.message}.` : 'It would pass.'} ` +
+            `Score ${score} of ${refusingScore}, ${fired.length} of ${rules.length} filters fired.`,
+          ...(fired.length > 0 ? [firedTable(fired)] : []),
+        ],
+      },
+      more: 'Ends with 0 whether it would be filtered or not.\n',
+      examples: [
+        'filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00',
+        'filter test --endpoint 101 --card - --email eve@example.com < number.txt',
+      ],
+    }),
+  },
+}

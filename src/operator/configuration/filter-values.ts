@@ -1,0 +1,70 @@
+/** Values of lists, as they are given to actions. */
+import { cardDigits } from '../../base/luhn.ts'
+import { secret } from '../../base/secret.ts'
+import { hashIdOfNumber } from '../../card/vault.ts'
+import { fileText, id, list, text } from '../../entity/kinds.ts'
+import type { Listed } from '../../merchant/filter.ts'
+import type { Given } from '../action.ts'
+import type { Office } from '../office.ts'
+import { orderWithLife } from '../orders/order-rows.ts'
+import { isMisfit, Refused, unfit } from '../refused.ts'
+import { readEntries } from './filter-settings.ts'
+import { merchantNamed } from './rows.ts'
+
+const mostBytes = 256 * 1024 * 1024
+
+// oxfmt-ignore
+export const valueInputs = {
+  value:  { is: list(text('text', /^/u, 'a value'), 'text'), means: 'what is listed; may be given more than once, or several by comma' },
+  file:   { is: fileText(mostBytes),  means: 'one value a line, - is standard input; of a list of cards their numbers' },
+  cardOf: { is: list(id, 'order'),    means: 'the card of that order; may be given more than once' },
+} as const
+
+export type ListValues = Given<typeof valueInputs>
+
+export function refuseValues({ value, file, cardOf }: ListValues, kind: string): Set<string> {
+  if ((value ?? file ?? cardOf) !== undefined) throw new Refused({ what: 'no list of this kind', kind })
+  return new Set()
+}
+
+/**
+ * Values in comparable form. Card numbers are only accepted from a file, because typed arguments
+ * appear in process lists and shell histories.
+ */
+export async function valuesOf(
+  office: Office,
+  login: string,
+  of: Listed,
+  { value = [], file = '', cardOf = [] }: ListValues,
+): Promise<Set<string>> {
+  const lines = linesOf(file)
+  if (of !== 'card' && cardOf.length > 0) throw new Refused(unfit('cardOf', 'left out: it is for lists of cards'))
+  const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
+  if (isMisfit(listed)) throw new Refused(listed)
+  for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
+  return listed
+}
+
+async function cardHashes(office: Office, login: string, lines: readonly string[]): Promise<string[]> {
+  if (lines.length === 0) return []
+  const { merchantId } = await merchantNamed(office.pool, login)
+  const keys = await office.keys()
+  return lines.map((line, i) => {
+    const digits = line.replace(/[ -]/g, '')
+    if (!cardDigits.test(digits)) throw new Refused({ what: 'no card in line', line: i + 1 })
+    return hashIdOfNumber(secret(digits), merchantId, keys)
+  })
+}
+
+async function cardHashOfOrder(office: Office, login: string, orderId: bigint): Promise<string> {
+  const { order } = await orderWithLife(office, orderId)
+  if (order.merchantId !== (await merchantNamed(office.pool, login)).merchantId)
+    throw new Refused({ what: 'card of another merchant', orderId, login })
+  return order.card.hashId
+}
+
+const linesOf = (content: string): string[] =>
+  content
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))

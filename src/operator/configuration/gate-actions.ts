@@ -1,0 +1,116 @@
+/** Gates: lines to acquirers. */
+import { isoTime, spanText } from '../../base/moments.ts'
+import { name } from '../../entity/kinds.ts'
+import { hint, numbered, stateColumn } from '../../entity/show.ts'
+import { gateFields } from '../../merchant/gate-fields.ts'
+import { action, changes, listing, type Subject } from '../action.ts'
+import { switchesOf } from '../switches.ts'
+import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
+import { addGate, setGate, setGateEnabled } from './gate-rows.ts'
+import { gateNamed, listGates, type GateEntry } from './rows.ts'
+
+const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const
+
+const called = ({ gateId, name: of }: GateEntry) => `Gate ${gateId} (${of})`
+
+const gateJson = (g: GateEntry) => ({
+  gate_id: g.gateId,
+  name: g.name,
+  enabled: g.enabled,
+  ...gateFields.json(g.settings),
+  ...lineJson(g.settings),
+  created_at: isoTime(g.createdAt),
+})
+
+const gateFacts = (g: GateEntry) => ({
+  facts: [
+    ['Name', g.name],
+    ['State', g.enabled ? 'on' : 'off', 'status'],
+    ...lineFacts(g.settings),
+    ...gateFields.facts(g.settings),
+  ] as const,
+})
+
+export const gateActions: Subject = {
+  groups: { gate: 'lines to acquirers' },
+  actions: {
+    'gate add': action({
+      does: 'adds a gate',
+      needs: 'configure',
+      takes: {
+        name: { is: name, needed: true, means: 'for people, and to name it in commands' },
+        ...changes(gateFields.table),
+        ...lineInputs,
+      },
+      perform: addGate,
+      gives: {
+        json: gateJson,
+        blocks: (gate) => [
+          hint(`${called(gate)} is added. Whether it can be reached says`, 'doctor'),
+          hint(`Endpoints use it by`, `endpoint add --gate ${gate.gateId} …`),
+        ],
+      },
+      more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
+      examples: [
+        'gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 ' +
+          '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP" --tls on ' +
+          '--tls-ca acquirer-ca.pem',
+      ],
+    }),
+    'gate list': action({
+      does: 'all gates',
+      needs: 'read',
+      takes: {},
+      perform: ({ pool }) => listGates(pool),
+      gives: listing<GateEntry>({
+        name: 'gates',
+        json: gateJson,
+        columns: [
+          numbered('ID', (g) => g.gateId),
+          { title: 'NAME', of: (g) => g.name },
+          stateColumn,
+          { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+          { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
+          { title: 'TERMINAL', of: (g) => g.settings.terminalId },
+          { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
+          numbered('MAX OPEN', (g) => g.settings.maxOpen),
+          { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
+        ],
+        none: hint('No gates yet. Add the first', 'gate add --help'),
+      }),
+      examples: ['gate list'],
+    }),
+    'gate show': action({
+      does: 'one gate with all its settings',
+      needs: 'read',
+      takes: { gate: aGate },
+      perform: ({ pool }, { gate }) => gateNamed(pool, gate),
+      gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, gateFacts(gate)] },
+      examples: ['gate show acme'],
+    }),
+    'gate set': action({
+      does: 'changes settings; what is not named stays as it is',
+      needs: 'configure',
+      takes: { gate: aGate, ...changes(gateFields.table), ...lineInputs },
+      perform: setGate,
+      gives: { json: gateJson, blocks: (gate) => [`${called(gate)} is changed.`, gateFacts(gate)] },
+      more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
+      examples: [
+        'gate set acme --answer-timeout 20s --max-open 500',
+        'gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key',
+        'gate set acme --mac aes-cmac --mac-key-file acme-mac.key',
+      ],
+    }),
+    ...switchesOf({
+      words: 'gate',
+      takes: { gate: aGate },
+      example: 'acme',
+      disable: 'no payments go to it; endpoints use the next of their gates',
+      enable: 'payments go to it again',
+      async set(office, { gate }, enabled) {
+        const set = await setGateEnabled(office, gate, enabled)
+        return { ids: { gate_id: set.gateId }, name: called(set) }
+      },
+    }),
+  },
+}

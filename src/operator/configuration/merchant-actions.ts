@@ -1,0 +1,220 @@
+/** Merchants and their control keys. */
+import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
+import { name, span, text, typed, whole } from '../../entity/kinds.ts'
+import { hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import type { Secret } from '../../base/secret.ts'
+import { mostCell } from '../../storage/cells.ts'
+import { action, changes, type Subject } from '../action.ts'
+import type { Office } from '../office.ts'
+import { Refused } from '../refused.ts'
+import { switchesOf } from '../switches.ts'
+import { keyComplaint, newControlKey, servesMobile } from './control-key.ts'
+import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-actions.ts'
+import { aLogin, afterNextStart, login } from './inputs.ts'
+import { keyJson, merchantFacts, merchantJson } from './merchant.ts'
+import { listMerchantKeys } from './merchant-key-rows.ts'
+import { pageFacts, pageFields, pageJson } from './merchant-page.ts'
+import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './merchant-rows.ts'
+import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from './rows.ts'
+
+const controlKey = {
+  is: typed(text('key', /^/u, 'a key')),
+  means: 'the control key to use instead of a new one; - reads it from standard input',
+} as const
+const keyRules = `Control keys
+  Without --control-key an upper-case UUID is made, which serves the gateway API and the mobile API.
+  A key given by hand has 16 to 128 printable characters for the gateway API; for the mobile API it must be 32 hexadecimal
+  digits (dashes do not count).
+  A key on the command line can be read by other users of this machine: give - and write it to standard input.
+`
+
+/** The key that was given, if it is good, or a new one. */
+async function keyFor({ random, sandbox }: Office, given: Secret<string> | undefined) {
+  const why = given && (await keyComplaint(given, sandbox ? 'sandbox' : 'production'))
+  if (why !== undefined) throw new Refused({ what: 'weak key', why })
+  return { controlKey: given ?? newControlKey(random), isNew: !given }
+}
+
+const keyNotes = ({ controlKey: key, isNew }: { controlKey: Secret<string>; isNew: boolean }): string[] => [
+  ...(isNew ? ['Write the key down: it is not shown again.'] : []),
+  ...(servesMobile(key) ? [] : ['The mobile API cannot use this key, which is not 32 hexadecimal digits.']),
+]
+
+const loginsEndpoints = (m: MerchantEntry, endpoints: readonly { merchantId: bigint; endpointId: bigint; currency: string }[]) =>
+  endpoints
+    .filter((e) => e.merchantId === m.merchantId)
+    .map((e) => `${e.endpointId} ${e.currency}`)
+    .join(', ') || 'none'
+
+export const merchantActions: Subject = {
+  groups: { merchant: 'merchants, their control keys and their servers' },
+  actions: {
+    'merchant add': action({
+      does: 'registers a merchant and prints its control key, this once',
+      needs: 'secrets',
+      takes: {
+        login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
+        name: { is: name, means: 'for people; the login if left out' },
+        controlKey,
+        cell: { is: whole(0, mostCell), usual: 0, means: 'where its orders are to be' },
+      },
+      async perform(office, { login: of, name: called = of, cell, controlKey: given }) {
+        const key = await keyFor(office, given)
+        const wish = { login: of, name: called, cellNo: cell, controlKey: key.controlKey }
+        return { merchantId: await addMerchant(office, await office.keys(), wish), ...wish, ...key }
+      },
+      gives: {
+        json: (made) => ({
+          merchant_id: made.merchantId,
+          login: made.login,
+          name: made.name,
+          control_key: made.controlKey.reveal(),
+        }),
+        blocks: (made) => [
+          `Merchant ${made.login} is registered.`,
+          {
+            facts: [
+              ['Login', made.login],
+              ['Control key', made.controlKey.reveal()],
+            ],
+          },
+          keyNotes(made).join('\n'),
+          hint('Next, an endpoint', `endpoint add --merchant ${made.login} --currency USD`),
+        ],
+      },
+      more: keyRules,
+      examples: ['merchant add --login shop --name "The Shop"', 'merchant add --login shop --control-key - < key.txt'],
+    }),
+    'merchant list': action({
+      does: 'all merchants',
+      needs: 'read',
+      takes: {},
+      perform: async ({ pool }) => ({ merchants: await listMerchants(pool), endpoints: await listEndpoints(pool) }),
+      gives: {
+        json: ({ merchants }) => ({ merchants: merchants.map(merchantJson) }),
+        blocks: ({ merchants, endpoints }, { now }) => [
+          merchants.length === 0
+            ? hint('No merchants yet. Register the first', 'merchant add --login shop')
+            : tableOf<MerchantEntry>(
+                [
+                  { title: 'LOGIN', of: (m) => m.login },
+                  { title: 'NAME', of: (m) => m.name },
+                  stateColumn,
+                  { title: 'ENDPOINTS', of: (m) => loginsEndpoints(m, endpoints) },
+                  { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+                ],
+                merchants,
+              ),
+        ],
+      },
+      examples: ['merchant list', 'merchant list --json'],
+    }),
+    'merchant show': action({
+      does: 'one merchant with its endpoints and groups',
+      needs: 'read',
+      takes: { login: aLogin },
+      async perform({ pool }, { login: of }) {
+        const merchant = await merchantNamed(pool, of)
+        return {
+          merchant,
+          keys: (await listMerchantKeys(pool, merchant.merchantId)).filter((key) => key.retiredAt === undefined),
+          endpoints: await ofMerchant(pool, of, listEndpoints),
+          groups: await ofMerchant(pool, of, listGroups),
+        }
+      },
+      gives: {
+        json: ({ merchant, keys, endpoints, groups }) => ({
+          ...merchantJson(merchant),
+          public_keys: keys.map(keyJson),
+          endpoints: endpoints.map(endpointJson),
+          groups: groups.map(groupJson),
+        }),
+        blocks: ({ merchant, keys, endpoints, groups }, { now }): Block[] => [
+          `Merchant ${merchant.login}`,
+          { facts: merchantFacts(merchant, keys, now) },
+          counted(endpoints.length, 'endpoint'),
+          endpoints.length === 0
+            ? hint(`None yet`, `endpoint add --merchant ${merchant.login} --currency USD`)
+            : endpointTable(endpoints),
+          ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), groupTable(groups)]),
+        ],
+      },
+      more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.\n',
+      examples: ['merchant show shop'],
+    }),
+    'merchant set': action({
+      does: 'what cardholders see of a merchant on hosted pages and receipts',
+      needs: 'configure',
+      takes: { login: aLogin, ...changes(pageFields) },
+      perform: async (office, { login: of, ...wish }) => setMerchantPage(office, of, wish),
+      gives: {
+        json: (page, { login: of }) => ({ login: of, page: pageJson(page) }),
+        blocks: (page, { asked }) => [
+          `Running gateways show this of merchant ${asked.login} within a second.`,
+          { facts: pageFacts(page) },
+        ],
+      },
+      more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in the
+dark, and else are black or white.
+`,
+      examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
+    }),
+    'merchant rotate-key': action({
+      does: 'gives a merchant a new control key; the old one is accepted for a while',
+      needs: 'secrets',
+      takes: {
+        login: aLogin,
+        controlKey,
+        keepOld: {
+          is: span('0', '366d'),
+          usual: 86_400_000,
+          means: 'how long the key in use is accepted beside the new one; 0 ends it at once',
+        },
+      },
+      async perform(office, { login: of, controlKey: given, keepOld }) {
+        const key = await keyFor(office, given)
+        const until = await rotateKey(office, await office.keys(), of, key.controlKey, keepOld)
+        return { ...key, until: keepOld > 0 ? until : undefined, isSandbox: office.sandbox?.login === of }
+      },
+      gives: {
+        json: ({ controlKey: key, until }, { login: of }) => ({
+          login: of,
+          control_key: key.reveal(),
+          previous_key_until: isoTime(until),
+        }),
+        blocks: ({ until, isSandbox, ...key }, { asked }) => [
+          `Merchant ${asked.login} has a new control key.`,
+          {
+            facts: [
+              ['Control key', key.controlKey.reveal()],
+              [
+                'The old one',
+                until === undefined
+                  ? 'is accepted no longer'
+                  : `is accepted until ${timeText(until)} UTC (${spanText(asked.keepOld)})`,
+              ],
+            ],
+          },
+          [...keyNotes(key), 'Callbacks are signed with the new key from now on.', ...(isSandbox ? [afterNextStart] : [])].join(
+            '\n',
+          ),
+        ],
+      },
+      more: `${keyRules}
+Only one old key is kept: of two rotations within the span the first key ends with the second.
+`,
+      examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
+    }),
+    ...switchesOf({
+      words: 'merchant',
+      takes: { login: aLogin },
+      example: 'shop',
+      disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
+      enable: 'payments are taken again',
+      async set(office, { login: of }, enabled) {
+        await setMerchantEnabled(office, of, enabled)
+        return { ids: { login: of }, name: `Merchant ${of}` }
+      },
+    }),
+  },
+}

@@ -1,0 +1,191 @@
+/** What verifies a merchant's requests, and what signs messages to it. */
+import { agoText, timeText } from '../../base/moments.ts'
+import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
+import { hint, numbered, tableOf } from '../../entity/show.ts'
+import { signedRequests } from '../../merchant/merchant.ts'
+import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
+import { action, type Subject } from '../action.ts'
+import { Refused } from '../refused.ts'
+import { aLogin, afterNextStart } from './inputs.ts'
+import { keyFacts, keyJson } from './merchant.ts'
+import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from './merchant-key-rows.ts'
+import { readPublicKey } from './public-key.ts'
+import { merchantNamed } from './rows.ts'
+import { setSignedRequests, signingKeyOf, signingSecretOf } from './signing-secret-rows.ts'
+
+const makeAPair = `The merchant makes the pair, keeps private.pem and sends public.pem:
+  openssl genrsa -traditional -out private.pem 2048          for v4 calls: a private RSA key in a PKCS#1 container
+  openssl genpkey -algorithm ed25519 -out private.pem        for requests that are signed as a whole
+  openssl pkey -in private.pem -pubout -out public.pem       its public half
+  openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256     its fingerprint, to compare over another channel
+Before OpenSSL 3 genrsa has no -traditional, and writes PKCS#1 by itself.
+`
+const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'retired')
+
+export const merchantKeyActions: Subject = {
+  groups: {
+    merchant: 'merchants, their control keys and their servers',
+    'merchant key': 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
+  },
+  more: { 'merchant key': makeAPair },
+  actions: {
+    'merchant key add': action({
+      does: 'registers a public key; those there are stay, so that one can follow another',
+      needs: 'configure',
+      takes: {
+        login: aLogin,
+        file: { is: fileText(64 * 1024), piped: true, means: 'where it is; standard input if left out' },
+        name: { is: name, means: 'for people, such as where its private half is kept' },
+      },
+      async perform(office, { login, file, name: called }) {
+        const key = readPublicKey(file)
+        if (typeof key === 'string') throw new Refused({ what: 'no public key', why: key })
+        return addMerchantKey(office, login, key, called)
+      },
+      gives: {
+        json: (key, { login }) => ({ login, ...keyJson(key) }),
+        blocks: (key, { asked }) => [
+          `Merchant ${asked.login} has a new public key.`,
+          { facts: keyFacts(key) },
+          'Compare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
+        ],
+      },
+      more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate,
+of which only the key is used and its dates are not. The private half is the merchant's alone: it is refused here.
+
+${makeAPair}`,
+      examples: ['merchant key add shop --file public.pem', 'merchant key add shop --name "second data centre" < public.pem'],
+    }),
+    'merchant key list': action({
+      does: 'the keys of a merchant, those that were retired too',
+      needs: 'read',
+      takes: { login: aLogin },
+      perform: async ({ pool }, { login }) => listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId),
+      gives: {
+        json: (keys, { login }) => ({ login, keys: keys.map(keyJson) }),
+        blocks: (keys, { asked, now }) => [
+          keys.length === 0
+            ? hint(
+                `No public keys, so ${asked.login} can neither make v4 calls nor sign by Ed25519`,
+                `merchant key add ${asked.login}`,
+              )
+            : tableOf<MerchantKey>(
+                [
+                  numbered('NO', (k) => k.keyNo),
+                  { title: 'NAME', of: (k) => k.name },
+                  { title: 'TYPE', of: (k) => k.type },
+                  numbered('BITS', (k) => k.bits),
+                  { title: 'STATE', of: stateOf, is: 'status' },
+                  { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
+                  { title: 'SHA-256', of: (k) => k.fingerprint },
+                ],
+                keys,
+              ),
+        ],
+      },
+      examples: ['merchant key list shop', 'merchant key list shop --json'],
+    }),
+    'merchant key retire': action({
+      does: 'what it signs is accepted no longer, within a second; it cannot come back',
+      needs: 'configure',
+      takes: { login: aLogin, number: { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the key' } },
+      perform: (office, { login, number }) => retireMerchantKey(office, login, number),
+      gives: {
+        json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
+        blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
+          `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: what it signs is accepted no longer.`,
+          ...(left > 0
+            ? []
+            : [
+                hint(
+                  `${login} has no ${key.type} key left and cannot ${key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'}`,
+                  `merchant key add ${login}`,
+                ),
+              ]),
+        ],
+      },
+      examples: ['merchant key retire shop 1'],
+    }),
+    'merchant signing-secret': action({
+      does: 'shows the secret of a merchant for signatures by HMAC-SHA256, such as those of callbacks; makes it where there is none',
+      needs: 'secrets',
+      takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
+      async perform(office, { login, new: isWanted }) {
+        const wish = isWanted ? 'a new one' : 'the present one'
+        const secret = await signingSecretOf(office, await office.keys(), login, wish)
+        return { ...secret, isSandbox: office.sandbox?.login === login }
+      },
+      gives: {
+        json: ({ key, isNew }, { login }) => ({ login, signing_secret: signingSecretText(key), made: isNew }),
+        blocks: ({ key, isNew, isSandbox }, { asked: { login } }) => [
+          isNew ? `Merchant ${login} has a new signing secret.` : `Merchant ${login}`,
+          { facts: [['Signing secret', signingSecretText(key)]] },
+          ...(isNew ? ['Callbacks are signed with it within a second.'] : []),
+          ...(isNew && isSandbox ? [afterNextStart] : []),
+        ],
+      },
+      more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the control. Any
+library for them verifies the raw query, or the body of a form, with this secret. It is not the control key, and is made here.
+A new one signs within a second. Callbacks that the merchant refuses until it has the new one are tried again.
+`,
+      examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
+    }),
+    'merchant signing-key': action({
+      does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none",
+      needs: 'secrets',
+      takes: {
+        login: aLogin,
+        new: { is: flag, means: 'makes another pair, which ends the present one' },
+        off: { is: flag, means: 'ends the present one: callbacks are signed with the signing secret alone' },
+      },
+      async perform(office, { login, new: isWanted, off }) {
+        if (off && isWanted) throw new Refused({ what: 'unfit', field: 'new', must: 'left out where it is off' })
+        const wish = off ? 'none' : isWanted ? 'a new one' : 'the present one'
+        const key = await signingKeyOf(office, await office.keys(), login, wish)
+        return { ...key, isSandbox: office.sandbox?.login === login }
+      },
+      gives: {
+        json: ({ publicKey = null, isNew }, { login }) => ({ login, public_key: publicKey, made: isNew }),
+        blocks: ({ publicKey, isNew, isSandbox }, { asked: { login } }) =>
+          publicKey === undefined
+            ? [`Callbacks of merchant ${login} are not signed by Ed25519.`]
+            : [
+                isNew ? `Merchant ${login} has a new pair of keys.` : `Merchant ${login}`,
+                { facts: [['Public key', publicKey]] },
+                ...(isNew ? ['Callbacks are signed by it within a second.'] : []),
+                ...(isNew && isSandbox ? [afterNextStart] : []),
+              ],
+      },
+      more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret. The private half
+never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who asks for it.
+`,
+      examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
+    }),
+    'merchant signed-requests': action({
+      does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
+      needs: 'configure',
+      takes: {
+        login: aLogin,
+        which: {
+          is: choice(['off', ...signedRequests]),
+          argument: true,
+          needed: true,
+          means: 'off, follow-ups, payments or all',
+        },
+      },
+      perform: (office, { login, which }) => setSignedRequests(office, login, which === 'off' ? undefined : which),
+      gives: {
+        json: (_, { login, which }) => ({ login, signed_requests: which }),
+        blocks: (_, { asked: { login, which } }) => [
+          `Requests of merchant ${login} that must be signed: ${which === 'off' ? 'none' : which}.`,
+        ],
+      },
+      more: `  off          none has to be; a signature that is there has to hold
+  follow-ups   capture, return and void
+  payments     those, and everything that makes a payment
+  all          everything with a control
+`,
+      examples: ['merchant signed-requests shop follow-ups'],
+    }),
+  },
+}

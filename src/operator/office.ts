@@ -1,0 +1,79 @@
+/** The office: whoever acts for the operator comes in here, and what was done is written down. */
+import type { TargetPolicy } from '../http/address.ts'
+import type { KeyEncryption } from '../keys/encryption.ts'
+import type { KeyRing } from '../keys/ring.ts'
+import type { AnyAction, Given, Inputs, Action } from './action.ts'
+import { record } from './audit/rows.ts'
+import type { OrderDesk } from './desk.ts'
+import type { Permission } from './permissions.ts'
+import { Refused } from './refused.ts'
+
+/** A desk at an installation; its keys are opened by the few actions that need them. */
+export interface Office extends OrderDesk {
+  action: string
+  databaseUrl: string
+  /** Where merchants' servers may be called. */
+  callbackPolicy: TargetPolicy
+  /** The login of its own merchant. */
+  sandbox?: { login: string }
+  /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
+  keys: () => Promise<KeyRing>
+  /** The key-encryption key itself, to wrap new keys. */
+  kek: () => KeyEncryption
+  /** What long work says of itself while it works. */
+  progress: (text: string) => void
+}
+
+/** Who acts. */
+export interface Actor {
+  may: (permission: Permission) => boolean
+  /** That something could not be written down, which does not keep it from being shown. */
+  unrecorded: () => void
+}
+
+/**
+ * Carries out an action. Refusals are written down, and what shows cards before it is shown.
+ * *The only way in:* whoever offers actions by another door calls this.
+ */
+export async function atDesk<T extends Inputs, Result>(
+  actor: Actor,
+  office: Office,
+  action: Action<T, Result>,
+  asked: Given<T>,
+): Promise<Result> {
+  try {
+    if (!actor.may(action.needs)) throw new Refused({ what: 'not permitted', permission: action.needs })
+    const result = await action.perform(office, asked)
+    if (action.looks) await recordReading(actor, office, action.looks(result, asked))
+    return result
+  } catch (error) {
+    await recordRefusal(office, action, asked, error)
+    throw error
+  }
+}
+
+async function recordReading(actor: Actor, office: Office, seen: { subject: string; details?: object }): Promise<void> {
+  await record(office, { action: office.action, ...seen }).catch((error) => {
+    if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
+    actor.unrecorded()
+  })
+}
+const insufficientPrivilege = '42501'
+
+/**
+ * What was asked for may be a secret, and the words of a refusal may repeat it: only numbers of
+ * orders, endpoints and filters are recorded.
+ */
+async function recordRefusal(office: Office, { takes }: AnyAction, asked: object, error: unknown): Promise<void> {
+  if (!(error instanceof Refused)) return
+  const { what } = error.refusal
+  // Reading the trail does not add to it, above all not to one that was tampered with; and what the
+  // lock of the trail refused would wait for it again.
+  if (office.action.startsWith('audit ') || what === 'audit trail held') return
+  const numbers = Object.entries(asked).flatMap(([name, value]) =>
+    takes[name]?.argument && /^[0-9]{1,12}$/.test(String(value)) ? [String(value)] : [],
+  )
+  const subject = [office.action, ...numbers].join(' ')
+  // A trail that cannot be written must not hide why the action failed.
+  await record(office, { action: 'refused', subject, details: { reason: what } }).catch(() => {})
+}
