@@ -30,7 +30,7 @@ export async function performAt(
   const cells = openCellDesks(pool, installation, settings)
   const { databaseUrl, callbackPolicy, sandbox, kek } = installation
   const office: Office = {
-    ...{ pool, cells: cells.all, clock, random, who, action: words, databaseUrl, callbackPolicy, kek, progress: complain },
+    ...{ pool, cells: cells.all, clock, random, who, action: words, databaseUrl, callbackPolicy, kek, log, progress: complain },
     ...(sandbox && { sandbox }),
     keys: () =>
       openKeyRing(pool, kek(), clock, random).catch((error) => {

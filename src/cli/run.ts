@@ -3,20 +3,18 @@ import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
 import { addMerchantCheckCommand } from './commands/programs/merchant-check.ts'
-import { addMerchantMoveCommand } from './commands/cells/merchant-move.ts'
 import { addSubject } from './rows.ts'
 import { addAccessCommand } from './commands/audit/access.ts'
 import { addAcquirerCommands } from './commands/books/acquirer.ts'
 import { addAuditCommands } from './commands/audit/audit.ts'
 import { addBackupCommands } from './commands/books/backup.ts'
 import { addCardsCommands } from './commands/persons/cards.ts'
-import { addCellCommands } from './commands/cells/cell.ts'
 import { addDeliveryCommands } from './commands/orders/delivery.ts'
 import { addDoctorCommand } from './commands/doctor/doctor.ts'
 import { WrongUsage } from './commands/failure.ts'
 import { addInvoiceCommands } from './commands/orders/invoice.ts'
 import { addMerchantServerCommand } from './commands/programs/merchant-server.ts'
-import { addKeysCommands } from './commands/keys/keys.ts'
+import { addShareCommands } from './commands/keys/shares.ts'
 import { addMigrateCommand } from './commands/programs/migrate.ts'
 import { addOrderCommands } from './commands/orders/order.ts'
 import { addPartitionCommands } from './commands/partitions/partitions.ts'
@@ -35,12 +33,16 @@ const commands: readonly (string | ((program: Command, terminal: Terminal) => vo
   addSandboxCommand,
   addServeCommand,
   addMigrateCommand,
-  addCellCommands,
-  ...Object.keys(subjects).filter((name) => name !== 'bin'),
+  'cell',
+  'merchant',
+  'endpoint',
+  'group',
+  'gate',
+  'filter',
   addOrderCommands,
   addInvoiceCommands,
   'bin',
-  addKeysCommands,
+  'keys',
   addDeliveryCommands,
   addDoctorCommand,
   addAccessCommand,
@@ -72,9 +74,9 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     else if (!args.includes(one)) program.command(one).description(subjects[one]!.does)
     else for (const subject of await subjects[one]!.load()) addSubject(program, terminal, one, subject)
   }
-  const merchant = program.commands.find((one) => one.name() === 'merchant')!
-  addMerchantMoveCommand(merchant, terminal)
-  addMerchantCheckCommand(merchant, terminal)
+  const group = (name: string) => program.commands.find((one) => one.name() === name)!
+  addMerchantCheckCommand(group('merchant'), terminal)
+  addShareCommands(group('keys'), terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode

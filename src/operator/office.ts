@@ -1,4 +1,5 @@
 /** The office: whoever acts for the operator comes in here, and what was done is written down. */
+import type { Log } from '../base/log.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
@@ -20,6 +21,7 @@ export interface Office extends OrderDesk {
   keys: () => Promise<KeyRing>
   /** The key-encryption key itself, to wrap new keys. */
   kek: () => KeyEncryption
+  log: Log
   /** What long work says of itself while it works. */
   progress: (text: string) => void
 }

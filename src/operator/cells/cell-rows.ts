@@ -1,13 +1,14 @@
 /** Cells, as an operator adds and sees them. */
-import { atNode, databaseOf, mostCell, schemaOf, type CellAddress } from '../../storage/cells.ts'
+import { atNode, databaseOf, schemaOf, type CellAddress } from '../../storage/cells.ts'
 import { home, seatOf, type CellSeat } from '../../storage/cell-seat.ts'
 import { createCell, pendingMigrations } from '../../storage/migrate.ts'
-import { statement, type Pool } from '../../storage/pool.ts'
+import { openPool, statement, type Pool } from '../../storage/pool.ts'
 import { insertCell, listCells } from '../../storage/cell-rows.ts'
 import { hasCitus, readPlacements } from '../../storage/nodes.ts'
 import { reasonOf } from '../../base/log.ts'
 import { isDatabaseUrl, isSafeLine, lineComplaint, lineDemandOf } from '../../storage/database-line.ts'
-import type { CellDesk, Databases, Desk } from '../desk.ts'
+import type { CellDesk, Databases } from '../desk.ts'
+import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../audit/rows.ts'
 
@@ -57,13 +58,13 @@ async function troubleOf({ pool, cellNo }: CellDesk): Promise<string | undefined
 }
 
 /** Refuses an address that no process of production may use. */
-export function refuseUnfitAddress(address: string, databaseUrl: string, isProduction: boolean): void {
+function refuseUnfitAddress(address: string, { databaseUrl, sandbox }: Office): void {
   const unfit = (must: string) => new Refused({ what: 'unfit', field: 'databaseUrl', must })
   if (!isDatabaseUrl(address)) throw unfit('a postgres:// URL, such as postgres://db2.example:5432/tollgate')
   const { username, password, searchParams } = new URL(address)
   if (username || password || searchParams.has('user') || searchParams.has('password'))
     throw unfit('a URL without user and password: everybody comes to a cell as to the installation')
-  const complaint = isProduction ? lineComplaint(databaseOf(databaseUrl, { cellNo: 1, address }).url) : undefined
+  const complaint = sandbox ? undefined : lineComplaint(databaseOf(databaseUrl, { cellNo: 1, address }).url)
   if (complaint !== undefined) throw unfit(`a line that is safe: ${complaint.replace('DATABASE_URL', 'it')}`)
 }
 
@@ -71,12 +72,12 @@ export function refuseUnfitAddress(address: string, databaseUrl: string, isProdu
  * Makes the schema of a cell and lists it; running processes serve it from then on. Needs the owner
  * of the tables. If it fails in between, the same call goes on.
  */
-export async function addCell(desk: Desk, own: CellAddress, open: (own: CellAddress) => Pool): Promise<void> {
+export async function addCell(desk: Office, own: CellAddress): Promise<void> {
   const { cellNo, address } = own
-  if (cellNo < 1 || cellNo > mostCell) throw new Refused({ what: 'unfit', field: 'number', must: `from 1 to ${mostCell}` })
+  if (address !== undefined) refuseUnfitAddress(address, desk)
   const taken = new Refused({ what: 'taken', thing: 'cell', name: String(cellNo) })
   if ((await listCells(desk.pool)).some((one) => one.cellNo === cellNo)) throw taken
-  const cell = open(own)
+  const cell = openPool({ ...databaseOf(desk.databaseUrl, own), connections: 2, use: 'admin', log: desk.log })
   try {
     await createCell({ cell, installation: desk.pool, schema: schemaOf(cellNo)! }, desk.clock.now())
   } finally {
@@ -85,6 +86,6 @@ export async function addCell(desk: Desk, own: CellAddress, open: (own: CellAddr
   await change(desk, 'config', async (runner) => {
     if (!(await insertCell(runner, own, desk.clock.now()))) throw taken
     const details = address === undefined ? {} : { database_url: address }
-    return { note: { action: 'cell add', subject: `cell ${cellNo}`, details }, result: undefined }
+    return { note: { subject: `cell ${cellNo}`, details }, result: undefined }
   })
 }

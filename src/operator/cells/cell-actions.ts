@@ -1,0 +1,190 @@
+/** Cells: where the orders of a part of the merchants are; and moves of merchants between them. */
+import { counted } from '../../base/moments.ts'
+import { flag, span, text, whole } from '../../entity/kinds.ts'
+import { hint, numbered } from '../../entity/show.ts'
+import { nodeName, seatName } from '../../storage/cell-seat.ts'
+import { mostCell, schemaOf } from '../../storage/cells.ts'
+import { action, listing, type Subject } from '../action.ts'
+import { aLogin } from '../configuration/inputs.ts'
+import type { Office } from '../office.ts'
+import { Refused, unfit } from '../refused.ts'
+import { addCell, cellFacts, type CellFact } from './cell-rows.ts'
+import type { Moved, MoveStep } from './merchant-move.ts'
+import { giveUpMove, loginsIn, moveMerchant } from './move-tables.ts'
+
+const pauseAtMostMs = { is: span('0', '366d'), usual: 60_000, means: 'how long its requests may be refused' } as const
+const goesTo = { is: whole(0, mostCell), means: 'the cell that it goes to' } as const
+
+const whereOf = ({ cellNo, address, seat }: CellFact): string => {
+  const node = seatName(seat)
+  const place = address ?? (node === undefined ? 'the database of the installation' : `node ${node}`)
+  return cellNo === 0 ? place : `${place}, schema ${schemaOf(cellNo)}`
+}
+
+const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) => ({
+  cell: cellNo,
+  database_url: address ?? null,
+  schema: schemaOf(cellNo) ?? null,
+  ...(seat.is === 'home' ? {} : { node: nodeName(seat.node), through_coordinator: seat.is === 'through' }),
+  merchants,
+  trouble: trouble ?? null,
+})
+
+interface OneMove {
+  login: string
+  to: number
+  moved: Moved
+}
+
+/** Moves one merchant, and reports each step. */
+async function moveOne(office: Office, wish: { login: string; to: number; pauseAtMostMs: number }): Promise<OneMove> {
+  const { login, to } = wish
+  return { login, to, moved: await moveMerchant(office, { ...wish, report: reportingOn(office, login) }) }
+}
+
+const reportingOn = (office: Office, login: string) => (step: MoveStep) => office.progress(`${login}: ${stepText(step)}`)
+
+function stepText(step: MoveStep): string {
+  switch (step.is) {
+    case 'copying':
+      return `${counted(step.orders, 'order')} compared and copied …`
+    case 'closed':
+      return 'closed; what is under way comes to its end …'
+    case 'waiting':
+      return `${counted(step.steps, 'step')} still under way …`
+    case 'moved':
+      return `moved, with a pause of ${step.pausedMs} ms.`
+    case 'clearing':
+      return 'removing its orders from the other cell …'
+  }
+}
+
+const movedText = ({ login, to, moved: { from, pausedMs, removed } }: OneMove): string =>
+  from === undefined
+    ? `Merchant ${login} is in cell ${to} already${removed > 0 ? `; ${counted(removed, 'order')} of it left the old one` : ''}.`
+    : `Merchant ${login} has moved from cell ${from} to cell ${to}. The pause was ${pausedMs} ms; ` +
+      `${counted(removed, 'order')} left the old cell.`
+
+const movedJson = ({ login, to, moved: { from, pausedMs, removed } }: OneMove) => ({
+  login,
+  from: from ?? null,
+  to,
+  paused_ms: pausedMs,
+  removed_orders: removed,
+})
+
+export const cellActions: Subject = {
+  groups: { cell: 'cells: where the orders of a part of the merchants are' },
+  actions: {
+    'cell list': action({
+      does: 'all cells, and whether they answer',
+      needs: 'read',
+      takes: {},
+      perform: (office) => cellFacts(office, office.databaseUrl),
+      gives: {
+        ...listing<CellFact>({
+          name: 'cells',
+          json: cellJson,
+          columns: [
+            numbered('CELL', (one) => one.cellNo),
+            numbered('MERCHANTS', (one) => one.merchants),
+            { title: 'WHERE', of: whereOf },
+            { title: 'STATE', of: (one) => one.trouble ?? 'ok', is: 'status' },
+          ],
+          none: 'No cells.',
+        }),
+        fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
+      },
+      more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.\n',
+      examples: ['cell list'],
+    }),
+    'cell add': action({
+      does: 'makes a cell, which running gateways serve within two seconds',
+      needs: 'system',
+      here: true,
+      long: true,
+      takes: {
+        number: { is: whole(1, mostCell), argument: true, needed: true, means: `1 to ${mostCell}` },
+        databaseUrl: {
+          is: text('url', /^/u, 'a URL'),
+          means: 'where it is, if not in the database of the installation; without user and password',
+        },
+      },
+      perform: (office, { number, databaseUrl }) =>
+        addCell(office, { cellNo: number, ...(databaseUrl !== undefined && { address: databaseUrl }) }),
+      gives: {
+        json: (_, { number, databaseUrl }) => ({ cell: number, database_url: databaseUrl ?? null, schema: schemaOf(number) }),
+        blocks: (_, { asked: { number } }) => [
+          `Cell ${number} is there; running gateways serve it within two seconds.`,
+          hint('Next, a merchant', `merchant add --login shop --cell ${number}`),
+        ],
+      },
+      more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the user, and
+with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables, as migrate does.
+`,
+      examples: [
+        'cell add 1',
+        'cell add 2 --database-url "postgres://db2.example/tollgate?sslmode=verify-full&sslrootcert=ca.pem"',
+      ],
+    }),
+    'cell drain': action({
+      does: 'moves all merchants of a cell to another one, one after the other',
+      needs: 'system',
+      here: true,
+      long: true,
+      takes: {
+        number: { is: whole(0, mostCell), argument: true, needed: true, means: 'the cell that they leave' },
+        to: { ...goesTo, needed: true },
+        pauseAtMostMs,
+      },
+      async perform(office, { number, to, pauseAtMostMs: atMost }) {
+        if (number === to) throw new Refused(unfit('to', 'another cell'))
+        const done: OneMove[] = []
+        for (const login of await loginsIn(office, number)) done.push(await moveOne(office, { login, to, pauseAtMostMs: atMost }))
+        return done
+      },
+      gives: {
+        json: (done, { number, to }) => ({ from: number, to, merchants: done.map(movedJson) }),
+        blocks: (done, { asked: { number } }) =>
+          done.length === 0 ? [`Cell ${number} has no merchants.`] : [done.map(movedText).join('\n')],
+      },
+      more: `Each merchant moves as by merchant move. The cell stays, since pages and receipts that were made in it lead through
+it. To bring a cell to another database, add one there and drain the old one into it.
+`,
+      examples: ['cell drain 1 --to 3'],
+    }),
+    'merchant move': action({
+      does: 'moves a merchant with all its orders to another cell',
+      needs: 'system',
+      here: true,
+      long: true,
+      takes: {
+        login: aLogin,
+        to: goesTo,
+        pauseAtMostMs,
+        giveUp: { is: flag, means: 'ends a move that was cut off: the merchant stays in its cell' },
+      },
+      async perform(office, { login, to, pauseAtMostMs: atMost, giveUp }) {
+        if ((to === undefined) === (giveUp === undefined)) throw new Refused({ what: 'missing', field: 'to', or: 'giveUp' })
+        if (to !== undefined) return moveOne(office, { login, to, pauseAtMostMs: atMost })
+        return { login, stays: await giveUpMove(office, login, reportingOn(office, login)) }
+      },
+      gives: {
+        json: (done) =>
+          'stays' in done ? { login: done.login, in: done.stays.in, removed_orders: done.stays.removed } : movedJson(done),
+        blocks: (done) => [
+          'stays' in done
+            ? `Merchant ${done.login} stays in cell ${done.stays.in}. ${counted(done.stays.removed, 'order')} left the other cell.`
+            : movedText(done),
+        ],
+      },
+      more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is answered.
+What is under way comes to its end, the last changes are copied, and the new cell opens. A pause that would be longer than
+--pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references, pages and receipts stay
+good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does. Interrupted, it can be run again
+and goes on; nothing is lost meanwhile. Or it can be given up, until the configuration names the new cell.
+`,
+      examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
+    }),
+  },
+}

@@ -1,0 +1,183 @@
+/** The keys of the vault: their versions, and how to replace them. */
+import { sleep } from '../../base/clock.ts'
+import { agoText, isoTime, timeText } from '../../base/moments.ts'
+import { choice, kind, Unreadable, whole, type Kind } from '../../entity/kinds.ts'
+import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
+import { action, type Subject } from '../action.ts'
+import {
+  listKeys,
+  resealAll,
+  resealingIn,
+  retireKey,
+  rewrapKeys,
+  rotatable,
+  rotateKeyOf,
+  type CellResealing,
+  type KeyVersion,
+} from './versions.ts'
+
+const aKey = { is: choice(rotatable, 'key'), argument: true, needed: true, means: `which: ${rotatable.join(', ')}` } as const
+
+const versionNumber: Kind<bigint> = kind<bigint>({
+  hint: 'version',
+  read: (digits) =>
+    /^[1-9][0-9]{0,9}$/.test(digits) ? BigInt(digits) : new Unreadable('the number of a version; see keys list'),
+})
+
+const keyColumns = (now: number): readonly Column<KeyVersion>[] => [
+  { title: 'KEY', of: ({ purpose }) => purpose },
+  numbered('VERSION', ({ version }) => version),
+  { title: 'STATE', of: ({ state }) => state },
+  { title: 'USED FROM (UTC)', of: ({ activeAt }) => timeText(activeAt) },
+  { title: '', of: ({ activeAt }) => agoText(activeAt, now) },
+  { title: 'WRAPPED BY', of: ({ kek }) => kek },
+]
+
+const resealingColumns = (resealing: readonly CellResealing[], now: number): readonly Column<CellResealing>[] => [
+  ...(resealing.some(({ cellNo }) => cellNo > 0) ? [numbered<CellResealing>('CELL', ({ cellNo }) => cellNo)] : []),
+  { title: 'TABLE', of: (one) => one.table },
+  numbered('VERSION', ({ version }) => version),
+  { title: 'ROWS', of: ({ rows }) => rows.toLocaleString('en'), align: 'right' },
+  { title: 'STATE', of: (one) => resealingState(one, now) },
+  { title: '', of: ({ dueAt, endedAt }) => agoText(endedAt ?? dueAt, now) },
+]
+
+const resealingState = ({ dueAt, endedAt }: CellResealing, now: number): 'ended' | 'coming' | 'under way' =>
+  endedAt !== undefined ? 'ended' : dueAt > now ? 'coming' : 'under way'
+
+const resealingJson = (one: CellResealing) => ({
+  cell: one.cellNo,
+  table: one.table,
+  version: String(one.version),
+  rows: one.rows,
+  due_at: isoTime(one.dueAt),
+  ended_at: isoTime(one.endedAt),
+})
+
+const keyJson = ({ purpose, version, state, createdAt, activeAt, kek }: KeyVersion) => ({
+  key: purpose,
+  version: String(version),
+  state,
+  created_at: isoTime(createdAt),
+  active_at: isoTime(activeAt),
+  key_encryption_key: kek,
+})
+
+export const keysActions: Subject = {
+  groups: { keys: 'the keys of the vault: their versions, and how to replace them' },
+  actions: {
+    'keys list': action({
+      does: 'all versions, without the keys themselves',
+      needs: 'read',
+      takes: {},
+      perform: async (office) => {
+        const [versions, resealing] = await Promise.all([listKeys(office), resealingIn(office)])
+        return { versions, resealing }
+      },
+      gives: {
+        json: ({ versions, resealing }) => ({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) }),
+        blocks: ({ versions, resealing }, { now }): Block[] =>
+          versions.length === 0
+            ? ['None yet; the first start of the gateway makes them.']
+            : [
+                tableOf(keyColumns(now), versions),
+                ...(resealing.length === 0
+                  ? []
+                  : ['Sealed again by the gateways, under a new version', tableOf(resealingColumns(resealing, now), resealing)]),
+              ],
+      },
+      more: `pan          seals card numbers; replaced by itself after a week
+control      seals the control keys of merchants
+digest       recognises a request that is sent again, and counts by limits
+fingerprint  recognises a card at all merchants, to count wrong answers
+card-id      makes card-hash-ids, which must never change, so it is never replaced
+receipt      makes the ids of receipts
+audit        signs the end of the audit trail
+             (the hourly keys of CVV2 values are not in the database)
+`,
+      examples: ['keys list --json'],
+    }),
+    'keys rotate': action({
+      does: 'adds a version of a key, which all processes use ten seconds later',
+      needs: 'system',
+      takes: { key: aKey },
+      async perform(office, { key }) {
+        // Opens the keys that there are, so that a wrong key-encryption key cannot wrap a new one.
+        await office.keys()
+        return rotateKeyOf(office, office.kek(), key)
+      },
+      gives: {
+        json: ({ version, activeAt }, { key }) => ({ key, version: String(version), active_at: isoTime(activeAt) }),
+        blocks: ({ version, activeAt }, { asked: { key } }) => [
+          `Version ${version} of the ${key} key is used from ${timeText(activeAt)} UTC, in ten seconds.`,
+          ...(key === 'pan'
+            ? [hint('From then on the gateways seal what is stored under it. To see how far that is', 'keys list')]
+            : []),
+          ...(key === 'control' ? [hint('To seal what there is under it, wait until then and run', 'keys rewrap')] : []),
+        ],
+      },
+      more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the background;
+keys list shows how far that is. What the configuration has is sealed again by keys rewrap.
+`,
+      examples: ['keys rotate pan', 'keys rotate digest --json'],
+    }),
+    'keys rewrap': action({
+      does: 'brings everything under the newest keys: keys under the key-encryption key, values under their key',
+      needs: 'system',
+      long: true,
+      takes: {
+        rest: {
+          is: whole(0, 60_000),
+          usual: 20,
+          means: 'milliseconds of pause after each batch, so that payments are not kept waiting',
+        },
+        batch: { is: whole(1, 5_000), usual: 200, means: 'rows of a batch' },
+      },
+      async perform(office, { rest, batch }) {
+        const keys = await office.keys()
+        const wrapped = await rewrapKeys(office, office.kek())
+        let shownAt = office.clock.monotonic()
+        const tables = await resealAll(office, keys, {
+          batch,
+          async rest({ cell, table, rows }) {
+            const now = office.clock.monotonic()
+            if (now - shownAt > 2_000) {
+              office.progress(`… ${table}${cell === undefined ? '' : ` of cell ${cell}`}: ${rows.toLocaleString('en')} rows`)
+              shownAt = now
+            }
+            if (rest > 0) await sleep(office.clock, rest)
+          },
+        })
+        return { wrapped, tables }
+      },
+      gives: {
+        json: ({ wrapped, tables }) => ({ keys: wrapped, tables }),
+        blocks({ wrapped, tables }) {
+          const rows = tables.reduce((sum, one) => sum + one.rows, 0)
+          return [`${wrapped.toLocaleString('en')} keys were wrapped again, ${rows.toLocaleString('en')} rows sealed again.`]
+        },
+      },
+      more: `Payments run on. It can be stopped and begun again at any time.
+
+To replace the key-encryption key, write the new key above the old one in the file that TOLLGATE_KEY_FILE names, for
+every process; run this command; then remove the old key from the file. No process has to be started again.
+`,
+      examples: ['keys rewrap', 'keys rewrap --rest 0 --batch 1000'],
+    }),
+    'keys retire': action({
+      does: 'destroys a version that nothing needs any more',
+      needs: 'system',
+      long: true,
+      takes: { key: aKey, version: { is: versionNumber, argument: true, needed: true, means: 'its number' } },
+      perform: (office, { key, version }) => retireKey(office, key, version),
+      gives: {
+        json: (_, { key, version }) => ({ key, version: String(version), retired: true }),
+        blocks: (_, { asked: { key, version } }) => [
+          `Version ${version} of the ${key} key is destroyed. Backups of the database still have it, wrapped.`,
+        ],
+      },
+      more: 'A version that is still needed is refused, with the reason.\n',
+      examples: ['keys retire pan 1'],
+    }),
+  },
+}
