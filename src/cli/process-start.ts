@@ -1,15 +1,15 @@
 import { secret, type Secret } from '../base/secret.ts'
-import { ConfigError } from '../settings/serve.ts'
+import { ConfigError, serveVariables } from '../settings/serve.ts'
+import { readVariables } from '../settings/variables.ts'
 import { descriptorNo, fileText } from '../settings/keys.ts'
 import type { Environment } from './terminal.ts'
 
-export const mostProcesses = 64
-
 /** How many processes share the ports. */
-export function processesOf({ PROCESSES: text = '' }: Environment): number {
-  if (text === '') return 1
-  if (/^[0-9]{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= mostProcesses) return Number(text)
-  throw new ConfigError([`PROCESSES is ${JSON.stringify(text)}, not a number of processes from 1 to ${mostProcesses}`])
+export function processesOf(env: Environment): number {
+  const complaints: string[] = []
+  const { PROCESSES } = readVariables({ PROCESSES: serveVariables.PROCESSES }, env, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return PROCESSES
 }
 
 /** Throws a ConfigError for what one process may do, and several may not. */

@@ -8,8 +8,13 @@ import { secret, type Secret } from '../base/secret.ts'
 /** A text or a JSON that is no value; `must` continues "it must be". */
 export class Unreadable {
   readonly must: string
-  constructor(must: string) {
+  /** The part of the text that is wrong, if not all of it; and other wrong parts. */
+  readonly part: string | undefined
+  readonly others: readonly Unreadable[]
+  constructor(must: string, part?: string, others: readonly Unreadable[] = []) {
     this.must = must
+    this.part = part
+    this.others = others
   }
 }
 
@@ -91,8 +96,7 @@ export const secretFile = (mostBytes: number): Kind<Secret<string>> =>
   })
 
 /** A whole number within bounds. */
-export function whole(least: number, most: number): Kind<number> {
-  const must = `a whole number from ${least} to ${most}`
+export function whole(least: number, most: number, must = `a whole number from ${least} to ${most}`): Kind<number> {
   const judged = (value: number) => (Number.isInteger(value) && value >= least && value <= most ? value : new Unreadable(must))
   return kind<number>({
     hint: 'number',
@@ -125,6 +129,9 @@ export const text = (hint: string, form: RegExp, must: string): Kind<string> =>
     read: (value) => (form.test(value) ? value : new Unreadable(must)),
     schema: { type: 'string', description: must },
   })
+
+/** Any text: whoever uses it says what fits. */
+export const anyText = (hint: string): Kind<string> => text(hint, /^/u, 'a text')
 
 /** One of some words. */
 export const choice = <Word extends string>(words: readonly Word[], hint = words.join('|')): Kind<Word> =>
@@ -184,6 +191,22 @@ export const cardNumber: Kind<Secret<string>> = kind<Secret<string>>({
   json: () => undefined,
   orInput: true,
 })
+
+/** Values by comma or blank. All that are wrong are named. */
+export function several<Value>(hint: string, read: (part: string) => Value | Unreadable): Kind<Value[]> {
+  return kind<Value[]>({
+    hint,
+    read(written) {
+      const parts = written.split(/[\s,]+/).filter((part) => part !== '')
+      const values = parts.map((part) => [part, read(part)] as const)
+      const [first, ...others] = values.flatMap(([part, value]) =>
+        value instanceof Unreadable ? [new Unreadable(value.must, part)] : [],
+      )
+      if (first) return new Unreadable(first.must, first.part, others)
+      return values.map(([, value]) => value as Value)
+    },
+  })
+}
 
 /** The number of an order, an endpoint or a group, which JSON may not hold exactly. */
 export const id: Kind<bigint> = kind<bigint>({

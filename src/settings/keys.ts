@@ -10,6 +10,7 @@ import type { HourKeys } from '../keys/hour-keys.ts'
 import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
 import { keyServiceHours } from '../keys/service-hours.ts'
 import { keyServiceKek, tokenIn, type KeyService } from '../keys/service.ts'
+import type { Environment } from './variables.ts'
 
 /** Where the key-encryption keys of an installation come from. */
 export interface KekSource {
@@ -22,8 +23,6 @@ export interface KekSource {
    */
   read: () => readonly Secret<Buffer>[]
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Answers take some milliseconds; nothing waits for them but starts and rotations. */
 const keyServiceTimeoutMs = 5_000

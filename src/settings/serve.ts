@@ -1,45 +1,21 @@
+/** The environment of `serve` and of the sandbox. */
 import { defined } from '../base/defined.ts'
-import { readNetworks, type Network } from '../http/client-address.ts'
-import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
-import type { ReadKeyPair } from '../http/key-pair.ts'
+import { readSpan, spanText } from '../base/moments.ts'
+import { keptFor } from '../card/forget-rows.ts'
 import type { KeptFor } from '../card/forgetting.ts'
+import { anyText, choice, kind, onOff, several, Unreadable, whole } from '../entity/kinds.ts'
 import type { PeerAddress } from '../gateway/peers/peering.ts'
 import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
+import { readNetworks, type Network } from '../http/client-address.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
-import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
-import { readSpan, spanText } from '../base/moments.ts'
-import { keptFor } from '../card/forget-rows.ts'
 import { mostCell } from '../storage/cells.ts'
+import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './keys.ts'
-import { tlsFiles } from './tls.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
-
-/** The configuration of `serve`; all missing or weak values are reported at once. */
-export interface ServeConfig {
-  databaseUrl: string
-  ownerAllowed: boolean
-  kek: KekSource
-  cvv2Keys: Cvv2Keys
-  host: string
-  port: number
-  operator: GatewayOptions['operator']
-  tls?: ReadKeyPair
-  logLevel: string
-  publicUrls?: readonly [string, ...string[]]
-  trustedProxies?: readonly Network[]
-  maxConnections?: number
-  maxPerAddress?: number
-  limits: LimitSettings
-  /** Absent: card numbers are erased by hand alone. */
-  cardsKeptFor?: KeptFor
-  threeDSecure?: ThreeDSecureOptions
-  /** Absent: all cells. */
-  cells?: ReadonlySet<number>
-  /** Absent: no requests are passed to this process. */
-  peer?: PeerAddress
-}
+import { tlsFiles } from './tls.ts'
+import { readVariables, type Environment, type Values } from './variables.ts'
 
 export class ConfigError extends Error {
   readonly complaints: readonly string[]
@@ -50,7 +26,151 @@ export class ConfigError extends Error {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export const mostProcesses = 64
+
+const port = whole(0, 65_535, 'a port from 0 to 65535')
+const connections = whole(1, 99_999, 'a number of connections from 1')
+const file = anyText('file')
+
+const hostName = (written: string): string | Unreadable =>
+  /^[\w-]+(?:\.[\w-]+)*$/.test(written) ? written.toLowerCase() : new Unreadable('the name of a host, such as gateway.internal')
+
+/**
+ * Scheme, host and optionally a port. The pages of 3-D Secure have at most 128 characters for a
+ * URL, most of which are needed for the path.
+ */
+const origin = (written: string): string | Unreadable =>
+  written.startsWith('https:') &&
+  URL.canParse(written) &&
+  new URL(written).origin === written.replace(/\/$/, '') &&
+  written.length <= 80
+    ? new URL(written).origin
+    : new Unreadable('an https origin such as https://pay.example of at most 80 characters')
+
+const networks = kind<Network[]>({
+  hint: 'networks',
+  read(written) {
+    const read = readNetworks(written)
+    const [first, ...others] = read.bad.map(
+      ({ text: part, why }) => new Unreadable(`an address or a network to trust: ${why}`, part),
+    )
+    return first ? new Unreadable(first.must, first.part, others) : read.networks
+  },
+})
+
+const cell = whole(0, mostCell, `the number of a cell, 0 to ${mostCell}`)
+
+/** HTTPS with a key that the processes share, so there is no certificate to set. */
+const peer = kind<PeerAddress>({
+  hint: 'url',
+  read(written) {
+    const [, host, number] = /^https:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(written) ?? []
+    return host && Number(number) <= 65_535 && URL.canParse(written)
+      ? { host: host.replace(/^\[|\]$/g, ''), port: Number(number) }
+      : new Unreadable('https:// with a host and a port, such as https://10.0.0.5:8090')
+  },
+})
+
+/** Such as `merchant=500 pair=10`; what is not named is as usual. */
+const limits = kind<LimitSettings>({
+  hint: 'limits',
+  read(written) {
+    const named = several('limits', (part) => {
+      const [, name, number] = /^([a-z]+)=([0-9]{1,6})$/.exec(part) ?? []
+      return limitNames.some((one) => one === name)
+        ? ([name, Number(number)] as const)
+        : new Unreadable(`one of ${limitNames.join(', ')} with a number, such as pair=10`)
+    }).read(written)
+    return named instanceof Unreadable ? named : { ...usualLimits, ...Object.fromEntries(named) }
+  },
+  shown: (values) =>
+    limitNames
+      .filter((name) => values[name] > 0)
+      .map((name) => `${name}=${values[name]}`)
+      .join(' '),
+})
+
+const usualSpans: KeptFor = { approved: keptFor.approved.usual, unapproved: keptFor.unapproved.usual }
+
+/** Such as `approved=180d unapproved=1d`; what is not named is as usual. */
+const cardsKept = kind<KeptFor | 'off'>({
+  hint: 'spans',
+  read(written) {
+    if (written.trim() === 'off') return 'off'
+    const named = several('spans', (part) => {
+      const [, of, span = ''] = /^([a-z]+)=(.*)$/.exec(part) ?? []
+      const name = (['approved', 'unapproved'] as const).find((one) => one === of)
+      const ms = readSpan(span)
+      if (name === undefined || ms === undefined)
+        return new Unreadable('approved or unapproved with a span, such as approved=180d, nor off alone')
+      return ms < keptFor[name].least ? new Unreadable(`at least ${spanText(keptFor[name].least)}`) : ([name, ms] as const)
+    }).read(written)
+    return named instanceof Unreadable ? named : { ...usualSpans, ...Object.fromEntries(named) }
+  },
+  shown: (kept) =>
+    kept === 'off'
+      ? kept
+      : `approved=${spanText(kept.approved)} unapproved=${spanText(kept.unapproved)}`.replaceAll(/([0-9]) /g, '$1'),
+})
+
+// oxfmt-ignore
+const listening = {
+  HOST:                        { is: anyText('host'), usual: '127.0.0.1', means: 'where to listen' },
+  PORT:                        { is: port,                 usual: 8080,   means: 'its port; 0 takes a free one, of one process alone' },
+  OPERATOR_HOST:               { is: anyText('host'), usual: '127.0.0.1', means: 'where /health, /ready and /metrics are', see: '#watching-it' },
+  OPERATOR_PORT:               { is: port,                 none: 'PORT + 1000', means: 'their port; each serve of a machine needs its own' },
+  OPERATOR_NAMES:              { is: several('names', hostName), usual: [] as string[], none: 'localhost, OPERATOR_HOST and any address', means: 'names, by comma, under which they are asked for' },
+  TRUSTED_PROXIES:             { is: networks,             none: 'none: who connects is the client', means: 'addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client', see: '#the-address-of-the-client' },
+  MAX_CONNECTIONS:             { is: connections,          none: '5000', means: 'so many are open at most, of each process' },
+  MAX_CONNECTIONS_PER_ADDRESS: { is: connections,          none: 'a fifth', means: 'so many of them may be of one address, or of one IPv6 network of 64 bits, that is no trusted proxy' },
+  ACCESS_LIMITS:               { is: limits, usual: { ...usualLimits }, means: 'limits of requests and failures, such as merchant=500 pair=10', see: 'limits.md' },
+} as const
+
+/** Everything that `serve` reads. A `file` is read where it is used, and says itself what is wrong with it. */
+// oxfmt-ignore
+export const serveVariables = {
+  DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '#the-line-to-the-database' },
+  DATABASE_PASSWORD_FILE:      { is: file,                                means: 'file with the password of that user, instead of one in DATABASE_URL' },
+  ALLOW_DATABASE_OWNER:        { is: onOff,                usual: false,  means: 'on: it may connect as the owner of the tables, and warns; for trials' },
+  TOLLGATE_KEY_FILE:           { is: file,                                means: 'file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open', see: '#keys' },
+  TOLLGATE_KEY_FD:             { is: anyText('number'),    means: 'instead: the number of an open descriptor, from which the key is read once' },
+  TOLLGATE_KEY:                { is: anyText('key'),          means: 'instead, and least safe: the key itself' },
+  TOLLGATE_KMS_URL:            { is: anyText('url'),          means: 'a key service with the transit API of Vault, which holds the key-encryption key', see: '#a-key-service' },
+  TOLLGATE_KMS_KEY:            { is: anyText('name'),        none: 'tollgate', means: 'the name of that key there' },
+  TOLLGATE_KMS_TOKEN_FILE:     { is: file,                                means: 'the file with the token for it' },
+  CVV2_KEY_DIRECTORY:          { is: anyText('directory'), none: '/dev/shm/tollgate- and the number of the user', means: 'where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of this machine', see: '#the-keys-of-cvv2-values' },
+  CVV2_KEY_SERVICE:            { is: anyText('on'),              none: 'off', means: 'on, for several machines on one database, which then share them by the key service' },
+  ...listening,
+  TLS_CERT_FILE:               { is: file,                 none: 'plain HTTP', means: 'PEM file: serves HTTPS with this certificate and its chain; read again when it changes', see: '#tls' },
+  TLS_KEY_FILE:                { is: file,                                means: 'its private key' },
+  PROCESSES:                   { is: whole(1, mostProcesses, `a number of processes from 1 to ${mostProcesses}`), usual: 1, means: 'so many processes share these ports; one that ends is started again', see: '#several-processes-on-one-machine' },
+  LOG_LEVEL:                   { is: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'level'), usual: 'info', means: 'debug, info, warn or error; one JSON object a line on standard output' },
+  PUBLIC_URL:                  { is: several('urls', origin),             means: "https origin where cardholders' browsers reach this gateway, such as https://pay.example; more of them, by comma, where merchants sign calls of v4 for other addresses" },
+  CARDS_FORGET:                { is: cardsKept,            usual: usualSpans as KeptFor | 'off', means: 'how long sealed card numbers of ended payments are kept; off: until cards forget', see: '#card-numbers' },
+  TOLLGATE_CELLS:              { is: several('cells', (part) => cell.read(part)), none: 'all', means: 'the cells that this process serves, such as 0,2; requests of merchants of the others are passed to a process that serves them, or refused with code 20', see: '#cells' },
+  PEER_URL:                    { is: peer,                 none: 'none', means: 'where this process listens for requests that others pass to it, such as https://10.0.0.5:8090', see: '#requests-that-come-to-another-process' },
+  THREE_DS_CONFIG:             { is: file,                 none: 'none: no card can be authenticated', means: 'file that makes it a 3DS Server: directory servers, certificates, the port for results', see: '#3-d-secure' },
+} as const
+
+/** What `serve` is configured with; the rest of a gateway's options is the command's. */
+export type ServeConfig = Pick<
+  GatewayOptions,
+  | 'databaseUrl'
+  | 'ownerAllowed'
+  | 'host'
+  | 'port'
+  | 'operator'
+  | 'tls'
+  | 'publicUrls'
+  | 'trustedProxies'
+  | 'maxConnections'
+  | 'maxPerAddress'
+  | 'limits'
+  | 'cardsKeptFor'
+  | 'threeDSecure'
+  | 'cells'
+  | 'peer'
+> & { kek: KekSource; cvv2Keys: Cvv2Keys; logLevel: string }
 
 /** Reads the environment of `serve`. Throws a ConfigError that lists every complaint. */
 export function serveConfig(env: Environment): ServeConfig {
@@ -62,73 +182,48 @@ export function serveConfig(env: Environment): ServeConfig {
     complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
   else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')
   else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
-  const port = readPort('PORT', env.PORT, complaints) ?? 8080
-  const operator = readOperator(env, port, complaints)
+  const read = readVariables(serveVariables, env, complaints)
+  const { PUBLIC_URL: [first, ...others] = [], TOLLGATE_CELLS: cells = [], CARDS_FORGET: kept, PEER_URL: at } = read
+  const operatorPort = read.OPERATOR_PORT ?? (read.PORT === 0 ? 0 : read.PORT + 1_000)
+  if (operatorPort > 65_535)
+    complaints.push(`OPERATOR_PORT is missing: it is PORT + 1000 by default, and there is no port ${operatorPort}`)
   const tls = tlsFiles(env, complaints)
-  const publicUrls = readPublicUrls(env.PUBLIC_URL, complaints)
-  const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
-  const connections = readConnections(env, complaints)
-  const limits = readLimits(env.ACCESS_LIMITS, complaints)
-  const cardsKeptFor = readCardsForget(env.CARDS_FORGET, complaints)
-  const cells = readCells(env.TOLLGATE_CELLS, complaints)
-  const peer = readPeer(env.PEER_URL, complaints)
-  const threeDSecure = env.THREE_DS_CONFIG ? readThreeDSecure(env.THREE_DS_CONFIG, complaints) : undefined
-  if (env.THREE_DS_CONFIG && publicUrls === undefined)
+  const threeDSecure = read.THREE_DS_CONFIG ? readThreeDSecure(read.THREE_DS_CONFIG, complaints) : undefined
+  if (read.THREE_DS_CONFIG && first === undefined)
     complaints.push(
       'PUBLIC_URL is missing: with THREE_DS_CONFIG cardholders are sent to pages of this gateway, such as https://pay.example',
     )
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
     databaseUrl,
-    ownerAllowed: env.ALLOW_DATABASE_OWNER === 'on',
+    ownerAllowed: read.ALLOW_DATABASE_OWNER,
     kek: kek!,
     cvv2Keys: hourKeys!,
-    host: env.HOST ?? '127.0.0.1',
-    port,
-    operator,
-    ...defined({ tls, publicUrls, trustedProxies, threeDSecure, cells, peer }),
-    logLevel: env.LOG_LEVEL ?? 'info',
-    limits,
-    ...(cardsKeptFor && { cardsKeptFor }),
-    ...connections,
+    logLevel: read.LOG_LEVEL,
+    ...listeningOf(read, operatorPort),
+    ...(first !== undefined && { publicUrls: [first, ...others] as const }),
+    ...(cells.length > 0 && { cells: new Set(cells) }),
+    ...(kept !== 'off' && { cardsKeptFor: kept }),
+    ...defined({ tls, threeDSecure, peer: at }),
   }
 }
 
-/** HTTPS with a key that the processes share, so there is no certificate to set. */
-function readPeer(text: string | undefined, complaints: string[]): PeerAddress | undefined {
-  if (text === undefined || text === '') return undefined
-  const [, host, port] = /^https:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(text) ?? []
-  if (host && Number(port) <= 65_535 && URL.canParse(text)) return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
-  complaints.push(`PEER_URL is ${JSON.stringify(text)}, not https:// with a host and a port, such as https://10.0.0.5:8090`)
-  return undefined
-}
-
-/** Numbers, separated by commas or blanks. */
-function readCells(text: string | undefined, complaints: string[]): ReadonlySet<number> | undefined {
-  const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
-  if (parts.length === 0) return undefined
-  const bad = parts.filter((part) => !/^[0-9]{1,4}$/.test(part) || Number(part) > mostCell)
-  for (const one of bad) complaints.push(`TOLLGATE_CELLS is ${JSON.stringify(one)}, not the number of a cell, 0 to ${mostCell}`)
-  return new Set(parts.map(Number))
-}
+const listeningOf = (read: Values<typeof listening>, operatorPort: number) => ({
+  host: read.HOST,
+  port: read.PORT,
+  operator: { host: read.OPERATOR_HOST, port: operatorPort, names: read.OPERATOR_NAMES },
+  limits: read.ACCESS_LIMITS,
+  ...(read.TRUSTED_PROXIES?.length && { trustedProxies: read.TRUSTED_PROXIES }),
+  ...defined({ maxConnections: read.MAX_CONNECTIONS, maxPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS }),
+})
 
 /** Reads the environment of `sandbox`. Throws a ConfigError that lists every complaint. */
 export function sandboxConfig(env: Environment): SandboxConfig {
   const complaints: string[] = []
-  const trustedProxies = readTrustedProxies(env.TRUSTED_PROXIES, complaints)
-  const port = readPort('PORT', env.PORT, complaints) ?? 8080
-  const operatorPort = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints) ?? 0
-  const names = readNames(env, complaints)
-  const connections = readConnections(env, complaints)
-  const limits = readLimits(env.ACCESS_LIMITS, complaints)
+  const read = readVariables(listening, env, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
   return {
-    host: env.HOST ?? '127.0.0.1',
-    port,
-    operator: { host: env.OPERATOR_HOST || '127.0.0.1', port: operatorPort, names },
-    ...(trustedProxies && { trustedProxies }),
-    ...connections,
-    limits,
+    ...listeningOf(read, read.OPERATOR_PORT ?? 0),
     tuning: tuningOf(env),
     cvv2Keys: (sandbox) => sandboxKeyDirectory(env, sandbox),
   }
@@ -146,102 +241,3 @@ const tuningOf = (env: Environment): Tuning => ({
   ...(env.TOLLGATE_SEND_WITHIN_MS ? { sendWithinMs: Number(env.TOLLGATE_SEND_WITHIN_MS) } : {}),
   ...(env.TOLLGATE_REVERSAL_PAUSES_MS ? { reversalPausesMs: env.TOLLGATE_REVERSAL_PAUSES_MS.split(',').map(Number) } : {}),
 })
-
-/**
- * Origins, separated by commas or blanks: scheme, host and optionally a port. The pages of 3-D
- * Secure have at most 128 characters for a URL, most of which are needed for the path.
- */
-function readPublicUrls(text: string | undefined, complaints: string[]): ServeConfig['publicUrls'] {
-  const urls = (text ?? '').split(/[\s,]+/).filter((url) => url !== '')
-  const isOrigin = (url: string) =>
-    url.startsWith('https:') && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, '') && url.length <= 80
-  const bad = urls.filter((url) => !isOrigin(url))
-  for (const url of bad)
-    complaints.push(
-      `PUBLIC_URL is ${JSON.stringify(url)}, not an https origin such as https://pay.example of at most 80 characters`,
-    )
-  const [first, ...others] = urls.map((url) => (isOrigin(url) ? new URL(url).origin : url))
-  return first === undefined || bad.length > 0 ? undefined : [first, ...others]
-}
-
-/** Addresses and networks, separated by commas or blanks. */
-function readTrustedProxies(text: string | undefined, complaints: string[]): Network[] | undefined {
-  const { networks, bad } = readNetworks(text ?? '')
-  for (const { text: one, why } of bad) complaints.push(`TRUSTED_PROXIES is ${JSON.stringify(one)}: ${why}`)
-  return networks.length === 0 || bad.length > 0 ? undefined : networks
-}
-
-function readConnections(env: Environment, complaints: string[]): Pick<ServeConfig, 'maxConnections' | 'maxPerAddress'> {
-  const read = (name: string) => {
-    const text = env[name]
-    if (text === undefined || text === '') return undefined
-    if (/^[0-9]{1,5}$/.test(text) && Number(text) > 0) return Number(text)
-    complaints.push(`${name} is ${JSON.stringify(text)}, not a number of connections from 1`)
-    return undefined
-  }
-  const [maxConnections, maxPerAddress] = [read('MAX_CONNECTIONS'), read('MAX_CONNECTIONS_PER_ADDRESS')]
-  return { ...(maxConnections && { maxConnections }), ...(maxPerAddress && { maxPerAddress }) }
-}
-
-/** Such as `merchant=500 pair=10`; what is not named is as usual. */
-function readLimits(text: string | undefined, complaints: string[]): LimitSettings {
-  const limits = { ...usualLimits }
-  for (const part of (text ?? '').split(/[\s,]+/).filter((one) => one !== '')) {
-    const [, written, number] = /^([a-z]+)=([0-9]{1,6})$/.exec(part) ?? []
-    const name = limitNames.find((one) => one === written)
-    if (name) limits[name] = Number(number)
-    else
-      complaints.push(
-        `ACCESS_LIMITS is ${JSON.stringify(part)}, not one of ${limitNames.join(', ')} with a number, such as pair=10`,
-      )
-  }
-  return limits
-}
-
-/** Such as `approved=180d unapproved=1d`; what is not named is as usual. Undefined for `off`. */
-function readCardsForget(text: string | undefined, complaints: string[]): KeptFor | undefined {
-  const parts = (text ?? '').split(/[\s,]+/).filter((one) => one !== '')
-  if (parts.length === 1 && parts[0] === 'off') return undefined
-  const spans: Record<keyof KeptFor, number> = { approved: keptFor.approved.usual, unapproved: keptFor.unapproved.usual }
-  for (const part of parts) {
-    const [, written, span = ''] = /^([a-z]+)=(.*)$/.exec(part) ?? []
-    const name = (['approved', 'unapproved'] as const).find((one) => one === written)
-    const ms = readSpan(span)
-    const is = `CARDS_FORGET is ${JSON.stringify(part)}`
-    if (name === undefined || ms === undefined)
-      complaints.push(`${is}, not approved or unapproved with a span, such as approved=180d, nor off alone`)
-    else if (ms < keptFor[name].least) complaints.push(`${is}: it is ${spanText(keptFor[name].least)} at least`)
-    else spans[name] = ms
-  }
-  return spans
-}
-
-/** Undefined if it is absent; 0 picks a free one. */
-function readPort(name: string, text: string | undefined, complaints: string[]): number | undefined {
-  if (text === undefined || text === '') return undefined
-  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  complaints.push(`${name} is ${JSON.stringify(text)}, not a port from 0 to 65535`)
-  return 0
-}
-
-/**
- * The port is by default 1,000 above the API's, so that processes of one machine at 8080, 8081 and
- * so on have their own.
- */
-function readOperator(env: Environment, port: number, complaints: string[]): GatewayOptions['operator'] {
-  const host = env.OPERATOR_HOST || '127.0.0.1'
-  const given = readPort('OPERATOR_PORT', env.OPERATOR_PORT, complaints)
-  const usual = port === 0 ? 0 : port + 1_000
-  if (given === undefined && usual > 65_535)
-    complaints.push(`OPERATOR_PORT is missing: it is PORT + 1000 by default, and there is no port ${usual}`)
-  return { host, port: given ?? usual, names: readNames(env, complaints) }
-}
-
-/** Host names without a port, separated by commas or blanks. */
-function readNames({ OPERATOR_NAMES: text = '' }: Environment, complaints: string[]): string[] {
-  const names = text.split(/[\s,]+/).filter((name) => name !== '')
-  for (const name of names)
-    if (!/^[\w-]+(?:\.[\w-]+)*$/.test(name))
-      complaints.push(`OPERATOR_NAMES is ${JSON.stringify(name)}, not the name of a host, such as gateway.internal`)
-  return names.map((name) => name.toLowerCase())
-}

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs'
 import { keyPairOf, type ReadKeyPair } from '../http/key-pair.ts'
 import { fileText } from './keys.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from './variables.ts'
 
 /**
  * TLS_CERT_FILE and TLS_KEY_FILE; undefined if neither is set. If they cannot be used, that is a

@@ -1,6 +1,6 @@
 /** Cells: where the orders of a part of the merchants are; and moves of merchants between them. */
 import { counted } from '../../base/moments.ts'
-import { flag, span, text, whole } from '../../entity/kinds.ts'
+import { anyText, flag, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { nodeName, seatName } from '../../storage/cell-seat.ts'
 import { mostCell, schemaOf } from '../../storage/cells.ts'
@@ -106,7 +106,7 @@ export const cellActions: Subject = {
       takes: {
         number: { is: whole(1, mostCell), argument: true, needed: true, means: `1 to ${mostCell}` },
         databaseUrl: {
-          is: text('url', /^/u, 'a URL'),
+          is: anyText('url'),
           means: 'where it is, if not in the database of the installation; without user and password',
         },
       },

@@ -1,6 +1,20 @@
 /** Filters: what payments are screened by. */
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
-import { cardNumber, choice, currency, flag, id, kind, moment, name, span, text, Unreadable, whole } from '../../entity/kinds.ts'
+import {
+  anyText,
+  cardNumber,
+  choice,
+  currency,
+  flag,
+  id,
+  kind,
+  moment,
+  name,
+  span,
+  text,
+  Unreadable,
+  whole,
+} from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import type { Fired } from '../../risk/screening.ts'
@@ -23,7 +37,6 @@ import { aLogin, ofOneMerchant } from './inputs.ts'
 import { endpointOf } from './rows.ts'
 
 const itsNumber = { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the filter' } as const
-const plain = (hint: string) => text(hint, /^/u, 'a text')
 const country = kind<string>({
   hint: 'code',
   read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),
@@ -33,15 +46,15 @@ const country = kind<string>({
 const ruleInputs = {
   of:       { is: choice(listedKinds, 'what'),        means: `of a list: ${listedKinds.join(', ')}` },
   per:      { is: choice(countedKinds, 'what'),       means: `of a limit: ${countedKinds.join(', ')}` },
-  limit:    { is: plain('number'),                    means: 'velocity: so many payments; volume: so much money' },
+  limit:    { is: anyText('number'),                    means: 'velocity: so many payments; volume: so much money' },
   withinMs: { is: span('1min', '366d'),               means: 'of a limit: how far back it counts, from 1min to 366d' },
   counts:   { is: choice(countings, 'which'),         means: `of a limit: ${countings.join(', ')} (all)` },
   currency: { is: currency,                           means: 'volume and amount: of payments in this currency alone' },
-  least:    { is: plain('amount'),                    means: 'amount: no less' },
-  most:     { is: plain('amount'),                    means: 'amount: no more' },
-  from:     { is: plain('hh:mm'),                     means: 'time-of-day: fires from then' },
-  to:       { is: plain('hh:mm'),                     means: 'time-of-day: until then' },
-  zone:     { is: plain('name'),                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
+  least:    { is: anyText('amount'),                    means: 'amount: no less' },
+  most:     { is: anyText('amount'),                    means: 'amount: no more' },
+  from:     { is: anyText('hh:mm'),                     means: 'time-of-day: fires from then' },
+  to:       { is: anyText('hh:mm'),                     means: 'time-of-day: until then' },
+  zone:     { is: anyText('name'),                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
 } as const
 
 const whatOf = (f: FilterEntry): string => {
@@ -226,12 +239,12 @@ country-mismatch compares the country of the address with that of the card by th
           needed: true,
           means: 'its number; - reads it from standard input, which a real number should come by',
         },
-        amount: { is: plain('amount'), usual: '10.00', means: "in the endpoint's currency" },
-        email: { is: plain('address'), usual: 'customer@example.com', means: "the customer's" },
-        ip: { is: plain('address'), usual: '198.51.100.7', means: "the customer's" },
-        phone: { is: plain('number'), means: "the customer's" },
+        amount: { is: anyText('amount'), usual: '10.00', means: "in the endpoint's currency" },
+        email: { is: anyText('address'), usual: 'customer@example.com', means: "the customer's" },
+        ip: { is: anyText('address'), usual: '198.51.100.7', means: "the customer's" },
+        phone: { is: anyText('number'), means: "the customer's" },
         country: { is: country, means: 'of the address, two letters' },
-        purpose: { is: plain('text'), means: 'what is paid for' },
+        purpose: { is: anyText('text'), means: 'what is paid for' },
         at: { is: moment, means: 'when it comes (now)' },
       },
       async perform(office, { endpoint, amount, at, ...payment }) {

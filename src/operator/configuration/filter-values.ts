@@ -2,7 +2,7 @@
 import { cardDigits } from '../../base/luhn.ts'
 import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
-import { fileText, id, list, text } from '../../entity/kinds.ts'
+import { anyText, fileText, id, list } from '../../entity/kinds.ts'
 import type { Listed } from '../../merchant/filter.ts'
 import type { Given } from '../action.ts'
 import type { Office } from '../office.ts'
@@ -15,7 +15,7 @@ const mostBytes = 256 * 1024 * 1024
 
 // oxfmt-ignore
 export const valueInputs = {
-  value:  { is: list(text('text', /^/u, 'a value'), 'text'), means: 'what is listed; may be given more than once, or several by comma' },
+  value:  { is: list(anyText('text'), 'text'), means: 'what is listed; may be given more than once, or several by comma' },
   file:   { is: fileText(mostBytes),  means: 'one value a line, - is standard input; of a list of cards their numbers' },
   cardOf: { is: list(id, 'order'),    means: 'the card of that order; may be given more than once' },
 } as const

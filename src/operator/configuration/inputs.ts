@@ -1,11 +1,11 @@
 /** What many actions ask for. */
-import { text } from '../../entity/kinds.ts'
+import { anyText, text } from '../../entity/kinds.ts'
 
 /** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
 export const login = text('login', /^[\x21-\x7e]{1,20}$/, 'one to twenty printable ASCII characters and no spaces')
 
 /** A login that may be known or not: whoever looks says which. */
-const anyLogin = text('login', /^/u, 'a login')
+const anyLogin = anyText('login')
 export const aLogin = { is: anyLogin, argument: true, needed: true, means: 'login of the merchant' } as const
 export const whose = { is: anyLogin, needed: true, means: 'whose it is' } as const
 export const ofOneMerchant = { is: anyLogin, means: 'only of this merchant' } as const

@@ -1,6 +1,6 @@
 /** Merchants and their control keys. */
 import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
-import { name, span, text, typed, whole } from '../../entity/kinds.ts'
+import { anyText, name, span, typed, whole } from '../../entity/kinds.ts'
 import { hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
@@ -18,7 +18,7 @@ import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './m
 import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from './rows.ts'
 
 const controlKey = {
-  is: typed(text('key', /^/u, 'a key')),
+  is: typed(anyText('key')),
   means: 'the control key to use instead of a new one; - reads it from standard input',
 } as const
 const keyRules = `Control keys

@@ -9,9 +9,10 @@ import { openStarter } from '../../../processes/cluster.ts'
 import { openSlot, type OwnSlot } from '../../../processes/slot.ts'
 import { Processes } from '../../../processes/supervisor.ts'
 import { whileRestarting } from '../../../storage/patience.ts'
-import { serveConfig, type ServeConfig } from '../../../settings/serve.ts'
+import { mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../../settings/serve.ts'
+import { variablesHelp } from '../../../settings/variables.ts'
 import { encryptionBy, hourKeysBy } from '../../../settings/keys.ts'
-import { keyByDescriptor, mayShare, mostProcesses, processesOf } from '../../process-start.ts'
+import { keyByDescriptor, mayShare, processesOf } from '../../process-start.ts'
 import type { Terminal } from '../../terminal.ts'
 import { aNumber } from '../options.ts'
 
@@ -23,35 +24,8 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Environment
-  DATABASE_URL   PostgreSQL 15 or newer, migrated (npx tollgate migrate), as a member of the role tollgate_serve
-  DATABASE_PASSWORD_FILE  file with the password of that user, instead of one in DATABASE_URL
-  ALLOW_DATABASE_OWNER  on: it may connect as the owner of the tables, and warns; for trials
-  TOLLGATE_KEY_FILE  file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open;
-                 or TOLLGATE_KEY_FD, the number of an open descriptor; or, least safe, TOLLGATE_KEY, the key itself
-  TOLLGATE_KMS_URL  a key service with the transit API of Vault, which holds the key-encryption key; then TOLLGATE_KMS_KEY,
-                 its name there (tollgate), and TOLLGATE_KMS_TOKEN_FILE, the file with the token
-  CVV2_KEY_DIRECTORY  where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of
-                 this machine (/dev/shm/tollgate- and the number of the user); or CVV2_KEY_SERVICE=on for several
-                 machines on one database, which then share them by the key service
-  HOST, PORT     where to listen (127.0.0.1, 8080)
-  OPERATOR_HOST, OPERATOR_PORT  where /health, /ready and /metrics are (127.0.0.1, PORT + 1000)
-  OPERATOR_NAMES names, by comma, under which they are asked for besides localhost and any address
-  TLS_CERT_FILE, TLS_KEY_FILE   PEM files: serves HTTPS with this certificate and its chain; read again when they change
-  PROCESSES      so many processes share these ports (1); one that ends is started again
-  LOG_LEVEL      debug, info, warn, error (info)
-  PUBLIC_URL     https origin where cardholders' browsers reach this gateway, such as https://pay.example;
-                 more of them, by comma, where merchants sign calls of v4 for other addresses
-  ACCESS_LIMITS    limits of requests and failures, such as merchant=500 pair=10; see docs/limits.md
-  CARDS_FORGET   how long sealed card numbers of ended payments are kept (approved=180d unapproved=1d); off: until
-                 npx tollgate cards forget
-  TRUSTED_PROXIES  addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client
-  MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS  so many are open at most (5000), and of one address that is no
-                 trusted proxy (a fifth)
-  TOLLGATE_CELLS  the cells that this process serves, such as 0,2 (all); requests of merchants of the others are passed to
-                 a process that serves them, or refused with code 20
-  PEER_URL       where this process listens for requests that others pass to it, such as https://10.0.0.5:8090 (none)
-  THREE_DS_CONFIG  file that makes it a 3DS Server: directory servers, certificates, the port for results (docs/operating.md)`,
+Environment (more in docs/operating.md)
+${variablesHelp(serveVariables)}`,
     )
     .action(async ({ processes }: { processes?: number }) => {
       const slot = openSlot(terminal.env, process)

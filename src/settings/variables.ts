@@ -1,0 +1,59 @@
+/** Variables of the environment as rows: reading, complaints, help and documents follow. */
+import { Unreadable, type Kind } from '../entity/kinds.ts'
+
+export interface Variable<Value> {
+  is: Kind<Value>
+  /** What counts where it is not set. */
+  usual?: Value
+  /** The same in words, where it is no value of its own. */
+  none?: string
+  means: string
+  /** Where docs say more. */
+  see?: string
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Variables = Readonly<Record<string, Variable<any>>>
+type ValueOf<V> = V extends { is: Kind<infer Value, infer _> } ? Value : never
+type Usual<T> = { [K in keyof T]: T[K] extends { usual: unknown } ? K : never }[keyof T]
+export type Values<T> = { [K in Usual<T>]: ValueOf<T[K]> } & { [K in Exclude<keyof T, Usual<T>>]?: ValueOf<T[K]> }
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads what is set; everything that is wrong is a complaint. */
+export function readVariables<T extends Variables>(table: T, env: Environment, complaints: string[]): Values<T> {
+  const values: Record<string, unknown> = {}
+  for (const [name, { is, usual }] of Object.entries(table)) {
+    const text = env[name] ?? ''
+    const read: unknown = text === '' ? usual : is.read(text)
+    if (!(read instanceof Unreadable)) values[name] = read
+    else
+      for (const { part = text, must } of [read, ...read.others])
+        complaints.push(`${name} is ${JSON.stringify(part)}, not ${must}`)
+  }
+  return values as Values<T>
+}
+
+const usualText = ({ is, usual, none }: Variables[string]): string | undefined =>
+  none ?? (usual === undefined ? undefined : is.written(usual))
+
+/** For a help: a line a variable. */
+export function variablesHelp(table: Variables): string {
+  const width = Math.max(...Object.keys(table).map((name) => name.length))
+  const line = ([name, row]: [string, Variables[string]]) => {
+    const usual = usualText(row)
+    return `  ${name.padEnd(width)}  ${row.means}${usual === undefined ? '' : ` (${usual})`}`
+  }
+  return Object.entries(table).map(line).join('\n')
+}
+
+/** For the documents: a row a variable, in Markdown. */
+export const variablesTable = (table: Variables): string =>
+  [
+    '| Variable | Meaning | Default |',
+    '|---|---|---|',
+    ...Object.entries(table).map(([name, row]) => {
+      const more = row.see === undefined ? '' : `: [more](${row.see})`
+      return `| \`${name}\` | ${row.means}${more} | ${usualText(row) ?? ''} |`
+    }),
+  ].join('\n')
