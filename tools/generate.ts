@@ -1,11 +1,12 @@
-// npm run generate: writes docs/reference anew from the rows of src/spec. Run it after a change in
-// them.
+// npm run generate: writes docs/reference anew from the rows of src/spec, and of what an operator
+// can do. Run it after a change in them.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { commandsReference } from '../src/cli/reference.ts'
 import { referenceFiles } from '../src/reference/files.ts'
 
 const folder = resolve('docs/reference')
-const files = referenceFiles()
+const files = new Map([...referenceFiles(), ['commands.md', await commandsReference()]])
 mkdirSync(folder, { recursive: true })
 for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(join(folder, name))
 for (const [name, text] of files) writeFileSync(join(folder, name), text)

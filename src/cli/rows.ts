@@ -14,7 +14,13 @@ import type { Terminal } from './terminal.ts'
 type AnyInput = Input<any, any>
 
 /** Adds the commands of a subject that begin with this word. */
-export function addSubject(program: Command, terminal: Terminal, first: string, { groups, more, actions }: Subject): void {
+export function addSubject(
+  program: Command,
+  terminal: Terminal,
+  first: string,
+  { groups, more, actions }: Subject,
+  perform: typeof performAt = performAt,
+): void {
   const groupOf = (words: readonly string[]): Command =>
     words.reduce((parent, word, i) => {
       const there = parent.commands.find((one) => one.name() === word)
@@ -30,7 +36,9 @@ export function addSubject(program: Command, terminal: Terminal, first: string, 
     command.addHelpText('after', paragraphs.flatMap((text) => (text === undefined ? [] : [`\n${text}`])).join('\n'))
     command.action(async (...all: unknown[]) => {
       const positional = all.slice(0, -2) as (string | undefined)[]
-      await run(terminal, words, action, positional, all.at(-2) as Record<string, unknown>)
+      const asked = await askedBy(terminal, action, positional, all.at(-2) as Record<string, unknown>)
+      const result = await perform(terminal, words, action, asked)
+      show(terminal, action, { result, asked, asJson: (all.at(-2) as { json?: true }).json === true })
     })
   }
   for (const words of Object.keys(groups))
@@ -66,30 +74,36 @@ function addInput(command: Command, name: string, input: AnyInput): void {
 
 const camel = (option: string): string => option.replace(/-[a-z]/g, (two) => two[1]!.toUpperCase())
 
-async function run(
+/** What a command asks of an action: read, and with all usual values. */
+async function askedBy(
   terminal: Terminal,
-  words: string,
-  action: AnyAction,
+  { takes }: AnyAction,
   positional: readonly (string | undefined)[],
-  options: Record<string, unknown>,
-): Promise<void> {
+  options: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
   const asked: Record<string, unknown> = {}
   const places = [...positional]
-  for (const [name, input] of Object.entries(action.takes as Record<string, AnyInput>)) {
+  for (const [name, input] of Object.entries(takes as Record<string, AnyInput>)) {
     const option = optionName(name, input)
     const given = input.argument ? places.shift() : options[camel(option)]
     if (given === undefined && !input.change && input.usual !== undefined) asked[name] = input.usual
     if (given === undefined && !input.piped) continue
-    asked[name] =
-      given === false
-        ? null
-        : await readInput(terminal, input.argument ? `<${jsonName(name)}>` : `--${option}`, input, given ?? '-')
+    const called = input.argument ? `<${jsonName(name)}>` : `--${option}`
+    asked[name] = given === false ? null : await readInput(terminal, called, input, given ?? '-')
   }
-  const result: unknown = await performAt(terminal, words, action, asked)
-  if (action.gives.fails?.(result)) terminal.exitCode = 1
-  if (options['json']) return terminal.printJson(action.gives.json(result, asked))
-  const blocks = action.gives.blocks(result, { asked, now: terminal.clock.now() })
-  terminal.print(blocks.map(blockText).join('\n\n'))
+  return asked
+}
+
+interface Done {
+  result: unknown
+  asked: Record<string, unknown>
+  asJson: boolean
+}
+
+function show(terminal: Terminal, { gives }: AnyAction, { result, asked, asJson }: Done): void {
+  if (gives.fails?.(result)) terminal.exitCode = 1
+  if (asJson) return terminal.printJson(gives.json(result, asked))
+  terminal.print(gives.blocks(result, { asked, now: terminal.clock.now() }).map(blockText).join('\n\n'))
 }
 
 async function readInput(terminal: Terminal, called: string, { is }: AnyInput, given: unknown): Promise<unknown> {

@@ -68,6 +68,7 @@ const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
     return changes
   },
   shown: (off) => off.join(', ') || 'none',
+  written: (off) => off.map((name) => `${name}=off`).join(',') || 'sale=on',
   fromJson: (json) => {
     const off = new Set(Array.isArray(json) ? json.map(String) : [''])
     const stray = [...off].find((name) => !isOperation(name))

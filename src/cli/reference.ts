@@ -1,0 +1,78 @@
+/** The commands of an operator as a document. */
+import { jsonName, optionName } from '../entity/fields.ts'
+import type { AnyAction, Input, Subject } from '../operator/action.ts'
+import { permissionMeans, roleMay, roles, type Permission } from '../operator/permissions.ts'
+import { subjects } from '../operator/subjects.ts'
+import { serveVariables } from '../settings/serve.ts'
+import { variablesTable } from '../settings/variables.ts'
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Named = readonly [name: string, input: Input<any, any>]
+
+export async function commandsReference(): Promise<string> {
+  const parts: string[] = []
+  for (const [name, { does, load }] of Object.entries(subjects)) {
+    const actions = (await load()).flatMap((subject) => ownActions(name, subject))
+    parts.push(`## ${name}\n\n${sentence(does)}`, ...actions.map((one) => actionText(one, actions)))
+  }
+  return `# Commands
+
+Each is \`npx tollgate\` and these words. \`--json\` prints JSON for programs. They end with 0 when done, 1 when not, 2 on wrong
+usage. What they work on, and which database user may give them: [operating.md](../operating.md#the-commands).
+
+${permissionsTable()}
+
+${parts.join('\n\n')}
+
+## Environment of serve
+
+${variablesTable(serveVariables)}
+`
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+const ownActions = (first: string, { actions }: Subject): (readonly [string, AnyAction])[] =>
+  Object.entries(actions).filter(([words]) => words.split(' ')[0] === first)
+
+function actionText([words, action]: readonly [string, AnyAction], all: readonly (readonly [string, AnyAction])[]): string {
+  const takes = Object.entries(action.takes as Record<string, Named[1]>)
+  const places = takes
+    .filter(([, { argument }]) => argument)
+    .map(([name, { needed }]) => (needed ? `<${jsonName(name)}>` : `[${jsonName(name)}]`))
+  // The settings of an entity stand with the first action that takes them.
+  const first = all.find(([, { takes: others }]) =>
+    Object.values(others as Record<string, Named[1]>).some(({ change }) => change),
+  )
+  const isFirst = first === undefined || first[0] === words
+  const shown = takes.filter(([, { change }]) => !change || isFirst)
+  const elsewhere =
+    shown.length < takes.length ? `\nAnd the settings of [${first![0]}](#${first![0].replaceAll(' ', '-')}).\n` : ''
+  return `### ${words}
+
+\`${[words, ...places].join(' ')}\` · ${sentence(action.does)} Needs \`${action.needs}\`${action.here ? ', on this machine' : ''}.
+${shown.length > 0 ? `\n| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}\n` : ''}${elsewhere}${action.more === undefined ? '' : `\n\`\`\`text\n${action.more.trim()}\n\`\`\`\n`}
+\`\`\`
+${action.examples.map((one: string) => `npx tollgate ${one}`).join('\n')}
+\`\`\``
+}
+
+function inputRow([name, input]: Named): string {
+  const { is, means, usual, argument, change, needed } = input
+  const option = `--${optionName(name, input)}${is.hint === '' ? '' : ` <${is.hint}>`}`
+  const away = change && usual === undefined && !needed ? `, \`--no-${optionName(name, input)}\`` : ''
+  const called = argument ? `\`${jsonName(name)}\`` : `\`${option}\`${away}`
+  return `| ${called} | ${means}${usual === undefined || is.hint === '' ? '' : ` (${is.written(usual)})`} |`.replaceAll(
+    'on|off',
+    'on\\|off',
+  )
+}
+
+const permissionsTable = (): string =>
+  [
+    `| Permission | May | ${roles.join(' | ')} |`,
+    `|---|---|${roles.map(() => '---|').join('')}`,
+    ...(Object.keys(permissionMeans) as Permission[]).map(
+      (one) => `| \`${one}\` | ${permissionMeans[one]} | ${roles.map((role) => (roleMay(role, one) ? 'yes' : '')).join(' | ')} |`,
+    ),
+  ].join('\n')

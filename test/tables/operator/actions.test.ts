@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { after, test } from 'node:test'
+import { Command } from 'commander'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { addSubject } from '../../../src/cli/rows.ts'
+import { openTerminal } from '../../../src/cli/terminal.ts'
+import { jsonName, optionName } from '../../../src/entity/fields.ts'
+import { Unreadable, type Kind } from '../../../src/entity/kinds.ts'
+import { image } from '../../harness/browser/images.ts'
+import type { AnyAction } from '../../../src/operator/action.ts'
+import { permissionMeans, roleMay, roles, type Permission } from '../../../src/operator/permissions.ts'
+import { subjects } from '../../../src/operator/subjects.ts'
+
+/** What an operator can do, row by row. */
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-actions-'))
+after(() => rmSync(folder, { recursive: true }))
+const [file, picture] = [join(folder, 'content'), join(folder, 'logo.png')]
+writeFileSync(file, '4111111111111111')
+writeFileSync(picture, image('png', 16, 16))
+
+const rows: { subject: string; words: string; action: AnyAction }[] = []
+for (const [subject, { load }] of Object.entries(subjects))
+  for (const { actions } of await load())
+    for (const [words, action] of Object.entries(actions))
+      if (words.split(' ')[0] === subject) rows.push({ subject, words, action })
+
+/** The words of a line of a shell, without where it reads from and writes to. */
+const wordsOf = (line: string): string[] =>
+  [...line.replace(/ [<>] \S+/g, '').matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!)
+
+/** Files that an example names are none of this machine. */
+function withFiles(words: string[], { takes }: AnyAction): string[] {
+  const files = Object.entries<{ is: { fromBytes?: unknown }; argument?: true; option?: string }>(takes).filter(
+    ([, { is }]) => is.fromBytes,
+  )
+  return words.map((word, at) =>
+    files.some(([name, input]) => (input.argument ? word.includes('.') : words[at - 1] === `--${optionName(name, input)}`))
+      ? word.endsWith('.png')
+        ? picture
+        : file
+      : word,
+  )
+}
+
+for (const { subject, words, action } of rows)
+  test(`the examples of ${words} are read, with nothing left over`, async () => {
+    assert.ok(action.examples.length > 0)
+    for (const example of action.examples as string[]) {
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+      const stdin = () => Readable.from([Buffer.from('4111111111111111')])
+      const terminal = openTerminal({ env: {}, stdin, stdout, stderr, clock: systemClock, random: systemRandom })
+      const program = new Command('tollgate').exitOverride().configureOutput({ writeErr: (text) => void stderr.write(text) })
+      let performed = ''
+      const perform = async (_terminal: unknown, called: string): Promise<never> => {
+        performed = called
+        throw new Error('read')
+      }
+      for (const one of await subjects[subject]!.load()) addSubject(program, terminal, subject, one, perform)
+      const parsed = program.parseAsync(withFiles(wordsOf(example), action), { from: 'user' })
+      await assert.rejects(parsed, /^Error: read$/, `${example}: ${String(stderr.read() ?? '')}`)
+      assert.equal(performed, words)
+    }
+  })
+
+test('what an action takes has one name each, and a usual value that fits', () => {
+  for (const { words, action } of rows) {
+    const takes = Object.entries<{ is: Kind<unknown>; option?: string; usual?: unknown; means: string }>(action.takes)
+    const options = takes.map(([name, input]) => optionName(name, input))
+    assert.deepEqual(options, [...new Set(options)], words)
+    for (const [name, { is, usual, means }] of takes) {
+      assert.ok(means !== '' && !means.endsWith('.'), `${words} ${name}`)
+      if (usual === undefined || is.hint === '') continue
+      const read: unknown = is.read(is.written(usual))
+      assert.ok(!(read instanceof Unreadable), `${words} ${jsonName(name)}: ${is.written(usual)}`)
+    }
+  }
+})
+
+test('an owner may do everything, an auditor nothing that changes, and no role of one merchant what concerns all', () => {
+  for (const one of Object.keys(permissionMeans) as Permission[]) assert.ok(roleMay('owner', one))
+  for (const { words, action } of rows)
+    if (!/ (list|show|find|test|verify)$/.test(words)) assert.ok(action.needs !== 'read', words)
+  for (const one of ['configure', 'money', 'deliver', 'secrets', 'persons', 'system'] as const)
+    assert.equal(roleMay('auditor', one), false)
+  for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)
+})
