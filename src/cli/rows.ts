@@ -3,10 +3,11 @@ import { readFileSync, statSync } from 'node:fs'
 import { Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
 import { Unreadable } from '../entity/kinds.ts'
-import type { Block } from '../entity/show.ts'
+import type { Block, Column } from '../entity/show.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
+import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './commands/failure.ts'
-import { facts, statusColour, table } from './commands/present.ts'
+import { facts, statusColour, table, type Colour } from './commands/present.ts'
 import { performAt } from './desk.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -72,6 +73,10 @@ function addInput(command: Command, name: string, input: AnyInput): void {
   if (input.change && input.usual === undefined && !input.needed) command.option(`--no-${option}`, 'takes it away')
 }
 
+/** What the parser has of an option; of `--no-answer` it has that there is no answer. */
+const givenOf = (option: string, options: Record<string, unknown>): unknown =>
+  option.startsWith('no-') ? options[camel(option.slice(3))] === false || undefined : options[camel(option)]
+
 const camel = (option: string): string => option.replace(/-[a-z]/g, (two) => two[1]!.toUpperCase())
 
 /** What a command asks of an action: read, and with all usual values. */
@@ -85,7 +90,7 @@ async function askedBy(
   const places = [...positional]
   for (const [name, input] of Object.entries(takes as Record<string, AnyInput>)) {
     const option = optionName(name, input)
-    const given = input.argument ? places.shift() : options[camel(option)]
+    const given = input.argument ? places.shift() : givenOf(option, options)
     if (given === undefined && !input.change && input.usual !== undefined) asked[name] = input.usual
     if (given === undefined && !input.piped) continue
     const called = input.argument ? `<${jsonName(name)}>` : `--${option}`
@@ -100,10 +105,13 @@ interface Done {
   asJson: boolean
 }
 
-function show(terminal: Terminal, { gives }: AnyAction, { result, asked, asJson }: Done): void {
+function show(terminal: Terminal, { gives, leaves }: AnyAction, { result, asked, asJson }: Done): void {
   if (gives.fails?.(result)) terminal.exitCode = 1
-  if (asJson) return terminal.printJson(gives.json(result, asked))
-  terminal.print(gives.blocks(result, { asked, now: terminal.clock.now() }).map(blockText).join('\n\n'))
+  const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
+  if (blocks === undefined) terminal.printJson(gives.json(result, asked))
+  else if (blocks.length > 0) terminal.print(blocks.map(blockText).join('\n\n'))
+  const left = leaves?.(result)
+  if (left) throw new Refused(left)
 }
 
 async function readInput(terminal: Terminal, called: string, { is }: AnyInput, given: unknown): Promise<unknown> {
@@ -137,9 +145,13 @@ export function blockText(block: Block): string {
   if ('facts' in block) return facts(block.facts)
   if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
   return table(
-    block.columns.map((column) =>
-      column.is === 'status' ? { ...column, colour: (row) => statusColour(column.of(row)) } : column,
-    ),
+    block.columns.map((column) => ({ ...column, colour: (row) => colourOf(column, row) })),
     block.rows,
   )
+}
+
+function colourOf({ is, of, went }: Column<unknown>, row: unknown): Colour | undefined {
+  if (is === 'status') return statusColour(of(row))
+  const how = went?.(row)
+  return how && (how === 'well' ? 'green' : 'red')
 }

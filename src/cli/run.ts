@@ -4,28 +4,18 @@ import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
 import { addMerchantCheckCommand } from './commands/programs/merchant-check.ts'
 import { addSubject } from './rows.ts'
-import { addAccessCommand } from './commands/audit/access.ts'
-import { addAcquirerCommands } from './commands/books/acquirer.ts'
-import { addAuditCommands } from './commands/audit/audit.ts'
-import { addBackupCommands } from './commands/books/backup.ts'
-import { addCardsCommands } from './commands/persons/cards.ts'
-import { addDeliveryCommands } from './commands/orders/delivery.ts'
-import { addDoctorCommand } from './commands/doctor/doctor.ts'
+import { addBackupCommands } from './backup.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { WrongUsage } from './commands/failure.ts'
-import { addInvoiceCommands } from './commands/orders/invoice.ts'
 import { addMerchantServerCommand } from './commands/programs/merchant-server.ts'
 import { addShareCommands } from './commands/keys/shares.ts'
 import { addMigrateCommand } from './commands/programs/migrate.ts'
-import { addOrderCommands } from './commands/orders/order.ts'
-import { addPartitionCommands } from './commands/partitions/partitions.ts'
-import { addReconcileCommand } from './commands/books/reconcile.ts'
 import { failureOf } from './commands/refusals.ts'
 import { addSandboxCommand } from './commands/programs/sandbox.ts'
 import { addServeCommand } from './commands/programs/serve.ts'
 import { addSignCommand } from './commands/programs/sign.ts'
 import { addSignRequestCommand } from './commands/programs/sign-request.ts'
 import { addSimulateCommand } from './commands/programs/simulate.ts'
-import { addSubjectCommands } from './commands/persons/subject.ts'
 import { ConfigError } from '../settings/serve.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
@@ -39,20 +29,20 @@ const commands: readonly (string | ((program: Command, terminal: Terminal) => vo
   'group',
   'gate',
   'filter',
-  addOrderCommands,
-  addInvoiceCommands,
+  'order',
+  'invoice',
   'bin',
   'keys',
-  addDeliveryCommands,
+  'delivery',
   addDoctorCommand,
-  addAccessCommand,
-  addAuditCommands,
-  addCardsCommands,
-  addSubjectCommands,
-  addPartitionCommands,
+  'access',
+  'audit',
+  'cards',
+  'subject',
+  'partitions',
   addBackupCommands,
-  addReconcileCommand,
-  addAcquirerCommands,
+  'reconcile',
+  'acquirer',
   addSignCommand,
   addSignRequestCommand,
   addMerchantServerCommand,

@@ -8,6 +8,8 @@ export interface Column<Row> {
   align?: 'right' | 'point'
   /** A state, which may be coloured. */
   is?: 'status'
+  /** How it went, which may be coloured as well. */
+  went?: (row: Row) => 'well' | 'badly' | undefined
 }
 
 /** A paragraph, facts of one thing, a table of many, or what to do next. */
@@ -38,3 +40,9 @@ export const stateColumn: Column<{ enabled: boolean }> = {
 
 /** `command` is the words of an action, which a terminal and a page say in their own way. */
 export const hint = (text: string, command: string): Block => ({ text, command })
+
+/**
+ * Text from merchants and customers must not move the cursor or change the writing direction of
+ * what shows it.
+ */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')

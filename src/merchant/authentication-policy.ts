@@ -42,7 +42,8 @@ function read(text: string): Partial<AuthenticationPolicy> | Unreadable {
     const [key] = ends.find(([, known]) => known === name) ?? []
     if (key === undefined)
       return new Unreadable(
-        `of ends of an authentication: ${JSON.stringify(name)} is none. There are ${Object.values(names).join(', ')}; or safe alone`,
+        `of ends of an authentication: ${JSON.stringify(name)} is none. There are ` +
+          `${Object.values(names).join(', ')}; or safe alone`,
       )
     if (!isChoice(choice)) return new Unreadable(`${name}=authorise or ${name}=decline`)
     if (choices[key] !== undefined) return new Unreadable(`unambiguous: ${name} is there twice`)

@@ -5,6 +5,7 @@ import { tableOf, type Block, type Column } from '../entity/show.ts'
 import type { Note } from './audit/rows.ts'
 import type { Office } from './office.ts'
 import type { Permission } from './permissions.ts'
+import type { OperatorRefusal } from './refused.ts'
 
 /** A field of an entity, or what one action asks for alone. */
 export interface Input<Value, Wish = Value> extends Omit<Field<Value, Wish>, 'label'> {
@@ -44,7 +45,8 @@ export const changes = <T extends FieldTable>(table: T) =>
 /** How a result is shown, and what a machine gets. */
 export interface Gives<Result, Asked> {
   json: (result: Result, asked: Asked) => object
-  blocks: (result: Result, seen: { asked: Asked; now: number }) => readonly Block[]
+  /** Without it, a person gets the JSON too. */
+  blocks?: (result: Result, seen: { asked: Asked; now: number }) => readonly Block[]
   /** Whether a command ends with 1, although all was done. */
   fails?: (result: Result) => boolean
 }
@@ -59,6 +61,8 @@ export interface Action<T extends Inputs, Result> {
   gives: Gives<Result, Given<T>>
   /** It shows cards: this is recorded before they are shown. */
   looks?: (result: Result, asked: Given<T>) => Omit<Note, 'action'>
+  /** What it had to leave undone, which is refused when the rest is done and shown. */
+  leaves?: (result: Result) => OperatorRefusal | undefined
   /** Its statements may take longer than a search. */
   long?: true
   /** Paragraphs of its help. */
@@ -100,13 +104,13 @@ export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<r
 /** Some rows, and after which of them the others are. */
 export interface Page<Row> {
   rows: readonly Row[]
-  next: string | undefined
+  next: bigint | string | undefined
 }
 
 /** The first rows of one more than were asked for. */
 export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: Row) => bigint | string): Page<Row> => ({
   rows: found.slice(0, limit),
-  next: found.length > limit ? String(place(found[limit - 1]!)) : undefined,
+  next: found.length > limit ? place(found[limit - 1]!) : undefined,
 })
 
 /** How a page of a list is shown. */

@@ -15,8 +15,8 @@ export interface Office extends OrderDesk {
   databaseUrl: string
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
-  /** The login of its own merchant. */
-  sandbox?: { login: string }
+  /** With the login of its own merchant. */
+  sandbox?: { login: string; directory: string; acquirerAdminUrl: string }
   /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
   keys: () => Promise<KeyRing>
   /** The key-encryption key itself, to wrap new keys. */
@@ -47,6 +47,8 @@ export async function atDesk<T extends Inputs, Result>(
     if (!actor.may(action.needs)) throw new Refused({ what: 'not permitted', permission: action.needs })
     const result = await action.perform(office, asked)
     if (action.looks) await recordReading(actor, office, action.looks(result, asked))
+    const left = action.leaves?.(result)
+    if (left) await recordRefusal(office, action, asked, new Refused(left))
     return result
   } catch (error) {
     await recordRefusal(office, action, asked, error)

@@ -26,6 +26,23 @@ export type Misfit =
   /** What is no public key; the text says what to give instead. */
   | { what: 'no public key'; why: string }
   | { what: 'nothing to set' }
+  /** The simulated acquirer says why. */
+  | { what: 'acquirer refuses'; why: string }
+  | { what: 'not one effect' }
+  /** What an acquirer did, with the line that is wrong. */
+  | { what: 'unusable record'; why: string }
+  /** In the time that was asked for; `lines` are all of the record. */
+  | { what: 'no line of terminal'; terminalId: string; lines: number }
+  /** By several things, or by nothing. */
+  | { what: 'person to name' }
+  /** A file that has one value a line. */
+  | { what: 'unfit lines'; field: string; must: string }
+  /** An exported end of the audit trail, whose key the installation has not got. */
+  | { what: 'unknown signer'; key: string }
+  /** Neither an order nor a filter says which callbacks. */
+  | { what: 'no deliveries named' }
+  /** More than one callback is sent again only where that is said. */
+  | { what: 'many deliveries'; count: number }
   /** What a new entity has to have. */
   | { what: 'needed'; of: 'gate'; fields: readonly string[] }
 
@@ -76,6 +93,14 @@ export type OperatorRefusal =
   | { what: 'partitions held' }
   | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly PartitionNeed[] })[] }
   | { what: 'partitions unproven'; partitions: readonly (CellPart & { unproven: Unproven })[] }
+  /** Only a sandbox has a simulated one. */
+  | { what: 'no acquirer' }
+  | { what: 'acquirer silent'; directory: string; why: string }
+  /** The end of the audit trail is missing. */
+  | { what: 'no head' }
+  /** What was exported, or who signed it. */
+  | { what: 'head altered' }
+  | { what: 'no delivery fits' }
   | { what: 'nothing parked'; orderId: bigint }
   | { what: 'invoice not parked'; invoiceId: string }
   | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
@@ -118,6 +143,7 @@ export type UnknownThing =
   | 'endpoint'
   | 'group'
   | 'gate'
+  | 'fault'
   | 'order'
   | 'order to resume'
   | 'order of page'
@@ -148,6 +174,15 @@ const misfits: Readonly<Record<Misfit['what'], true>> = {
   'no public key': true,
   needed: true,
   'nothing to set': true,
+  'acquirer refuses': true,
+  'not one effect': true,
+  'unusable record': true,
+  'no line of terminal': true,
+  'person to name': true,
+  'unfit lines': true,
+  'unknown signer': true,
+  'no deliveries named': true,
+  'many deliveries': true,
 }
 
 export const isMisfit = (read: unknown): read is Misfit =>

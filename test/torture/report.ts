@@ -1,5 +1,6 @@
 import { reasonOf } from '../../src/base/log.ts'
-import { storyText } from '../../src/cli/commands/orders/order-story.ts'
+import { blockText } from '../../src/cli/rows.ts'
+import { storyBlocks } from '../../src/operator/orders/order-story.ts'
 import { orderStory } from '../../src/operator/orders/order.ts'
 import { orderWithLife } from '../../src/operator/orders/order-rows.ts'
 import type { Book } from './book.ts'
@@ -28,10 +29,12 @@ export function tableOf(verdicts: readonly Verdict[]): { text: string; isGood: b
 /** The life of an order, the acquirer's entries of it and what the merchant saw. */
 export async function lifeOf(orderid: string, books: Books, book: Book): Promise<string> {
   const life = await withPool(books, async (pool) =>
-    storyText(
+    storyBlocks(
       await orderStory(pool, await orderWithLife({ pool, cells: async () => [{ cellNo: 0, pool }] }, BigInt(orderid))),
       Date.now(),
-    ),
+    )
+      .map(blockText)
+      .join('\n\n'),
   ).catch((thrown: unknown) => `Order ${orderid}: ${reasonOf(thrown)}`)
   const { entries } = await books.admin<{ entries: object[] }>('GET', `/ledger?order_id=${orderid}`)
   const lines = entries.map((entry) => JSON.stringify(entry)).join('\n')

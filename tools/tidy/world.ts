@@ -24,6 +24,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/keys/service.ts',
   'src/leases/heart-start.ts',
   'src/leases/heart-thread.ts',
+  'src/operator/doctor/gates.ts',
   'src/operator/doctor/machine.ts',
   'src/operator/partitions/files.ts',
   'src/processes/cluster.ts',

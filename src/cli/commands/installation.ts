@@ -8,7 +8,7 @@ import type { CellDesk, Desk, OrderDesk } from '../../operator/desk.ts'
 import { CellFailed } from '../../operator/cells/in-cells.ts'
 import { isDatabaseUrl, lineComplaint } from '../../storage/database-line.ts'
 import { Refused } from '../../operator/refused.ts'
-import { record, type Note } from '../../operator/audit/rows.ts'
+import { record } from '../../operator/audit/rows.ts'
 import { openPool, type Pool, type PoolSettings } from '../../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../../keys/encryption.ts'
 import { databaseOf } from '../../storage/cells.ts'
@@ -197,15 +197,6 @@ async function recordRefusal(desk: Desk, { words, numbers }: Running, error: unk
   // A trail that cannot be written must not hide why the command failed.
   await record(desk, { action: 'refused', subject, details: { reason: refused } }).catch(() => {})
 }
-
-/** What a command shows of cards is recorded before it is shown. */
-export async function recordReading(office: Office, terminal: Terminal, note: Omit<Note, 'action'>): Promise<void> {
-  await record(office, { action: terminal.running.words, ...note }).catch((error) => {
-    if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
-    terminal.complain('This is not in the audit trail: the database user may not write there.')
-  })
-}
-const insufficientPrivilege = '42501'
 
 /** The name that an operator gives, with the user of the operating system, who may be shared. */
 export function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {

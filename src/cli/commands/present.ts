@@ -1,16 +1,11 @@
 /** How results look: tables for people, JSON for machines. */
+import { printable } from '../../entity/show.ts'
 
 export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
 
 export const paint = (text: string, colour: Colour | undefined): string =>
   colour === undefined ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`
-
-/**
- * Text from merchants and customers must not move the cursor or change the writing direction of a
- * terminal.
- */
-export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
 
 export interface Column<Row> {
   title: string
@@ -81,7 +76,7 @@ export function facts(
 export const statusColour = (status: string): Colour | undefined => {
   if (/^(approved|delivered|ok|on)$/.test(status)) return 'green'
   if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
-  return /^(error|unknown|given up|problem|off)/.test(status) ? 'red' : undefined
+  return /^(error|unknown|given-up|problem|off)|parked\)?$/.test(status) ? 'red' : undefined
 }
 
 /**

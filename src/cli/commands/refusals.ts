@@ -17,8 +17,7 @@ const named: Readonly<Record<string, string>> = {
   tlsCert: '--tls-cert',
 }
 
-export const optionOf = (field: string): string =>
-  named[field] ?? `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+const optionOf = (field: string): string => named[field] ?? `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal, { what: W }>) => string } = {
   'no list of this kind': ({ kind }) => `A ${kind} filter has no list, so --value, --file and --card-of say nothing of it.`,
@@ -29,6 +28,21 @@ const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal
   'weak key': ({ why }) => `--control-key: ${why}. Leave it out to have one made.`,
   'no public key': ({ why }) => why,
   'nothing to set': () => 'Nothing to set. Say what: see --help.',
+  'acquirer refuses': ({ why }) => why,
+  'not one effect': () => 'Say exactly one effect, such as --no-answer. See: npx tollgate acquirer fault add --help',
+  'person to name': () => 'Name a person by one of --email, --phone, --card and --order.',
+  'unusable record': ({ why }) => `The record cannot be used: ${why}. Nothing was changed.`,
+  'no line of terminal': ({ terminalId, lines }) =>
+    `The record has no line of terminal ${terminalId} in that time: of ${lines} lines.`,
+  'unfit lines': ({ field, must }) => `${optionOf(field)}: each line of the file must be ${must}.`,
+  'unknown signer': ({ key }) => `--head was signed by key ${key}, which this installation does not have.`,
+  'head altered': () => 'The signature of --head does not hold: it was altered, or is of another installation.',
+  'no head': () => 'The end of the audit trail is missing. See: npx tollgate audit verify',
+  'no deliveries named': () =>
+    'Say which: an order, or a filter such as --state given-up. See: npx tollgate delivery resend --help',
+  'many deliveries': ({ count }) =>
+    `That is ${count} callbacks. Look at them with delivery list and the same filters, then add --yes.`,
+  'no delivery fits': () => 'No callback fits. See what there is: npx tollgate delivery list',
   'not permitted': ({ permission }) => `This needs the permission ${permission}.`,
   needed: ({ of, fields }) => `A ${of} needs ${fields.map(optionOf).join(', ')} as well. See: npx tollgate ${of} add --help`,
   unfit: ({ field, must }) => `${optionOf(field)} must be ${must}.`,
@@ -97,6 +111,9 @@ const words: { [W in OperatorRefusal['what']]: (refusal: Extract<OperatorRefusal
     partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),
   'partitions unproven': ({ partitions }) =>
     partitions.map((one) => `Partition ${partText(one)} is not dropped: ${unprovenText(one.unproven)}.`).join('\n'),
+  'no acquirer': () => 'Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.',
+  'acquirer silent': ({ directory, why }) =>
+    `The simulated acquirer of ${directory} does not answer (${why}). Is the sandbox running?`,
   'nothing parked': ({ orderId }) => `Nothing of order ${orderId} is parked. See: npx tollgate order show ${orderId}`,
   'invoice not parked': ({ invoiceId }) => `No invoice ${invoiceId} is parked. See: npx tollgate invoice find`,
   'invoice of several': ({ invoiceId, logins }) =>
@@ -128,6 +145,7 @@ const unknown: Readonly<Record<UnknownThing, (name: string) => string>> = {
   endpoint: (id) => `There is no endpoint ${id}. See: npx tollgate endpoint list`,
   group: (id) => `There is no endpoint group ${id}. See: npx tollgate group list`,
   gate: (name) => `There is no gate ${JSON.stringify(name)}. See: npx tollgate gate list`,
+  fault: () => 'There is no fault with this id. See: npx tollgate acquirer fault list',
   cell: (no) => `There is no cell ${no}. See: npx tollgate cell list`,
   order: (id) => `There is no order ${id}. To search: npx tollgate order find --help`,
   'order to resume': (id) => `There is no order ${id}. See: npx tollgate order find --parked`,

@@ -13,7 +13,10 @@ import {
 
 export type BackupFinding = { is: Health } & BackupFound
 
-export type BackupFound =
+type BackupFound =
+  /** It answers. */
+  | { finds: 'copy'; databaseUrl: string }
+  | { finds: 'cell away'; error: unknown }
   | { finds: 'sealed values open'; table: string; column: string; opened: number }
   | { finds: 'sealed values closed'; table: OpenedTable }
   | { finds: 'moment'; at: number }

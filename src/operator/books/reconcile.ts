@@ -17,7 +17,7 @@ export interface Booked extends OrderKey {
   stands: 'approved' | 'declined' | 'reversed' | 'open'
 }
 
-export type Difference =
+export type Disagreement =
   /** The acquirer approved it, and no attempt here has these names. */
   | { is: 'only there'; operation: RecordedOperation }
   /** Approved here, and not in the record. */
@@ -31,7 +31,7 @@ export interface Compared {
   agree: number
   /** Attempts of the record that are open here: the gateway settles them itself. */
   open: number
-  differences: Difference[]
+  differences: Disagreement[]
 }
 
 /** A STAN returns after 999,999 attempts; the time tells the two apart. */
@@ -54,10 +54,10 @@ export function compare(operations: readonly RecordedOperation[], here: readonly
 }
 
 /** What was declined or reversed moved no money: it may be lost. */
-const unknownHere = (operation: RecordedOperation): Difference | undefined =>
+const unknownHere = (operation: RecordedOperation): Disagreement | undefined =>
   operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
 
-function differenceOf(operation: RecordedOperation, booked: Booked): Difference | undefined {
+function differenceOf(operation: RecordedOperation, booked: Booked): Disagreement | undefined {
   if (booked.stands === 'open') return undefined
   const stands = { here: booked.stands === 'approved', there: operation.outcome === 'approved' }
   if (stands.here !== stands.there) return { is: 'outcome', operation, booked }

@@ -119,8 +119,9 @@ export const cellActions: Subject = {
           hint('Next, a merchant', `merchant add --login shop --cell ${number}`),
         ],
       },
-      more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the user, and
-with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables, as migrate does.
+      more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the
+user, and with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables,
+as migrate does.
 `,
       examples: [
         'cell add 1',
@@ -174,15 +175,17 @@ it. To bring a cell to another database, add one there and drain the old one int
           'stays' in done ? { login: done.login, in: done.stays.in, removed_orders: done.stays.removed } : movedJson(done),
         blocks: (done) => [
           'stays' in done
-            ? `Merchant ${done.login} stays in cell ${done.stays.in}. ${counted(done.stays.removed, 'order')} left the other cell.`
+            ? `Merchant ${done.login} stays in cell ${done.stays.in}. ` +
+              `${counted(done.stays.removed, 'order')} left the other cell.`
             : movedText(done),
         ],
       },
-      more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is answered.
-What is under way comes to its end, the last changes are copied, and the new cell opens. A pause that would be longer than
---pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references, pages and receipts stay
-good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does. Interrupted, it can be run again
-and goes on; nothing is lost meanwhile. Or it can be given up, until the configuration names the new cell.
+      more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is
+answered. What is under way comes to its end, the last changes are copied, and the new cell opens. A pause that would
+be longer than --pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references,
+pages and receipts stay good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does.
+Interrupted, it can be run again and goes on; nothing is lost meanwhile. Or it can be given up, until the
+configuration names the new cell.
 `,
       examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
     }),

@@ -22,8 +22,9 @@ export const binActions: Subject = {
         blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],
       },
       more: `A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
-ISO 3166-1), bank; only first is needed. Other columns are passed over. Of ranges within ranges the narrowest counts. Comma,
-semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it. Running gateways have the new table within a second.
+ISO 3166-1), bank; only first is needed. Other columns are passed over. Of ranges within ranges the narrowest counts.
+Comma, semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it. Running gateways have the new table within a
+second.
 
   first,last,country,bank
   400000,400099,US,"First Bank, Invented"

@@ -53,8 +53,8 @@ export const gateActions: Subject = {
       more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
       examples: [
         'gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 ' +
-          '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE --descriptor "THE SHOP" --tls on ' +
-          '--tls-ca acquirer-ca.pem',
+          '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE ' +
+          '--descriptor "THE SHOP" --tls on --tls-ca acquirer-ca.pem',
       ],
     }),
     'gate list': action({

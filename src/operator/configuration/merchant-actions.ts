@@ -154,8 +154,8 @@ export const merchantActions: Subject = {
           { facts: pageFacts(page) },
         ],
       },
-      more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in the
-dark, and else are black or white.
+      more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in
+the dark, and else are black or white.
 `,
       examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
     }),

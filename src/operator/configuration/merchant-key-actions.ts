@@ -50,8 +50,9 @@ export const merchantKeyActions: Subject = {
           'Compare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
         ],
       },
-      more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a certificate,
-of which only the key is used and its dates are not. The private half is the merchant's alone: it is refused here.
+      more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a
+certificate, of which only the key is used and its dates are not. The private half is the merchant's alone: it is
+refused here.
 
 ${makeAPair}`,
       examples: ['merchant key add shop --file public.pem', 'merchant key add shop --name "second data centre" < public.pem'],
@@ -93,12 +94,14 @@ ${makeAPair}`,
       gives: {
         json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
         blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
-          `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: what it signs is accepted no longer.`,
+          `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: ` +
+            'what it signs is accepted no longer.',
           ...(left > 0
             ? []
             : [
                 hint(
-                  `${login} has no ${key.type} key left and cannot ${key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'}`,
+                  `${login} has no ${key.type} key left and cannot ` +
+                    (key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'),
                   `merchant key add ${login}`,
                 ),
               ]),
@@ -107,7 +110,7 @@ ${makeAPair}`,
       examples: ['merchant key retire shop 1'],
     }),
     'merchant signing-secret': action({
-      does: 'shows the secret of a merchant for signatures by HMAC-SHA256, such as those of callbacks; makes it where there is none',
+      does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
       needs: 'secrets',
       takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
       async perform(office, { login, new: isWanted }) {
@@ -124,9 +127,10 @@ ${makeAPair}`,
           ...(isNew && isSandbox ? [afterNextStart] : []),
         ],
       },
-      more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the control. Any
-library for them verifies the raw query, or the body of a form, with this secret. It is not the control key, and is made here.
-A new one signs within a second. Callbacks that the merchant refuses until it has the new one are tried again.
+      more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
+control. Any library for them verifies the raw query, or the body of a form, with this secret. It is not the control
+key, and is made here. A new one signs within a second. Callbacks that the merchant refuses until it has the new one
+are tried again.
 `,
       examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
     }),
@@ -156,8 +160,9 @@ A new one signs within a second. Callbacks that the merchant refuses until it ha
                 ...(isNew && isSandbox ? [afterNextStart] : []),
               ],
       },
-      more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret. The private half
-never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who asks for it.
+      more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
+The private half never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who
+asks for it.
 `,
       examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
     }),

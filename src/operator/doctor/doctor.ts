@@ -17,6 +17,9 @@ type Found =
   | { finds: 'database answers'; version: string; roundTripMs: number }
   | { finds: 'database too old'; version: string }
   | { finds: 'database line'; demand: LineDemand; encryption: Encryption }
+  | { finds: 'no database'; error: unknown }
+  /** What is demanded of a line on which no database answers. */
+  | { finds: 'line unverified'; demand: LineDemand }
   | { finds: 'memory stays in memory' }
   | { finds: 'core dumps' }
   | { finds: 'swap'; on: readonly string[] }
@@ -30,6 +33,12 @@ type Found =
   | { finds: 'migrations changed'; names: readonly string[] }
   | { finds: 'migrations foreign'; names: readonly string[] }
   | { finds: 'migrations missing'; names: readonly string[] }
+  | { finds: 'no key-encryption key'; reason: string }
+  | { finds: 'no keys' }
+  | { finds: 'key service failed'; reason: string }
+  | { finds: 'keys unopened'; unopened: readonly StoredKey[]; isAll: boolean }
+  | { finds: 'keys open'; count: bigint }
+  | { finds: 'keys by older'; byOlder: number; count: bigint }
   | { finds: 'gateways run'; alive: CellWork['alive'] }
   | { finds: 'no gateway' }
   | { finds: 'requests are not passed on'; by: readonly string[] }
@@ -38,6 +47,12 @@ type Found =
   | ({ finds: 'orders taken over'; takenOverAt: number } & Pick<LeaseFact, 'instance' | 'takenOver'>)
   | { finds: 'cell at a node'; node: CellNode }
   | { finds: 'cell through the coordinator'; node: CellNode; why: WhyThrough }
+  | { finds: 'cell not served'; trouble: string }
+  | { finds: 'no gate' }
+  | { finds: 'gate reached'; gate: GateAt; isTls: boolean; afterMs: number }
+  | { finds: 'gate not reached'; gate: GateAt; reason: string }
+  | { finds: 'gate in clear'; gate: GateAt }
+  | { finds: 'certificate ends'; gate: GateAt; subject: string; until: number; isPast: boolean }
   | { finds: 'merchants'; count: bigint }
   | { finds: 'no merchant' }
   | { finds: 'no BIN table' }
@@ -61,6 +76,20 @@ type Found =
 
 /** `abandoned`: no gateway requests them any more. `stale`: the last try failed or is long ago. */
 export type RangesState = 'fresh' | 'stale' | 'abandoned' | 'never loaded' | 'left out'
+
+/** A gate, and where its acquirer is. */
+export interface GateAt {
+  gateId: bigint
+  name: string
+  host: string
+  port: number
+}
+
+/** A version of a key, by its name alone. */
+export interface StoredKey {
+  purpose: string
+  version: bigint
+}
 
 /** A merchant whose control key would be refused today, and why. */
 export interface WeakKey {

@@ -116,8 +116,8 @@ audit        signs the end of the audit trail
           ...(key === 'control' ? [hint('To seal what there is under it, wait until then and run', 'keys rewrap')] : []),
         ],
       },
-      more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the background;
-keys list shows how far that is. What the configuration has is sealed again by keys rewrap.
+      more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the
+background; keys list shows how far that is. What the configuration has is sealed again by keys rewrap.
 `,
       examples: ['keys rotate pan', 'keys rotate digest --json'],
     }),

@@ -218,7 +218,7 @@ async function resendSome(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, a
     await makeDue(runner, free, desk.clock.now())
     const last = rows.length < atOnce ? undefined : rows.at(-1)!
     return {
-      note: { action: 'delivery resend', subject: subjectOf(query), details: { messages: free.length, ...spanOf(query) } },
+      note: { subject: subjectOf(query), details: { messages: free.length, ...spanOf(query) } },
       result: {
         resent: free.length,
         inHand: kept.length - free.length,

@@ -71,6 +71,6 @@ async function resumeOf(runner: Runner, { merchantId, invoiceId }: Row, logins: 
   await runner.run(unpark, [merchantId, invoiceId, timestamp(now)])
   const invoice = invoiceOf(row, logins)
   const { login, state, alarm } = invoice
-  const note = { action: 'invoice resume', subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }
+  const note = { subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }
   return { note, result: invoice }
 }

@@ -21,7 +21,7 @@ export interface LifeDelivery {
   tries: readonly { at: number; durationMs: number; httpStatus?: number; failure?: string }[]
 }
 
-export interface Moment {
+export interface LifeMoment {
   at: number
   what: 'request' | 'owed' | '3ds' | 'state' | 'sent' | 'answer' | 'message'
   /** The result, if there is one: for colour. */
@@ -33,8 +33,8 @@ export interface Moment {
  * The life of an order as one story, oldest first; entries of the same time are in the order of
  * cause and effect.
  */
-export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): Moment[] {
-  const moments: Moment[] = [
+export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): LifeMoment[] {
+  const moments: LifeMoment[] = [
     ...requests(order, life),
     ...authentications(order, life),
     ...states(order, life),
@@ -48,15 +48,15 @@ export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) =
 }
 
 const ranks = { request: 0, answer: 1, owed: 2, '3ds': 3, state: 4, sent: 5, message: 6 }
-const rank = (moment: Moment) => ranks[moment.what]
+const rank = (moment: LifeMoment) => ranks[moment.what]
 
-const requests = (order: Order, life: Life): Moment[] => [
-  ...order.transactions.map((t): Moment =>
+const requests = (order: Order, life: Life): LifeMoment[] => [
+  ...order.transactions.map((t): LifeMoment =>
     t.origin === 'request'
       ? { at: t.createdAt, what: 'request', says: `${t.kind} asked for, serial ${t.serialNumber}` }
       : { at: t.createdAt, what: 'owed', says: `#${t.no} ${t.kind}, by the gateway itself` },
   ),
-  ...life.repeats.map((r): Moment => ({
+  ...life.repeats.map((r): LifeMoment => ({
     at: r.at,
     what: 'request',
     says: order.transactions.some((t) => t.kind === r.operation)
@@ -65,7 +65,7 @@ const requests = (order: Order, life: Life): Moment[] => [
   })),
 ]
 
-const authentications = (order: Order, life: Life): Moment[] =>
+const authentications = (order: Order, life: Life): LifeMoment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {
     const transaction = order.transactions.find((t) => t.no === transactionNo)
     const sentence = transaction && authenticationTold(event, facts, transaction)
@@ -76,9 +76,9 @@ const authentications = (order: Order, life: Life): Moment[] =>
  * Consecutive steps at the same instant are combined into one line. If a step keeps the state, its
  * event is named.
  */
-function states(order: Order, life: Life): Moment[] {
+function states(order: Order, life: Life): LifeMoment[] {
   const several = order.transactions.length > 1
-  const moments: Moment[] = []
+  const moments: LifeMoment[] = []
   let chain: { transactionNo: number; at: number; names: string[]; to: string } | undefined
   const close = () => {
     if (chain)
@@ -110,14 +110,14 @@ function states(order: Order, life: Life): Moment[] {
 
 const reasonOf = (facts: object): string | undefined => ('why' in facts && typeof facts.why === 'string' ? facts.why : undefined)
 
-const goodOrBad = (state: string): Pick<Moment, 'went'> => {
+const goodOrBad = (state: string): Pick<LifeMoment, 'went'> => {
   if (/^(approved|reversed)/.test(state)) return { went: 'well' }
   return /^(declined|error|unknown|filtered)/.test(state) ? { went: 'badly' } : {}
 }
 
-const attempts = (order: Order, gateName: (gateId: bigint) => string): Moment[] =>
+const attempts = (order: Order, gateName: (gateId: bigint) => string): LifeMoment[] =>
   order.attempts.flatMap((a) => {
-    const sent: Moment = {
+    const sent: LifeMoment = {
       at: a.startedAt,
       what: 'sent',
       says: `attempt ${a.no} to gate ${a.gateId} (${gateName(a.gateId)}): terminal ${a.terminalId}, STAN ${a.stan}, RRN ${a.rrn}`,
@@ -125,7 +125,7 @@ const attempts = (order: Order, gateName: (gateId: bigint) => string): Moment[] 
     if (a.outcome === undefined || a.endedAt === undefined) return [{ ...sent, says: `${sent.says}; no outcome yet` }]
     const code = a.actionCode === undefined ? '' : ` with action code ${a.actionCode}`
     const why = a.why === undefined ? '' : `: ${a.why}`
-    const answer: Moment = {
+    const answer: LifeMoment = {
       at: a.endedAt,
       what: 'answer',
       went: a.outcome === 'approved' ? 'well' : 'badly',
@@ -136,11 +136,11 @@ const attempts = (order: Order, gateName: (gateId: bigint) => string): Moment[] 
 
 const answerText = (httpStatus: number | undefined) => `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
 
-const messages = (life: Life): Moment[] =>
+const messages = (life: Life): LifeMoment[] =>
   life.deliveries.flatMap((d) => {
     const name = `${d.kind} ${d.deliveryNo}`
-    const owed: Moment = { at: d.createdAt, what: 'message', says: `${name} owed to ${d.url}` }
-    const tries = d.tries.map((t, i): Moment => ({
+    const owed: LifeMoment = { at: d.createdAt, what: 'message', says: `${name} owed to ${d.url}` }
+    const tries = d.tries.map((t, i): LifeMoment => ({
       at: t.at,
       what: 'message',
       went: t.failure === undefined && t.httpStatus === 200 ? 'well' : 'badly',

@@ -2,6 +2,7 @@
 import { entities, type Runner } from '../../storage/pool.ts'
 import type { CellDesk, Databases } from '../desk.ts'
 import { whereItIs } from '../cells/in-cells.ts'
+import { merchantNamed } from '../configuration/rows.ts'
 import { Refused } from '../refused.ts'
 
 export interface Logins {
@@ -30,6 +31,10 @@ export async function loginsIn(registry: Runner): Promise<Logins> {
     merchantIds: (cellNo) => rows.flatMap((row) => (cellNo === undefined || row.cellNo === cellNo ? [row.merchantId] : [])),
   }
 }
+
+/** Undefined is every merchant. */
+export const merchantIdOf = async (registry: Runner, login: string | undefined): Promise<bigint | undefined> =>
+  login === undefined ? undefined : (await merchantNamed(registry, login)).merchantId
 
 /** The cell of a merchant, or all cells. */
 export async function cellsFor({ cells }: Databases, logins: Logins, merchantId?: bigint): Promise<readonly CellDesk[]> {

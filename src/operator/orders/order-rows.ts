@@ -190,6 +190,6 @@ export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Res
     const freed = [...(await runner.run(unparkFirst, [...place, now])), ...(await runner.run(unparkOthers, [...place, now]))]
     if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
     const resumed = freed.map((one) => ({ ...one, alarm: why.get(one.transactionNo) ?? '' }))
-    return { note: { action: 'order resume', subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }
+    return { note: { subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }
   })
 }

@@ -6,7 +6,7 @@ import type { Pool } from '../../storage/pool.ts'
 import { authenticationJson, authenticationText } from './authentication-story.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { firedJson } from '../configuration/filter.ts'
-import { momentsOf, type Life, type Moment } from './life.ts'
+import { momentsOf, type Life, type LifeMoment } from './life.ts'
 import { agoText, isoTime, spanText, timeText } from '../../base/moments.ts'
 import { listEndpoints, listGates, listMerchants } from '../configuration/rows.ts'
 import type { LivingOrder, OrderLine } from './order-rows.ts'
@@ -18,7 +18,7 @@ export interface Story {
   login: string
   merchantName: string
   endpointName: string
-  moments: Moment[]
+  moments: LifeMoment[]
 }
 
 export async function orderStory(pool: Pool, { order, life }: LivingOrder): Promise<Story> {

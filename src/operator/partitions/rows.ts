@@ -50,7 +50,7 @@ export async function makePartitions(desk: OrderDesk, cell: CellDesk): Promise<s
   const made = await ensurePartitions(cell.pool, desk.pool)
   if (made.length > 0)
     await changeInCell(desk, cell, () =>
-      Promise.resolve({ note: { action: 'partitions ensure', subject: 'partitions', details: { made } }, result: undefined }),
+      Promise.resolve({ note: { subject: 'partitions', details: { made } }, result: undefined }),
     )
   const schema = schemaOf(cell.cellNo)
   return schema === undefined ? made : made.map((name) => `${schema}.${name}`)

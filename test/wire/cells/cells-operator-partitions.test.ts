@@ -70,7 +70,7 @@ test('old partitions leave every cell, each into a directory of its own, and one
 
   const detached = await partitions('detach', ...old)
   assert.equal(detached.code, 1)
-  assert.match(detached.out, /^Detached partition 0\. .*\nDetached partition 0 of cell 1\. .*\n$/)
+  assert.match(detached.out, /^Detached partition 0\.\nDetached partition 0 of cell 1\.\n\nNext: .*\n$/)
   assert.match(detached.err, /^Partition 0 of cell 2 stays attached: 1 transaction of it has not ended\.\n$/)
   assert.deepEqual(await states(), inAll('detached', 'detached', 'attached'))
   await cells.rows(2, `update orders set final_at = created_at where order_id = $1`, [sold[2]])

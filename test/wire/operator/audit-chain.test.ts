@@ -80,6 +80,8 @@ test('a shortened chain whose end was moved too is found by an exported end, and
   const { public_key: publicKey } = JSON.parse(out) as { public_key: string }
   assert.equal((await verify('--head', file)).code, 0)
   assert.equal((await verify('--head', file, '--public-key', publicKey)).code, 0)
+  assert.match((await verify('--public-key', publicKey)).err, /--head is needed/)
+  assert.equal((await verify('--head', file, '--public-key', 'AAAA')).code, 2)
   const forged = join(folder, 'forged.json')
   await writeFile(forged, out.replace('"no": "5"', '"no": "4"'))
   assert.match((await verify('--head', forged)).err, /signature .* does not hold/)

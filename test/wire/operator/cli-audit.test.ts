@@ -63,7 +63,7 @@ test('a command that is refused is in the trail, without what may be a secret', 
   assert.ok(!JSON.stringify(await json('audit', 'list', '--limit', '100')).includes('hunter2'))
 
   await refuse(2, 'delivery', 'resend')
-  assert.deepEqual((await newest('refused delivery resend'))!.details, { reason: 'wrong usage' })
+  assert.deepEqual((await newest('refused delivery resend'))!.details, { reason: 'no deliveries named' })
 })
 
 test('the chain of the trail holds with them', async () => {

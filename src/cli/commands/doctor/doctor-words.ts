@@ -1,40 +1,28 @@
 /** The findings of the doctor in words, each with advice. */
-import type { Finding, Health, RangesState } from '../../../operator/doctor/doctor.ts'
+import type { Finding, GateAt, RangesState } from '../../../operator/doctor/doctor.ts'
+import { reasonOf } from '../../../base/log.ts'
 import { agoText, counted, spanText, timeText } from '../../../base/moments.ts'
 import type { DirectoryFact } from '../../../operator/doctor/rows.ts'
 import type { MovingMerchant } from '../../../operator/doctor/work-rows.ts'
+import { dayOf } from '../../../operator/configuration/gate-tls.ts'
+import { inWords } from '../installation.ts'
+import { worded, type WordedFinding, type Wording, type Words } from './findings.ts'
 import { nodeName, type WhyThrough } from '../../../storage/cell-seat.ts'
 
-export interface WordedFinding {
-  is: Health
-  /** What was examined, in a word or two. */
-  what: string
-  says: string
-  /** What to do about it. */
-  advice?: string
-}
-
-export const ok = (what: string, says: string): WordedFinding => ({ is: 'ok', what, says })
-export const warning = (what: string, says: string, advice: string): WordedFinding => ({ is: 'warning', what, says, advice })
-export const problem = (what: string, says: string, advice: string): WordedFinding => ({ is: 'problem', what, says, advice })
-
-export function inFindingWords(finding: Finding, now: number): WordedFinding {
-  const [what, says, advice] = (words[finding.finds] as Wording<Finding>)(finding, now)
-  return { is: finding.is, what, says, ...(advice === undefined ? {} : { advice }) }
-}
-
-type Wording<F> = (finding: F, now: number) => readonly [what: string, says: string, advice?: string | undefined]
+export const inFindingWords = (finding: Finding, now: number): WordedFinding => worded(findingWords, finding, now)
 
 const namedProcesses = 5
-export const lineAdvice = 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>'
+const lineAdvice = 'add to DATABASE_URL: sslmode=verify-full&sslrootcert=<file of its authority>'
 const throughAdvice: Readonly<Record<WhyThrough, string>> = {
   metadata: "let the node follow the metadata, as a superuser: select start_metadata_sync_to_node('<node>', <port>)",
   line: lineAdvice,
   'other server': 'let the name of the node lead to it from the machines of the gateways as well',
 }
+const kekAdvice =
+  'give by TOLLGATE_KEY_FILE the key that this installation was begun with; without it no card and no control key can be read'
 const migrateAdvice = 'run: npx tollgate migrate'
 
-const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> } = {
+export const findingWords: Words<Finding> = {
   'database answers': (f) => ['database', `PostgreSQL ${f.version}, answers in ${spanText(f.roundTripMs)}`],
   'database too old': (f) => ['database', `PostgreSQL ${f.version} is too old`, 'use PostgreSQL 15 or newer'],
   'database line': ({ is, demand: { host, isVerified }, encryption }) => {
@@ -43,6 +31,8 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     const says = encryption ? `encrypted, ${encryption.protocol} with ${encryption.cipher}, ${to}, ${who}` : `in clear, ${to}`
     return ['line', says, is === 'ok' ? undefined : lineAdvice]
   },
+  'no database': ({ error }) => ['database', reasonOf(inWords(error)), 'start it, or correct DATABASE_URL'],
+  'line unverified': ({ demand }) => ['line', `to ${demand.host}, demands no verified certificate`, lineAdvice],
   'memory stays in memory': () => ['memory', 'is written to no disk: no core dumps, no swap'],
   'core dumps': () => [
     'memory',
@@ -90,6 +80,38 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'a newer Tollgate was here: use that version',
   ],
   'migrations missing': ({ names }) => ['migrations', `not applied: ${names.join(', ')}`, migrateAdvice],
+  'no key-encryption key': ({ reason }) => ['keys', reason, kekAdvice],
+  'no keys': () => ['keys', 'none made yet; the first start of the gateway makes them'],
+  'key service failed': ({ reason }) => ['keys', reason, 'gateways that run go on with the keys they have, but none can start'],
+  'keys unopened': unopenedWords,
+  'keys open': ({ count }) => ['keys', `the key-encryption key opens all ${count}`],
+  'keys by older': ({ byOlder, count }) => [
+    'keys',
+    `an older key-encryption key wraps ${byOlder} of ${count}`,
+    'bring them under the new one: npx tollgate keys rewrap',
+  ],
+  'cell not served': ({ trouble }) => ['database', trouble, 'its merchants get code 20 until this is mended'],
+  'no gate': () => ['gates', 'none is switched on, so no payment can be made', 'add one: npx tollgate gate add --help'],
+  'gate reached': ({ gate, isTls, afterMs }) => [
+    'gates',
+    `${gateText(gate)} takes connections${isTls ? ' by TLS' : ''}, ${spanText(afterMs)}`,
+  ],
+  'gate not reached': ({ gate, reason }) => [
+    'gates',
+    `${gateText(gate)} cannot be reached: ${reason}`,
+    `check network, address and certificates, or switch it off: npx tollgate gate disable ${gate.gateId}`,
+  ],
+  'gate in clear': ({ gate }) => [
+    'gates',
+    `the line of ${gateText(gate)} is in clear: ` +
+      'whoever is on the way reads card numbers and can turn declines into approvals',
+    `use TLS, or a VPN that ends on this machine: npx tollgate gate set ${gate.gateId} --tls on --tls-ca <file>`,
+  ],
+  'certificate ends': ({ gate, subject, until, isPast }) => [
+    'gates',
+    `a certificate of ${gateText(gate)} ${isPast ? 'has expired' : 'expires'} on ${dayOf(until)}: ${subject}`,
+    `give it the next one: npx tollgate gate set ${gate.gateId} --tls-ca <file>, or --tls-cert <file> --tls-key <file>`,
+  ],
   'gateways run': ({ alive }, now) => [
     'gateways',
     `${alive.length} running: ${alive.map((a) => `${a.instance} (for ${spanText(now - a.startedAt)})`).join(', ')}`,
@@ -201,6 +223,23 @@ const words: { [K in Finding['finds']]: Wording<Extract<Finding, { finds: K }>> 
     'odd messages',
     `${directory}: ${what}, ${count} in all, the last ${agoText(lastAt, now)}; taken, as it decides nothing`,
   ],
+}
+
+const gateText = ({ gateId, name, host, port }: GateAt): string => `gate ${gateId} (${name}) at ${host}:${port}`
+
+type Unopened = Extract<Finding, { finds: 'keys unopened' }>
+
+function unopenedWords({ is, unopened, isAll }: Unopened): ReturnType<Wording<Unopened>> {
+  const names = unopened.map(({ purpose, version }) => `${purpose} ${version}`).join(', ')
+  if (isAll) return ['keys', `the key-encryption key does not open the keys of this database: ${names}`, kekAdvice]
+  const [{ purpose, version }] = unopened as [(typeof unopened)[number]]
+  const so = is === 'problem' ? 'so no gateway can start' : 'which no process uses yet'
+  return [
+    'keys',
+    `the key-encryption key does not open ${names}, ${so}`,
+    'if another key-encryption key of yours wraps it, give that one too; else a gateway was made to write it. Keep a copy; ' +
+      `delete from key_version where purpose = '${purpose.replaceAll("'", "''")}' and version = ${version}`,
+  ]
 }
 
 const someOf = (ids: readonly (bigint | string)[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`

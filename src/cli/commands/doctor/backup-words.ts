@@ -2,21 +2,26 @@
 import type { BackupFinding } from '../../../operator/books/backup.ts'
 import { agoText, counted, timeText } from '../../../base/moments.ts'
 import type { BookRule } from '../../../operator/books/backup-rows.ts'
-import { chainFaultText } from '../audit/audit-verify.ts'
-import { type WordedFinding } from '../doctor/doctor-words.ts'
+import { chainFaultText } from '../../../operator/audit/verify.ts'
+import { reasonOf } from '../../../base/log.ts'
+import type { Finding } from '../../../operator/doctor/doctor.ts'
+import { inWords } from '../installation.ts'
+import { findingWords } from './doctor-words.ts'
+import { worded, type WordedFinding, type Words } from './findings.ts'
 
-type Wording<F> = (finding: F, now: number) => readonly [what: string, says: string, advice?: string | undefined]
-
-export function inBackupWords(finding: BackupFinding, now: number): WordedFinding {
-  const [what, says, advice] = (words[finding.finds] as Wording<BackupFinding>)(finding, now)
-  return { is: finding.is, what, says, ...(advice === undefined ? {} : { advice }) }
-}
+export const inBackupWords = (finding: Finding | BackupFinding, now: number): WordedFinding =>
+  worded<Finding | BackupFinding>({ ...findingWords, ...words }, finding, now)
 
 const otherCopy = 'do not start a gateway on this copy: restore an earlier backup, or another one'
 const someOf = (ids: readonly unknown[], count: bigint | number): string =>
   `${ids.map(String).join(', ')}${BigInt(count) > BigInt(ids.length) ? ' …' : ''}`
 
-const words: { [K in BackupFinding['finds']]: Wording<Extract<BackupFinding, { finds: K }>> } = {
+const words: Words<BackupFinding> = {
+  copy({ databaseUrl }) {
+    const { host, pathname } = new URL(databaseUrl)
+    return ['database', `${pathname.slice(1)} at ${host}`]
+  },
+  'cell away': ({ error }) => ['database', reasonOf(inWords(error)), 'restore it too, or correct its address'],
   'sealed values open': ({ table, column, opened }) => ['sealed', `${table}.${column}: ${counted(opened, 'row')} opened`],
   'sealed values closed': ({ table: { table, column, opened, closed, rows } }) => [
     'sealed',

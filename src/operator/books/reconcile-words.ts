@@ -1,32 +1,32 @@
 /** What differs between an acquirer and its gate, for people and for machines. */
-import { minorToDecimal, knownCurrency } from '../../../base/money.ts'
-import type { RecordedOperation } from '../../../operator/books/acquirer-record.ts'
-import { isoTime, timeText } from '../../../base/moments.ts'
-import type { Booked, Difference } from '../../../operator/books/reconcile.ts'
-import type { BlockFacts } from '../../../operator/books/reconcile-rows.ts'
-import type { LeftToOperator, Settled, Unsettled } from '../../../operator/books/settle.ts'
-import { table } from '../present.ts'
+import { minorToDecimal, knownCurrency } from '../../base/money.ts'
+import type { RecordedOperation } from './acquirer-record.ts'
+import { isoTime, timeText } from '../../base/moments.ts'
+import type { Booked, Disagreement } from './reconcile.ts'
+import type { BlockFacts } from './reconcile-rows.ts'
+import type { LeftToOperator, Settled, Unsettled } from './settle.ts'
+import { tableOf, type Block } from '../../entity/show.ts'
 
 type Side = Pick<Booked, 'at' | 'terminalId' | 'stan' | 'rrn' | 'kind' | 'amountMinor' | 'currency'> & { orderId?: bigint }
 
-const operationIn = (one: Difference): RecordedOperation | undefined => ('operation' in one ? one.operation : undefined)
-const bookedIn = (one: Difference): Booked | undefined => ('booked' in one ? one.booked : undefined)
-const sideOf = (one: Difference): Side => (one.is === 'only here' ? one.booked : one.operation)
+const operationIn = (one: Disagreement): RecordedOperation | undefined => ('operation' in one ? one.operation : undefined)
+const bookedIn = (one: Disagreement): Booked | undefined => ('booked' in one ? one.booked : undefined)
+const sideOf = (one: Disagreement): Side => (one.is === 'only here' ? one.booked : one.operation)
 
 const amountOf = ({ amountMinor, currency }: Pick<Side, 'amountMinor' | 'currency'>): string =>
   `${minorToDecimal(amountMinor, knownCurrency(currency).exponent)} ${currency}`
 
-const there = (one: Difference): string => {
+const there = (one: Disagreement): string => {
   const operation = operationIn(one)
   return operation ? `${operation.outcome}${one.is === 'amount' ? `, ${amountOf(operation)}` : ''}` : 'unknown'
 }
-const here = (one: Difference): string => {
+const here = (one: Disagreement): string => {
   const booked = bookedIn(one)
   return booked ? `${booked.stands}${one.is === 'amount' ? `, ${amountOf(booked)}` : ''}` : 'unknown'
 }
 
-export const differencesTable = (differences: readonly Difference[]): string =>
-  table(
+export const differencesTable = (differences: readonly Disagreement[]): Block =>
+  tableOf<Disagreement>(
     [
       { title: 'TIME (UTC)', of: (one) => timeText(sideOf(one).at) },
       { title: 'STAN', of: (one) => sideOf(one).stan },
@@ -40,7 +40,7 @@ export const differencesTable = (differences: readonly Difference[]): string =>
     differences,
   )
 
-export const differenceJson = (one: Difference) => ({
+export const differenceJson = (one: Disagreement) => ({
   differs: one.is.replace(' ', '_'),
   ...namesJson(sideOf(one)),
   acquirer: operationJson(operationIn(one)),

@@ -1,0 +1,48 @@
+/** Requests that were refused because they did not prove whose they are. */
+import { agoText } from '../../base/moments.ts'
+import { moment } from '../../entity/kinds.ts'
+import { numbered } from '../../entity/show.ts'
+import { action, listing, type Subject } from '../action.ts'
+import { ofOneMerchant } from '../configuration/inputs.ts'
+import { merchantNamed } from '../configuration/rows.ts'
+import { mostOf } from '../lists.ts'
+import { accessJson, refusedAccess, type RefusedAccessEntry } from './access.ts'
+
+const usualSpanMs = 86_400_000
+
+export const accessActions: Subject = {
+  groups: {},
+  actions: {
+    access: action({
+      does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often',
+      needs: 'read',
+      takes: {
+        merchant: { ...ofOneMerchant, means: "only in this merchant's name" },
+        from: { is: moment, means: 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h without it' },
+        limit: mostOf('lines'),
+      },
+      async perform({ pool, clock }, { merchant, from, limit }) {
+        const now = clock.now()
+        const login = merchant === undefined ? {} : { login: (await merchantNamed(pool, merchant)).login }
+        return refusedAccess(pool, { ...login, from: from?.(now) ?? now - usualSpanMs, limit })
+      },
+      gives: listing<RefusedAccessEntry>({
+        name: 'refused',
+        json: accessJson,
+        columns: (now) => [
+          { title: 'LOGIN', of: (e) => e.login || 'unknown' },
+          { title: 'ENDPOINT', of: (e) => e.endpoint },
+          { title: 'OPERATION', of: (e) => e.operation },
+          { title: 'ADDRESS', of: (e) => e.address },
+          numbered('TIMES', (e) => e.count),
+          { title: 'FIRST', of: (e) => agoText(e.firstAt, now) },
+          { title: 'LAST', of: (e) => agoText(e.lastAt, now) },
+          { title: 'REASON', of: (e) => e.reason },
+        ],
+        none: 'No access was refused.',
+      }),
+      more: 'Gateways write them down every five seconds, summed up by the hour, and keep them for 30 days.',
+      examples: ['access', 'access --merchant shop --from 7d --json'],
+    }),
+  },
+}

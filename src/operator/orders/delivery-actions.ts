@@ -1,0 +1,142 @@
+/** Callbacks to merchants: see what arrived, send again. */
+import { defined } from '../../base/defined.ts'
+import { agoText, counted } from '../../base/moments.ts'
+import { choice, flag, id, kind, Unreadable, whole, type Moment } from '../../entity/kinds.ts'
+import { hint, numbered } from '../../entity/show.ts'
+import { action, pageOf, paging, type Subject } from '../action.ts'
+import { ofOneMerchant } from '../configuration/inputs.ts'
+import { mostOf, periodOf, times } from '../lists.ts'
+import type { Office } from '../office.ts'
+import { Refused, unfit } from '../refused.ts'
+import { deliveryJson, deliveryStateText } from './delivery.ts'
+import {
+  countDeliveries,
+  listDeliveries,
+  resendDeliveries,
+  type DeliveryKey,
+  type DeliveryLine,
+  type DeliveryQuery,
+} from './delivery-rows.ts'
+import { merchantIdOf } from './logins.ts'
+
+const states = ['due', 'delivered', 'given-up'] as const
+
+/** `option`, since an argument of one of the actions has the name too. */
+const filters = {
+  state: { is: choice(states, 'state'), means: 'due, delivered or given-up' },
+  ofOrder: { is: id, option: 'order', means: 'only of this order' },
+  merchant: ofOneMerchant,
+  ...times('owed'),
+} as const
+
+interface Filters {
+  state?: (typeof states)[number]
+  ofOrder?: bigint
+  merchant?: string
+  from?: Moment
+  to?: Moment
+}
+
+const queryOf = async ({ pool, clock }: Office, asked: Filters): Promise<DeliveryQuery> =>
+  defined({
+    state: asked.state === 'given-up' ? ('given up' as const) : asked.state,
+    orderId: asked.ofOrder,
+    merchantId: await merchantIdOf(pool, asked.merchant),
+    ...periodOf(asked, clock.now()),
+  })
+
+const place = kind<DeliveryKey>({
+  hint: 'order/number',
+  read(text) {
+    const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
+    return match
+      ? { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) }
+      : new Unreadable('order/number, such as 1000001/1')
+  },
+})
+
+const lastOf = ({ last }: DeliveryLine) => (last === undefined ? 'none yet' : (last.failure ?? `answered ${last.httpStatus}`))
+
+export const deliveryActions: Subject = {
+  groups: { delivery: 'callbacks to merchants: see what arrived, send again' },
+  actions: {
+    'delivery list': action({
+      does: 'callbacks with what their last try came to, newest first',
+      needs: 'cards',
+      takes: {
+        ...filters,
+        limit: mostOf('callbacks on a page'),
+        after: { is: place, means: 'the next page: after this one' },
+      },
+      async perform(office, { limit, after, ...asked }) {
+        const query = { ...(await queryOf(office, asked)), ...defined({ after }) }
+        return pageOf(await listDeliveries(office, { ...query, limit: limit + 1 }), limit, (d) => `${d.orderId}/${d.deliveryNo}`)
+      },
+      gives: paging<DeliveryLine, { limit: number; after?: DeliveryKey }>({
+        name: 'deliveries',
+        json: deliveryJson,
+        columns: (now) => [
+          numbered('ORDER', (d) => d.orderId),
+          numbered('NO', (d) => d.deliveryNo),
+          { title: 'MERCHANT', of: (d) => d.login },
+          { title: 'STATE', of: (d) => deliveryStateText(d.state), is: 'status' },
+          numbered('TRIES', (d) => d.tries),
+          { title: 'LAST TRY', of: lastOf },
+          { title: 'NEXT', of: (d) => (d.dueAt === undefined ? '' : agoText(Math.max(d.dueAt, now), now)) },
+          { title: 'OWED', of: (d) => agoText(d.createdAt, now) },
+          { title: 'URL', of: (d) => d.url },
+        ],
+        none: ({ limit: _limit, after: _after, ...asked }) =>
+          Object.keys(asked).length > 0
+            ? hint('No callback fits. See all', 'delivery list')
+            : 'No callbacks yet. They are owed when an order is final and its request or endpoint names a callback URL.',
+      }),
+      examples: ['delivery list --state due', 'delivery list --merchant shop --from 2h', 'delivery list --order 1000001'],
+    }),
+    'delivery resend': action({
+      does: 'sends callbacks again: due now, with all their tries before them',
+      needs: 'deliver',
+      takes: {
+        order: { is: id, argument: true, means: "the gateway's order id" },
+        number: {
+          is: whole(1, 1_000_000),
+          argument: true,
+          means: 'number of the callback within the order; all of the order if left out',
+        },
+        ...filters,
+        yes: { is: flag, means: 'send more than one without being asked' },
+      },
+      async perform(office, { order, number: deliveryNo, yes, ...asked }) {
+        const { ofOrder = order } = asked
+        if (order !== undefined && order !== ofOrder)
+          throw new Refused(unfit('order', 'left out where an argument names another'))
+        const query = await queryOf(office, defined({ ...asked, ofOrder }))
+        if (Object.keys(query).length === 0) throw new Refused({ what: 'no deliveries named' })
+        const wanted = { ...query, ...defined({ deliveryNo }) }
+        const count = await countDeliveries(office, wanted)
+        if (count === 0) throw new Refused({ what: 'no delivery fits' })
+        if (count > 1 && !yes) throw new Refused({ what: 'many deliveries', count })
+        return resendDeliveries(office, wanted)
+      },
+      gives: {
+        json: ({ resent, inHand, erased }) => ({ resent, in_hand: inHand, erased }),
+        blocks: ({ resent, inHand, erased }) => [
+          `${[
+            `${counted(resent, 'callback')} sent again`,
+            ...(inHand > 0 ? [`${inHand} being sent at this moment were left alone`] : []),
+            ...(erased > 0 ? [`${erased} are of orders whose payer's data was erased`] : []),
+          ].join('; ')}.`,
+          hint('A running gateway takes them up within a second. See', 'delivery list --state due'),
+        ],
+      },
+      more: `Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of
+earlier tries is kept.`,
+      examples: [
+        'delivery resend 1000001 1',
+        'delivery resend 1000001 --yes',
+        'delivery resend --state given-up --merchant shop --yes',
+        'delivery resend --merchant shop --from 2030-01-31T10:00 --to 2030-01-31T12:00 --yes',
+      ],
+    }),
+  },
+}

@@ -1,0 +1,58 @@
+/** Transactions of the mobile API without an order yet: find parked ones, take them up. */
+import { agoText } from '../../base/moments.ts'
+import { anyText } from '../../entity/kinds.ts'
+import { hint, numbered, printable } from '../../entity/show.ts'
+import { action, listing, type Subject } from '../action.ts'
+import { ofOneMerchant } from '../configuration/inputs.ts'
+import { mostOf } from '../lists.ts'
+import { invoiceJson } from './invoice.ts'
+import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
+import { merchantIdOf } from './logins.ts'
+
+export const invoiceActions: Subject = {
+  groups: { invoice: 'transactions of the mobile API without an order yet: find parked ones, take them up' },
+  actions: {
+    'invoice find': action({
+      does: 'lists parked invoices, newest first, and says why each is parked',
+      needs: 'cards',
+      takes: { merchant: ofOneMerchant, limit: mostOf('invoices on a page') },
+      perform: async (office, { merchant, limit }) => parkedInvoices(office, await merchantIdOf(office.pool, merchant), limit),
+      gives: listing<ParkedInvoice>({
+        name: 'invoices',
+        json: invoiceJson,
+        columns: (now) => [
+          { title: 'INVOICE', of: (i) => i.invoiceId },
+          { title: 'MERCHANT', of: (i) => i.login },
+          { title: 'KIND', of: (i) => i.kind },
+          { title: 'STATE', of: (i) => `${i.state} (parked)`, is: 'status' },
+          numbered('TRIES', (i) => i.tries),
+          { title: 'MADE', of: (i) => agoText(i.createdAt, now) },
+          { title: 'WHY', of: (i) => i.alarm },
+        ],
+        none: 'Nothing is parked.',
+      }),
+      examples: ['invoice find', 'invoice find --merchant shop --json'],
+    }),
+    'invoice resume': action({
+      does: 'takes a parked invoice up again, at once and as if never tried',
+      needs: 'money',
+      takes: {
+        id: { is: anyText('id'), argument: true, needed: true, means: 'the invoiceId of the mobile API' },
+        merchant: { ...ofOneMerchant, means: 'needed where several merchants have a parked invoice of this id' },
+      },
+      perform: async (office, { id, merchant }) => resumeInvoice(office, id, await merchantIdOf(office.pool, merchant)),
+      gives: {
+        json: (resumed) => ({ resumed: invoiceJson(resumed) }),
+        blocks: ({ login, state, alarm }, { asked }) => [
+          `Invoice ${printable(asked.id)} of ${login} taken up again, in state ${state};\n` +
+            `it was parked because: ${printable(alarm)}`,
+          hint('See whether it stays', 'invoice find'),
+        ],
+      },
+      more: `An invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
+invoice find, mend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice
+by this.`,
+      examples: ['invoice find', 'invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11'],
+    }),
+  },
+}

@@ -1,0 +1,264 @@
+/** Partitions: the tables of orders, by ranges of order ids. */
+import { resolve } from 'node:path'
+import { counted, isoTime, timeText } from '../../base/moments.ts'
+import { anyText, flag, moment, whole } from '../../entity/kinds.ts'
+import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
+import { mostCell } from '../../storage/cells.ts'
+import { action, type Subject } from '../action.ts'
+import { inEach, inTurn } from '../cells/in-cells.ts'
+import type { CellDesk } from '../desk.ts'
+import type { Office } from '../office.ts'
+import { cellNumbered } from '../orders/logins.ts'
+import type { OperatorRefusal, PartitionNeed } from '../refused.ts'
+import { detachPartitions, refuseLate } from './detach.ts'
+import { dropPartitions, exportPartitions, filesOf } from './export.ts'
+import { listPartitions, makePartitions, type PartitionFact } from './rows.ts'
+
+const ofOneCell = { is: whole(0, mostCell), means: 'only those of this cell' } as const
+
+interface OfCell {
+  cell?: number
+}
+
+async function cellsOf(office: Office, { cell }: OfCell): Promise<readonly CellDesk[]> {
+  const all = await office.cells()
+  return cell === undefined ? all : [cellNumbered(all, cell)]
+}
+
+type InCell<T> = T & { cellNo: number }
+
+/** In each cell after the other. */
+const done = async <T extends object>(
+  office: Office,
+  asked: OfCell,
+  work: (cell: CellDesk) => Promise<T>,
+): Promise<readonly InCell<T>[]> =>
+  inTurn(await cellsOf(office, asked), async (cell) => ({ cellNo: cell.cellNo, ...(await work(cell)) }))
+
+/** JSON of one cell is its own; that of several says which is which. */
+const jsonOfCells = <T>(cells: readonly InCell<T>[], json: (one: InCell<T>) => object): object =>
+  cells.length === 1 ? json(cells[0]!) : { cells: cells.map((one) => ({ cell: one.cellNo, ...json(one) })) }
+
+const ofCell = (cellNo: number): string => (cellNo === 0 ? '' : ` of cell ${cellNo}`)
+
+/** A line for each cell in which something was done. */
+function linesOf<T>(
+  cells: readonly InCell<T>[],
+  numbers: (one: InCell<T>) => readonly bigint[],
+  says: (which: string) => string,
+) {
+  const lines = cells.flatMap((one) => {
+    const all = numbers(one)
+    return all.length === 0
+      ? []
+      : [says(`${all.length === 1 ? 'partition' : 'partitions'} ${all.join(', ')}${ofCell(one.cellNo)}`)]
+  })
+  return lines.length === 0 ? [] : [lines.join('\n')]
+}
+
+/** Partitions that stay, each with its cell. */
+const leftIn = <Left extends object>(cells: readonly InCell<{ left: readonly Left[] }>[]) =>
+  cells.flatMap(({ cellNo, left }) => left.map((one) => ({ cellNo, ...one })))
+
+const needJson = (need: PartitionNeed): object =>
+  need.is === 'gateway' ? { is: need.is, instance: need.instance, started_at: isoTime(need.startedAt) } : need
+
+const rowsOf = ({ pieces }: PartitionFact): bigint => pieces.find(({ table: name }) => name === 'orders')?.rows ?? 0n
+const bytesOf = ({ pieces }: PartitionFact): bigint => pieces.reduce((sum, { bytes }) => sum + bytes, 0n)
+
+const columns: readonly Column<PartitionFact>[] = [
+  numbered('NO', (p) => p.number),
+  numbered('ORDER IDS FROM', (p) => p.from),
+  numbered('TO', (p) => p.to - 1n),
+  numbered('ORDERS', rowsOf),
+  numbered('MIB', (p) => bytesOf(p) / 1_048_576n),
+  { title: 'FIRST ORDER', of: (p) => (p.firstAt === undefined ? 'none' : timeText(p.firstAt)) },
+  { title: 'LAST ORDER', of: (p) => (p.lastAt === undefined ? 'none' : timeText(p.lastAt)) },
+  { title: 'STATE', of: (p) => p.state },
+]
+
+const noneDetached = 'No partition is detached.'
+
+const list = action({
+  does: 'all ranges, and how long they last',
+  needs: 'read',
+  takes: { cell: ofOneCell },
+  async perform(office, asked) {
+    const listed = await inEach(await cellsOf(office, asked), (cell) => listPartitions(office, cell))
+    return {
+      partitions: listed.flatMap((one) => one.partitions),
+      isOfSeveral: listed.length > 1,
+      nextOrderId: listed[0]!.ahead.nextOrderId,
+      days: Math.floor(Math.min(...listed.map(({ ahead }) => ahead.days))),
+    }
+  },
+  gives: {
+    json: ({ partitions, nextOrderId, days }) => ({
+      partitions: partitions.map((p) => ({
+        cell: p.cellNo,
+        number: p.number,
+        from: p.from,
+        to: p.to,
+        state: p.state,
+        bytes: bytesOf(p),
+        first_order_at: isoTime(p.firstAt),
+        last_order_at: isoTime(p.lastAt),
+        tables: p.pieces,
+      })),
+      next_order_id: nextOrderId,
+      days_left: days,
+    }),
+    blocks: ({ partitions, isOfSeveral, nextOrderId, days }) => [
+      tableOf([...(isOfSeveral ? [numbered<PartitionFact>('CELL', (p) => p.cellNo)] : []), ...columns], partitions),
+      `The next order has an id from ${nextOrderId}. They last ${counted(days, 'day')} or longer.`,
+    ],
+  },
+  more: 'Numbers of orders are estimates. --json has each table.\n',
+  examples: ['partitions list'],
+})
+
+const ensure = action({
+  does: 'makes partitions for the orders of a year',
+  needs: 'system',
+  long: true,
+  takes: { cell: ofOneCell },
+  perform: async (office, asked) => (await inTurn(await cellsOf(office, asked), (cell) => makePartitions(office, cell))).flat(),
+  gives: {
+    json: (made) => ({ made }),
+    blocks: (made) => [made.length === 0 ? 'There are enough partitions.' : `Made ${counted(made.length, 'partition')}.`],
+  },
+  more: `It needs the owner of the tables, as migrate does, which makes them too.
+Gateways cannot make any: run it once a month.
+`,
+  examples: ['partitions ensure'],
+})
+
+const detach = action({
+  does: 'takes old partitions off the tables, while payments go on',
+  needs: 'system',
+  long: true,
+  takes: {
+    before: { is: moment, needed: true, means: 'those whose orders were all made before, 180 days ago or earlier' },
+    cell: ofOneCell,
+  },
+  async perform(office, asked) {
+    const now = office.clock.now()
+    const before = asked.before(now)
+    refuseLate(before, now)
+    return { before, cells: await done(office, asked, (cell) => detachPartitions(office, cell, before)) }
+  },
+  leaves({ cells }): OperatorRefusal | undefined {
+    const left = leftIn(cells)
+    return left.length === 0 ? undefined : { what: 'partitions needed', partitions: left }
+  },
+  gives: {
+    json: ({ cells }) =>
+      jsonOfCells(cells, ({ detached, left }) => ({
+        detached,
+        left: left.map(({ number, needs }) => ({ number, needs: needs.map(needJson) })),
+      })),
+    blocks({ before, cells }): Block[] {
+      const lines = linesOf(
+        cells,
+        ({ detached }) => detached,
+        (which) => `Detached ${which}.`,
+      )
+      if (lines.length > 0) return [...lines, hint('Next', 'partitions export --help')]
+      return leftIn(cells).length > 0 ? [] : [`No partition lies wholly before ${timeText(before)} UTC.`]
+    },
+  },
+  more: `To merchants their orders are unknown then. A partition that is still needed stays, and the command says for what
+and ends with 1: something of it is open, ended after that time, is to be called back, or new orders may get ids in it.
+It needs the owner of the tables. It waits for what was begun before. Interrupted, it can be run again and goes on.
+`,
+  examples: ['partitions detach --before 2025-01-01'],
+})
+
+const exportAll = action({
+  does: 'writes detached partitions into files',
+  needs: 'system',
+  here: true,
+  long: true,
+  takes: {
+    to: { is: anyText('directory'), needed: true, means: 'where to; it is made if it is missing' },
+    cell: ofOneCell,
+  },
+  perform: (office, asked) =>
+    done(office, asked, async (cell) => {
+      const directory = filesOf(resolve(asked.to), cell)
+      return { directory, exported: await exportPartitions(office, cell, directory) }
+    }),
+  gives: {
+    json: (cells) =>
+      jsonOfCells(cells, ({ directory, exported }) => ({
+        directory,
+        exported: exported.map(({ number, rows, wasThere }) => ({ number, orders: rows, was_there: wasThere })),
+      })),
+    blocks(cells) {
+      const lines = cells.flatMap(({ cellNo, directory, exported }) =>
+        exported.map(
+          ({ number, rows, wasThere }) =>
+            `Partition ${number}${ofCell(cellNo)} ${wasThere ? 'was already' : 'is now'} in ${directory}, ` +
+            `with ${counted(rows, 'order')}.`,
+        ),
+      )
+      return [lines.join('\n') || noneDetached]
+    },
+  },
+  more: `A gzip file for each table, in the text format of COPY, and a manifest with rows and SHA-256. Card numbers stay sealed;
+names and addresses are in clear, so keep the files as you keep backups. It needs the owner of the tables. Run again, it
+writes only what is missing.
+`,
+  examples: ['partitions export --to /var/lib/tollgate/old'],
+})
+
+const drop = action({
+  does: 'drops detached partitions that are exported',
+  needs: 'system',
+  here: true,
+  long: true,
+  takes: {
+    from: { is: anyText('directory'), needed: true, means: 'where they were exported to' },
+    yes: { is: flag, means: 'do it; without, it only says what would be dropped' },
+    cell: ofOneCell,
+  },
+  perform: (office, asked) =>
+    done(office, asked, (cell) =>
+      dropPartitions(office, cell, { directory: filesOf(resolve(asked.from), cell), isWanted: asked.yes === true }),
+    ),
+  leaves(cells): OperatorRefusal | undefined {
+    const left = leftIn(cells)
+    return left.length === 0 ? undefined : { what: 'partitions unproven', partitions: left }
+  },
+  gives: {
+    json: (cells, { yes }) =>
+      jsonOfCells(cells, ({ dropped, left }) => ({
+        dropped: yes ? dropped : [],
+        can_be_dropped: yes ? [] : dropped,
+        left,
+      })),
+    blocks(cells, { asked: { yes } }) {
+      const lines = linesOf(
+        cells,
+        ({ dropped }) => dropped,
+        (which) => (yes ? `Dropped ${which}.` : `Can be dropped: ${which}. To do it, add --yes.`),
+      )
+      return lines.length > 0 || leftIn(cells).length > 0 ? lines : [noneDetached]
+    },
+  },
+  more: `Files and tables are read and compared first. What does not agree stays, and the command says why and ends with 1.
+It needs the owner of the tables.
+`,
+  examples: ['partitions drop --from /var/lib/tollgate/old', 'partitions drop --from /var/lib/tollgate/old --yes'],
+})
+
+export const partitionActions: Subject = {
+  groups: { partitions: 'the tables of orders, by ranges of order ids' },
+  actions: {
+    'partitions list': list,
+    'partitions ensure': ensure,
+    'partitions detach': detach,
+    'partitions export': exportAll,
+    'partitions drop': drop,
+  },
+}

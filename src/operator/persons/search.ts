@@ -1,0 +1,141 @@
+/** The search for a person in all cells. */
+import { cardDigits } from '../../base/luhn.ts'
+import { secret, type Secret } from '../../base/secret.ts'
+import { hashIdOf, numberIdOf } from '../../card/vault.ts'
+import { orderKeyText } from '../../order/decide/change.ts'
+import type { Given } from '../action.ts'
+import { inCell, inTurn } from '../cells/in-cells.ts'
+import { merchantNamed } from '../configuration/rows.ts'
+import type { Office } from '../office.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from '../orders/logins.ts'
+import { Refused } from '../refused.ts'
+import type { TracesIn } from './erase.ts'
+import { boundsOf, type named } from './inputs.ts'
+import { ledBy, tracesOf, type Traces } from './others.ts'
+import { isNamed, ordersOf, type Search } from './subject-rows.ts'
+import { emailSpellings, phoneSpellings, type Bounds, type OrderTrace, type Person } from './subject.ts'
+
+export type Naming = Given<typeof named>
+
+export interface Sought {
+  /** One in each cell. */
+  searches: readonly Search[]
+  bounds: Bounds
+  person: Person
+  logins: Logins
+}
+
+export async function soughtOf(office: Office, asked: Naming): Promise<Sought> {
+  const { pool, clock } = office
+  const bounds = boundsOf(asked, clock.now())
+  const of = asked.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, asked.merchant)).merchantId }
+  const logins = await loginsIn(pool)
+  const person = await personOf(office, asked, of.merchantId === undefined ? logins.merchantIds() : [of.merchantId])
+  const cells = await cellsFor(office, logins, of.merchantId)
+  const progress = progressOf(office)
+  const searches = cells.map((cell) => ({ cell, clock, bounds, merchantIds: logins.merchantIds(cell.cellNo), ...of, progress }))
+  return { searches, bounds, person, logins }
+}
+
+async function personOf(office: Office, { email, phone, card, order }: Naming, merchantIds: readonly bigint[]): Promise<Person> {
+  if ([email, phone, card, order].filter((one) => one !== undefined).length !== 1) throw new Refused({ what: 'person to name' })
+  if (order) return { by: 'order', orderIds: order }
+  if (email !== undefined) return { by: 'email', values: valuesIn('email', email, 'an e-mail address', emailsOf) }
+  if (phone !== undefined) return { by: 'phone', values: valuesIn('phone', phone, 'a telephone number', phonesOf) }
+  const numbers = valuesIn('card', card!, 'the number of a card', cardsOf)
+  const keys = await office.keys()
+  const numberIds = merchantIds.flatMap((id) => numbers.map((digits) => numberIdOf(digits, id, keys)))
+  return { by: 'card', hashIds: numberIds.map((id) => hashIdOf(id, keys)), numberIds }
+}
+
+/** All are of the same person, one a line; a line that is no such value gives none. */
+function valuesIn<Value>(field: string, content: string, must: string, of: (line: string) => readonly Value[]): Value[] {
+  const lines = content.split('\n').flatMap((line) => (line.trim() === '' ? [] : [of(line.trim())]))
+  // Values are never repeated: this goes to terminals and tickets.
+  if (lines.length === 0) throw new Refused({ what: 'unfit lines', field, must: 'a value, and there is none' })
+  if (lines.some((values) => values.length === 0)) throw new Refused({ what: 'unfit lines', field, must })
+  return lines.flat()
+}
+
+const emailsOf = (line: string): string[] => (line.includes('@') ? emailSpellings(line) : [])
+
+function phonesOf(line: string): string[] {
+  const spellings = phoneSpellings(line)
+  return spellings[0]!.length < 3 ? [] : spellings
+}
+
+function cardsOf(line: string): Secret<string>[] {
+  const digits = line.replace(/[ -]/g, '')
+  return cardDigits.test(digits) ? [secret(digits)] : []
+}
+
+const progressStep = 1_000_000
+
+function progressOf(office: Office): (looked: number) => void {
+  let total = 0
+  let shown = 0
+  return (looked) => {
+    total += looked
+    if (total < shown + progressStep) return
+    shown = total
+    office.progress(`${total} orders were read.`)
+  }
+}
+
+interface PageAsked {
+  after?: bigint
+  limit: number
+}
+
+/** A page of orders; with the last one comes what only invoices and card references lead to. */
+export async function findTraces(sought: Sought, asked: PageAsked): Promise<Traces & { next?: bigint }> {
+  const page = await pageOf(sought, asked)
+  if (page.next !== undefined) return { ...page, others: [] }
+  const { orders, others } = await lastOf(sought, page.orders)
+  return { orders: [...page.orders, ...orders], others }
+}
+
+/** Cell by cell, and in each as `ordersOf` has them. */
+async function pageOf(
+  { searches, person, logins }: Sought,
+  { after, limit }: PageAsked,
+): Promise<{ orders: OrderTrace[]; next?: bigint }> {
+  const cells = searches.map(({ cell }) => cell)
+  const at = after === undefined ? undefined : await orderById(cells, logins, after)
+  if (after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(after) })
+  const orders: OrderTrace[] = []
+  for (const search of searches.slice(at && cells.indexOf(at.cell))) {
+    const place = at && search.cell === at.cell ? { merchantId: at.merchantId, orderId: after! } : undefined
+    const isFull = await inCell(search.cell, async () => {
+      for await (const trace of ordersOf(search, person, place)) {
+        if (orders.length === limit) return true
+        orders.push(trace)
+      }
+      return false
+    })
+    if (isFull) return { orders, next: orders.at(-1)!.orderId }
+  }
+  return { orders }
+}
+
+/** Besides the orders that the pages have. */
+async function lastOf({ searches, person }: Sought, page: readonly OrderTrace[]): Promise<Traces> {
+  const known = new Set(page.map(orderKeyText))
+  const last = await inSearches(searches, async (search) => {
+    const { orders, others } = await ledBy(search, person, known)
+    const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
+    return { orders: orders.filter((_, i) => !onPages[i]), others }
+  })
+  return { orders: last.flatMap(({ orders }) => orders), others: last.flatMap(({ others }) => others) }
+}
+
+/** Everything that holds data of the person, by cell. */
+export const allTraces = ({ searches, person }: Sought): Promise<TracesIn[]> =>
+  inSearches(searches, async (search) => ({ cell: search.cell, ...(await tracesOf(search, person)) }))
+
+/** One after the other: each may read every order of its cell. */
+const inSearches = <T>(searches: readonly Search[], work: (search: Search) => Promise<T>): Promise<T[]> =>
+  inTurn(
+    searches.map(({ cell }) => cell),
+    (cell) => work(searches.find((one) => one.cell === cell)!),
+  )

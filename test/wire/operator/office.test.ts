@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openLog } from '../../../src/base/log.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { fixedKek } from '../../../src/keys/encryption.ts'
+import { openKeyRing } from '../../../src/keys/ring.ts'
+import { secret } from '../../../src/base/secret.ts'
+import type { AnyAction } from '../../../src/operator/action.ts'
+import { listAudit } from '../../../src/operator/audit/rows.ts'
+import { atDesk, type Actor, type Office } from '../../../src/operator/office.ts'
+import { roleMay, type Role } from '../../../src/operator/permissions.ts'
+import { Refused } from '../../../src/operator/refused.ts'
+import { subjects } from '../../../src/operator/subjects.ts'
+import { openPool } from '../../../src/storage/pool.ts'
+import { migratedDatabase } from '../../harness/postgres/postgres.ts'
+import { closing } from '../../harness/world/opening.ts'
+
+// The one way in: what a role may do, and what is written down of it.
+
+const log = openLog({ level: 'fatal', destination: process.stderr })
+const database = closing(await migratedDatabase())
+const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
+const kek = fixedKek(secret(Buffer.alloc(32, 3)), systemRandom)
+
+const officeOf = (action: string): Office => ({
+  pool,
+  cells: async () => [{ cellNo: 0, pool }],
+  clock: systemClock,
+  random: systemRandom,
+  who: 'a test',
+  action,
+  databaseUrl: database.url,
+  callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
+  keys: () => openKeyRing(pool, kek, systemClock, systemRandom),
+  kek: () => kek,
+  log,
+  progress: () => {},
+})
+const actor = (role: Role): Actor => ({ may: (permission) => roleMay(role, permission), unrecorded: () => {} })
+
+async function actionOf(words: string): Promise<AnyAction> {
+  for (const { actions } of await subjects[words.split(' ')[0]!]!.load()) if (actions[words]) return actions[words]
+  throw new Error(`there is no ${words}`)
+}
+const perform = async (role: Role, words: string, asked: Record<string, unknown>): Promise<unknown> =>
+  atDesk(actor(role), officeOf(words), await actionOf(words), asked)
+const refused = (reason: string) => (error: unknown) => error instanceof Refused && error.refusal.what === reason
+const newest = async () => (await listAudit(pool, { limit: 1 }))[0]!
+
+const gate = {
+  name: 'acme',
+  ...{ host: '10.0.0.1', port: 1, terminalId: 'T', cardAcceptorId: 'C', cardAcceptorName: 'N', acquirerId: '1', mcc: '5999' },
+  descriptor: 'D',
+}
+
+test('what a role may not do is refused, changes nothing, and is in the trail with the permission that it lacks', async () => {
+  await assert.rejects(perform('support', 'gate add', gate), refused('not permitted'))
+  const { who, action, subject, details } = await newest()
+  assert.deepEqual(
+    { who, action, subject, details },
+    { who: 'a test', action: 'refused', subject: 'gate add', details: { reason: 'not permitted' } },
+  )
+  assert.deepEqual(await perform('auditor', 'gate list', {}), [])
+})
+
+test('a change is in the trail under the words of its action', async () => {
+  await perform('operator', 'gate add', gate)
+  assert.equal((await newest()).action, 'gate add')
+  await perform('operator', 'gate set', { gate: 'acme', maxOpen: 5 })
+  const { action, details } = await newest()
+  assert.equal(action, 'gate set')
+  assert.equal((details as { after: { maxOpen: number } }).after.maxOpen, 5)
+})
+
+test('what an action refuses is in the trail with the numbers it was asked of, and nothing else of what was asked', async () => {
+  await assert.rejects(perform('owner', 'endpoint show', { endpoint: 4711n }), refused('unknown'))
+  assert.deepEqual((await newest()).subject, 'endpoint show 4711')
+  const controlKey = secret('hunter2')
+  await assert.rejects(perform('owner', 'merchant rotate-key', { login: 'hunter2', controlKey, keepOld: 0 }), refused('weak key'))
+  assert.equal((await newest()).subject, 'merchant rotate-key')
+})
