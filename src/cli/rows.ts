@@ -3,11 +3,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
 import { Unreadable } from '../entity/kinds.ts'
-import type { Block, Column } from '../entity/show.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './commands/failure.ts'
-import { facts, statusColour, table, type Colour } from './commands/present.ts'
+import { blockText } from './commands/present.ts'
 import { performAt } from './desk.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -138,20 +137,4 @@ async function bytesOf(terminal: Terminal, called: string, file: string, mostByt
 function readPiped(terminal: Terminal): Promise<Buffer> {
   if (terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
   return terminal.readBytes()
-}
-
-export function blockText(block: Block): string {
-  if (typeof block === 'string') return block
-  if ('facts' in block) return facts(block.facts)
-  if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
-  return table(
-    block.columns.map((column) => ({ ...column, colour: (row) => colourOf(column, row) })),
-    block.rows,
-  )
-}
-
-function colourOf({ is, of, went }: Column<unknown>, row: unknown): Colour | undefined {
-  if (is === 'status') return statusColour(of(row))
-  const how = went?.(row)
-  return how && (how === 'well' ? 'green' : 'red')
 }

@@ -1,153 +1,189 @@
-import { unfit, type UnfitValue } from '../entity/misfit.ts'
+/** Why a wish cannot be met: each refusal is a row, with what it is about and its words. */
+import { counted, spanText, timeText } from '../base/moments.ts'
+import { hint, type Block } from '../entity/show.ts'
 import type { Permission } from './permissions.ts'
+import { useText, type KeyUse } from './keys/uses.ts'
+import { needText, partText, unprovenText, type CellPart, type PartitionNeed, type Unproven } from './partitions/words.ts'
 
-/**
- * A wish that is wrong by itself, whatever the installation contains: a value that does not fit, or
- * a missing one.
- */
-export type Misfit =
-  | UnfitValue
+/** How a door calls a field: `--answer-timeout` in a command, answer_timeout_ms in JSON. */
+export type Called = (field: string) => string
+
+/** A wish that is wrong by itself, whatever the installation contains. */
+const misfits = {
+  /** `must` continues "it must be". */
+  unfit: ({ field, must }: { field: string; must: string }, called: Called) => `${called(field)} must be ${must}.`,
   /** `or` is a field that would be accepted instead, `means` is the meaning of the field. */
-  | { what: 'missing'; field: string; or?: string; means?: string }
-  /** A filter of this kind has no such field. */
-  | { what: 'foreign'; field: string; kind: string }
-  /** `allow` is a field of the endpoint that would allow it. */
-  | { what: 'unusable URL'; field: string; why: string; allow?: string }
-  /** A value that a list of this kind cannot hold. */
-  | { what: 'no entry'; value: string; of: string; must: string }
-  | { what: 'unusable BIN table'; why: string }
-  | { what: 'no list of this kind'; kind: string }
-  | { what: 'no entries' }
-  /** The line is not repeated: it may be almost a card number. */
-  | { what: 'no card in line'; line: number }
-  | { what: 'card of another merchant'; orderId: bigint; login: string }
-  /** A control key that a merchant brought. */
-  | { what: 'weak key'; why: string }
-  /** What is no public key; the text says what to give instead. */
-  | { what: 'no public key'; why: string }
-  | { what: 'nothing to set' }
-  /** The simulated acquirer says why. */
-  | { what: 'acquirer refuses'; why: string }
-  | { what: 'not one effect' }
-  /** What an acquirer did, with the line that is wrong. */
-  | { what: 'unusable record'; why: string }
-  /** In the time that was asked for; `lines` are all of the record. */
-  | { what: 'no line of terminal'; terminalId: string; lines: number }
-  /** By several things, or by nothing. */
-  | { what: 'person to name' }
-  /** A file that has one value a line. */
-  | { what: 'unfit lines'; field: string; must: string }
-  /** An exported end of the audit trail, whose key the installation has not got. */
-  | { what: 'unknown signer'; key: string }
-  /** Neither an order nor a filter says which callbacks. */
-  | { what: 'no deliveries named' }
-  /** More than one callback is sent again only where that is said. */
-  | { what: 'many deliveries'; count: number }
+  missing: ({ field, or, means }: { field: string; or?: string; means?: string }, called: Called) =>
+    `${called(field)}${or === undefined ? '' : ` or ${called(or)}`} is needed${means === undefined ? '' : `: ${means}`}.`,
   /** What a new entity has to have. */
-  | { what: 'needed'; of: 'gate'; fields: readonly string[] }
-
-/**
- * Why a wish cannot be met, as data: the display chooses the words, and explains what to do
- * instead.
- */
-export type OperatorRefusal =
-  | Misfit
-  /** The role of whoever acts has not got it. */
-  | { what: 'not permitted'; permission: Permission }
-  | { what: 'unknown'; thing: UnknownThing; name: string }
-  | { what: 'unknown of merchant'; thing: 'endpoint' | 'filter' | 'key'; login: string; name: string }
-  | { what: 'taken'; thing: 'merchant' | 'gate' | 'cell'; name: string }
-  | { what: 'taken of merchant'; thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }
-  /** An endpoint of the mobile API whose merchant has a control key of another form. */
-  | { what: 'key unfit for mobile'; login: string }
-  /** A new control key for a merchant with an endpoint of the mobile API. */
-  | { what: 'key unfit for endpoint'; endpointId: bigint }
-  /** No gate was named, and there is not exactly one. */
-  | { what: 'gate to choose'; gates: readonly { gateId: bigint; name: string }[] }
-  | { what: 'no list'; login: string; filterNo: number; does: string }
-  | { what: 'list full'; most: number }
-  | { what: 'removed'; login: string; filterNo: number }
-  | { what: 'key known'; login: string; keyNo: number; retired: boolean }
-  | { what: 'key retired'; login: string; keyNo: number }
-  | { what: 'rotation under way'; purpose: string; version: bigint; activeAt: number }
-  | { what: 'unknown key'; purpose: string; version: bigint }
-  | { what: 'key in use'; purpose: string; version: bigint; by: KeyUse }
-  /** Another command is in the middle of its change. */
-  | { what: 'audit trail held'; forMs: number }
-  /** Only the owner of the tables may do it. */
-  | { what: 'owner needed' }
-  /** Values of the cell are sealed again. */
-  | { what: 'cell resealing'; cellNo: number }
-  /** A move to that cell was begun and has not ended. */
-  | { what: 'merchant moving'; login: string; to: number }
-  /** A merchant of that cell is on its way, and the copy would miss the change. */
-  | { what: 'cell moving'; cellNo: number }
-  | { what: 'move taken over' }
-  | { what: 'not moving'; login: string; cellNo: number }
-  | { what: 'move too far'; login: string; to: number }
-  /** So many steps were still under way, or the last copy would take longer. */
-  | { what: 'pause too long'; login: string; atMostMs: number; steps: number }
-  /** A transaction of a gateway took longer. */
-  | { what: 'writers slow'; forMs: number }
-  /** Another command detaches, exports or drops partitions. */
-  | { what: 'partitions held' }
-  | { what: 'partitions needed'; partitions: readonly (CellPart & { needs: readonly PartitionNeed[] })[] }
-  | { what: 'partitions unproven'; partitions: readonly (CellPart & { unproven: Unproven })[] }
-  /** Only a sandbox has a simulated one. */
-  | { what: 'no acquirer' }
-  | { what: 'acquirer silent'; directory: string; why: string }
-  /** The end of the audit trail is missing. */
-  | { what: 'no head' }
-  /** What was exported, or who signed it. */
-  | { what: 'head altered' }
-  | { what: 'no delivery fits' }
-  | { what: 'nothing parked'; orderId: bigint }
-  | { what: 'invoice not parked'; invoiceId: string }
-  | { what: 'invoice of several'; invoiceId: string; logins: readonly string[] }
-
-/**
- * What still needs a version of a key: new values, processes that may not have read its successor,
- * stored rows, or ids that were given out.
- */
-export type KeyUse =
-  | { is: 'current' }
-  | { is: 'superseded lately'; untilMs: number }
-  | { is: 'rows'; table: string; cellNo: number }
-  | { is: 'ids given out' }
-
-/** A partition of a cell. */
-export interface CellPart {
-  cellNo: number
-  number: bigint
+  needed: ({ of, fields }: { of: 'gate'; fields: readonly string[] }, called: Called) =>
+    hint(`A ${of} needs ${fields.map(called).join(', ')} as well. See`, `${of} add --help`),
+  'nothing to set': () => 'Nothing to set. Say what: see --help.',
+  foreign: ({ field, kind }: { field: string; kind: string }, called: Called) =>
+    `${called(field)} says nothing of a ${kind} filter.`,
+  /** `allow` is a field of the endpoint that would allow it. */
+  'unusable URL': ({ field, why, allow }: { field: string; why: string; allow?: string }, called: Called) =>
+    `${called(field)} cannot be used: ${why}${allow === undefined ? '' : ` (or allow it with ${called(allow)} on)`}.`,
+  /** A value that a list of this kind cannot hold. */
+  'no entry': ({ value, of, must }: { value: string; of: string; must: string }, called: Called) => {
+    const cards = of === 'card' ? ` (numbers of cards come by ${called('file')}, or by ${called('cardOf')} an order)` : ''
+    return `${JSON.stringify(value)} is not ${must}${cards}.`
+  },
+  'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
+    `A ${kind} filter has no list, so ${called('value')}, ${called('file')} and ${called('cardOf')} say nothing of it.`,
+  'no entries': (_: object, called: Called) => `Say what: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
+  /** The line is not repeated: it may be almost a card number. */
+  'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not the number of a card.`,
+  'card of another merchant': ({ orderId, login }: { orderId: bigint; login: string }) =>
+    `Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`,
+  'unusable BIN table': ({ why }: { why: string }) => `The table cannot be used: ${why}. Nothing was changed.`,
+  /** A control key that a merchant brought. */
+  'weak key': ({ why }: { why: string }, called: Called) => `${called('controlKey')}: ${why}. Leave it out to have one made.`,
+  /** The text says what to give instead. */
+  'no public key': ({ why }: { why: string }) => why,
+  /** The simulated acquirer says why. */
+  'acquirer refuses': ({ why }: { why: string }) => why,
+  'not one effect': () => hint('Say exactly one effect, such as --no-answer. See', 'acquirer fault add --help'),
+  'person to name': (_: object, called: Called) =>
+    `Name a person by one of ${called('email')}, ${called('phone')}, ${called('card')} and ${called('order')}.`,
+  /** A file that has one value a line. */
+  'unfit lines': ({ field, must }: { field: string; must: string }, called: Called) =>
+    `${called(field)}: each line of the file must be ${must}.`,
+  /** What an acquirer did, with the line that is wrong. */
+  'unusable record': ({ why }: { why: string }) => `The record cannot be used: ${why}. Nothing was changed.`,
+  /** In the time that was asked for; `lines` are all of the record. */
+  'no line of terminal': ({ terminalId, lines }: { terminalId: string; lines: number }) =>
+    `The record has no line of terminal ${terminalId} in that time: of ${lines} lines.`,
+  /** An exported end of the audit trail, whose key the installation has not got. */
+  'unknown signer': ({ key }: { key: string }, called: Called) =>
+    `${called('head')} was signed by key ${key}, which this installation does not have.`,
+  'no deliveries named': () => hint('Say which: an order, or a filter such as --state given-up. See', 'delivery resend --help'),
+  'many deliveries': ({ count }: { count: number }, called: Called) =>
+    `That is ${count} callbacks. Look at them with delivery list and the same filters, then add ${called('yes')}.`,
 }
 
-/** What the gateway still needs a partition for, with how many rows there are of it. */
-export type PartitionNeed =
-  /** Ids of new orders are in it. */
-  | { is: 'current' }
-  /** The process may still have ids of it, reserved before the later ones were used. */
-  | { is: 'gateway'; instance: string; startedAt: number }
-  | { is: 'default partition'; table: string }
-  | { is: 'open' | 'young' | 'callbacks' | 'invoices' | 'idempotency keys'; count: bigint }
-
-/** Why the export of a partition does not prove that its rows are kept. */
-export type Unproven =
-  | { is: 'not exported' | 'half detached' | 'no manifest' | 'other manifest' }
-  | { is: 'no file' | 'file altered' | 'table altered'; name: string }
+/** What does not go with what the installation contains, or is doing. */
+const conflicts = {
+  /** The role of whoever acts has not got it. */
+  'not permitted': ({ permission }: { permission: Permission }) => `This needs the permission ${permission}.`,
+  unknown: ({ thing, name }: { thing: keyof typeof unknown; name: string }) => unknown[thing](name),
+  'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>
+    unknownOf[thing](login, name),
+  taken: ({ thing, name }: { thing: 'merchant' | 'gate' | 'cell'; name: string }) =>
+    hint(
+      `There is a ${thing} ${name} already. Choose another, or see`,
+      thing === 'merchant' ? `merchant show ${name}` : `${thing} list`,
+    ),
+  'taken of merchant': ({ thing, login, name, id }: { thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }) =>
+    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already${id === undefined ? '' : `, ${id}`}. Choose another name.`,
+  /** An endpoint of the mobile API whose merchant has a control key of another form. */
+  'key unfit for mobile': ({ login }: { login: string }) =>
+    hint(
+      `The mobile API takes a control key of 32 hexadecimal digits, and ${login} has another. Rotate it first`,
+      `merchant rotate-key ${login}`,
+    ),
+  /** A new control key for a merchant with an endpoint of the mobile API. */
+  'key unfit for endpoint': ({ endpointId }: { endpointId: bigint }) =>
+    `Endpoint ${endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. ` +
+    'Give such a key, or none to have one made.',
+  /** No gate was named, and there is not exactly one. */
+  'gate to choose': ({ gates }: { gates: readonly { gateId: bigint; name: string }[] }, called: Called) =>
+    gates.length === 0
+      ? hint('There is no gate to an acquirer yet. Add one first', 'gate add --help')
+      : `Choose a gate with ${called('gate')}: ${gates.map((g) => `${g.gateId} (${g.name})`).join(', ')}.`,
+  'no list': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
+    `Filter ${filterNo} of ${login} has no list: ${does}.`,
+  'list full': ({ most }: { most: number }) =>
+    `A list has ${most.toLocaleString('en')} values at most. Make a second filter for the others.`,
+  removed: ({ login, filterNo }: { login: string; filterNo: number }) => `Filter ${filterNo} of ${login} was removed.`,
+  'key known': ({ login, keyNo, retired }: { login: string; keyNo: number; retired: boolean }) =>
+    retired
+      ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
+      : hint(`This key is key ${keyNo} of ${login} already. See`, `merchant key list ${login}`),
+  'key retired': ({ login, keyNo }: { login: string; keyNo: number }) => `Key ${keyNo} of ${login} is retired already.`,
+  'rotation under way': ({ purpose, version, activeAt }: { purpose: string; version: bigint; activeAt: number }) =>
+    `Version ${version} of the ${purpose} key was added already; it is used from ${timeText(activeAt)} UTC.`,
+  'unknown key': ({ purpose, version }: { purpose: string; version: bigint }) =>
+    hint(`There is no version ${version} of the ${purpose} key. See`, 'keys list'),
+  'key in use': ({ purpose, version, by }: { purpose: string; version: bigint; by: KeyUse }) =>
+    `Version ${version} of the ${purpose} key cannot be retired: ${useText(by, purpose)}.`,
+  /** Another command is in the middle of its change. */
+  'audit trail held': ({ forMs }: { forMs: number }) =>
+    `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
+    'a command that hangs is ended by the database after 30 s.',
+  'owner needed': () =>
+    'The user of DATABASE_URL may not do this: it needs the owner of the tables, as migrate does. ' +
+    'See docs/install.md, "Database users".',
+  'cell resealing': ({ cellNo }: { cellNo: number }) =>
+    hint(`Values of cell ${cellNo} are being sealed again, and a copy would miss some. See how far that is`, 'keys list'),
+  /** A move to that cell was begun and has not ended. */
+  'merchant moving': ({ login, to }: { login: string; to: number }) =>
+    hint(`${login} is on its way to cell ${to}. Finish that first, or give it up`, `merchant move ${login} --to ${to}`),
+  /** The copy would miss the change. */
+  'cell moving': ({ cellNo }: { cellNo: number }) =>
+    `A merchant of cell ${cellNo} is being moved, and the copy would miss this change. ` +
+    'Nothing was changed; try again when it has moved.',
+  'move taken over': () => 'Another command goes on with this move. Nothing is lost; see what that one says.',
+  'not moving': ({ login, cellNo }: { login: string; cellNo: number }) =>
+    `${login} is in cell ${cellNo}, and no move of it is under way.`,
+  'move too far': ({ login, to }: { login: string; to: number }) =>
+    hint(`Cell ${to} works for ${login} already, so the move has to go on`, `merchant move ${login} --to ${to}`),
+  /** So many steps were still under way, or the last copy would take longer. */
+  'pause too long': ({ login, atMostMs, steps }: { login: string; atMostMs: number; steps: number }, called: Called) =>
+    `The pause of ${login} would be longer than ${spanText(atMostMs)}` +
+    `${steps > 0 ? `: ${counted(steps, 'step')} of it had not ended` : ''}. It goes on paying where it is. ` +
+    `Try again when there is less to do, or allow more with ${called('pauseAtMostMs')}; what was copied is kept until then.`,
+  /** A transaction of a gateway took longer. */
+  'writers slow': ({ forMs }: { forMs: number }) =>
+    `Gateways were in the midst of changes for longer than ${spanText(forMs)}. Nothing is lost; try again.`,
+  'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
+  'partitions needed': ({ partitions }: { partitions: readonly (CellPart & { needs: readonly PartitionNeed[] })[] }) =>
+    partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),
+  'partitions unproven': ({ partitions }: { partitions: readonly (CellPart & { unproven: Unproven })[] }) =>
+    partitions.map((one) => `Partition ${partText(one)} is not dropped: ${unprovenText(one.unproven)}.`).join('\n'),
+  'no acquirer': () => 'Only a sandbox has a simulated acquirer. Start one (npm start), or name it with TOLLGATE_DIR.',
+  'acquirer silent': ({ directory, why }: { directory: string; why: string }) =>
+    `The simulated acquirer of ${directory} does not answer (${why}). Is the sandbox running?`,
+  'no head': () => hint('The end of the audit trail is missing. See', 'audit verify'),
+  'head altered': (_: object, called: Called) =>
+    `The signature of ${called('head')} does not hold: it was altered, or is of another installation.`,
+  'no delivery fits': () => hint('No callback fits. See what there is', 'delivery list'),
+  'nothing parked': ({ orderId }: { orderId: bigint }) =>
+    hint(`Nothing of order ${orderId} is parked. See`, `order show ${orderId}`),
+  'invoice not parked': ({ invoiceId }: { invoiceId: string }) => hint(`No invoice ${invoiceId} is parked. See`, 'invoice find'),
+  'invoice of several': ({ invoiceId, logins }: { invoiceId: string; logins: readonly string[] }, called: Called) =>
+    `Several merchants have a parked invoice ${invoiceId}: ${logins.join(', ')}. Add ${called('merchant')}.`,
+}
 
 /** `… of page`: where a list should have continued. */
-export type UnknownThing =
-  | 'cell'
-  | 'merchant'
-  | 'BIN'
-  | 'endpoint'
-  | 'group'
-  | 'gate'
-  | 'fault'
-  | 'order'
-  | 'order to resume'
-  | 'order of page'
-  | 'message of page'
+const unknown = {
+  BIN: (digits: string) => `The table has no range with ${digits}.`,
+  merchant: (login: string) => hint(`There is no merchant ${login}. See`, 'merchant list'),
+  endpoint: (id: string) => hint(`There is no endpoint ${id}. See`, 'endpoint list'),
+  group: (id: string) => hint(`There is no endpoint group ${id}. See`, 'group list'),
+  gate: (name: string) => hint(`There is no gate ${JSON.stringify(name)}. See`, 'gate list'),
+  fault: () => hint('There is no fault with this id. See', 'acquirer fault list'),
+  cell: (no: string) => hint(`There is no cell ${no}. See`, 'cell list'),
+  order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
+  'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),
+  'order of page': (id: string) => `There is no order ${id} to go on from. Begin again without --after.`,
+  'message of page': (name: string) => `There is no message ${name} to go on from. Begin again without --after.`,
+}
+
+const unknownOf = {
+  endpoint: (login: string, id: string) => hint(`${id} is not an endpoint of ${login}. See`, `endpoint list --merchant ${login}`),
+  filter: (login: string, no: string) => hint(`${login} has no filter ${no}. See`, `filter list --merchant ${login}`),
+  key: (login: string, no: string) => hint(`${login} has no key ${no}. See`, `merchant key list ${login}`),
+}
+
+type Rows<T> = {
+  [W in keyof T]: T[W] extends (facts: infer Facts, ...more: never[]) => unknown
+    ? ([unknown] extends [Facts] ? object : Facts) & { what: W }
+    : never
+}[keyof T]
+
+export type Misfit = Rows<typeof misfits>
+export type OperatorRefusal = Misfit | Rows<typeof conflicts>
 
 export class Refused extends Error {
   readonly refusal: OperatorRefusal
@@ -158,34 +194,11 @@ export class Refused extends Error {
   }
 }
 
-/** Complete by its type, so that a new misfit cannot be forgotten here. */
-const misfits: Readonly<Record<Misfit['what'], true>> = {
-  unfit: true,
-  missing: true,
-  foreign: true,
-  'unusable URL': true,
-  'no entry': true,
-  'unusable BIN table': true,
-  'weak key': true,
-  'no list of this kind': true,
-  'no entries': true,
-  'no card in line': true,
-  'card of another merchant': true,
-  'no public key': true,
-  needed: true,
-  'nothing to set': true,
-  'acquirer refuses': true,
-  'not one effect': true,
-  'unusable record': true,
-  'no line of terminal': true,
-  'person to name': true,
-  'unfit lines': true,
-  'unknown signer': true,
-  'no deliveries named': true,
-  'many deliveries': true,
-}
-
 export const isMisfit = (read: unknown): read is Misfit =>
   typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
 
-export { unfit, type UnfitValue }
+export const unfit = (field: string, must: string) => ({ what: 'unfit', field, must }) as const
+
+/** A refusal as a person reads it. */
+export const refusalBlock = (refusal: OperatorRefusal, called: Called): Block =>
+  ({ ...misfits, ...conflicts }[refusal.what] as (facts: OperatorRefusal, called: Called) => Block)(refusal, called)

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { readFileSync, statSync } from 'node:fs'
 import { textOf } from '../../base/csv.ts'
 import { currentCurrencyOf } from '../../base/money.ts'
-import type { UnfitValue } from '../../operator/refused.ts'
+import type { UnfitValue } from '../../entity/misfit.ts'
 import type { Terminal } from '../terminal.ts'
 import { WrongUsage } from './failure.ts'
 

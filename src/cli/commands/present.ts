@@ -1,19 +1,11 @@
 /** How results look: tables for people, JSON for machines. */
-import { printable } from '../../entity/show.ts'
+import { printable, type Block, type Column } from '../../entity/show.ts'
 
 export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
 
 export const paint = (text: string, colour: Colour | undefined): string =>
   colour === undefined ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`
-
-export interface Column<Row> {
-  title: string
-  of: (row: Row) => string
-  /** Numbers to the right, amounts aligned on their decimal point. */
-  align?: 'right' | 'point'
-  colour?: (row: Row) => Colour | undefined
-}
 
 /** Rows under headings; the last column is not limited in width. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
@@ -41,7 +33,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   const body = rows.map((row, r) =>
     line(
       cells.map((column) => column[r]!),
-      columns.map((c) => c.colour?.(row)),
+      columns.map((column) => colourOf(column, row)),
     ),
   )
   return [head, ...body].join('\n')
@@ -89,3 +81,17 @@ export const jsonText = (value: object): string =>
     (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
     2,
   )
+
+/** A part of a result in a terminal. */
+export function blockText(block: Block): string {
+  if (typeof block === 'string') return block
+  if ('facts' in block) return facts(block.facts)
+  if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
+  return table(block.columns, block.rows)
+}
+
+function colourOf<Row>({ is, of, went }: Column<Row>, row: Row): Colour | undefined {
+  if (is === 'status') return statusColour(of(row))
+  const how = went?.(row)
+  return how && (how === 'well' ? 'green' : 'red')
+}

@@ -102,7 +102,7 @@ export const auditActions: Subject = {
       more: `Rows removed from the end, or a chain computed anew, are found only by --head. Export the end regularly, and keep
 it where those who can write to the database cannot.
 Ends with 0 when the trail is whole, 1 when it is not.`,
-      examples: ['audit verify', 'audit verify --head audit-head-2026-11-01.json'],
+      examples: ['audit verify', 'audit verify --head audit-head.json'],
     }),
     'audit head': action({
       does: 'exports the signed end of the audit trail, as JSON',
@@ -114,7 +114,7 @@ Ends with 0 when the trail is whole, 1 when it is not.`,
         return signHead(head, await keys(), clock.now())
       },
       gives: { json: (head) => head, blocks: (head) => [JSON.stringify(head, undefined, 2)] },
-      examples: ['audit head > audit-head-$(date +%F).json'],
+      examples: ['audit head > audit-head.json'],
     }),
   },
 }

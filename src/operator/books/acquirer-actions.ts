@@ -145,7 +145,7 @@ export const acquirerActions: Subject = {
           hint('To forget it', `acquirer fault clear ${fault.id}`),
         ],
       },
-      more: 'Exactly one effect, from --decline to --close; all that is said before it must match.\n',
+      more: 'Exactly one effect, from --decline to --close; all that is said before it must match.',
       examples: [
         'acquirer fault add --card 1111 --no-answer --times 1',
         'acquirer fault add --decline 116 --amount-minor 1042',

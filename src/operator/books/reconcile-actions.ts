@@ -88,8 +88,7 @@ Nothing is settled without --reverse or --import, and nothing that the gateway k
 need the owner of the tables and can be run again: what is settled is known from then on. Both move the next ids beyond
 what the record shows. A record of a terminal that something else uses too must not be settled: what is not of this
 installation looks lost.
-Ends with 0 when both sides agree, or all that differed was settled; with 1 otherwise.
-`,
+Ends with 0 when both sides agree, or all that differed was settled; with 1 otherwise.`,
       examples: ['reconcile acquirer.csv --gate 1', 'reconcile acquirer.csv --gate 1 --reverse --endpoint 101,103'],
     }),
   },

@@ -7,7 +7,7 @@ import { action, pageOf, paging, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../configuration/inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import type { Office } from '../office.ts'
-import { Refused, unfit } from '../refused.ts'
+import { Refused } from '../refused.ts'
 import { deliveryJson, deliveryStateText } from './delivery.ts'
 import {
   countDeliveries,
@@ -21,17 +21,15 @@ import { merchantIdOf } from './logins.ts'
 
 const states = ['due', 'delivered', 'given-up'] as const
 
-/** `option`, since an argument of one of the actions has the name too. */
 const filters = {
   state: { is: choice(states, 'state'), means: 'due, delivered or given-up' },
-  ofOrder: { is: id, option: 'order', means: 'only of this order' },
   merchant: ofOneMerchant,
   ...times('owed'),
 } as const
 
 interface Filters {
   state?: (typeof states)[number]
-  ofOrder?: bigint
+  order?: bigint
   merchant?: string
   from?: Moment
   to?: Moment
@@ -40,7 +38,7 @@ interface Filters {
 const queryOf = async ({ pool, clock }: Office, asked: Filters): Promise<DeliveryQuery> =>
   defined({
     state: asked.state === 'given-up' ? ('given up' as const) : asked.state,
-    orderId: asked.ofOrder,
+    orderId: asked.order,
     merchantId: await merchantIdOf(pool, asked.merchant),
     ...periodOf(asked, clock.now()),
   })
@@ -64,6 +62,7 @@ export const deliveryActions: Subject = {
       does: 'callbacks with what their last try came to, newest first',
       needs: 'cards',
       takes: {
+        order: { is: id, means: 'only of this order' },
         ...filters,
         limit: mostOf('callbacks on a page'),
         after: { is: place, means: 'the next page: after this one' },
@@ -106,11 +105,8 @@ export const deliveryActions: Subject = {
         ...filters,
         yes: { is: flag, means: 'send more than one without being asked' },
       },
-      async perform(office, { order, number: deliveryNo, yes, ...asked }) {
-        const { ofOrder = order } = asked
-        if (order !== undefined && order !== ofOrder)
-          throw new Refused(unfit('order', 'left out where an argument names another'))
-        const query = await queryOf(office, defined({ ...asked, ofOrder }))
+      async perform(office, { number: deliveryNo, yes, ...asked }) {
+        const query = await queryOf(office, asked)
         if (Object.keys(query).length === 0) throw new Refused({ what: 'no deliveries named' })
         const wanted = { ...query, ...defined({ deliveryNo }) }
         const count = await countDeliveries(office, wanted)

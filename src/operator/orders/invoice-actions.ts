@@ -52,7 +52,7 @@ export const invoiceActions: Subject = {
       more: `An invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
 invoice find, mend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice
 by this.`,
-      examples: ['invoice find', 'invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11'],
+      examples: ['invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11'],
     }),
   },
 }

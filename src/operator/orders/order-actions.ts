@@ -119,7 +119,7 @@ export const orderActions: Subject = {
       },
       more: `An order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
 order show, mend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.`,
-      examples: ['order find --parked', 'order resume 1000001'],
+      examples: ['order resume 1000001'],
     }),
   },
 }

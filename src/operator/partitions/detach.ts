@@ -11,7 +11,8 @@ import {
 } from '../../storage/detached.ts'
 import { connectedAs } from '../../storage/roles.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
-import { Refused, unfit, type PartitionNeed } from '../refused.ts'
+import { Refused, unfit } from '../refused.ts'
+import type { PartitionNeed } from './words.ts'
 import { changeInCell } from '../audit/rows.ts'
 import { needsOf } from './needs.ts'
 

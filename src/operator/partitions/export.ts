@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { dropPieces, noteDetached, partitionSpans, type Span } from '../../storage/detached.ts'
 import { snapshot } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
-import type { Unproven } from '../refused.ts'
+import type { Unproven } from './words.ts'
 import { asKeeper, isBegun, note } from './detach.ts'
 import {
   contentOf,

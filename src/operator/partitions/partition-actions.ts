@@ -9,7 +9,8 @@ import { inEach, inTurn } from '../cells/in-cells.ts'
 import type { CellDesk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { cellNumbered } from '../orders/logins.ts'
-import type { OperatorRefusal, PartitionNeed } from '../refused.ts'
+import type { OperatorRefusal } from '../refused.ts'
+import type { PartitionNeed } from './words.ts'
 import { detachPartitions, refuseLate } from './detach.ts'
 import { dropPartitions, exportPartitions, filesOf } from './export.ts'
 import { listPartitions, makePartitions, type PartitionFact } from './rows.ts'
@@ -113,7 +114,7 @@ const list = action({
       `The next order has an id from ${nextOrderId}. They last ${counted(days, 'day')} or longer.`,
     ],
   },
-  more: 'Numbers of orders are estimates. --json has each table.\n',
+  more: 'Numbers of orders are estimates. --json has each table.',
   examples: ['partitions list'],
 })
 
@@ -128,8 +129,7 @@ const ensure = action({
     blocks: (made) => [made.length === 0 ? 'There are enough partitions.' : `Made ${counted(made.length, 'partition')}.`],
   },
   more: `It needs the owner of the tables, as migrate does, which makes them too.
-Gateways cannot make any: run it once a month.
-`,
+Gateways cannot make any: run it once a month.`,
   examples: ['partitions ensure'],
 })
 
@@ -169,8 +169,7 @@ const detach = action({
   },
   more: `To merchants their orders are unknown then. A partition that is still needed stays, and the command says for what
 and ends with 1: something of it is open, ended after that time, is to be called back, or new orders may get ids in it.
-It needs the owner of the tables. It waits for what was begun before. Interrupted, it can be run again and goes on.
-`,
+It needs the owner of the tables. It waits for what was begun before. Interrupted, it can be run again and goes on.`,
   examples: ['partitions detach --before 2025-01-01'],
 })
 
@@ -207,8 +206,7 @@ const exportAll = action({
   },
   more: `A gzip file for each table, in the text format of COPY, and a manifest with rows and SHA-256. Card numbers stay sealed;
 names and addresses are in clear, so keep the files as you keep backups. It needs the owner of the tables. Run again, it
-writes only what is missing.
-`,
+writes only what is missing.`,
   examples: ['partitions export --to /var/lib/tollgate/old'],
 })
 
@@ -247,8 +245,7 @@ const drop = action({
     },
   },
   more: `Files and tables are read and compared first. What does not agree stays, and the command says why and ends with 1.
-It needs the owner of the tables.
-`,
+It needs the owner of the tables.`,
   examples: ['partitions drop --from /var/lib/tollgate/old', 'partitions drop --from /var/lib/tollgate/old --yes'],
 })
 

@@ -21,8 +21,7 @@ export const cardActions: Subject = {
 Captures, returns and voids need no number.
 create-card-ref is refused for such a payment, unless it made its reference before; references have a number of their own.
 The gateways do it each hour, as CARDS_FORGET of serve says. Where that is off, run it once a day, as a member of
-tollgate_retention. It can be stopped and begun again.
-`,
+tollgate_retention. It can be stopped and begun again.`,
       examples: ['cards forget', 'cards forget --older-than 90d --unapproved-after 1h'],
     }),
   },

@@ -15,14 +15,11 @@ import type { LeftUnerased, OrderTrace } from './subject.ts'
 const naming = `A person is named by one of --email, --phone, --card and --order. The first three name a file with one
 value a line, all of the same person; - is standard input. E-mail addresses and numbers are looked for in the fields for
 them, not within texts.
---card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time.
-`
-const ofErasing = `
-An order is left while something of it is under way (open), a callback is not delivered yet (callbacks), or it ended too
-lately for a return or a chargeback (young: --older-than, --unapproved-after). Run it again then. Card references that were
-made with an erased order are removed: the merchant cannot charge them any more.
-Run it as a member of tollgate_retention. It can be stopped and begun again. Backups keep what they had.
-`
+--card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time.`
+const ofErasing = `An order is left while something of it is under way (open), a callback is not delivered yet (callbacks), or
+it ended too lately for a return or a chargeback (young: --older-than, --unapproved-after). Run it again then.
+Card references that were made with an erased order are removed: the merchant cannot charge them any more.
+Run it as a member of tollgate_retention. It can be stopped and begun again. Backups keep what they had.`
 
 const leftText: Readonly<Record<LeftUnerased, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
 
@@ -141,7 +138,7 @@ const erase = action({
               `${counted(done.references, 'card reference')}.${leftIn(done.left)}`,
           ],
   },
-  more: naming + ofErasing,
+  more: `${naming}\n\n${ofErasing}`,
   examples: ['subject erase --email address.txt', 'subject erase --email address.txt --yes'],
 })
 

@@ -20,9 +20,11 @@ import { subjects } from '../../../src/operator/subjects.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-actions-'))
 after(() => rmSync(folder, { recursive: true }))
-const [file, picture] = [join(folder, 'content'), join(folder, 'logo.png')]
+const [file, picture, head] = ['content', 'logo.png', 'head.json'].map((name) => join(folder, name)) as [string, string, string]
 writeFileSync(file, '4111111111111111')
 writeFileSync(picture, image('png', 16, 16))
+writeFileSync(head, JSON.stringify({ no: '1', hash: 'a'.repeat(64), at: '', key: '1', public_key: '', signature: '' }))
+const contents: Readonly<Record<string, string>> = { png: picture, json: head }
 
 const rows: { subject: string; words: string; action: AnyAction }[] = []
 for (const [subject, { load }] of Object.entries(subjects))
@@ -41,9 +43,7 @@ function withFiles(words: string[], { takes }: AnyAction): string[] {
   )
   return words.map((word, at) =>
     files.some(([name, input]) => (input.argument ? word.includes('.') : words[at - 1] === `--${optionName(name, input)}`))
-      ? word.endsWith('.png')
-        ? picture
-        : file
+      ? (contents[word.split('.').at(-1)!] ?? file)
       : word,
   )
 }
@@ -85,7 +85,7 @@ test('what an action takes has one name each, and a usual value that fits', () =
 test('an owner may do everything, an auditor nothing that changes, and no role of one merchant what concerns all', () => {
   for (const one of Object.keys(permissionMeans) as Permission[]) assert.ok(roleMay('owner', one))
   for (const { words, action } of rows)
-    if (!/ (list|show|find|test|verify)$/.test(words)) assert.ok(action.needs !== 'read', words)
+    if (!/( (list|show|find|test|verify)|^access)$/.test(words)) assert.ok(action.needs !== 'read', words)
   for (const one of ['configure', 'money', 'deliver', 'secrets', 'persons', 'system'] as const)
     assert.equal(roleMay('auditor', one), false)
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)

@@ -93,7 +93,7 @@ const columns = [
   {
     title: 'RESULT',
     of: resultOf,
-    colour: (one: CheckFinding) => (one.complaint === undefined ? ('green' as const) : ('red' as const)),
+    went: (one: CheckFinding) => (one.complaint === undefined ? ('well' as const) : ('badly' as const)),
   },
   { title: 'WHAT', of: (one: CheckFinding) => (one.complaint === undefined ? one.promise : `${one.promise}: ${one.complaint}`) },
 ]

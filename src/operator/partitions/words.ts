@@ -1,6 +1,25 @@
 /** Why a partition is not detached, or not dropped. */
-import { counted, timeText } from '../../../base/moments.ts'
-import type { CellPart, PartitionNeed, Unproven } from '../../../operator/refused.ts'
+import { counted, timeText } from '../../base/moments.ts'
+
+/** A partition of a cell. */
+export interface CellPart {
+  cellNo: number
+  number: bigint
+}
+
+/** What the gateway still needs a partition for, with how many rows there are of it. */
+export type PartitionNeed =
+  /** Ids of new orders are in it. */
+  | { is: 'current' }
+  /** The process may still have ids of it, reserved before the later ones were used. */
+  | { is: 'gateway'; instance: string; startedAt: number }
+  | { is: 'default partition'; table: string }
+  | { is: 'open' | 'young' | 'callbacks' | 'invoices' | 'idempotency keys'; count: bigint }
+
+/** Why the export of a partition does not prove that its rows are kept. */
+export type Unproven =
+  | { is: 'not exported' | 'half detached' | 'no manifest' | 'other manifest' }
+  | { is: 'no file' | 'file altered' | 'table altered'; name: string }
 
 export const partText = ({ cellNo, number }: CellPart): string => (cellNo === 0 ? String(number) : `${number} of cell ${cellNo}`)
 
@@ -34,8 +53,8 @@ const unprovenNames: Readonly<Record<Extract<Unproven, { name: string }>['is'], 
   'table altered': 'has other rows than were exported',
 }
 const unprovens: Readonly<Record<Exclude<Unproven, { name: string }>['is'], string>> = {
-  'half detached': 'it is not wholly detached. Run: npx tollgate partitions detach --help',
-  'not exported': 'it is not exported. Run: npx tollgate partitions export --help',
+  'half detached': 'it is not wholly detached. Give partitions detach again',
+  'not exported': 'it is not exported. Give partitions export first',
   'no manifest': 'its manifest is not in that directory',
   'other manifest': 'its manifest is not the one that was written last. Export it again',
 }
