@@ -22,6 +22,9 @@ export async function performAt(
   asked: Record<string, unknown>,
 ): Promise<unknown> {
   const { env, stderr, clock, random, complain } = terminal
+  // Such an action asks nothing else of the office.
+  if (action.alone?.(asked))
+    return atDesk(actorAt(terminal), { clock, random, action: words, progress: complain } as Office, action, asked)
   const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })

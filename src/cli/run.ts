@@ -8,7 +8,6 @@ import { addBackupCommands } from './backup.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { WrongUsage } from './commands/failure.ts'
 import { addMerchantServerCommand } from './commands/programs/merchant-server.ts'
-import { addShareCommands } from './commands/keys/shares.ts'
 import { addMigrateCommand } from './commands/programs/migrate.ts'
 import { failureOf } from './commands/refusals.ts'
 import { addSandboxCommand } from './commands/programs/sandbox.ts'
@@ -66,7 +65,6 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   }
   const group = (name: string) => program.commands.find((one) => one.name() === name)!
   addMerchantCheckCommand(group('merchant'), terminal)
-  addShareCommands(group('keys'), terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode

@@ -57,6 +57,8 @@ export interface Action<T extends Inputs, Result> {
   needs: Permission
   /** It concerns files or processes of this machine: no other can ask for it. */
   here?: true
+  /** Asked so, it needs no installation, and leaves no line in an audit trail. */
+  alone?: (asked: Given<T>) => boolean
   takes: T
   gives: Gives<Result, Given<T>>
   /** It shows cards: this is recorded before they are shown. */

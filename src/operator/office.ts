@@ -68,8 +68,13 @@ const insufficientPrivilege = '42501'
  * What was asked for may be a secret, and the words of a refusal may repeat it: only numbers of
  * orders, endpoints and filters are recorded.
  */
-async function recordRefusal(office: Office, { takes }: AnyAction, asked: object, error: unknown): Promise<void> {
-  if (!(error instanceof Refused)) return
+async function recordRefusal(
+  office: Office,
+  { takes, alone }: AnyAction,
+  asked: Record<string, unknown>,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Refused) || alone?.(asked)) return
   const { what } = error.refusal
   // Reading the trail does not add to it, above all not to one that was tampered with; and what the
   // lock of the trail refused would wait for it again.

@@ -107,6 +107,8 @@ const conflicts = {
     hint(`There is no version ${version} of the ${purpose} key. See`, 'keys list'),
   'key in use': ({ purpose, version, by }: { purpose: string; version: bigint; by: KeyUse }) =>
     `Version ${version} of the ${purpose} key cannot be retired: ${useText(by, purpose)}.`,
+  /** A file that has no share of a key, or no key to split. */
+  'unusable share': ({ why }: { why: string }) => why,
   /** Another command is in the middle of its change. */
   'audit trail held': ({ forMs }: { forMs: number }) =>
     `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +

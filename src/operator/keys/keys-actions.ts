@@ -1,9 +1,11 @@
 /** The keys of the vault: their versions, and how to replace them. */
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
-import { choice, kind, Unreadable, whole, type Kind } from '../../entity/kinds.ts'
+import { choice, kind, secretFile, Unreadable, whole, type Kind } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
+import { combineShares, splitKek } from '../../keys/shares.ts'
 import { action, type Subject } from '../action.ts'
+import { Refused } from '../refused.ts'
 import {
   listKeys,
   resealAll,
@@ -17,6 +19,16 @@ import {
 } from './versions.ts'
 
 const aKey = { is: choice(rotatable, 'key'), argument: true, needed: true, means: `which: ${rotatable.join(', ')}` } as const
+
+const aFile = (means: string) => ({ is: secretFile(65_536), argument: true, needed: true, means }) as const
+
+function inShares<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new Refused({ what: 'unusable share', why: (error as Error).message })
+  }
+}
 
 const versionNumber: Kind<bigint> = kind<bigint>({
   hint: 'version',
@@ -178,6 +190,29 @@ every process; run this command; then remove the old key from the file. No proce
       },
       more: 'A version that is still needed is refused, with the reason.\n',
       examples: ['keys retire pan 1'],
+    }),
+    'keys split': action({
+      does: 'the key of a file as two shares for two custodians, each useless alone; - is standard input',
+      needs: 'system',
+      here: true,
+      alone: () => true,
+      takes: { file: aFile('that has the key') },
+      perform: async ({ random }, { file }) => inShares(() => splitKek(file.reveal(), random)),
+      gives: {
+        json: (shares) => ({ shares }),
+        blocks: ([one, other]) => [`Share 1, for one custodian\n  ${one}`, `Share 2, for the other\n  ${other}`],
+      },
+      examples: ['keys split kek.txt'],
+    }),
+    'keys combine': action({
+      does: 'the key of two shares, for the file that TOLLGATE_KEY_FILE names',
+      needs: 'system',
+      here: true,
+      alone: () => true,
+      takes: { share: aFile('a file with one of them'), other: aFile('and one with the other') },
+      perform: async (_office, { share, other }) => inShares(() => combineShares(share.reveal(), other.reveal())),
+      gives: { json: (key) => ({ key }), blocks: (key) => [key] },
+      examples: ['keys combine share-1.txt share-2.txt > /run/tollgate/kek'],
     }),
   },
 }
