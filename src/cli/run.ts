@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
-import { addMerchantCheckCommand } from './commands/programs/merchant-check.ts'
 import { addSubject } from './rows.ts'
 import { addBackupCommands } from './backup.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -63,8 +62,6 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     else if (!args.includes(one)) program.command(one).description(subjects[one]!.does)
     else for (const subject of await subjects[one]!.load()) addSubject(program, terminal, one, subject)
   }
-  const group = (name: string) => program.commands.find((one) => one.name() === name)!
-  addMerchantCheckCommand(group('merchant'), terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode

@@ -57,6 +57,11 @@ const misfits = {
   /** An exported end of the audit trail, whose key the installation has not got. */
   'unknown signer': ({ key }: { key: string }, called: Called) =>
     `${called('head')} was signed by key ${key}, which this installation does not have.`,
+  /** A merchant's server is checked under one control key. */
+  'two keys named': (_: object, called: Called) =>
+    `${called('file')} and ${called('login')} both name a control key. Leave one out.`,
+  'no server named': (_: object, called: Called) =>
+    `Whose server is it? Name the merchant by ${called('login')}, or a file with control_key by ${called('file')}.`,
   'no deliveries named': () => hint('Say which: an order, or a filter such as --state given-up. See', 'delivery resend --help'),
   'many deliveries': ({ count }: { count: number }, called: Called) =>
     `That is ${count} callbacks. Look at them with delivery list and the same filters, then add ${called('yes')}.`,
@@ -82,6 +87,7 @@ const conflicts = {
       `The mobile API takes a control key of 32 hexadecimal digits, and ${login} has another. Rotate it first`,
       `merchant rotate-key ${login}`,
     ),
+  'key not for mobile': () => 'The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.',
   /** A new control key for a merchant with an endpoint of the mobile API. */
   'key unfit for endpoint': ({ endpointId }: { endpointId: bigint }) =>
     `Endpoint ${endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. ` +

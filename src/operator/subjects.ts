@@ -13,6 +13,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
     (await import('./configuration/merchant-actions.ts')).merchantActions,
     (await import('./configuration/merchant-key-actions.ts')).merchantKeyActions,
     (await import('./cells/cell-actions.ts')).cellActions,
+    (await import('./integration/merchant-check-actions.ts')).merchantCheckActions,
   ] },
   endpoint: { does: 'where a merchant takes payments: currency, gate and rules', load: async () => [(await import('./configuration/endpoint-actions.ts')).endpointActions] },
   group:    { does: 'endpoint groups: one id for endpoints in several currencies', load: async () => [(await import('./configuration/endpoint-actions.ts')).endpointActions] },

@@ -23,7 +23,9 @@ after(() => rmSync(folder, { recursive: true }))
 const [file, picture, head] = ['content', 'logo.png', 'head.json'].map((name) => join(folder, name)) as [string, string, string]
 writeFileSync(file, '4111111111111111')
 writeFileSync(picture, image('png', 16, 16))
-writeFileSync(head, JSON.stringify({ no: '1', hash: 'a'.repeat(64), at: '', key: '1', public_key: '', signature: '' }))
+const headJson = { no: '1', hash: 'a'.repeat(64), at: '', key: '1', public_key: '', signature: '' }
+// It may also be the configuration of a merchant server.
+writeFileSync(head, JSON.stringify({ ...headJson, control_key: 'b'.repeat(32) }))
 const contents: Readonly<Record<string, string>> = { png: picture, json: head }
 
 const rows: { subject: string; words: string; action: AnyAction }[] = []
