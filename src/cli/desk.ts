@@ -1,12 +1,13 @@
 /** How the command line comes into the office: as the user of the operating system. */
+import { userInfo } from 'node:os'
 import { openLog } from '../base/log.ts'
 import { WrongKek } from '../keys/encryption.ts'
 import { openKeyRing } from '../keys/ring.ts'
-import type { AnyAction } from '../operator/action.ts'
+import type { Task, Given, Inputs } from '../operator/action.ts'
 import { atDesk, type Office } from '../operator/office.ts'
-import { Failure } from './commands/failure.ts'
-import { actorOf, findInstallation, inWords, openCellDesks, openDatabase } from './commands/installation.ts'
-import type { Terminal } from './terminal.ts'
+import { Failure, WrongUsage } from './commands/failure.ts'
+import { findInstallation, inWords, openCellDesks, openDatabase } from './commands/installation.ts'
+import type { Environment, Terminal } from './terminal.ts'
 
 /** Its rights are those of its database user. */
 const actorAt = ({ complain }: Terminal) => ({
@@ -14,21 +15,21 @@ const actorAt = ({ complain }: Terminal) => ({
   unrecorded: () => complain('This is not in the audit trail: the database user may not write there.'),
 })
 
-/** Opens the installation of the environment, and carries out an action there. */
-export async function performAt(
+/** Opens the installation of the environment, and carries out a task there. */
+export async function performAt<T extends Inputs, Result>(
   terminal: Terminal,
   words: string,
-  action: AnyAction,
-  asked: Record<string, unknown>,
-): Promise<unknown> {
+  task: Task<T, Result>,
+  asked: Given<T>,
+): Promise<Result> {
   const { env, stderr, clock, random, complain } = terminal
-  // Such an action asks nothing else of the office.
-  if (action.alone?.(asked))
-    return atDesk(actorAt(terminal), { clock, random, action: words, progress: complain } as Office, action, asked)
+  // It asks nothing else of the office.
+  if (task.alone?.(asked))
+    return atDesk(actorAt(terminal), { clock, random, action: words, progress: complain } as Office, task, asked)
   const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
-  const settings = { connections: 3, use: action.long ? 'admin' : 'search', log } as const
+  const settings = { connections: 3, use: task.long ? 'admin' : 'search', log } as const
   const pool = openDatabase(installation, settings)
   const cells = openCellDesks(pool, installation, settings)
   const { databaseUrl, callbackPolicy, sandbox, kek } = installation
@@ -42,11 +43,27 @@ export async function performAt(
       }),
   }
   try {
-    return await atDesk(actorAt(terminal), office, action, asked)
+    return await atDesk(actorAt(terminal), office, task, asked)
   } catch (error) {
     throw inWords(error)
   } finally {
     await cells.close()
     await pool.close().catch(() => {})
+  }
+}
+
+/** The name that an operator gives, with the user of the operating system, who may be shared. */
+function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {
+  if (!name) return osUser()
+  if (!/^[^\p{C}]{1,64}$/u.test(name)) throw new WrongUsage('TOLLGATE_ACTOR must be a name of 1 to 64 characters on one line.')
+  return `${name} (${osUser()})`
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without a name, as in containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }

@@ -1,8 +1,8 @@
 /** Commands from rows: words, options, help, exit codes and what is printed follow from actions. */
 import { readFileSync, statSync } from 'node:fs'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
-import { Unreadable } from '../entity/kinds.ts'
+import { Unreadable, type Kind } from '../entity/kinds.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './commands/failure.ts'
@@ -123,8 +123,17 @@ async function readInput(terminal: Terminal, called: string, { is }: AnyInput, g
   return read
 }
 
+/** Reads an argument of a command that is not a row. */
+export const reads =
+  <Value>(is: Kind<Value>) =>
+  (text: string): Value => {
+    const value = is.read(text)
+    if (value instanceof Unreadable) throw new InvalidArgumentError(`It must be ${value.must}.`)
+    return value
+  }
+
 /** The content of a file as it is; `-` is standard input. */
-async function bytesOf(terminal: Terminal, called: string, file: string, mostBytes: number): Promise<Buffer> {
+export async function bytesOf(terminal: Terminal, called: string, file: string, mostBytes: number): Promise<Buffer> {
   if (file === '-') return readPiped(terminal)
   try {
     if (statSync(file).size > mostBytes) throw new Error('it is too large')

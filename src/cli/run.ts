@@ -54,9 +54,6 @@ const commands: readonly (string | ((program: Command, terminal: Terminal) => vo
 export async function runTollgate(args: readonly string[], shell: Shell): Promise<number> {
   const terminal = openTerminal(shell)
   const program = programOn(terminal)
-  program.hook('preAction', (_program, command) => {
-    terminal.running = { words: wordsOf(command), numbers: command.args.filter((text) => /^[0-9]{1,12}$/.test(text)) }
-  })
   for (const one of commands) {
     if (typeof one !== 'string') one(program, terminal)
     else if (!args.includes(one)) program.command(one).description(subjects[one]!.does)
@@ -74,10 +71,6 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     return error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1
   }
 }
-
-/** Without the name of the program. */
-const wordsOf = (command: Command): string =>
-  command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name()
 
 /** The parser printed help or an error message, and no command runs. */
 class ParserEnd extends Error {

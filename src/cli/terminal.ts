@@ -31,17 +31,8 @@ export interface Terminal extends Shell {
   readBytes(): Promise<Buffer>
   /** The same as a text, trimmed. */
   readInput(): Promise<string>
-  /** The command that runs. */
-  running: Running
   /** The exit code of a command that ran to its end. */
   exitCode: number
-}
-
-export interface Running {
-  /** For example `merchant add`. */
-  words: string
-  /** Its arguments that are numbers of orders, endpoints or filters; others may be secrets. */
-  numbers: readonly string[]
 }
 
 export function openTerminal(shell: Shell): Terminal {
@@ -70,7 +61,6 @@ export function openTerminal(shell: Shell): Terminal {
     },
     readBytes,
     readInput: async () => (await readBytes()).toString('utf8').trim(),
-    running: { words: '', numbers: [] },
     exitCode: 0,
   }
 }

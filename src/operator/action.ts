@@ -51,26 +51,31 @@ export interface Gives<Result, Asked> {
   fails?: (result: Result) => boolean
 }
 
-export interface Action<T extends Inputs, Result> {
-  /** In one sentence, without its point. */
-  does: string
+/** What is carried out for whoever acts. */
+export interface Task<T extends Inputs, Result> {
   needs: Permission
-  /** It concerns files or processes of this machine: no other can ask for it. */
-  here?: true
   /** Asked so, it needs no installation, and leaves no line in an audit trail. */
   alone?: (asked: Given<T>) => boolean
   takes: T
-  gives: Gives<Result, Given<T>>
+  perform: (office: Office, asked: Given<T>) => Promise<Result>
   /** It shows cards: this is recorded before they are shown. */
   looks?: (result: Result, asked: Given<T>) => Omit<Note, 'action'>
   /** What it had to leave undone, which is refused when the rest is done and shown. */
   leaves?: (result: Result) => OperatorRefusal | undefined
   /** Its statements may take longer than a search. */
   long?: true
+}
+
+/** A task that is offered: how it is asked for, and how its result is shown. */
+export interface Action<T extends Inputs, Result> extends Task<T, Result> {
+  /** In one sentence, without its point. */
+  does: string
+  /** It concerns files or processes of this machine: no other can ask for it. */
+  here?: true
+  gives: Gives<Result, Given<T>>
   /** Paragraphs of its help. */
   more?: string
   examples: readonly string[]
-  perform: (office: Office, asked: Given<T>) => Promise<Result>
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any

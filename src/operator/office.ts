@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
-import type { AnyAction, Given, Inputs, Action } from './action.ts'
+import type { Task, Given, Inputs } from './action.ts'
 import { record } from './audit/rows.ts'
 import type { OrderDesk } from './desk.ts'
 import type { Permission } from './permissions.ts'
@@ -40,18 +40,18 @@ export interface Actor {
 export async function atDesk<T extends Inputs, Result>(
   actor: Actor,
   office: Office,
-  action: Action<T, Result>,
+  task: Task<T, Result>,
   asked: Given<T>,
 ): Promise<Result> {
   try {
-    if (!actor.may(action.needs)) throw new Refused({ what: 'not permitted', permission: action.needs })
-    const result = await action.perform(office, asked)
-    if (action.looks) await recordReading(actor, office, action.looks(result, asked))
-    const left = action.leaves?.(result)
-    if (left) await recordRefusal(office, action, asked, new Refused(left))
+    if (!actor.may(task.needs)) throw new Refused({ what: 'not permitted', permission: task.needs })
+    const result = await task.perform(office, asked)
+    if (task.looks) await recordReading(actor, office, task.looks(result, asked))
+    const left = task.leaves?.(result)
+    if (left) await recordRefusal(office, task, asked, new Refused(left))
     return result
   } catch (error) {
-    await recordRefusal(office, action, asked, error)
+    await recordRefusal(office, task, asked, error)
     throw error
   }
 }
@@ -68,10 +68,10 @@ const insufficientPrivilege = '42501'
  * What was asked for may be a secret, and the words of a refusal may repeat it: only numbers of
  * orders, endpoints and filters are recorded.
  */
-async function recordRefusal(
+async function recordRefusal<T extends Inputs, Result>(
   office: Office,
-  { takes, alone }: AnyAction,
-  asked: Record<string, unknown>,
+  { takes, alone }: Task<T, Result>,
+  asked: Given<T>,
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof Refused) || alone?.(asked)) return

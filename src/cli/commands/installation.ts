@@ -1,22 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
-import { openLog, reasonOf } from '../../base/log.ts'
+import { reasonOf } from '../../base/log.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { TargetPolicy } from '../../http/address.ts'
-import type { CellDesk, Desk, OrderDesk } from '../../operator/desk.ts'
+import type { CellDesk } from '../../operator/desk.ts'
 import { CellFailed } from '../../operator/cells/in-cells.ts'
 import { isDatabaseUrl, lineComplaint } from '../../storage/database-line.ts'
 import { Refused } from '../../operator/refused.ts'
-import { record } from '../../operator/audit/rows.ts'
 import { openPool, type Pool, type PoolSettings } from '../../storage/pool.ts'
-import { WrongKek, type KeyEncryption } from '../../keys/encryption.ts'
+import type { KeyEncryption } from '../../keys/encryption.ts'
 import { databaseOf } from '../../storage/cells.ts'
 import { listCells } from '../../storage/cell-rows.ts'
-import { openKeyRing, type KeyRing } from '../../keys/ring.ts'
 import { KeyServiceFailed } from '../../keys/service.ts'
 import { databaseUrlOf, encryptionBy, kekSource } from '../../settings/keys.ts'
-import type { Environment, Running, Terminal } from '../terminal.ts'
+import type { Environment } from '../terminal.ts'
 import { Failure, WrongUsage } from './failure.ts'
 import { failureOf } from './refusals.ts'
 
@@ -122,49 +119,6 @@ export function openDatabase(
   return openPool({ url: databaseUrl, ...settings })
 }
 
-/** A desk at an installation, with its keys available to the few commands that need them. */
-export interface Office extends OrderDesk {
-  installation: Installation
-  /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
-  keys: () => Promise<KeyRing>
-}
-
-/**
- * Runs a command at the installation of the environment; errors of the database are put into words.
- * `admin`: without a limit of time for a statement.
- */
-export async function atOffice(
-  terminal: Terminal,
-  work: (office: Office) => Promise<void>,
-  use: 'search' | 'admin' = 'search',
-): Promise<void> {
-  const { env, stderr, clock, random } = terminal
-  const who = actorOf(env)
-  const installation = findInstallation(env)
-  const log = openLog({ level: 'fatal', destination: stderr })
-  const pool = openDatabase(installation, { connections: 3, use, log })
-  const cells = openCellDesks(pool, installation, { connections: 3, use, log })
-  const desk = { pool, cells: cells.all, clock, random, who }
-  try {
-    await work({
-      ...desk,
-      installation,
-      keys: () =>
-        openKeyRing(pool, installation.kek(), clock, random).catch((error) => {
-          if (error instanceof WrongKek)
-            throw new Failure(`TOLLGATE_KEY_FILE does not open the keys of this database: ${error.message}.`)
-          throw error
-        }),
-    })
-  } catch (error) {
-    await recordRefusal(desk, terminal.running, error)
-    throw inWords(error)
-  } finally {
-    await cells.close()
-    await pool.close().catch(() => {})
-  }
-}
-
 /** The cells, once a command asks for them; cell 0 is in the schema of the installation. */
 export function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
   let opened: Promise<readonly CellDesk[]> | undefined
@@ -180,37 +134,6 @@ export function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation
       const cells = await opened?.catch(() => [])
       for (const cell of cells ?? []) if (cell.pool !== pool) await cell.pool.close().catch(() => {})
     },
-  }
-}
-
-/**
- * Who gave a command that the installation refused. Its arguments may be secrets, and the words of
- * the refusal may repeat them, so neither is recorded.
- */
-async function recordRefusal(desk: Desk, { words, numbers }: Running, error: unknown): Promise<void> {
-  if (!(error instanceof Refused || error instanceof Failure)) return
-  const refused = error instanceof Refused ? error.refusal.what : error instanceof WrongUsage ? 'wrong usage' : 'failed'
-  // Reading the trail does not add to it, above all not to one that was tampered with; and what the
-  // lock of the trail refused would wait for it again.
-  if (words.startsWith('audit ') || refused === 'audit trail held') return
-  const subject = numbers.length === 0 ? words : `${words} ${numbers.join(' ')}`
-  // A trail that cannot be written must not hide why the command failed.
-  await record(desk, { action: 'refused', subject, details: { reason: refused } }).catch(() => {})
-}
-
-/** The name that an operator gives, with the user of the operating system, who may be shared. */
-export function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {
-  if (!name) return osUser()
-  if (!/^[^\p{C}]{1,64}$/u.test(name)) throw new WrongUsage('TOLLGATE_ACTOR must be a name of 1 to 64 characters on one line.')
-  return `${name} (${osUser()})`
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user id without a name, as in containers.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }
 

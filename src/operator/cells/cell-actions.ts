@@ -95,7 +95,7 @@ export const cellActions: Subject = {
         }),
         fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
       },
-      more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.\n',
+      more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.',
       examples: ['cell list'],
     }),
     'cell add': action({
@@ -121,8 +121,7 @@ export const cellActions: Subject = {
       },
       more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the
 user, and with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables,
-as migrate does.
-`,
+as migrate does.`,
       examples: [
         'cell add 1',
         'cell add 2 --database-url "postgres://db2.example/tollgate?sslmode=verify-full&sslrootcert=ca.pem"',
@@ -150,8 +149,7 @@ as migrate does.
           done.length === 0 ? [`Cell ${number} has no merchants.`] : [done.map(movedText).join('\n')],
       },
       more: `Each merchant moves as by merchant move. The cell stays, since pages and receipts that were made in it lead through
-it. To bring a cell to another database, add one there and drain the old one into it.
-`,
+it. To bring a cell to another database, add one there and drain the old one into it.`,
       examples: ['cell drain 1 --to 3'],
     }),
     'merchant move': action({
@@ -185,8 +183,7 @@ answered. What is under way comes to its end, the last changes are copied, and t
 be longer than --pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references,
 pages and receipts stay good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does.
 Interrupted, it can be run again and goes on; nothing is lost meanwhile. Or it can be given up, until the
-configuration names the new cell.
-`,
+configuration names the new cell.`,
       examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
     }),
   },

@@ -28,8 +28,7 @@ second.
 
   first,last,country,bank
   400000,400099,US,"First Bank, Invented"
-  52000000,52000000,DE,
-`,
+  52000000,52000000,DE,`,
       examples: ['bin import bins.csv'],
     }),
     'bin find': action({

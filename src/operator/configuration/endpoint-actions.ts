@@ -189,7 +189,7 @@ export const endpointActions: Subject = {
         json: groupJson,
         blocks: (made) => [`Group ${made.groupId} (${made.name}) is made. Its path: /api/v2/sale/group/${made.groupId}`],
       },
-      more: 'A payment goes to the first member of its currency that is on.\n',
+      more: 'A payment goes to the first member of its currency that is on.',
       examples: ['group add --merchant shop --name all --endpoint 101,102'],
     }),
     'group list': action({

@@ -127,8 +127,7 @@ What was decided, and why, shows order show.`,
       more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
 --counts says which use the limit up: all of them, those that were unrefused, or those that were refused.
 Limits hold however many payments come at once.
-country-mismatch compares the country of the address with that of the card by the BIN table (bin import).
-`,
+country-mismatch compares the country of the address with that of the card by the BIN table (bin import).`,
       examples: [
         'filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example',
         'filter add black --merchant shop --of ip --value 203.0.113.0/24',
@@ -269,7 +268,7 @@ country-mismatch compares the country of the address with that of the card by th
           ...(fired.length > 0 ? [firedTable(fired)] : []),
         ],
       },
-      more: 'Ends with 0 whether it would be filtered or not.\n',
+      more: 'Ends with 0 whether it would be filtered or not.',
       examples: [
         'filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00',
         'filter test --endpoint 101 --card - --email eve@example.com < number.txt',

@@ -139,7 +139,7 @@ export const merchantActions: Subject = {
           ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), groupTable(groups)]),
         ],
       },
-      more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.\n',
+      more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.',
       examples: ['merchant show shop'],
     }),
     'merchant set': action({
@@ -155,8 +155,7 @@ export const merchantActions: Subject = {
         ],
       },
       more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in
-the dark, and else are black or white.
-`,
+the dark, and else are black or white.`,
       examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
     }),
     'merchant rotate-key': action({
@@ -201,8 +200,7 @@ the dark, and else are black or white.
         ],
       },
       more: `${keyRules}
-Only one old key is kept: of two rotations within the span the first key ends with the second.
-`,
+Only one old key is kept: of two rotations within the span the first key ends with the second.`,
       examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
     }),
     ...switchesOf({

@@ -130,8 +130,7 @@ ${makeAPair}`,
       more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
 control. Any library for them verifies the raw query, or the body of a form, with this secret. It is not the control
 key, and is made here. A new one signs within a second. Callbacks that the merchant refuses until it has the new one
-are tried again.
-`,
+are tried again.`,
       examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
     }),
     'merchant signing-key': action({
@@ -162,8 +161,7 @@ are tried again.
       },
       more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
 The private half never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who
-asks for it.
-`,
+asks for it.`,
       examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
     }),
     'merchant signed-requests': action({
@@ -188,8 +186,7 @@ asks for it.
       more: `  off          none has to be; a signature that is there has to hold
   follow-ups   capture, return and void
   payments     those, and everything that makes a payment
-  all          everything with a control
-`,
+  all          everything with a control`,
       examples: ['merchant signed-requests shop follow-ups'],
     }),
   },

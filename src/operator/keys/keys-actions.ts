@@ -105,8 +105,7 @@ fingerprint  recognises a card at all merchants, to count wrong answers
 card-id      makes card-hash-ids, which must never change, so it is never replaced
 receipt      makes the ids of receipts
 audit        signs the end of the audit trail
-             (the hourly keys of CVV2 values are not in the database)
-`,
+             (the hourly keys of CVV2 values are not in the database)`,
       examples: ['keys list --json'],
     }),
     'keys rotate': action({
@@ -129,8 +128,7 @@ audit        signs the end of the audit trail
         ],
       },
       more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the
-background; keys list shows how far that is. What the configuration has is sealed again by keys rewrap.
-`,
+background; keys list shows how far that is. What the configuration has is sealed again by keys rewrap.`,
       examples: ['keys rotate pan', 'keys rotate digest --json'],
     }),
     'keys rewrap': action({
@@ -172,8 +170,7 @@ background; keys list shows how far that is. What the configuration has is seale
       more: `Payments run on. It can be stopped and begun again at any time.
 
 To replace the key-encryption key, write the new key above the old one in the file that TOLLGATE_KEY_FILE names, for
-every process; run this command; then remove the old key from the file. No process has to be started again.
-`,
+every process; run this command; then remove the old key from the file. No process has to be started again.`,
       examples: ['keys rewrap', 'keys rewrap --rest 0 --batch 1000'],
     }),
     'keys retire': action({
@@ -188,7 +185,7 @@ every process; run this command; then remove the old key from the file. No proce
           `Version ${version} of the ${key} key is destroyed. Backups of the database still have it, wrapped.`,
         ],
       },
-      more: 'A version that is still needed is refused, with the reason.\n',
+      more: 'A version that is still needed is refused, with the reason.',
       examples: ['keys retire pan 1'],
     }),
     'keys split': action({

@@ -225,7 +225,7 @@ describe('npx tollgate sign-request', () => {
 
   // oxfmt-ignore
   const wrong: [args: string[], env: Record<string, string>, says: RegExp][] = [
-    [['ftp://pay.example/x'],                         {},                                            /It is not a URL/],
+    [['ftp://pay.example/x'],                         {},                                            /must be a URL/],
     [[url, '--method', 'post'],                       {},                                            /in capitals, such as POST/],
     [[url],                                           { TOLLGATE_SIGNING_SECRET: signingSecret },    /Whose request is it\?/],
     [[url, '--login', 'l'],                           { TOLLGATE_SIGNING_SECRET: 'whsec_c2hvcnQ=' }, /is not a signing secret/],

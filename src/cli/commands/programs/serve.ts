@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { keepHeapSmall } from '../../../base/heap.ts'
 import { openLog, type Log } from '../../../base/log.ts'
 import { endOnDefect, untilSignal } from '../../../base/signals.ts'
+import { whole } from '../../../entity/kinds.ts'
 import type { GatewayOptions } from '../../../gateway/start.ts'
 import { usualTuning } from '../../../gateway/tuning.ts'
 import { machineFacts } from '../../../operator/doctor/machine.ts'
@@ -14,13 +15,13 @@ import { variablesHelp } from '../../../settings/variables.ts'
 import { encryptionBy, hourKeysBy } from '../../../settings/keys.ts'
 import { keyByDescriptor, mayShare, processesOf } from '../../process-start.ts'
 import type { Terminal } from '../../terminal.ts'
-import { aNumber } from '../options.ts'
+import { reads } from '../../rows.ts'
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
   program
     .command('serve')
     .description('the gateway alone, configured by the environment')
-    .option('--processes <number>', 'so many processes share the ports, instead of PROCESSES', aNumber(1, mostProcesses))
+    .option('--processes <number>', 'so many processes share the ports, instead of PROCESSES', reads(whole(1, mostProcesses)))
     .addHelpText(
       'after',
       `

@@ -1,17 +1,20 @@
 import type { Command } from 'commander'
 import { uuid } from '../../../base/random.ts'
 import type { Secret } from '../../../base/secret.ts'
+import { kind, text, Unreadable } from '../../../entity/kinds.ts'
 import { signMessage, type MessageToSign } from '../../../merchant/message-sign.ts'
 import { readSigningSecret } from '../../../merchant/signing-secret-rows.ts'
-import { loadRegistry } from '../../../merchant/rows.ts'
-import { unfit } from '../../../operator/refused.ts'
+import { merchantOf } from '../../../operator/integration/merchant.ts'
+import type { Office } from '../../../operator/office.ts'
+import { performAt } from '../../desk.ts'
+import { bytesOf, reads } from '../../rows.ts'
 import type { Terminal } from '../../terminal.ts'
 import { Failure, WrongUsage } from '../failure.ts'
-import { atOffice, findInstallation } from '../installation.ts'
-import { fileBytes, fitting, jsonOption, judged } from '../options.ts'
+import { findInstallation } from '../installation.ts'
 import { privateKeyIn } from './sign.ts'
 
 const secretVariable = 'TOLLGATE_SIGNING_SECRET'
+const mostBytes = 256 * 1024 * 1024
 
 interface Options {
   method: string
@@ -22,21 +25,29 @@ interface Options {
   json?: true
 }
 
-const matching = (form: RegExp, must: string) => judged((text) => (form.test(text) ? undefined : unfit('', must)))
-const aMethod = matching(/^[A-Z]{1,20}$/, 'in capitals, such as POST')
-const anIdempotencyKey = matching(/^[\x21-\x7e]{1,128}$/, 'one to 128 visible ASCII characters')
+const aMethod = text('method', /^[A-Z]{1,20}$/, 'in capitals, such as POST')
+const anIdempotencyKey = text('key', /^[\x21-\x7e]{1,128}$/, 'one to 128 visible ASCII characters')
+const aUrl = kind<URL>({
+  hint: 'url',
+  read: (written) => {
+    const url = URL.canParse(written) ? new URL(written) : undefined
+    return url && /^https?:$/.test(url.protocol)
+      ? url
+      : new Unreadable('a URL, such as https://pay.example/gateway/api/v2/sale/101')
+  },
+})
 
 export function addSignRequestCommand(program: Command, terminal: Terminal): void {
   program
     .command('sign-request')
     .description('signs a whole request beside its control, and prints the headers to send with it')
-    .argument('<url>', 'where it is sent, as the gateway sees it', fitting(aUrl))
-    .option('--method <method>', 'how it is sent', aMethod, 'POST')
+    .argument('<url>', 'where it is sent, as the gateway sees it', reads(aUrl))
+    .option('--method <method>', 'how it is sent', reads(aMethod), 'POST')
     .option('--body <file>', 'what is sent, byte for byte; standard input if left out', '-')
     .option('--login <login>', "whose request it is; the sandbox's own merchant if left out")
     .option('--private-key <file>', 'sign by this Ed25519 key in PEM, whose public half the operator registered')
-    .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which is signed with it', anIdempotencyKey)
-    .option(...jsonOption)
+    .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which is signed with it', reads(anIdempotencyKey))
+    .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
@@ -55,7 +66,7 @@ Examples
 async function signRequest(terminal: Terminal, url: URL, options: Options): Promise<void> {
   const { method, idempotencyKey } = options
   const { login, key } = await signerFor(terminal, options)
-  const body = await fileBytes(terminal, options.body, '--body')
+  const body = await bytesOf(terminal, '--body', options.body, mostBytes)
   const timestampSeconds = Math.floor(terminal.clock.now() / 1_000)
   const headers = signMessage({ method, url, body, idempotencyKey, login, key, nonce: uuid(terminal.random), timestampSeconds })
   if (options.json) return terminal.printJson({ method, url: url.href, headers })
@@ -76,18 +87,8 @@ async function signerFor(terminal: Terminal, { login, privateKey }: Options): Pr
 }
 
 async function secretOfInstallation(terminal: Terminal, login: string): Promise<Secret<Buffer>> {
-  let found: Secret<Buffer> | undefined
-  await atOffice(terminal, async ({ pool, keys, clock }) => {
-    const merchant = (await loadRegistry(pool, await keys(), clock.now())).merchantByLogin(login)
-    if (!merchant) throw new Failure(`There is no merchant ${login}.`)
-    if (!merchant.signingSecret)
-      throw new Failure(`Merchant ${login} has no signing secret. Make one: npx tollgate merchant signing-secret ${login}`)
-    found = merchant.signingSecret
-  })
-  return found!
-}
-
-function aUrl(text: string): URL | string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url && /^https?:$/.test(url.protocol) ? url : 'It is not a URL, such as https://pay.example/gateway/api/v2/sale/101.'
+  const find = (office: Office) => merchantOf(office, login)
+  const { merchant } = await performAt(terminal, 'sign-request', { needs: 'secrets', takes: {}, perform: find }, {})
+  if (merchant.signingSecret) return merchant.signingSecret
+  throw new Failure(`Merchant ${login} has no signing secret. Make one: npx tollgate merchant signing-secret ${login}`)
 }

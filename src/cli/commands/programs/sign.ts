@@ -7,13 +7,14 @@ import { secret, type Secret } from '../../../base/secret.ts'
 import { signOauth } from '../../../merchant/oauth-sign.ts'
 import { memberFor, type Registry } from '../../../merchant/merchant.ts'
 import type { EndpointSettings } from '../../../merchant/endpoint-fields.ts'
-import { loadRegistry } from '../../../merchant/rows.ts'
+import { merchantOf } from '../../../operator/integration/merchant.ts'
+import type { Office } from '../../../operator/office.ts'
 import { hiddenKey, signingOf } from '../../../reference/signing.ts'
 import { inWords, pathId } from '../../../spec/gateway/control.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../../spec/gateway/operations.ts'
+import { performAt } from '../../desk.ts'
 import type { Terminal } from '../../terminal.ts'
-import { atOffice, findInstallation } from '../installation.ts'
-import { jsonOption } from '../options.ts'
+import { findInstallation } from '../installation.ts'
 import { facts } from '../present.ts'
 
 const keyVariable = 'TOLLGATE_CONTROL_KEY'
@@ -44,7 +45,7 @@ export function addSignCommand(program: Command, terminal: Terminal): void {
     .option('--key-stdin', 'read the control key from standard input instead')
     .option('--private-key <file>', "of v4: the RSA key in PEM; the sandbox's own if left out")
     .option('--base-url <url>', "of v4: where merchants reach the gateway; the sandbox's if left out")
-    .option(...jsonOption)
+    .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
@@ -126,18 +127,13 @@ async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Reques
   const login = named ?? valueOf('login') ?? findInstallation(terminal.env).sandbox?.login
   if (login === undefined)
     throw new WrongUsage(`Whose control key? Name the merchant by --login, or give the key as ${keyVariable}.`)
-  let found: Key | undefined
-  await atOffice(terminal, async ({ pool, keys, clock }) => {
-    const registry = await loadRegistry(pool, await keys(), clock.now())
-    const merchant = registry.merchantByLogin(login)
-    if (!merchant) throw new Failure(`There is no merchant ${login}.`)
-    const entry = endpoint === undefined ? undefined : entryOf(registry, endpoint)
-    if (endpoint !== undefined && entry?.merchant !== merchant)
-      throw new Failure(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
-    const member = entry && (memberFor(entry, valueOf('currency') ?? '') ?? entry.endpoints[0])
-    found = { key: merchant.controlKeys[0]!, login, units: member?.settings.controlMinorUnits }
-  })
-  return found!
+  const find = (office: Office) => merchantOf(office, login)
+  const { merchant, registry } = await performAt(terminal, 'sign', { needs: 'secrets', takes: {}, perform: find }, {})
+  const entry = endpoint === undefined ? undefined : entryOf(registry, endpoint)
+  if (endpoint !== undefined && entry?.merchant !== merchant)
+    throw new Failure(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
+  const member = entry && (memberFor(entry, valueOf('currency') ?? '') ?? entry.endpoints[0])
+  return { key: merchant.controlKeys[0]!, login, units: member?.settings.controlMinorUnits }
 }
 
 const entryOf = (registry: Registry, endpoint: string) => {
