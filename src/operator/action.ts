@@ -59,7 +59,7 @@ export interface Task<T extends Inputs, Result> {
   takes: T
   perform: (office: Office, asked: Given<T>) => Promise<Result>
   /** It shows cards: this is recorded before they are shown. */
-  looks?: (result: Result, asked: Given<T>) => Omit<Note, 'action'>
+  looks?: (result: Result, asked: Given<T>) => Note
   /** What it had to leave undone, which is refused when the rest is done and shown. */
   leaves?: (result: Result) => OperatorRefusal | undefined
   /** Its statements may take longer than a search. */

@@ -11,8 +11,8 @@ export interface Desk {
   random: Random
   /** The named actor and the user of the operating system; written to the audit trail. */
   who: string
-  /** The words of what is done, such as `merchant add`. */
-  action?: string
+  /** The words of what is done, such as `merchant add`: lines of the audit trail begin with them. */
+  action: string
 }
 
 /** Where orders, and all that belongs to them, are looked for. */

@@ -4,14 +4,13 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import type { Task, Given, Inputs } from './action.ts'
-import { record } from './audit/rows.ts'
+import { record, type Note } from './audit/rows.ts'
 import type { OrderDesk } from './desk.ts'
 import type { Permission } from './permissions.ts'
 import { Refused } from './refused.ts'
 
 /** A desk at an installation; its keys are opened by the few actions that need them. */
 export interface Office extends OrderDesk {
-  action: string
   databaseUrl: string
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
@@ -56,8 +55,8 @@ export async function atDesk<T extends Inputs, Result>(
   }
 }
 
-async function recordReading(actor: Actor, office: Office, seen: { subject: string; details?: object }): Promise<void> {
-  await record(office, { action: office.action, ...seen }).catch((error) => {
+async function recordReading(actor: Actor, office: Office, seen: Note): Promise<void> {
+  await record(office, seen).catch((error) => {
     if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
     actor.unrecorded()
   })
@@ -84,5 +83,5 @@ async function recordRefusal<T extends Inputs, Result>(
   )
   const subject = [office.action, ...numbers].join(' ')
   // A trail that cannot be written must not hide why the action failed.
-  await record(office, { action: 'refused', subject, details: { reason: what } }).catch(() => {})
+  await record({ ...office, action: 'refused' }, { subject, details: { reason: what } }).catch(() => {})
 }

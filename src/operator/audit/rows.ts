@@ -6,16 +6,15 @@ import type { CellDesk, Desk } from '../desk.ts'
 import { inCell, refuseWhileMoving } from '../cells/in-cells.ts'
 import { Refused } from '../refused.ts'
 
-/** The action and its subject. `details` never contains a secret. */
+/** What a change was about; the desk says what was done. `details` never contains a secret. */
 export interface Note {
-  /** For example `merchant add`: the words of the command, unless the desk says them. */
-  action?: string
   /** For example `merchant shop` or `order 1000001`. */
   subject: string
   details?: object
 }
 
 export interface AuditEntry extends Required<Note> {
+  action: string
   auditId: string
   at: number
   who: string
@@ -52,7 +51,7 @@ export async function change<T>(
   return transaction(desk.pool, async (runner) => {
     await holdChain(runner).catch(refuseHeld)
     const { note, result } = await body(runner)
-    await appendAudit(runner, { details: {}, action: desk.action ?? '', ...note, who: desk.who })
+    await appendAudit(runner, { details: {}, ...note, action: desk.action, who: desk.who })
     if (touches === 'config') await touchConfig(runner)
     return result
   })

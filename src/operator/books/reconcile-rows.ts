@@ -81,14 +81,14 @@ export const isBehind = ({ next, seen }: BlockFacts): boolean => next <= seen
 export async function moveBlocks(desk: Desk, facts: readonly BlockFacts[]): Promise<BlockFacts[]> {
   const short = facts.filter(({ next, seen }) => next < seen + room)
   if (short.length === 0) return []
-  return change(desk, 'orders', async (runner) => {
+  return change({ ...desk, action: 'reconcile ids' }, 'orders', async (runner) => {
     const moved: BlockFacts[] = []
     for (const block of short) {
       const [row] = await runner.run(moveOn, [block.name, block.seen + room])
       if (row) moved.push({ ...block, next: row.next_id })
     }
     const details = Object.fromEntries(moved.map(({ name, next }) => [name, String(next)]))
-    return { note: { action: 'reconcile ids', subject: 'ids', details }, result: moved }
+    return { note: { subject: 'ids', details }, result: moved }
   })
 }
 

@@ -123,9 +123,9 @@ async function saved(
   const { orderId } = made.after
   const { terminalId, stan, rrn, kind, amountMinor, currency } = operation
   const details = { terminal: terminalId, stan, rrn, kind, amount_minor: String(amountMinor), currency }
-  const note = { action: `reconcile ${how}`, subject: `order ${orderId}`, details }
+  const note = { subject: `order ${orderId}`, details }
   try {
-    return await changeInCell(desk, cell, async (runner) => {
+    return await changeInCell({ ...desk, action: `reconcile ${how}` }, cell, async (runner) => {
       const kept = await saveOrders(runner, [made], undefined)
       if (!kept.has(orderKeyText(made.after))) throw new OrderMoved()
       return { note, result: orderId }

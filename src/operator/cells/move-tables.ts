@@ -104,7 +104,7 @@ async function sideOf(desk: OrderDesk, login: string): Promise<Side> {
 
 const rowOf = async ({ desk, merchantId }: Side): Promise<MoveRow | undefined> => (await desk.pool.run(read, [merchantId]))[0]
 
-const noteOf = ({ login }: Side, details: object) => ({ action: 'merchant move', subject: `merchant ${login}`, details }) as const
+const noteOf = ({ login }: Side, details: object) => ({ subject: `merchant ${login}`, details })
 
 async function begin(side: Side, to: number): Promise<MoveUnderWay | undefined> {
   const { desk, cells, login, merchantId, mover } = side

@@ -13,6 +13,6 @@ export async function importBins(desk: Desk, csv: string): Promise<number> {
   if (typeof ranges === 'string') throw new Refused({ what: 'unusable BIN table', why: ranges })
   return change(desk, 'config', async (runner) => {
     await replaceBins(runner, ranges)
-    return { note: { action: 'bin import', subject: 'BIN table', details: { ranges: ranges.length } }, result: ranges.length }
+    return { note: { subject: 'BIN table', details: { ranges: ranges.length } }, result: ranges.length }
   })
 }

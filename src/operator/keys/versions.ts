@@ -79,7 +79,7 @@ export async function rotateKeyOf(
     if (!(await addKey(runner, key, { at, activeAt })))
       throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
     return {
-      note: note('rotate', purpose, version, { active_at: new Date(activeAt).toISOString() }),
+      note: note(purpose, version, { active_at: new Date(activeAt).toISOString() }),
       result: { version, activeAt },
     }
   })
@@ -117,8 +117,7 @@ function refuseComing(newest: KeyRow | undefined, at: number): void {
   throw new Refused({ what: 'rotation under way', purpose: newest.purpose, version, activeAt })
 }
 
-const note = (does: string, purpose: string, version: bigint, details = {}) => ({
-  action: `keys ${does}`,
+const note = (purpose: string, version: bigint, details = {}) => ({
   subject: `key ${purpose} ${version}`,
   details,
 })
@@ -145,7 +144,7 @@ export async function rewrapKeys(desk: Desk, encryption: KeyEncryption): Promise
       keys += (await runner.run(wrapAgain, values)).length
     }
     const from = [...new Set(others.map(({ kek }) => kek))]
-    return { note: { action: 'keys rewrap', subject: 'key-encryption key', details: { keys, from, to: id } }, result: keys }
+    return { note: { subject: 'key-encryption key', details: { keys, from, to: id } }, result: keys }
   })
 }
 
@@ -233,7 +232,7 @@ export async function retireKey(desk: OrderDesk, purpose: Rotatable, version: bi
     refuseYoung(await runner.run(locked))
     refuse(await rowsUnder(runner, purpose, version, 0))
     await runner.run(destroy, [purpose, version])
-    return { note: note('retire', purpose, version), result: undefined }
+    return { note: note(purpose, version), result: undefined }
   })
 }
 

@@ -80,7 +80,7 @@ async function detachSpan(
   const { pool } = cell
   const needs = await needsOf(desk, cell, span, endedBefore)
   if (needs.length > 0 && !isBegun(span)) return needs
-  await note(desk, cell, span, 'partitions detach')
+  await note(desk, cell, span)
   const isFirst = ({ table }: PartitionPiece) => first.has(table)
   for (const piece of span.pieces.filter(isFirst)) await detachPiece(pool, piece)
   // Nobody can change these orders now; what began before the first look is over, and is seen.
@@ -90,7 +90,7 @@ async function detachSpan(
     return lateNeeds
   }
   for (const piece of span.pieces.filter((one) => !isFirst(one))) await detachPiece(pool, piece)
-  await note(desk, cell, span, 'partitions detached', { body: (runner) => noteDetached(runner, span, times) })
+  await note({ ...desk, action: 'partitions detached' }, cell, span, { body: (runner) => noteDetached(runner, span, times) })
   return []
 }
 
@@ -101,7 +101,7 @@ async function putBack(desk: OrderDesk, cell: CellDesk, span: Span): Promise<voi
     if (piece.state === 'detaching') await detachPiece(pool, piece)
     if (piece.state !== 'attached') await attachPiece(pool, piece, span)
   }
-  await note(desk, cell, span, 'partitions attached')
+  await note({ ...desk, action: 'partitions attached' }, cell, span)
 }
 
 type Times = { firstAt: number; lastAt: number }
@@ -122,11 +122,10 @@ export const note = (
   desk: OrderDesk,
   cell: CellDesk,
   { number, from, to }: Pick<Span, 'number' | 'from' | 'to'>,
-  action: string,
   { body, details }: { body?: (runner: Runner) => Promise<void>; details?: object } = {},
 ): Promise<void> =>
   changeInCell(desk, cell, async (runner) => {
     await body?.(runner)
     const ids = { from: Number(from), to: Number(to - 1n) }
-    return { note: { action, subject: `partition ${number}`, details: { ...ids, ...details } }, result: undefined }
+    return { note: { subject: `partition ${number}`, details: { ...ids, ...details } }, result: undefined }
   })

@@ -45,7 +45,7 @@ export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: str
   })
 
 async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, span: Span): Promise<ExportedTable[]> {
-  await note(desk, cell, span, 'partitions export')
+  await note(desk, cell, span)
   const tables = await snapshot(cell.pool, async (runner) => {
     const written: ExportedTable[] = []
     for (const piece of span.pieces) written.push(await writeTable(directory, piece, await contentOf(runner, piece)))
@@ -53,7 +53,7 @@ async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, sp
   })
   const manifest = await writeManifest(directory, span, tables)
   const rows = Object.fromEntries(tables.map((one) => [one.table, one.rows]))
-  await note(desk, cell, span, 'partitions exported', {
+  await note({ ...desk, action: 'partitions exported' }, cell, span, {
     body: (runner) => noteDetached(runner, span, { ...span.note!, manifest }),
     details: { manifest, rows },
   })
@@ -90,7 +90,7 @@ export const dropPartitions = (
         continue
       }
       if (isWanted)
-        await note(desk, cell, span, 'partitions drop', {
+        await note(desk, cell, span, {
           body: (runner) => dropPieces(runner, span.pieces),
           details: { manifest: noted!.manifest },
         })

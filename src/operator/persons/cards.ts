@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../../base/clock.ts'
 import { forgetStep, walkFromStart, type Forgetting } from '../../card/forget-rows.ts'
 import type { Pool } from '../../storage/pool.ts'
-import { change } from '../audit/rows.ts'
+import { record } from '../audit/rows.ts'
 import { inTurn } from '../cells/in-cells.ts'
 import type { Desk, OrderDesk } from '../desk.ts'
 import { isoTime } from '../../base/moments.ts'
@@ -18,10 +18,10 @@ const restMs = 20
 export async function forgetCards(desk: OrderDesk, forgetting: Forgetting): Promise<number> {
   const { approvedBefore, othersBefore } = forgetting
   const details = { approved_before: isoTime(approvedBefore), others_before: isoTime(othersBefore) }
-  await note(desk, 'cards forget', details)
+  await note(desk, details)
   const forgotten = await inTurn(await desk.cells(), ({ pool }) => forgetIn(pool, desk.clock, forgetting))
   const total = forgotten.reduce((sum, count) => sum + count, 0)
-  await note(desk, 'cards forgotten', { cards: total })
+  await note({ ...desk, action: 'cards forgotten' }, { cards: total })
   return total
 }
 
@@ -37,5 +37,4 @@ async function forgetIn(pool: Pool, clock: Clock, { approvedBefore, othersBefore
   }
 }
 
-const note = (desk: Desk, action: string, details: object): Promise<void> =>
-  change(desk, 'orders', () => Promise.resolve({ note: { action, subject: 'cards of orders', details }, result: undefined }))
+const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'cards of orders', details })

@@ -12,7 +12,7 @@ import { transaction } from '../../storage/transaction.ts'
 import type { Authentication } from '../../three-d-secure/authentication.ts'
 import type { CellDesk, Desk } from '../desk.ts'
 import { inTurn, refuseWhileMoving } from '../cells/in-cells.ts'
-import { change } from '../audit/rows.ts'
+import { record } from '../audit/rows.ts'
 import { ordersAt } from './subject-rows.ts'
 import type { Traces } from './others.ts'
 import type { Bounds, LeftUnerased, OtherTrace, Person } from './subject.ts'
@@ -119,7 +119,7 @@ export interface TracesIn extends Traces {
  */
 export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], found: readonly TracesIn[]): Promise<Erased> {
   const counts = { orders: sumOf(found, ({ orders }) => orders.length), others: sumOf(found, ({ others }) => others.length) }
-  await note(desk, 'subject erase', { by, ...counts })
+  await note(desk, { by, ...counts })
   const total: Erased = { orders: 0, invoices: 0, references: 0, left: { open: 0, callbacks: 0, young: 0 } }
   const addTo = ({ left, ...erased }: Partial<Erased>) => {
     for (const [what, count] of Object.entries(erased) as ['orders' | 'invoices' | 'references', number][]) total[what] += count
@@ -137,7 +137,7 @@ export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], 
     for (const some of chunks(orders)) addTo(await erase((runner) => eraseOrders(runner, desk, bounds, some)))
     for (const some of chunks(others)) addTo(await erase((runner) => eraseOthers(runner, some)))
   })
-  await note(desk, 'subject erased', { by, ...total })
+  await note({ ...desk, action: 'subject erased' }, { by, ...total })
   return total
 }
 
@@ -210,7 +210,4 @@ function* chunks<Item>(items: readonly Item[]): Generator<Item[]> {
 }
 
 /** Never with anything of the person: how they were named, and how many. */
-const note = (desk: Desk, action: string, details: object): Promise<void> =>
-  change(desk, 'orders', () =>
-    Promise.resolve({ note: { action, subject: 'a person', details: defined(details) }, result: undefined }),
-  )
+const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'a person', details: defined(details) })

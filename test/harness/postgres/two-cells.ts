@@ -135,6 +135,7 @@ const deskOver = ([pool, cell]: Pools): OrderDesk => ({
   clock,
   random: systemRandom,
   who: 'a test',
+  action: 'a test',
 })
 
 /** The pools, as a command that this happens to sees them. */

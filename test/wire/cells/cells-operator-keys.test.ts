@@ -35,7 +35,7 @@ async function openCells() {
     cells.push({ cellNo, pool: cell })
   }
   const keys = await openKeyRing(pool, kek, clock, systemRandom)
-  const desk: OrderDesk = { pool, cells: async () => cells, clock, random: systemRandom, who: 'a test' }
+  const desk: OrderDesk = { pool, cells: async () => cells, clock, random: systemRandom, who: 'a test', action: 'a test' }
   const away = { cellNo: 2, pool: open({ url: 'postgres://127.0.0.1:1/away' }) }
   const desks = { desk, withoutCell2: { ...desk, cells: async () => [...cells.slice(0, 2), away] } }
   return { ...desks, cells, clock, keys }

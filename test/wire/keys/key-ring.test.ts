@@ -25,7 +25,7 @@ async function openRings() {
   const ring = () => openKeyRing(pool, kek, clock, systemRandom)
   return {
     clock,
-    desk: { pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test' },
+    desk: { pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test', action: 'a test' },
     rings: [await ring(), await ring()] as const,
   }
 }

@@ -39,7 +39,14 @@ const byService = keyServiceKek(settingsOf(service), fixedKek(local, systemRando
 async function openInstallation() {
   const database = closing(await migratedDatabase())
   const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
-  const desk = { pool, cells: async () => [{ cellNo: 0, pool }], clock: systemClock, random: systemRandom, who: 'a test' }
+  const desk = {
+    pool,
+    cells: async () => [{ cellNo: 0, pool }],
+    clock: systemClock,
+    random: systemRandom,
+    who: 'a test',
+    action: 'a test',
+  }
   const wrappers = async () => [...new Set((await listKeys(desk)).map(({ kek }) => kek))]
   const ring = (kek = byService) => openKeyRing(pool, kek, systemClock, systemRandom)
   return { database, pool, desk, wrappers, ring }

@@ -34,7 +34,11 @@ async function openInstallation() {
 type Installation = Awaited<ReturnType<typeof openInstallation>>
 
 const rotatePan = ({ pool, clock }: Pick<Installation, 'pool' | 'clock'>) =>
-  rotateKeyOf({ pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test' }, kek, 'pan')
+  rotateKeyOf(
+    { pool, cells: async () => [{ cellNo: 0, pool }], clock, random: systemRandom, who: 'a test', action: 'a test' },
+    kek,
+    'pan',
+  )
 
 async function storeCards({ pool, keys }: Installation): Promise<void> {
   const ids = Array.from({ length: cards }, (_, i) => BigInt(i + 1))

@@ -35,7 +35,7 @@ const folder = openDirectory('filters')
 const world = await openWorld()
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 2, use: 'search', log }))
-const desk: Desk = { pool, clock: systemClock, random: systemRandom, who: 'the test' }
+const desk: Desk = { pool, clock: systemClock, random: systemRandom, who: 'the test', action: 'a test' }
 const [first, second] = await Promise.all([startServe(world), startServe(world)])
 closing(first)
 closing(second)

@@ -123,7 +123,7 @@ test('a key is registered once with a merchant, never again once it was retired,
 test('keys of one merchant that are added at once all have numbers of their own', async () => {
   const login = await added('busy')
   // Processes would start one after the other, and seldom meet.
-  const desk = { pool, clock: systemClock, random: systemRandom, who: 'tests' }
+  const desk = { pool, clock: systemClock, random: systemRandom, who: 'tests', action: 'a test' }
   const pairs = Array.from({ length: 6 }, () => generateKeyPairSync('rsa', { modulusLength: 2048 }))
   await Promise.all(pairs.map(({ publicKey }) => addMerchantKey(desk, login, publicKey)))
   const { keys } = await json<{ keys: Key[] }>('merchant', 'key', 'list', login)
