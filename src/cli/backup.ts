@@ -3,10 +3,8 @@ import type { Command } from 'commander'
 import { openLog } from '../base/log.ts'
 import { counted } from '../base/moments.ts'
 import { checkCopy } from '../operator/books/check-copy.ts'
-import { inBackupWords } from './commands/doctor/backup-words.ts'
-import { openReport } from './commands/doctor/findings.ts'
-import { findInstallation, inWords, openCellDesks, openDatabase } from './commands/installation.ts'
-import { jsonOption } from './commands/options.ts'
+import { findInstallation, inWords, openDatabases } from './installation.ts'
+import { report } from './findings.ts'
 import type { Terminal } from './terminal.ts'
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
@@ -16,7 +14,7 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .command('check')
     .description('proves that a restored copy is whole, before a gateway starts on it')
     .option('--all', 'opens every sealed value, not some 1,000 of each table')
-    .option(...jsonOption)
+    .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
@@ -41,19 +39,16 @@ async function check(terminal: Terminal, options: { all?: true; json?: true }): 
   const { databaseUrl, kek } = installation
   const settings = { connections: 2, use: 'admin', log: openLog({ level: 'fatal', destination: stderr }) } as const
   // Without the audit trail of other commands: a copy is looked at as it is.
-  const pool = openDatabase(installation, settings)
-  const cells = openCellDesks(pool, installation, settings)
-  const report = openReport(terminal, options.json === true)
+  const { pool, cells, close } = openDatabases(installation, settings)
   try {
-    const copy = { pool, cells: cells.all, databaseUrl, kek, progress }
-    for await (const found of checkCopy(copy, options.all ? 'all' : 'sample'))
-      report.add(inBackupWords(found, clock.now()), found.cellNo)
+    const found = checkCopy({ pool, cells, clock, databaseUrl, kek, progress }, options.all ? 'all' : 'sample')
+    await report(terminal, options.json === true, found, ({ problems }) => ({
+      json: { whole: problems === 0 },
+      sum: problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`,
+    }))
   } catch (error) {
     throw inWords(error)
   } finally {
-    await cells.close()
-    await pool.close().catch(() => {})
+    await close()
   }
-  const problems = report.many('problem')
-  report.end({ whole: problems === 0 }, problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`)
 }

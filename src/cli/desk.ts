@@ -1,12 +1,10 @@
 /** How the command line comes into the office: as the user of the operating system. */
 import { userInfo } from 'node:os'
 import { openLog } from '../base/log.ts'
-import { WrongKek } from '../keys/encryption.ts'
-import { openKeyRing } from '../keys/ring.ts'
 import type { Given, Inputs, Task } from '../operator/action.ts'
 import { atDesk, type Office } from '../operator/office.ts'
-import { Failure, WrongUsage } from './commands/failure.ts'
-import { findInstallation, inWords, openCellDesks, openDatabase } from './commands/installation.ts'
+import { WrongUsage } from './failure.ts'
+import { findInstallation, inWords, openDatabases, openKeys } from './installation.ts'
 import type { Environment, Terminal } from './terminal.ts'
 
 /** Its rights are those of its database user. */
@@ -30,25 +28,19 @@ export async function performAt<T extends Inputs, Result>(
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
   const settings = { connections: 3, use: task.long ? 'admin' : 'search', log } as const
-  const pool = openDatabase(installation, settings)
-  const cells = openCellDesks(pool, installation, settings)
+  const { pool, cells, close } = openDatabases(installation, settings)
   const { databaseUrl, callbackPolicy, sandbox, kek } = installation
   const office: Office = {
-    ...{ pool, cells: cells.all, clock, random, who, action: words, databaseUrl, callbackPolicy, kek, log, progress: complain },
+    ...{ pool, cells, clock, random, who, action: words, databaseUrl, callbackPolicy, kek, log, progress: complain },
     ...(sandbox && { sandbox }),
-    keys: () =>
-      openKeyRing(pool, kek(), clock, random).catch((error) => {
-        if (!(error instanceof WrongKek)) throw error
-        throw new Failure(`TOLLGATE_KEY_FILE does not open the keys of this database: ${error.message}.`)
-      }),
+    keys: () => openKeys(pool, installation, terminal),
   }
   try {
     return await atDesk(actorAt(terminal), office, task, asked)
   } catch (error) {
     throw inWords(error)
   } finally {
-    await cells.close()
-    await pool.close().catch(() => {})
+    await close()
   }
 }
 

@@ -2,19 +2,18 @@
 import type { Command } from 'commander'
 import { openLog } from '../base/log.ts'
 import { counted } from '../base/moments.ts'
+import { answersSignal } from '../embedded/process.ts'
 import { examine } from '../operator/doctor/examine.ts'
 import { openPool } from '../storage/pool.ts'
-import { inFindingWords } from './commands/doctor/doctor-words.ts'
-import { ok, openReport, problem, type WordedFinding } from './commands/doctor/findings.ts'
-import { findInstallation, openCellDesks, type Installation } from './commands/installation.ts'
-import { jsonOption } from './commands/options.ts'
+import { findInstallation, openDatabases } from './installation.ts'
+import { report } from './findings.ts'
 import type { Terminal } from './terminal.ts'
 
 export function addDoctorCommand(program: Command, terminal: Terminal): void {
   program
     .command('doctor')
     .description('checks the configuration and the running installation, and says what to do')
-    .option(...jsonOption)
+    .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
@@ -31,45 +30,21 @@ Examples
 }
 
 async function run(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const report = openReport(terminal, options.json === true)
   const { env, stderr, clock } = terminal
   const installation = findInstallation(env)
-  const { databaseUrl: url, kek, sandbox } = installation
-  report.add(installationFinding(installation))
-  const log = openLog({ level: 'fatal', destination: stderr })
+  const { databaseUrl, kek, sandbox } = installation
+  const settings = { use: 'search', log: openLog({ level: 'fatal', destination: stderr }) } as const
   // Not as other commands do, which refuse a line that is not verified: this one reports it.
-  const pool = openPool({ url, connections: 10, use: 'search', log })
-  const cells = openCellDesks(pool, installation, { connections: 3, use: 'search', log })
-  const patient = { pool, cells: cells.all, clock, databaseUrl: url, kek, isSandbox: sandbox !== undefined }
+  const pool = openPool({ url: databaseUrl, connections: 10, ...settings })
+  const { cells, close } = openDatabases(installation, { connections: 3, ...settings }, pool)
+  const own = sandbox && { ...sandbox, isAlive: answersSignal(sandbox.pid) }
   try {
-    for await (const found of examine(patient)) report.add(inFindingWords(found, clock.now()), found.cellNo)
+    const found = examine({ pool, cells, clock, databaseUrl, kek, sandbox: own })
+    await report(terminal, options.json === true, found, ({ problems, warnings }) => ({
+      json: { healthy: problems === 0, problems, warnings },
+      sum: problems + warnings === 0 ? 'All is well.' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`,
+    }))
   } finally {
-    await cells.close()
-    await pool.close().catch(() => {})
-  }
-  const [problems, warnings] = [report.many('problem'), report.many('warning')]
-  const sum = problems + warnings === 0 ? 'All is well.' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`
-  report.end({ healthy: problems === 0, problems, warnings }, sum)
-}
-
-function installationFinding({ sandbox, databaseUrl }: Installation): WordedFinding {
-  const { host, pathname } = new URL(databaseUrl)
-  if (!sandbox) return ok('installation', `database ${pathname.slice(1)} at ${host}, by DATABASE_URL`)
-  if (isAlive(sandbox.pid))
-    return ok('installation', `sandbox in ${sandbox.directory}, process ${sandbox.pid}, ${sandbox.baseUrl}`)
-  return problem(
-    'installation',
-    `sandbox.json in ${sandbox.directory} names process ${sandbox.pid}, which is gone`,
-    'the sandbox was killed; start it again, its data is kept',
-  )
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // The process exists but belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    await close()
   }
 }

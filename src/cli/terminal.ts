@@ -2,7 +2,7 @@ import { Console } from 'node:console'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { jsonText } from './commands/present.ts'
+import { jsonText } from './present.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -11,7 +11,7 @@ export interface Desk {
   random: Random
   /** The named actor and the user of the operating system; written to the audit trail. */
   who: string
-  /** The words of what is done, such as `merchant add`: lines of the audit trail begin with them. */
+  /** The words of what is done, such as `merchant add`; they are in the audit trail. */
   action: string
 }
 

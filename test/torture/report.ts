@@ -1,5 +1,5 @@
 import { reasonOf } from '../../src/base/log.ts'
-import { blockText } from '../../src/cli/commands/present.ts'
+import { blockText } from '../../src/cli/present.ts'
 import { storyBlocks } from '../../src/operator/orders/order-story.ts'
 import { orderStory } from '../../src/operator/orders/order.ts'
 import { orderWithLife } from '../../src/operator/orders/order-rows.ts'

@@ -1,57 +1,55 @@
-/** What the facts of a restored copy say, as data. */
-import type { ChainFault } from '../../storage/audit-rows.ts'
-import type { Health } from '../doctor/doctor.ts'
-import {
-  isBehind,
-  type BookFault,
-  type CellBooks,
-  type CopyFacts,
-  type Counts,
-  type IdBlock,
-  type OpenedTable,
-} from './backup-rows.ts'
+/** What the facts of a restored copy say. */
+import { agoText, counted, timeText } from '../../base/moments.ts'
+import { chainFaultText } from '../audit/verify.ts'
+import { ok, problem, warning, type Finding } from '../doctor/finding.ts'
+import { isBehind, type BookRule, type CellBooks, type CopyFacts, type OpenedTable } from './backup-rows.ts'
 
-export type BackupFinding = { is: Health } & BackupFound
+const otherCopy = 'do not start a gateway on this copy: restore an earlier backup, or another one'
+const someOf = (ids: readonly unknown[], count: bigint | number): string =>
+  `${ids.map(String).join(', ')}${BigInt(count) > BigInt(ids.length) ? ' …' : ''}`
 
-type BackupFound =
-  /** It answers. */
-  | { finds: 'copy'; databaseUrl: string }
-  | { finds: 'cell away'; error: unknown }
-  | { finds: 'sealed values open'; table: string; column: string; opened: number }
-  | { finds: 'sealed values closed'; table: OpenedTable }
-  | { finds: 'moment'; at: number }
-  | { finds: 'nothing dated' }
-  | { finds: 'counts'; counts: Counts }
-  | { finds: 'books add up' }
-  | { finds: 'books broken'; fault: BookFault }
-  | { finds: 'ids are new'; blocks: readonly IdBlock[] }
-  | { finds: 'ids drawn again'; block: IdBlock }
-  | { finds: 'trail whole'; rows: bigint }
-  | { finds: 'trail altered'; faults: readonly ChainFault[]; count: number }
+export const sealedFindings = (tables: readonly OpenedTable[]): Finding[] =>
+  tables.map(({ table, column, opened, closed, rows }) => {
+    if (closed === 0) return ok('sealed', `${table}.${column}: ${counted(opened, 'row')} opened`)
+    const ids = rows.map((id) => id.join('/'))
+    return problem(
+      'sealed',
+      `${table}.${column}: ${closed} of ${counted(opened + closed, 'row')} cannot be opened: ${someOf(ids, closed)}`,
+      'these rows were changed, or the version of the key that sealed them is missing',
+    )
+  })
 
-export const sealedFindings = (tables: readonly OpenedTable[]): BackupFinding[] =>
-  tables.map((table) =>
-    table.closed === 0
-      ? { is: 'ok', finds: 'sealed values open', table: table.table, column: table.column, opened: table.opened }
-      : { is: 'problem', finds: 'sealed values closed', table },
-  )
+const broken: Readonly<Record<BookRule, string>> = {
+  sums: 'what was captured or returned is not the sum of its transactions',
+  'numbers of rows': 'transactions, attempts, events or callbacks are missing or too many',
+  states: 'there is a state, step or status that this version does not know',
+  'last event': 'a transaction is in another state than its last event left it in',
+  'approval without answer': 'an approval has no attempt that the acquirer approved',
+}
 
-export const booksFindings = ({ newestAt, counts, faults }: CellBooks): BackupFinding[] => [
-  newestAt === undefined ? { is: 'warning', finds: 'nothing dated' } : { is: 'ok', finds: 'moment', at: newestAt },
-  { is: 'ok', finds: 'counts', counts },
-  ...(faults.length === 0
-    ? [{ is: 'ok', finds: 'books add up' } as const]
-    : faults.map((fault) => ({ is: 'problem', finds: 'books broken', fault }) as const)),
-]
+export function* booksFindings({ newestAt, counts, faults }: CellBooks, now: number): Generator<Finding> {
+  if (newestAt === undefined) yield warning('moment', 'nothing has a time: no gateway ever ran on this database', otherCopy)
+  else yield ok('moment', `the newest row is of ${timeText(newestAt)} UTC, ${agoText(newestAt, now)}`)
+  const texts = Object.entries(counts).map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+  yield ok('counts', texts.join(', '))
+  if (faults.length === 0) yield ok('books', 'sums, numbers of rows, states and events agree in every order')
+  for (const { rule, count, orderIds } of faults)
+    yield problem(
+      'books',
+      `${broken[rule]} in ${counted(count, 'order')}: ${someOf(orderIds, count)}`,
+      `rows were lost or changed; see: {order show ${orderIds[0]}}. ${otherCopy}`,
+    )
+}
 
-export function copyFindings({ blocks, trail }: CopyFacts): BackupFinding[] {
+export function* copyFindings({ blocks, trail: { rows, faults, faultCount } }: CopyFacts): Generator<Finding> {
   const behind = blocks.filter(isBehind)
-  return [
-    ...(behind.length === 0
-      ? [{ is: 'ok', finds: 'ids are new', blocks } as const]
-      : behind.map((block) => ({ is: 'problem', finds: 'ids drawn again', block }) as const)),
-    trail.faultCount === 0
-      ? { is: 'ok', finds: 'trail whole', rows: trail.rows }
-      : { is: 'problem', finds: 'trail altered', faults: trail.faults, count: trail.faultCount },
-  ]
+  const allNext = blocks.map(({ name, next }) => `${name} ${next}`).join(', ')
+  if (behind.length === 0) yield ok('ids', `the next ones are above all that were used: ${allNext}`)
+  for (const { name, next, used } of behind) {
+    const again = `the next ${name} id is ${next}, and ${used} is used already: ids would be drawn again`
+    yield problem('ids', next === undefined ? `the row of ${name} ids is missing` : again, otherCopy)
+  }
+  const more = faultCount > 1 ? ` And ${faultCount - 1} more.` : ''
+  if (faultCount === 0) yield ok('audit trail', `whole: ${counted(rows, 'row')}`)
+  else yield problem('audit trail', `${chainFaultText(faults[0]!)}${more}`, 'see all of it: {audit verify}')
 }

@@ -2,6 +2,7 @@
  * Whether a restored copy is whole, in order of dependency: if the schema or the keys are not those
  * of this version, what depends on them is left out. It changes nothing.
  */
+import type { Clock } from '../../base/clock.ts'
 import type { KeyEncryption } from '../../keys/encryption.ts'
 import type { SealedTable } from '../../keys/reseal.ts'
 import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
@@ -10,36 +11,33 @@ import type { Runner } from '../../storage/pool.ts'
 import { snapshot } from '../../storage/transaction.ts'
 import { trailProgress } from '../audit/verify.ts'
 import type { CellDesk, Databases } from '../desk.ts'
-import { migrationFinding, type Finding } from '../doctor/doctor.ts'
+import { databaseName, failedDatabase, migrationFinding, noDatabase } from '../doctor/database.ts'
+import { ok, type Finding } from '../doctor/finding.ts'
 import { keyFinding } from '../doctor/keys.ts'
 import { countKeys, migrationFacts, openedKeys } from '../doctor/rows.ts'
 import { sealedTables } from '../keys/sealed-tables.ts'
-import { booksFindings, copyFindings, sealedFindings, type BackupFinding } from './backup.ts'
+import { booksFindings, copyFindings, sealedFindings } from './backup.ts'
 import { cellBooks, copyFacts, openSealed, type CellBooks, type OpenedTable } from './backup-rows.ts'
 
 export interface Copy extends Databases {
+  clock: Clock
   databaseUrl: string
   kek: () => KeyEncryption
   /** What long work says of itself. */
   progress: (text: string) => void
 }
 
-type Seen = (Finding | BackupFinding) & {
-  /** Of a cell besides 0. */
-  cellNo?: number
-}
-
 /** `which`: all sealed values are opened, or some of each table. */
-export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGenerator<Seen> {
-  const { pool, databaseUrl, kek, progress } = copy
+export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGenerator<Finding> {
+  const { pool, clock, databaseUrl, kek, progress } = copy
   let migrated
   try {
     migrated = migrationFinding(await migrationFacts(pool))
   } catch (error) {
-    yield { is: 'problem', finds: 'no database', error }
+    yield noDatabase(error)
     return
   }
-  yield { is: 'ok', finds: 'copy', databaseUrl }
+  yield ok('database', databaseName(databaseUrl))
   yield migrated
   if (migrated.is === 'problem') return
   const keys = await keyFinding(pool, kek, await countKeys(pool))
@@ -50,7 +48,7 @@ export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGene
   const others: CellBooks[] = []
   for (const cell of await copy.cells()) {
     if (cell.cellNo === 0) continue
-    const { books, findings } = await lookAt(cell, (runner) => open(runner, sealedWithOrders))
+    const { books, findings } = await lookAt(cell, clock, (runner) => open(runner, sealedWithOrders))
     if (books) others.push(books)
     for (const finding of findings) yield { ...finding, cellNo: cell.cellNo }
   }
@@ -58,25 +56,25 @@ export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGene
     const own = { sealed: await open(runner, sealedTables), books: await cellBooks(runner) }
     return { ...own, facts: await copyFacts(runner, [own.books, ...others], trailProgress(progress)) }
   })
-  yield* [...sealedFindings(sealed), ...booksFindings(books), ...copyFindings(facts)]
+  yield* [...sealedFindings(sealed), ...booksFindings(books, clock.now()), ...copyFindings(facts)]
 }
 
 interface CellLook {
-  findings: readonly (Finding | BackupFinding)[]
+  findings: readonly Finding[]
   books?: CellBooks
 }
 
 /** A cell other than 0, which may be in another database. */
-async function lookAt({ pool }: CellDesk, open: (runner: Runner) => Promise<OpenedTable[]>): Promise<CellLook> {
+async function lookAt({ pool }: CellDesk, clock: Clock, open: (runner: Runner) => Promise<OpenedTable[]>): Promise<CellLook> {
   try {
     const pending = await pendingMigrations(pool, 'cell')
-    if (pending.length > 0) return { findings: [{ is: 'problem', finds: 'migrations missing', names: pending }] }
+    if (pending.length > 0) return { findings: [migrationFinding({ missing: pending, foreign: [], changed: [] })] }
     const { sealed, books } = await snapshot(pool, async (runner) => ({
       sealed: await open(runner),
       books: await cellBooks(runner),
     }))
-    return { findings: [...sealedFindings(sealed), ...booksFindings(books)], books }
+    return { findings: [...sealedFindings(sealed), ...booksFindings(books, clock.now())], books }
   } catch (error) {
-    return { findings: [{ is: 'problem', finds: 'cell away', error }] }
+    return { findings: [failedDatabase(error, 'restore it too, or correct its address')] }
   }
 }

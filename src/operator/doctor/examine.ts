@@ -7,30 +7,27 @@ import type { KeyEncryption } from '../../keys/encryption.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { peerStore } from '../../gateway/peers/rows.ts'
 import { readGates } from '../../merchant/gate-rows.ts'
-import { encryptionOf, isSafeLine, lineDemandOf } from '../../storage/database-line.ts'
+import { encryptionOf, lineDemandOf } from '../../storage/database-line.ts'
 import { cellFacts } from '../cells/cell-rows.ts'
 import { keyComplaint } from '../configuration/control-key.ts'
 import { listGates } from '../configuration/rows.ts'
 import type { Databases } from '../desk.ts'
 import {
-  cellFindings,
-  controlKeyFinding,
-  directoryFindings,
+  demandFindings,
+  installationFinding,
   lineFinding,
-  machineFindings,
   migrationFinding,
-  nodeFinding,
-  passingFindings,
-  seatFindings,
+  noDatabase,
   serverFindings,
-  workFindings,
-  type Finding,
-  type WeakKey,
-} from './doctor.ts'
+  type SandboxProcess,
+} from './database.ts'
+import { directoryFindings } from './directories.ts'
+import { problem, warning, type Finding } from './finding.ts'
 import { gateFindings } from './gates.ts'
-import { keyFinding } from './keys.ts'
-import { machineFacts } from './machine.ts'
+import { controlKeyFinding, keyFinding, type WeakKey } from './keys.ts'
+import { machineFacts, machineFindings, nodeFinding } from './machine.ts'
 import { controlKeysOf, directoryFacts, migrationFacts, openedKeys, serverFacts, workFacts } from './rows.ts'
+import { cellFindings, passingFindings, seatFindings, workFindings } from './work.ts'
 import { cellWork, type CellWork } from './work-rows.ts'
 
 /** An installation, over whatever line it has. */
@@ -39,23 +36,19 @@ export interface Patient extends Databases {
   databaseUrl: string
   kek: () => KeyEncryption
   /** Its cards are test cards. */
-  isSandbox: boolean
+  sandbox?: SandboxProcess | undefined
 }
 
-type Seen = Finding & {
-  /** Of a cell besides 0. */
-  cellNo?: number
-}
-
-export async function* examine(patient: Patient): AsyncGenerator<Seen> {
-  const { pool, clock, databaseUrl, kek, isSandbox } = patient
+export async function* examine(patient: Patient): AsyncGenerator<Finding> {
+  const { pool, clock, databaseUrl, kek, sandbox } = patient
+  yield installationFinding(databaseUrl, sandbox)
   const demand = lineDemandOf(databaseUrl)
   try {
     yield* serverFindings(await serverFacts(pool, clock))
     yield lineFinding(demand, await encryptionOf(pool))
   } catch (error) {
-    yield { is: 'problem', finds: 'no database', error }
-    if (!isSafeLine(demand)) yield { is: 'problem', finds: 'line unverified', demand }
+    yield noDatabase(error)
+    yield* demandFindings(demand)
     return
   }
   const migrated = migrationFinding(await migrationFacts(pool))
@@ -70,23 +63,23 @@ export async function* examine(patient: Patient): AsyncGenerator<Seen> {
   yield* await otherCells(patient, facts)
   yield* directoryFindings(await directoryFacts(pool), clock.now())
   yield* await allGates(patient, opened)
-  if (isSandbox) return
+  if (sandbox) return
   const machine = machineFacts()
   if (machine) yield* machineFindings(machine)
   yield nodeFinding(process.versions.node, clock.now())
 }
 
-async function weakKeys({ pool, isSandbox }: Patient, keys: Pick<KeyRing, 'version'>): Promise<WeakKey[]> {
+async function weakKeys({ pool, sandbox }: Patient, keys: Pick<KeyRing, 'version'>): Promise<WeakKey[]> {
   const weak: WeakKey[] = []
   for (const { login, controlKey } of await controlKeysOf(pool, keys)) {
-    const why = await keyComplaint(controlKey, isSandbox ? 'sandbox' : 'production')
+    const why = await keyComplaint(controlKey, sandbox ? 'sandbox' : 'production')
     if (why !== undefined) weak.push({ login, why })
   }
   return weak
 }
 
-async function otherCells({ pool, cells, clock, databaseUrl }: Patient, { alive }: CellWork): Promise<Seen[]> {
-  const found: Seen[] = []
+async function otherCells({ pool, cells, clock, databaseUrl }: Patient, { alive }: CellWork): Promise<Finding[]> {
+  const found: Finding[] = []
   const peers = (await peerStore(pool).all()).filter(({ isAlive: isThere }) => isThere)
   for (const { cellNo, pool: own, merchants, seat, trouble } of await cellFacts({ pool, cells }, databaseUrl)) {
     if (cellNo === 0) continue
@@ -95,7 +88,8 @@ async function otherCells({ pool, cells, clock, databaseUrl }: Patient, { alive 
       const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
       return [...seatFindings(seat), ...cellFindings(work, merchants, clock.now()), ...passingFindings(work, alive, isReached)]
     }
-    const findings: Finding[] = trouble === undefined ? await inCell() : [{ is: 'problem', finds: 'cell not served', trouble }]
+    const findings =
+      trouble === undefined ? await inCell() : [problem('database', trouble, 'its merchants get code 20 until this is mended')]
     found.push(...findings.map((finding) => ({ ...finding, cellNo })))
   }
   return found
@@ -106,5 +100,7 @@ async function allGates({ pool, clock }: Patient, opened: Pick<KeyRing, 'version
   const gates = (await listGates(pool)).filter((gate) => gate.enabled)
   const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
   const looked = gates.map((gate) => gateFindings({ ...gate, secrets: secrets.get(gate.gateId) ?? {} }, clock))
-  return gates.length > 0 ? (await Promise.all(looked)).flat() : [{ is: 'warning', finds: 'no gate' }]
+  return gates.length > 0
+    ? (await Promise.all(looked)).flat()
+    : [warning('gates', 'none is switched on, so no payment can be made', 'add one: {gate add --help}')]
 }

@@ -3,9 +3,9 @@ import { failureOf, lineAddress, openTransport } from '../../acquirer/iso8583/tr
 import type { Clock } from '../../base/clock.ts'
 import { reachOf } from '../../http/client-address.ts'
 import type { Gate } from '../../merchant/merchant.ts'
-import { certificateFacts } from '../configuration/gate-tls.ts'
+import { certificateFacts, dayOf } from '../configuration/gate-tls.ts'
 import { spanText } from '../../base/moments.ts'
-import type { Finding } from './doctor.ts'
+import { ok, problem, warning, type Finding } from './finding.ts'
 
 /** How long a connection may take. */
 const reachMs = 3_000
@@ -15,26 +15,39 @@ const expiresSoonMs = 30 * 86_400_000
 
 /** Opens a line like the gateway's and sends nothing over it. */
 export async function gateFindings(own: Gate, clock: Clock): Promise<Finding[]> {
-  const { gateId, name } = own
   const { host, port, tls } = own.settings
-  const gate = { gateId, name, host, port }
+  const gate = `gate ${own.gateId} (${own.name}) at ${host}:${port}`
+  const set = `gate set ${own.gateId}`
   const began = clock.monotonic()
   const reached = await reach(own, clock)
   const now = clock.now()
-  return [
+  const findings = [
     'failed' in reached
-      ? { is: 'problem', finds: 'gate not reached', gate, reason: reached.failed }
-      : { is: 'ok', finds: 'gate reached', gate, isTls: tls !== undefined, afterMs: clock.monotonic() - began },
-    ...(!tls && !isLoopback('address' in reached ? reached.address : host)
-      ? [{ is: 'warning', finds: 'gate in clear', gate } as const]
-      : []),
-    ...[...certificateFacts(tls?.ca ?? ''), ...certificateFacts(tls?.certificate ?? '')]
-      .filter(({ until }) => until - now < expiresSoonMs)
-      .map(({ subject, until }): Finding => {
-        const isPast = until <= now
-        return { is: isPast ? 'problem' : 'warning', finds: 'certificate ends', gate, subject, until, isPast }
-      }),
+      ? problem(
+          'gates',
+          `${gate} cannot be reached: ${reached.failed}`,
+          `check network, address and certificates, or switch it off: {gate disable ${own.gateId}}`,
+        )
+      : ok('gates', `${gate} takes connections${tls ? ' by TLS' : ''}, ${spanText(clock.monotonic() - began)}`),
   ]
+  if (!tls && !isLoopback('address' in reached ? reached.address : host))
+    findings.push(
+      warning(
+        'gates',
+        `the line of ${gate} is in clear: whoever is on the way reads card numbers and can turn declines into approvals`,
+        `use TLS, or a VPN that ends on this machine: {${set} --tls on --tls-ca <file>}`,
+      ),
+    )
+  for (const { subject, until } of [...certificateFacts(tls?.ca ?? ''), ...certificateFacts(tls?.certificate ?? '')])
+    if (until - now < expiresSoonMs)
+      findings.push(
+        (until <= now ? problem : warning)(
+          'gates',
+          `a certificate of ${gate} ${until <= now ? 'has expired' : 'expires'} on ${dayOf(until)}: ${subject}`,
+          `give it the next one: {${set} --tls-ca <file>}, or --tls-cert <file> --tls-key <file>`,
+        ),
+      )
+  return findings
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || reachOf(host) === 'loopback'

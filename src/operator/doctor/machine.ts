@@ -1,10 +1,12 @@
+/** The machine that the doctor runs on. */
 import { readFileSync } from 'node:fs'
+import { ok, warning, type Finding } from './finding.ts'
 
 /**
  * Whether this machine may write the memory of a process to a disk; memory has card numbers. Linux
  * alone says so, in /proc.
  */
-export interface MachineFacts {
+interface MachineFacts {
   /** The limit of this process, which a gateway started in the same way has too. */
   dumpsCore: boolean
   /** The files and partitions that memory is swapped to. */
@@ -20,4 +22,36 @@ export function machineFacts(proc = '/proc'): MachineFacts | undefined {
   } catch {
     return undefined
   }
+}
+
+export function machineFindings({ dumpsCore, swap }: MachineFacts): Finding[] {
+  const dumps = warning(
+    'memory',
+    'a process that is started as this one was may write a core dump, with card numbers in it',
+    'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
+  )
+  const swaps = warning(
+    'memory',
+    `memory, with card numbers in it, may be swapped to ${swap.join(', ')}`,
+    'swapoff -a, or MemorySwapMax=0 for the gateway in a unit of systemd; encrypted swap with a key of each boot does as well',
+  )
+  if (!dumpsCore && swap.length === 0) return [ok('memory', 'is written to no disk: no core dumps, no swap')]
+  return [...(dumpsCore ? [dumps] : []), ...(swap.length > 0 ? [swaps] : [])]
+}
+
+/** The last days on which release lines of Node get repairs, as their project announces. */
+const nodeLines: Readonly<Record<string, string>> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30' }
+
+/** `version` as `process.versions.node`. A line that is newer than the known ones is good. */
+export function nodeFinding(version: string, now: number): Finding {
+  const [line] = version.split('.')
+  const lastDay = nodeLines[line!]
+  const newest = Math.max(...Object.keys(nodeLines).map(Number))
+  const isPast = lastDay === undefined ? Number(line) < newest : new Date(now).toISOString().slice(0, 10) > lastDay
+  if (!isPast) return ok('node', lastDay ? `${version}, which gets repairs until ${lastDay}` : version)
+  return warning(
+    'node',
+    `${version} is of a release line that gets no more repairs, of security neither`,
+    'run Tollgate with a line that Node.js supports, such as 24',
+  )
 }

@@ -3,18 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { inFindingWords } from '../../../src/cli/commands/doctor/doctor-words.ts'
-import { machineFacts } from '../../../src/operator/doctor/machine.ts'
-import {
-  lineFinding,
-  machineFindings,
-  migrationFinding,
-  nodeFinding,
-  passingFindings,
-  serverFindings,
-  workFindings,
-} from '../../../src/operator/doctor/doctor.ts'
+import { withCommands } from '../../../src/cli/present.ts'
+import { lineFinding, migrationFinding, serverFindings } from '../../../src/operator/doctor/database.ts'
+import { machineFacts, machineFindings, nodeFinding } from '../../../src/operator/doctor/machine.ts'
 import type { DatabaseFacts, WorkFacts } from '../../../src/operator/doctor/rows.ts'
+import { passingFindings, workFindings } from '../../../src/operator/doctor/work.ts'
 import type { LeaseFact } from '../../../src/operator/doctor/work-rows.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
@@ -108,9 +101,8 @@ test('the doctor is content where all is well, and has advice for each thing tha
       [is],
       String(says),
     )
-    const worded = inFindingWords(findings[0]!, now)
-    assert.match(worded.says, says)
-    assert.ok((worded.advice ?? '').length > 10)
+    assert.match(findings[0]!.says, says)
+    assert.ok((findings[0]!.advice ?? '').length > 10)
   }
   const applied = { missing: [], foreign: [], changed: [] }
   assert.equal(migrationFinding(applied).is, 'ok')
@@ -118,8 +110,14 @@ test('the doctor is content where all is well, and has advice for each thing tha
     assert.equal(migrationFinding({ ...applied, ...wrong }).is, 'problem')
 })
 
+test('an advice has its commands in braces, and a terminal says them with the program', () => {
+  const parked = workFindings({ ...goodWork, parked: [7n] }, now).find(({ is }) => is === 'problem')
+  assert.equal(parked?.advice, 'see why: {order show 7}; then: {order resume 7}')
+  assert.equal(withCommands(parked.advice), 'see why: npx tollgate order show 7; then: npx tollgate order resume 7')
+})
+
 test('a payment whose cardholder is being authenticated is not overdue work', () => {
-  const findings = workFindings({ ...goodWork, awaiting: 2n }, now).map((finding) => inFindingWords(finding, now))
+  const findings = workFindings({ ...goodWork, awaiting: 2n }, now)
   assert.deepEqual(
     findings.find(({ what }) => what === 'transactions'),
     { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
@@ -137,7 +135,11 @@ for (const [what, serving, all, isReached, by] of refusing)
   test(`gateways that refuse the merchants of a cell: ${what}`, () => {
     const gateways = (names: readonly string[]) => names.map((instance) => ({ ...goodWork.alive[0]!, instance }))
     const found = passingFindings({ alive: gateways(serving) }, gateways(all), isReached)
-    assert.deepEqual(found, by.length === 0 ? [] : [{ is: 'warning', finds: 'requests are not passed on', by }])
+    const refuse = `refuse its merchants with code 20: ${by.join(', ')}`
+    assert.deepEqual(
+      found.map(({ is, says }) => `${is}: ${says}`),
+      by.length === 0 ? [] : [`warning: ${refuse}`],
+    )
   })
 
 test('the doctor warns of core dumps and of swap, which write card numbers to a disk', () => {
@@ -148,10 +150,7 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
     const line = (name: string, soft: string) => `${name.padEnd(25)} ${soft.padEnd(20)} unlimited            bytes     \n`
     writeFileSync(join(proc, 'self', 'limits'), line('Max data size', 'unlimited') + line('Max core file size', limit))
     writeFileSync(join(proc, 'swaps'), `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${swaps}`)
-    return machineFindings(machineFacts(proc)!).map((finding) => {
-      const { is, says } = inFindingWords(finding, now)
-      return `${is}: ${says}`
-    })
+    return machineFindings(machineFacts(proc)!).map(({ is, says }) => `${is}: ${says}`)
   }
   assert.deepEqual(saysOf('0', ''), ['ok: is written to no disk: no core dumps, no swap'])
   const dumps = 'warning: a process that is started as this one was may write a core dump, with card numbers in it'
@@ -174,7 +173,7 @@ const nodes: readonly (readonly [string, string, string, string])[] = [
 for (const [version, day, is, says] of nodes)
   test(`the doctor on Node ${version}, on ${day}: ${is}`, () => {
     const at = Date.parse(`${day}T23:59:59Z`)
-    const finding = inFindingWords(nodeFinding(version, at), at)
+    const finding = nodeFinding(version, at)
     assert.deepEqual([finding.is, finding.says], [is, says])
   })
 

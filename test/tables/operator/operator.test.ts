@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { failureOf } from '../../../src/cli/commands/refusals.ts'
+import { failureOf } from '../../../src/cli/failure.ts'
 import { momentsOf, type Life } from '../../../src/operator/orders/life.ts'
 import { agoText, readMoment, readSpan, spanText } from '../../../src/base/moments.ts'
 import { optionName } from '../../../src/entity/fields.ts'
@@ -12,7 +12,7 @@ import { gateFields } from '../../../src/merchant/gate-fields.ts'
 import { endpointMisfit } from '../../../src/operator/configuration/endpoint-rows.ts'
 import type { Misfit } from '../../../src/operator/refused.ts'
 import type { Order } from '../../../src/order/decide/order.ts'
-import { table } from '../../../src/cli/commands/present.ts'
+import { table } from '../../../src/cli/present.ts'
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 const usualEndpoint = endpointFields.whole({})

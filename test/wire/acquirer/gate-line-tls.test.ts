@@ -6,7 +6,6 @@ import { test } from 'node:test'
 import { Client } from 'pg'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
-import { inFindingWords } from '../../../src/cli/commands/doctor/doctor-words.ts'
 import type { GateRow } from '../../../src/merchant/gate-fields.ts'
 import { certificateFacts, type CertificateFact } from '../../../src/operator/configuration/gate-tls.ts'
 import { gateFindings } from '../../../src/operator/doctor/gates.ts'
@@ -190,7 +189,7 @@ test('the doctor warns of a line in clear that leaves the machine, and of certif
   const warned = async (changes: Partial<GateRow>, at = systemClock.now()) => {
     const clock = { ...systemClock, now: () => at }
     const found = await gateFindings({ ...gate, settings: { ...settings, ...changes } }, clock)
-    return found.slice(1).map((finding) => `${finding.is}: ${inFindingWords(finding, at).says}`)
+    return found.slice(1).map(({ is, says }) => `${is}: ${says}`)
   }
   assert.deepEqual(await warned({}), [])
   // Link-local without a link: nothing leaves this machine.

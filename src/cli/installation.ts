@@ -1,21 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { reasonOf } from '../../base/log.ts'
-import { systemRandom } from '../../base/random.ts'
-import type { TargetPolicy } from '../../http/address.ts'
-import type { CellDesk } from '../../operator/desk.ts'
-import { CellFailed } from '../../operator/cells/in-cells.ts'
-import { isDatabaseUrl, lineComplaint } from '../../storage/database-line.ts'
-import { Refused } from '../../operator/refused.ts'
-import { openPool, type Pool, type PoolSettings } from '../../storage/pool.ts'
-import type { KeyEncryption } from '../../keys/encryption.ts'
-import { databaseOf } from '../../storage/cells.ts'
-import { listCells } from '../../storage/cell-rows.ts'
-import { KeyServiceFailed } from '../../keys/service.ts'
-import { databaseUrlOf, encryptionBy, kekSource } from '../../settings/keys.ts'
-import type { Environment } from '../terminal.ts'
-import { Failure, WrongUsage } from './failure.ts'
-import { failureOf } from './refusals.ts'
+import { systemRandom } from '../base/random.ts'
+import type { TargetPolicy } from '../http/address.ts'
+import type { CellDesk } from '../operator/desk.ts'
+import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
+import { Refused } from '../operator/refused.ts'
+import { troubleOf } from '../operator/trouble.ts'
+import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
+import { WrongKek, type KeyEncryption } from '../keys/encryption.ts'
+import { databaseOf } from '../storage/cells.ts'
+import { listCells } from '../storage/cell-rows.ts'
+import { openKeyRing, type KeyRing } from '../keys/ring.ts'
+import { databaseUrlOf, encryptionBy, kekSource } from '../settings/keys.ts'
+import type { Environment, Terminal } from './terminal.ts'
+import { Failure, failureOf, WrongUsage } from './failure.ts'
+import { withCommands } from './present.ts'
 
 /** The running sandbox, from its sandbox.json. */
 export interface SandboxFacts {
@@ -111,7 +110,7 @@ const isSandboxFile = (read: unknown): read is SandboxFile =>
  * another, to say what else is wrong. A sandbox has test data alone.
  */
 export function openDatabase(
-  { databaseUrl, sandbox }: { databaseUrl: string; sandbox?: SandboxFacts | undefined },
+  { databaseUrl, sandbox }: Pick<Installation, 'databaseUrl' | 'sandbox'>,
   settings: Omit<PoolSettings, 'url'>,
 ): Pool {
   const complaint = sandbox ? undefined : lineComplaint(databaseUrl)
@@ -119,59 +118,44 @@ export function openDatabase(
   return openPool({ url: databaseUrl, ...settings })
 }
 
-/** The cells, once a command asks for them; cell 0 is in the schema of the installation. */
-export function openCellDesks(pool: Pool, { databaseUrl, sandbox }: Installation, settings: Omit<PoolSettings, 'url'>) {
+/** Opens the keys of the installation; refuses a key-encryption key that does not match. */
+export const openKeys = (pool: Pool, { kek }: Installation, { clock, random }: Terminal): Promise<KeyRing> =>
+  openKeyRing(pool, kek(), clock, random).catch((error) => {
+    if (!(error instanceof WrongKek)) throw error
+    throw new Failure(`TOLLGATE_KEY_FILE does not open the keys of this database: ${error.message}.`)
+  })
+
+/**
+ * The databases of an installation: cells are opened once a command asks for them. Cell 0 is in the
+ * schema of the installation.
+ */
+export function openDatabases(
+  installation: Installation,
+  settings: Omit<PoolSettings, 'url'>,
+  pool: Pool = openDatabase(installation, settings),
+) {
   let opened: Promise<readonly CellDesk[]> | undefined
   const open = async (): Promise<readonly CellDesk[]> =>
     (await listCells(pool)).map((own) => {
       if (own.cellNo === 0) return { ...own, pool }
-      const { url, schema } = databaseOf(databaseUrl, own)
-      return { ...own, pool: openDatabase({ databaseUrl: url, sandbox }, { ...settings, schema }) }
+      const { url, schema } = databaseOf(installation.databaseUrl, own)
+      return { ...own, pool: openDatabase({ ...installation, databaseUrl: url }, { ...settings, schema }) }
     })
   return {
-    all: () => (opened ??= open()),
+    pool,
+    cells: () => (opened ??= open()),
     async close() {
-      const cells = await opened?.catch(() => [])
-      for (const cell of cells ?? []) if (cell.pool !== pool) await cell.pool.close().catch(() => {})
+      const cells = (await opened?.catch(() => [])) ?? []
+      for (const one of new Set([...cells.map((cell) => cell.pool), pool])) await one.close().catch(() => {})
     },
   }
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-
-/** What was refused, and what an operator can do about the usual database failures. */
+/** What was refused, and what an operator can do about the usual failures. */
 export function inWords(error: unknown): unknown {
   if (error instanceof Refused) return failureOf(error.refusal)
-  if (error instanceof Failure || !(error instanceof Error)) return error
-  if (error instanceof CellFailed) return cellInWords(error)
-  if (error instanceof KeyServiceFailed) return new Failure(sentence(error.message))
-  const code = 'code' in error ? String(error.code) : ''
-  if (code === '42P01' || code === '42703') return new Failure('The database is not at this version. Run: npx tollgate migrate')
-  if (code === '57014') return new Failure('The search took longer than 15 s. Narrow it with --from, --to or --merchant.')
-  if (code === '42501')
-    return new Failure(
-      `The user of DATABASE_URL may not do this (${reasonOf(error)}). Which commands need tollgate_read, ` +
-        'tollgate_operator, tollgate_retention or the owner: docs/operating.md, "Database users".',
-    )
-  if (code === '55P03')
-    return new Failure('Something else has held a row of this change for 5 s. Nothing was changed. Try again.')
-  if (code.startsWith('28') || code === '3D000')
-    return new Failure(`The database refuses the connection: ${reasonOf(error)}. Check user, password and name in DATABASE_URL.`)
-  if (isUnreachable(error))
-    return new Failure(
-      `The database cannot be reached: ${reasonOf(error) || code}. Is it running, and does DATABASE_URL name it?`,
-    )
-  return error
-}
-
-const isUnreachable = (error: Error): boolean =>
-  /^E[A-Z]+$|^08|^57P/.test('code' in error ? String(error.code) : '') || /connection|timeout/i.test(error.message)
-
-function cellInWords({ cellNo, cause }: CellFailed): Failure {
-  if (cause instanceof Error && isUnreachable(cause))
-    return new Failure(
-      `Cell ${cellNo} cannot be reached: ${reasonOf(cause)}. Is its database running? See: npx tollgate cell list`,
-    )
-  const words = inWords(cause)
-  return new Failure(`Cell ${cellNo}: ${words instanceof Failure ? words.message : reasonOf(cause)}`)
+  const trouble = error instanceof Failure ? undefined : troubleOf(error)
+  if (!trouble) return error
+  const { says, advice } = trouble
+  return new Failure(advice === undefined ? says : `${says} ${withCommands(advice)}`)
 }

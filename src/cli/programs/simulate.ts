@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Terminal } from '../../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** Replays one seed of the simulation, a separate program that the gateway does not contain. */
 export function addSimulateCommand(program: Command, terminal: Terminal): void {
@@ -28,7 +28,7 @@ Examples
       if (options.orders !== undefined) args.push('--orders', options.orders)
       if (options.cells !== undefined) args.push('--cells', options.cells)
       if (options.trace) args.push('--trace')
-      const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../../simulation/program.js')
+      const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../simulation/program.js')
       const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
       terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
     })

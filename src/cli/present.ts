@@ -1,5 +1,5 @@
 /** How results look: tables for people, JSON for machines. */
-import { printable, type Block, type Column } from '../../entity/show.ts'
+import { printable, type Block, type Column } from '../entity/show.ts'
 
 export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
@@ -81,6 +81,9 @@ export const jsonText = (value: object): string =>
     (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
     2,
   )
+
+/** An advice in a terminal: the commands in it are in braces. */
+export const withCommands = (advice: string): string => advice.replace(/\{([^{}]+)\}/g, 'npx tollgate $1')
 
 /** A part of a result in a terminal. */
 export function blockText(block: Block): string {

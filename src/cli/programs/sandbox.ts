@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { keepHeapSmall } from '../../../base/heap.ts'
-import { sandboxConfig } from '../../../settings/serve.ts'
-import type { Terminal } from '../../terminal.ts'
+import { keepHeapSmall } from '../../base/heap.ts'
+import { sandboxConfig } from '../../settings/serve.ts'
+import type { Terminal } from '../terminal.ts'
 
 export function addSandboxCommand(program: Command, terminal: Terminal): void {
   program
@@ -24,7 +24,7 @@ Examples
       const config = sandboxConfig(terminal.env)
       keepHeapSmall()
       // Only this command loads it: without the gateway the others answer twice as fast.
-      const { runSandbox } = await import('../../../sandbox/run.ts')
+      const { runSandbox } = await import('../../sandbox/run.ts')
       terminal.exitCode = await runSandbox(terminal.env, config)
     })
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
-import { programFile } from '../../../sandbox/programs.ts'
-import type { Terminal } from '../../terminal.ts'
+import { programFile } from '../../sandbox/programs.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** Runs the reference merchant server, a separate program that the gateway does not contain. */
 export function addMerchantServerCommand(program: Command, terminal: Terminal): void {

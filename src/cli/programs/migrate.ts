@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { openLog } from '../../../base/log.ts'
-import { migrateAll } from '../../../storage/migrate-cells.ts'
-import { isDatabaseUrl } from '../../../storage/database-line.ts'
-import { ConfigError } from '../../../settings/serve.ts'
-import { databaseUrlOf } from '../../../settings/keys.ts'
-import type { Terminal } from '../../terminal.ts'
+import { openLog } from '../../base/log.ts'
+import { migrateAll } from '../../storage/migrate-cells.ts'
+import { isDatabaseUrl } from '../../storage/database-line.ts'
+import { ConfigError } from '../../settings/serve.ts'
+import { databaseUrlOf } from '../../settings/keys.ts'
+import type { Terminal } from '../terminal.ts'
 import { openDatabase } from '../installation.ts'
 
 export function addMigrateCommand(program: Command, terminal: Terminal): void {

@@ -1,21 +1,21 @@
 import type { Command } from 'commander'
-import { keepHeapSmall } from '../../../base/heap.ts'
-import { openLog, type Log } from '../../../base/log.ts'
-import { endOnDefect, untilSignal } from '../../../base/signals.ts'
-import { whole } from '../../../entity/kinds.ts'
-import type { GatewayOptions } from '../../../gateway/start.ts'
-import { usualTuning } from '../../../gateway/tuning.ts'
-import { machineFacts } from '../../../operator/doctor/machine.ts'
-import { openStarter } from '../../../processes/cluster.ts'
-import { openSlot, type OwnSlot } from '../../../processes/slot.ts'
-import { Processes } from '../../../processes/supervisor.ts'
-import { whileRestarting } from '../../../storage/patience.ts'
-import { mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../../settings/serve.ts'
-import { variablesHelp } from '../../../settings/variables.ts'
-import { encryptionBy, hourKeysBy } from '../../../settings/keys.ts'
-import { keyByDescriptor, mayShare, processesOf } from '../../process-start.ts'
-import type { Terminal } from '../../terminal.ts'
-import { reads } from '../../rows.ts'
+import { keepHeapSmall } from '../../base/heap.ts'
+import { openLog, type Log } from '../../base/log.ts'
+import { endOnDefect, untilSignal } from '../../base/signals.ts'
+import { whole } from '../../entity/kinds.ts'
+import type { GatewayOptions } from '../../gateway/start.ts'
+import { usualTuning } from '../../gateway/tuning.ts'
+import { machineFacts } from '../../operator/doctor/machine.ts'
+import { openStarter } from '../../processes/cluster.ts'
+import { openSlot, type OwnSlot } from '../../processes/slot.ts'
+import { Processes } from '../../processes/supervisor.ts'
+import { whileRestarting } from '../../storage/patience.ts'
+import { mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../settings/serve.ts'
+import { variablesHelp } from '../../settings/variables.ts'
+import { encryptionBy, hourKeysBy } from '../../settings/keys.ts'
+import { keyByDescriptor, mayShare, processesOf } from '../process-start.ts'
+import type { Terminal } from '../terminal.ts'
+import { reads } from '../rows.ts'
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
   program
@@ -46,7 +46,7 @@ async function serve(terminal: Terminal, slot?: OwnSlot): Promise<void> {
   endOnDefect(log)
   keepHeapSmall()
   // Only this command loads it: without the gateway the others answer twice as fast.
-  const { startGateway } = await import('../../../gateway/start.ts')
+  const { startGateway } = await import('../../gateway/start.ts')
   const options: GatewayOptions = {
     ...config,
     slot,

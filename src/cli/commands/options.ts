@@ -1,1 +1,0 @@
-export const jsonOption = ['--json', 'print JSON for machines'] as const

@@ -1,0 +1,16 @@
+/** Why a command failed, as the command line words it. */
+import { optionName } from '../entity/fields.ts'
+import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
+import { blockText } from './present.ts'
+
+/** Why a command failed, and what to do instead. The command line exits with 1. */
+export class Failure extends Error {}
+
+/** The arguments cannot be understood: the command line exits with 2. */
+export class WrongUsage extends Failure {}
+
+/** A refusal in words. */
+export const failureOf = (refusal: OperatorRefusal): Failure => {
+  const text = blockText(refusalBlock(refusal, (field) => `--${optionName(field, {})}`))
+  return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)
+}

@@ -1,0 +1,169 @@
+/** Gateways, their work and what waits for it: of the installation, and of each cell. */
+import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
+import { forInstallation } from '../../leases/heartbeat.ts'
+import { nodeName, type CellSeat, type WhyThrough } from '../../storage/cell-seat.ts'
+import { scarceDays } from '../../storage/partitions.ts'
+import { lineAdvice, migrateAdvice } from './database.ts'
+import { ok, problem, warning, type Finding } from './finding.ts'
+import type { WorkFacts } from './rows.ts'
+import type { CellWork, LeaseFact, MovingMerchant } from './work-rows.ts'
+
+export const workFindings = (f: WorkFacts, now: number): Finding[] => [
+  gatewaysFinding(f, now),
+  ...leaseFindings(f, now),
+  ...configurationFindings(f),
+  ...orderFindings(f, now),
+]
+
+/** What is found in a cell other than 0, which needs no gateway while it has no merchants. */
+export const cellFindings = (f: CellWork, merchants: number, now: number): Finding[] => [
+  ...(f.alive.length > 0 || merchants > 0 ? [gatewaysFinding(f, now)] : []),
+  ...leaseFindings(f, now),
+  ...orderFindings(f, now),
+]
+
+function* configurationFindings({ merchants, hasBins, gateless, parameterSigned }: WorkFacts): Generator<Finding> {
+  if (merchants > 0n) yield ok('merchants', `${merchants} registered`)
+  else yield warning('merchants', 'none is registered', 'add one: {merchant add --help}')
+  const noTable = 'no BIN table: in texts, card numbers are recognised by the ranges of the networks'
+  if (!hasBins) yield warning('cards', noTable, 'import one: {bin import <file>}')
+  const lonely = `without a gate that is switched on: ${gateless.join(', ')}`
+  if (gateless.length > 0) yield warning('endpoints', lonely, 'give them one: {endpoint set <id> --gate <gate>}')
+  const at = parameterSigned.join(', ')
+  if (at !== '') yield ok('v4', `signatures over the parameters alone, without the address, are taken at endpoint ${at}`)
+}
+
+function gatewaysFinding({ alive }: CellWork, now: number): Finding {
+  if (alive.length === 0) return problem('gateways', 'no gateway is running', 'start one: {serve}, or npm start for the sandbox')
+  const names = alive.map(({ instance, startedAt }) => `${instance} (for ${spanText(now - startedAt)})`)
+  return ok('gateways', `${alive.length} running: ${names.join(', ')}`)
+}
+
+const recentMs = 86_400_000
+const namedProcesses = 5
+
+/**
+ * Processes that fell silent, and for a day what the others went through: lapses of their leases,
+ * and orders that they took over.
+ */
+function* leaseFindings({ alive, silent }: CellWork, now: number): Generator<Finding> {
+  const many = silent.length > namedProcesses ? `${silent.length}, the last ` : ''
+  const last = silent
+    .slice(-namedProcesses)
+    .map((p) => `${p.instance} for ${spanText(now - p.beatAt)}, with ${counted(p.orders, 'order')} in hand`)
+  if (silent.length > 0)
+    yield warning(
+      'gateways',
+      `silent without a stop in the last hour: ${many}${last.join('; ')}`,
+      'look in its log for why; what it had in hand is taken over by the others',
+    )
+  for (const { instance, lapses, lapsedAt, lapsedOrders, takenOver, takenOverAt } of alive) {
+    const times = lapses === 1 ? 'once' : `${lapses} times`
+    if (lapsedAt !== undefined && now - lapsedAt < recentMs)
+      yield warning(
+        'leases',
+        `${instance} lapsed ${times}, last ${agoText(lapsedAt, now)} with ${counted(lapsedOrders, 'order')} in hand`,
+        'it could not reach the database for three seconds, or stood still: ' +
+          'see the load of both machines and the network between them',
+      )
+    if (takenOverAt !== undefined && now - takenOverAt < recentMs)
+      yield warning(
+        'leases',
+        `${instance} took ${counted(takenOver, 'order')} over from silent processes, last ${agoText(takenOverAt, now)}`,
+        'see why they fell silent: payments that they had sent and not seen answered are reversed',
+      )
+  }
+}
+
+/**
+ * Gateways that refuse the merchants of a cell, because none of those that serve it is one that
+ * requests are passed to. `all` are the gateways of the installation.
+ */
+export function passingFindings(
+  cell: Pick<CellWork, 'alive'>,
+  all: readonly Pick<LeaseFact, 'instance'>[],
+  isReached: boolean,
+): Finding[] {
+  const serving = new Set(cell.alive.map(({ instance }) => instance))
+  const by = all.map(({ instance }) => instance.replace(forInstallation, '')).filter((instance) => !serving.has(instance))
+  const advice = 'give the gateways that serve this cell an address that requests are passed to: PEER_URL'
+  const refuse = warning('gateways', `refuse its merchants with code 20: ${by.join(', ')}`, advice)
+  return isReached || serving.size === 0 || by.length === 0 ? [] : [refuse]
+}
+
+const throughAdvice: Readonly<Record<WhyThrough, string>> = {
+  metadata: "let the node follow the metadata, as a superuser: select start_metadata_sync_to_node('<node>', <port>)",
+  line: lineAdvice,
+  'other server': 'let the name of the node lead to it from the machines of the gateways as well',
+}
+
+/** Where Citus has the cell; nothing if it has not. */
+export function* seatFindings(seat: CellSeat): Generator<Finding> {
+  if (seat.is === 'home') return
+  const says = `Citus has it at ${nodeName(seat.node)}`
+  if (seat.is === 'node') yield ok('node', says)
+  else yield warning('node', `${says}, and gateways use it through the coordinator`, throughAdvice[seat.why])
+}
+
+function* orderFindings(f: CellWork, now: number): Generator<Finding> {
+  const { awaiting, parked, parkedInvoices: invoices } = f
+  const authenticated = awaiting === 0n ? '' : `; ${awaiting} with a cardholder being authenticated`
+  const overdue = `${f.overdue} overdue, the oldest since ${agoText(f.overdueSince ?? now, now)}`
+  const look = 'see that a gateway is running and reaches its acquirer; its log says what fails'
+  yield f.overdue === 0n ? ok('transactions', `none is overdue${authenticated}`) : problem('transactions', overdue, look)
+  if (parked.length > 0)
+    yield problem('transactions', parkedText(parked), `see why: {order show ${parked[0]}}; then: {order resume ${parked[0]}}`)
+  if (invoices.length > 0)
+    yield problem('invoices', parkedText(invoices), `see why: {invoice find}; then: {invoice resume ${invoices[0]}}`)
+  yield* callbackFindings(f, now)
+  if (f.moving.length > 0) yield movingFinding(f.moving)
+  yield partitionFinding(f)
+}
+
+const parkedText = (ids: readonly (bigint | string)[]): string =>
+  `parked for an operator: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`
+
+const patienceMs = 3_600_000
+
+function* callbackFindings({ due, dueSince, givenUp }: CellWork, now: number): Generator<Finding> {
+  const forMs = dueSince === undefined ? 0 : now - dueSince
+  const waiting = `${due} waiting, the oldest for ${spanText(forMs)}`
+  if (due === 0n) yield ok('callbacks', 'none is waiting')
+  else if (forMs < patienceMs) yield ok('callbacks', waiting)
+  else yield warning('callbacks', waiting, 'see which and why: {delivery list --state due}')
+  if (givenUp > 0n)
+    yield warning(
+      'callbacks',
+      `${givenUp} given up in the last day`,
+      'see which: {delivery list --state given-up}; to send them again: {delivery resend --state given-up --yes}',
+    )
+}
+
+function movingFinding(moving: CellWork['moving']): Finding {
+  const { login, to } = moving[0]!
+  const advice = `if no command moves it now, a move was cut off: {merchant move ${login} --to ${to}}, or with --give-up`
+  const isClosed = moving.some(({ state }) => state === 'closed')
+  return (isClosed ? problem : warning)('moves', moving.map(movingText).join('; '), advice)
+}
+
+function movingText({ login, state, to, since }: MovingMerchant): string {
+  switch (state) {
+    case 'copying':
+      return `${login} is on its way to cell ${to}`
+    case 'closed':
+      return `${login} is on its way to cell ${to}, and its requests have been refused since ${timeText(since)}`
+    case 'clearing':
+      return `orders of ${login} are still in a cell that it is not in`
+  }
+}
+
+function partitionFinding({ partitions, nextOrderId, partitionDays: days }: CellWork): Finding {
+  const short = partitions.find(({ end }) => end <= nextOrderId)
+  if (short || partitions.length === 0)
+    return problem('partitions', `${short?.table ?? 'orders'} has none for the next order id ${nextOrderId}`, migrateAdvice)
+  const soonest = partitions.reduce((least, { end }) => (end < least ? end : least), partitions[0]!.end)
+  const room = `room for ${soonest - nextOrderId} more order ids`
+  if (days >= scarceDays) return ok('partitions', room)
+  const last = `which last ${counted(Math.floor(days), 'day')}`
+  return warning('partitions', `${room}, ${last}`, 'as the owner of the tables, make more: {partitions ensure}')
+}
