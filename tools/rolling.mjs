@@ -13,7 +13,7 @@ npm run rolling -- --seconds 60 --keep
 
 Builds the gateway of that commit in a temporary directory, with the packages that are installed here. Migrates a database
 with it, starts it under load, migrates the database to the version here, starts a gateway of this version beside it, stops
-the old one, and compares the books of both sides. docs/operating.md, "A rolling update".
+the old one, and compares the books of both sides. docs/grow.md, "A rolling update".
 
   --from HEAD~1   the old version
   --seconds 15    how long each of the four parts takes, 2 to 600

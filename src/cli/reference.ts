@@ -18,7 +18,7 @@ export async function commandsReference(): Promise<string> {
   return `# Commands
 
 Each is \`npx tollgate\` and these words. \`--json\` prints JSON for programs. They end with 0 when done, 1 when not, 2 on wrong
-usage. What they work on, and which database user may give them: [operating.md](../operating.md#the-commands).
+usage. What they work on, and which database user may give them: [install.md](../install.md#the-commands).
 
 ${permissionsTable()}
 

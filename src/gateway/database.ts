@@ -38,7 +38,7 @@ const excessOf = ({ name, isSuperuser, isOwner }: ConnectedAs): string | undefin
       : undefined
 
 const insteadOfOwner =
-  `Give the gateway a user of its own that is a member of ${roles.serve} (docs/operating.md, "Database users"), ` +
+  `Give the gateway a user of its own that is a member of ${roles.serve} (docs/install.md, "Database users"), ` +
   'or for a trial set ALLOW_DATABASE_OWNER=on'
 
 const everyMs = 3_600_000

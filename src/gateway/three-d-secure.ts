@@ -17,7 +17,7 @@ import type { Periodic } from './periodic.ts'
 import { renewal } from './renewal.ts'
 import type { Directories, Ground, ThreeDSecureFacts } from './parts.ts'
 
-/** The settings that make an installation a 3DS Server; docs/operating.md. */
+/** The settings that make an installation a 3DS Server; docs/install.md. */
 export interface ThreeDSecureOptions {
   directories: readonly (DirectorySettings & {
     /** The common name of the certificate with which it posts results. */

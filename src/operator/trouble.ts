@@ -22,7 +22,7 @@ export function troubleOf(error: unknown): Trouble | undefined {
     return {
       says:
         `The user of DATABASE_URL may not do this (${reason}). Which commands need tollgate_read, ` +
-        'tollgate_operator, tollgate_retention or the owner: docs/operating.md, "Database users".',
+        'tollgate_operator, tollgate_retention or the owner: docs/install.md, "Database users".',
     }
   if (code === '55P03') return { says: 'Something else has held a row of this change for 5 s. Nothing was changed. Try again.' }
   if (code.startsWith('28') || code === '3D000')

@@ -117,39 +117,39 @@ const cardsKept = kind<KeptFor | 'off'>({
 const listening = {
   HOST:                        { is: anyText('host'), usual: '127.0.0.1', means: 'where to listen' },
   PORT:                        { is: port,                 usual: 8080,   means: 'its port; 0 takes a free one, of one process alone' },
-  OPERATOR_HOST:               { is: anyText('host'), usual: '127.0.0.1', means: 'where /health, /ready and /metrics are', see: '#watching-it' },
+  OPERATOR_HOST:               { is: anyText('host'), usual: '127.0.0.1', means: 'where /health, /ready and /metrics are', see: '../run.md#watching-it' },
   OPERATOR_PORT:               { is: port,                 none: 'PORT + 1000', means: 'their port; each serve of a machine needs its own' },
   OPERATOR_NAMES:              { is: several('names', hostName), usual: [] as string[], none: 'localhost, OPERATOR_HOST and any address', means: 'names, by comma, under which they are asked for' },
-  TRUSTED_PROXIES:             { is: networks,             none: 'none: who connects is the client', means: 'addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client', see: '#the-address-of-the-client' },
+  TRUSTED_PROXIES:             { is: networks,             none: 'none: who connects is the client', means: 'addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client', see: '../install.md#the-address-of-the-client' },
   MAX_CONNECTIONS:             { is: connections,          none: '5000', means: 'so many are open at most, of each process' },
   MAX_CONNECTIONS_PER_ADDRESS: { is: connections,          none: 'a fifth', means: 'so many of them may be of one address, or of one IPv6 network of 64 bits, that is no trusted proxy' },
-  ACCESS_LIMITS:               { is: limits, usual: { ...usualLimits }, means: 'limits of requests and failures, such as merchant=500 pair=10', see: 'limits.md' },
+  ACCESS_LIMITS:               { is: limits, usual: { ...usualLimits }, means: 'limits of requests and failures, such as merchant=500 pair=10', see: '../limits.md' },
 } as const
 
 /** Everything that `serve` reads. A `file` is read where it is used, and says itself what is wrong with it. */
 // oxfmt-ignore
 export const serveVariables = {
-  DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '#the-line-to-the-database' },
+  DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '../install.md#the-line-to-the-database' },
   DATABASE_PASSWORD_FILE:      { is: file,                                means: 'file with the password of that user, instead of one in DATABASE_URL' },
   ALLOW_DATABASE_OWNER:        { is: onOff,                usual: false,  means: 'on: it may connect as the owner of the tables, and warns; for trials' },
-  TOLLGATE_KEY_FILE:           { is: file,                                means: 'file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open', see: '#keys' },
+  TOLLGATE_KEY_FILE:           { is: file,                                means: 'file with the key-encryption key, 32 bytes in base64; further lines are keys that may still open', see: '../run.md#keys' },
   TOLLGATE_KEY_FD:             { is: anyText('number'),    means: 'instead: the number of an open descriptor, from which the key is read once' },
   TOLLGATE_KEY:                { is: anyText('key'),          means: 'instead, and least safe: the key itself' },
-  TOLLGATE_KMS_URL:            { is: anyText('url'),          means: 'a key service with the transit API of Vault, which holds the key-encryption key', see: '#a-key-service' },
+  TOLLGATE_KMS_URL:            { is: anyText('url'),          means: 'a key service with the transit API of Vault, which holds the key-encryption key', see: '../run.md#a-key-service' },
   TOLLGATE_KMS_KEY:            { is: anyText('name'),        none: 'tollgate', means: 'the name of that key there' },
   TOLLGATE_KMS_TOKEN_FILE:     { is: file,                                means: 'the file with the token for it' },
-  CVV2_KEY_DIRECTORY:          { is: anyText('directory'), none: '/dev/shm/tollgate- and the number of the user', means: 'where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of this machine', see: '#the-keys-of-cvv2-values' },
+  CVV2_KEY_DIRECTORY:          { is: anyText('directory'), none: '/dev/shm/tollgate- and the number of the user', means: 'where the hourly keys of CVV2 values are, on a memory file system, shared by the processes of this machine', see: '../run.md#the-keys-of-cvv2-values' },
   CVV2_KEY_SERVICE:            { is: anyText('on'),              none: 'off', means: 'on, for several machines on one database, which then share them by the key service' },
   ...listening,
-  TLS_CERT_FILE:               { is: file,                 none: 'plain HTTP', means: 'PEM file: serves HTTPS with this certificate and its chain; read again when it changes', see: '#tls' },
+  TLS_CERT_FILE:               { is: file,                 none: 'plain HTTP', means: 'PEM file: serves HTTPS with this certificate and its chain; read again when it changes', see: '../install.md#tls' },
   TLS_KEY_FILE:                { is: file,                                means: 'its private key' },
-  PROCESSES:                   { is: whole(1, mostProcesses, `a number of processes from 1 to ${mostProcesses}`), usual: 1, means: 'so many processes share these ports; one that ends is started again', see: '#several-processes-on-one-machine' },
+  PROCESSES:                   { is: whole(1, mostProcesses, `a number of processes from 1 to ${mostProcesses}`), usual: 1, means: 'so many processes share these ports; one that ends is started again', see: '../grow.md#several-processes-on-one-machine' },
   LOG_LEVEL:                   { is: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'level'), usual: 'info', means: 'debug, info, warn or error; one JSON object a line on standard output' },
   PUBLIC_URL:                  { is: several('urls', origin),             means: "https origin where cardholders' browsers reach this gateway, such as https://pay.example; more of them, by comma, where merchants sign calls of v4 for other addresses" },
-  CARDS_FORGET:                { is: cardsKept,            usual: usualSpans as KeptFor | 'off', means: 'how long sealed card numbers of ended payments are kept; off: until cards forget', see: '#card-numbers' },
-  TOLLGATE_CELLS:              { is: several('cells', (part) => cell.read(part)), none: 'all', means: 'the cells that this process serves, such as 0,2; requests of merchants of the others are passed to a process that serves them, or refused with code 20', see: '#cells' },
-  PEER_URL:                    { is: peer,                 none: 'none', means: 'where this process listens for requests that others pass to it, such as https://10.0.0.5:8090', see: '#requests-that-come-to-another-process' },
-  THREE_DS_CONFIG:             { is: file,                 none: 'none: no card can be authenticated', means: 'file that makes it a 3DS Server: directory servers, certificates, the port for results', see: '#3-d-secure' },
+  CARDS_FORGET:                { is: cardsKept,            usual: usualSpans as KeptFor | 'off', means: 'how long sealed card numbers of ended payments are kept; off: until cards forget', see: '../run.md#card-numbers' },
+  TOLLGATE_CELLS:              { is: several('cells', (part) => cell.read(part)), none: 'all', means: 'the cells that this process serves, such as 0,2; requests of merchants of the others are passed to a process that serves them, or refused with code 20', see: '../grow.md#cells' },
+  PEER_URL:                    { is: peer,                 none: 'none', means: 'where this process listens for requests that others pass to it, such as https://10.0.0.5:8090', see: '../grow.md#requests-that-come-to-another-process' },
+  THREE_DS_CONFIG:             { is: file,                 none: 'none: no card can be authenticated', means: 'file that makes it a 3DS Server: directory servers, certificates, the port for results', see: '../install.md#3-d-secure' },
 } as const
 
 /** What `serve` is configured with; the rest of a gateway's options is the command's. */

@@ -10,7 +10,7 @@ import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 
 /**
- * Reads the file that makes an installation a 3DS Server (docs/operating.md). Paths in it are
+ * Reads the file that makes an installation a 3DS Server (docs/install.md). Paths in it are
  * relative to the file. Every error is added to the list; if there is one, nothing is returned.
  */
 export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecureOptions | undefined {

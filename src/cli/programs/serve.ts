@@ -25,7 +25,7 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Environment (more in docs/operating.md)
+Environment (more in docs/install.md)
 ${variablesHelp(serveVariables)}`,
     )
     .action(async ({ processes }: { processes?: number }) => {

@@ -1,5 +1,5 @@
 import { entities, timestamp, type Pool } from '../../storage/pool.ts'
-import { jsonOf } from '../../entity/facts.ts'
+import { jsonOf } from '../../entity/json.ts'
 import { isoTime } from '../../base/moments.ts'
 
 /** Identical refusals since a moment. */

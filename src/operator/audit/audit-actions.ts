@@ -30,10 +30,7 @@ const signedHead = kind<SignedHead>({
   mostBytes: 64 * 1024,
 })
 
-const rawKey = kind<KeyObject>({
-  hint: 'base64',
-  read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64'),
-})
+const rawKey = kind<KeyObject>({ hint: 'base64', read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64') })
 
 export const auditActions: Subject = {
   groups: { audit: 'who changed what' },

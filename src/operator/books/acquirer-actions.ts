@@ -1,7 +1,7 @@
 /** The sandbox's simulated acquirer: its books, and troubles on purpose. */
 import { defined } from '../../base/defined.ts'
 import { currencyOfNumeric, minorToDecimal } from '../../base/money.ts'
-import { jsonOf } from '../../entity/facts.ts'
+import { jsonOf } from '../../entity/json.ts'
 import { anyText, choice, flag, kind, onOff, span, text, Unreadable, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
@@ -196,10 +196,7 @@ export const acquirerActions: Subject = {
       takes: {
         refuse: { is: onOff, means: 'whether connections are refused' },
         latencyMs: { is: span('0', '1min'), means: 'every answer takes this much longer' },
-        slowReversalMs: {
-          is: span('0', '1h'),
-          means: 'how late the reversal of an unanswered sale (CVV2 217) is answered',
-        },
+        slowReversalMs: { is: span('0', '1h'), means: 'how late the reversal of an unanswered sale (CVV2 217) is answered' },
         close: { is: flag, means: 'drops the open connections now' },
       },
       perform(office, { close, ...kept }) {

@@ -40,10 +40,7 @@ export const reconcileActions: Subject = {
         from: { is: moment, means: 'compares from here; by default from the first line' },
         to: { is: moment, means: 'compares to here; by default to the last line' },
         reverse: { is: flag, means: 'what only the acquirer knows: the gateway owes its reversal, and sends it' },
-        import: {
-          is: flag,
-          means: 'what only the acquirer knows: it is taken over as approved, and can be returned later',
-        },
+        import: { is: flag, means: 'what only the acquirer knows: it is taken over as approved, and can be returned later' },
         endpoint: {
           is: list(id, 'ids'),
           means: 'where payments are booked that are of no order here; several by comma, one a currency',

@@ -1,6 +1,5 @@
 /** Endpoints: where a merchant takes payments; and groups of them. */
 import { isDeepStrictEqual } from 'node:util'
-import { isoTime } from '../../base/moments.ts'
 import { currency, id, list, name } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/authentication-policy.ts'
@@ -10,6 +9,7 @@ import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, setEndpoint, setEndpointEnabled, setGroupEnabled } from './endpoint-rows.ts'
 import { ofOneMerchant, whose } from './inputs.ts'
 import { endpointOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from './rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 const anEndpoint = { is: id, argument: true, needed: true, means: 'number of the endpoint' } as const
 const aGroup = { is: id, argument: true, needed: true, means: 'number of the group' } as const
@@ -31,14 +31,9 @@ const endpointFacts = (e: EndpointEntry): Block => ({
 })
 
 export const endpointJson = (e: EndpointEntry) => ({
-  endpoint_id: e.endpointId,
+  ...jsonOf(pick(e, 'endpointId', 'name', 'enabled', 'currency', 'gateIds', 'createdAt')),
   merchant: e.login,
-  name: e.name,
-  enabled: e.enabled,
-  currency: e.currency,
-  gate_ids: e.gateIds,
   ...endpointFields.json(e.settings),
-  created_at: isoTime(e.createdAt),
 })
 
 /** The list only hints at unusual settings; `show` has them in full. */
@@ -66,14 +61,8 @@ export const endpointTable = (endpoints: readonly EndpointEntry[]): Block =>
     endpoints,
   )
 
-export const groupJson = (g: GroupEntry) => ({
-  group_id: g.groupId,
-  merchant: g.login,
-  name: g.name,
-  enabled: g.enabled,
-  endpoint_ids: g.endpointIds,
-  created_at: isoTime(g.createdAt),
-})
+export const groupJson = (g: GroupEntry) =>
+  jsonOf({ ...pick(g, 'groupId', 'name', 'enabled', 'endpointIds', 'createdAt'), merchant: g.login })
 
 export const groupTable = (groups: readonly GroupEntry[]): Block =>
   tableOf<GroupEntry>(

@@ -1,20 +1,6 @@
 /** Filters: what payments are screened by. */
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
-import {
-  anyText,
-  cardNumber,
-  choice,
-  currency,
-  flag,
-  id,
-  kind,
-  moment,
-  name,
-  span,
-  text,
-  Unreadable,
-  whole,
-} from '../../entity/kinds.ts'
+import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unreadable, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import type { Fired } from '../../risk/screening.ts'
@@ -30,7 +16,7 @@ import {
   removeFilter,
   type FilterEntry,
 } from './filter-rows.ts'
-import { countedKinds, countings, listedKinds, readRule, ruleKinds, ruleText, usualOf } from './filter-settings.ts'
+import { readRule, ruleInputs, ruleKinds, ruleText, usualOf } from './filter-settings.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
 import { aLogin, ofOneMerchant } from './inputs.ts'
@@ -41,21 +27,6 @@ const country = kind<string>({
   hint: 'code',
   read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),
 })
-
-// oxfmt-ignore
-const ruleInputs = {
-  of:       { is: choice(listedKinds, 'what'),        means: `of a list: ${listedKinds.join(', ')}` },
-  per:      { is: choice(countedKinds, 'what'),       means: `of a limit: ${countedKinds.join(', ')}` },
-  limit:    { is: anyText('number'),                    means: 'velocity: so many payments; volume: so much money' },
-  withinMs: { is: span('1min', '366d'),               means: 'of a limit: how far back it counts, from 1min to 366d' },
-  counts:   { is: choice(countings, 'which'),         means: `of a limit: ${countings.join(', ')} (all)` },
-  currency: { is: currency,                           means: 'volume and amount: of payments in this currency alone' },
-  least:    { is: anyText('amount'),                    means: 'amount: no less' },
-  most:     { is: anyText('amount'),                    means: 'amount: no more' },
-  from:     { is: anyText('hh:mm'),                     means: 'time-of-day: fires from then' },
-  to:       { is: anyText('hh:mm'),                     means: 'time-of-day: until then' },
-  zone:     { is: anyText('name'),                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
-} as const
 
 const whatOf = (f: FilterEntry): string => {
   const does = ruleText(f, f.entries)

@@ -116,10 +116,7 @@ export async function removeFilter(desk: Desk, login: string, filterNo: number):
   return change(desk, 'config', async (runner) => {
     const filter = await standing(runner, login, filterNo)
     await runner.run(removeRule, [filter.merchantId, filterNo, timestamp(desk.clock.now())])
-    return {
-      note: { subject: `filter ${login} ${filterNo}`, details: { name: filter.name } },
-      result: filter,
-    }
+    return { note: { subject: `filter ${login} ${filterNo}`, details: { name: filter.name } }, result: filter }
   })
 }
 

@@ -1,6 +1,6 @@
 /** A filter as an operator writes it, and its description. */
 import { defined } from '../../base/defined.ts'
-import { currencyOf, decimalToMinor, minorToDecimal, type Currency } from '../../base/money.ts'
+import { currencyOf, decimalToMinor, minorToDecimal } from '../../base/money.ts'
 import {
   comparable,
   type Counted,
@@ -11,7 +11,9 @@ import {
 } from '../../merchant/filter.ts'
 import { clockText } from '../../risk/screening.ts'
 import { spanText } from '../../base/moments.ts'
+import type { Given } from '../action.ts'
 import { isMisfit, unfit, type Misfit } from '../refused.ts'
+import { anyText, choice, currency, kind, span, Unreadable } from '../../entity/kinds.ts'
 
 export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const
 export type RuleKind = (typeof ruleKinds)[number]
@@ -20,19 +22,25 @@ export const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'ph
 export const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
 export const countings: readonly CountedOrders[] = ['all', 'unrefused', 'refused']
 
-export interface FilterWish {
-  of?: Listed
-  per?: Counted
-  limit?: string
-  withinMs?: number
-  counts?: CountedOrders
-  currency?: string
-  least?: string
-  most?: string
-  from?: string
-  to?: string
-  zone?: string
-}
+const minuteOfDay = kind<number>({
+  hint: 'hh:mm',
+  read(written) {
+    const [, hours, minutes] = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(written) ?? []
+    return minutes === undefined ? new Unreadable('a time of day such as 22:00') : Number(hours) * 60 + Number(minutes)
+  },
+})
+
+const timeZone = kind<string>({
+  hint: 'name',
+  read(name) {
+    try {
+      Intl.DateTimeFormat('en', { timeZone: name })
+      return name
+    } catch {
+      return new Unreadable('a time zone of IANA, such as Europe/Berlin')
+    }
+  },
+})
 
 /** The default code and score of a rule of this kind; docs/errors.md has the codes. */
 // oxfmt-ignore
@@ -47,115 +55,94 @@ export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>
   'time-of-day':      { code: '3006', score: 100 },
 }
 
-const leastWindowMs = 60_000
-const mostWindowMs = 366 * 86_400_000
+/** What can be asked of a filter besides its list. */
+// oxfmt-ignore
+export const ruleInputs = {
+  of:       { is: choice(listedKinds, 'what'),   means: `of a list: ${listedKinds.join(', ')}` },
+  per:      { is: choice(countedKinds, 'what'),  means: `of a limit: what payments are counted, or added up, by: ${countedKinds.join(', ')}` },
+  limit:    { is: anyText('number'),             means: 'velocity: so many payments; volume: so much money' },
+  withinMs: { is: span('1min', '366d'),          means: 'of a limit: how far back it counts, from 1min to 366d' },
+  counts:   { is: choice(countings, 'which'),    means: `of a limit: ${countings.join(', ')} (all)` },
+  currency: { is: currency,                      means: 'volume and amount: of payments in this currency alone' },
+  least:    { is: anyText('amount'),             means: 'amount: no less' },
+  most:     { is: anyText('amount'),             means: 'amount: no more' },
+  from:     { is: minuteOfDay,                   means: 'time-of-day: fires from then' },
+  to:       { is: minuteOfDay,                   means: 'time-of-day: until then' },
+  zone:     { is: timeZone,                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
+} as const
 
-/** The fields of each kind of rule. Others are refused, so that none is misunderstood. */
-const knows: Readonly<Record<RuleKind, readonly (keyof FilterWish)[]>> = {
-  black: ['of'],
-  white: ['of'],
-  loyalty: ['of'],
-  velocity: ['per', 'limit', 'withinMs', 'counts'],
-  volume: ['per', 'limit', 'withinMs', 'counts', 'currency'],
-  amount: ['least', 'most', 'currency'],
-  'country-mismatch': [],
-  'time-of-day': ['from', 'to', 'zone'],
+export type FilterWish = Given<typeof ruleInputs>
+type Name = keyof FilterWish
+
+/** The fields of each kind: what it needs, and what it also takes. Others are refused, so that none is misunderstood. */
+// oxfmt-ignore
+const takes: Readonly<Record<RuleKind, readonly [needs: readonly Name[], also: readonly Name[]]>> = {
+  black:              [['of'],                             []],
+  white:              [['of'],                             []],
+  loyalty:            [['of'],                             []],
+  velocity:           [['per', 'limit', 'withinMs'],       ['counts']],
+  volume:             [['per', 'limit', 'withinMs', 'currency'], ['counts']],
+  amount:             [['currency'],                       ['least', 'most']],
+  'country-mismatch': [[],                                 []],
+  'time-of-day':      [['from', 'to'],                     ['zone']],
 }
 
 export function readRule(kind: RuleKind, wish: FilterWish): RuleFacts | Misfit {
-  const foreign = (Object.keys(wish) as (keyof FilterWish)[]).find(
-    (name) => wish[name] !== undefined && !knows[kind].includes(name),
-  )
+  const [needs, also] = takes[kind]
+  const given = (Object.keys(wish) as Name[]).filter((name) => wish[name] !== undefined)
+  const foreign = given.find((name) => ![...needs, ...also].includes(name))
   if (foreign !== undefined) return { what: 'foreign', field: foreign, kind }
+  const missing = needs.find((name) => !given.includes(name))
+  if (missing !== undefined) return { what: 'missing', field: missing, means: ruleInputs[missing].means }
+  const { of, per, limit = '', withinMs: windowMs, counts = 'all', from, to, zone = 'UTC' } = wish as Required<FilterWish>
   switch (kind) {
     case 'black':
     case 'white':
     case 'loyalty':
-      return wish.of === undefined ? { what: 'missing', field: 'of', means: 'what is listed' } : { is: kind, of: wish.of }
+      return { is: kind, of }
     case 'velocity':
-      return velocity(wish)
-    case 'volume':
-      return volume(wish)
+      if (!/^[0-9]{1,6}$/.test(limit)) return unfit('limit', 'a whole number of payments')
+      return { is: 'velocity', per, limit: Number(limit), windowMs, counts }
+    case 'volume': {
+      if (counts === 'refused') return unfit('counts', 'all or unrefused: what was refused adds up to nothing')
+      const read = amountsOf(wish, ['limit'])
+      return isMisfit(read)
+        ? read
+        : { is: 'volume', per, limitMinor: read.minor.limit!, currency: read.currency, windowMs, counts }
+    }
     case 'amount':
-      return amount(wish)
+      return amountRule(wish)
     case 'country-mismatch':
       return { is: 'country mismatch' }
     case 'time-of-day':
-      return timeOfDay(wish)
+      return from === to ? unfit('to', 'another time than the one it begins at') : { is: 'time of day', from, to, zone }
   }
 }
 
-function velocity({ per, limit = '', withinMs, counts = 'all' }: FilterWish): RuleFacts | Misfit {
-  const windowMs = windowOf(withinMs)
-  if (isMisfit(windowMs)) return windowMs
-  if (per === undefined) return { what: 'missing', field: 'per', means: 'what payments are counted by' }
-  if (!/^[0-9]{1,6}$/.test(limit)) return unfit('limit', 'a whole number of payments')
-  return { is: 'velocity', per, limit: Number(limit), windowMs, counts }
-}
-
-function volume({ per, limit = '', withinMs, counts = 'all', currency }: FilterWish): RuleFacts | Misfit {
-  const windowMs = windowOf(withinMs)
-  if (isMisfit(windowMs)) return windowMs
-  if (per === undefined) return { what: 'missing', field: 'per', means: 'what amounts are added up by' }
-  if (counts === 'refused') return unfit('counts', 'all or unrefused: what was refused adds up to nothing')
-  const known = currencyNeeded(currency)
-  if (isMisfit(known)) return known
-  const limitMinor = minorOf(limit, known)
-  return limitMinor === undefined
-    ? anAmount('limit', known)
-    : { is: 'volume', per, limitMinor, currency: known.code, windowMs, counts }
-}
-
-function amount({ least, most, currency }: FilterWish): RuleFacts | Misfit {
-  const known = currencyNeeded(currency)
-  if (isMisfit(known)) return known
-  if (least === undefined && most === undefined) return { what: 'missing', field: 'least', or: 'most' }
-  const leastMinor = least === undefined ? undefined : minorOf(least, known)
-  const mostMinor = most === undefined ? undefined : minorOf(most, known)
-  if (least !== undefined && leastMinor === undefined) return anAmount('least', known)
-  if (most !== undefined && mostMinor === undefined) return anAmount('most', known)
+function amountRule(wish: FilterWish): RuleFacts | Misfit {
+  const read = amountsOf(wish, ['least', 'most'])
+  if (isMisfit(read)) return read
+  const { least: leastMinor, most: mostMinor } = read.minor
+  if (leastMinor === undefined && mostMinor === undefined) return { what: 'missing', field: 'least', or: 'most' }
   if (leastMinor !== undefined && mostMinor !== undefined && BigInt(leastMinor) > BigInt(mostMinor))
     return unfit('least', 'no more than the most')
-  return {
-    is: 'amount',
-    currency: known.code,
-    ...defined({ leastMinor, mostMinor }),
+  return { is: 'amount', currency: read.currency, ...defined({ leastMinor, mostMinor }) }
+}
+
+/** Amounts in minor units of the currency of the wish. */
+function amountsOf<N extends 'limit' | 'least' | 'most'>(
+  wish: FilterWish,
+  names: readonly N[],
+): { currency: string; minor: { [K in N]?: string } } | Misfit {
+  const { code, exponent } = currencyOf(wish.currency!)!
+  const minor: { [K in N]?: string } = {}
+  for (const name of names) {
+    if (wish[name] === undefined) continue
+    const read = decimalToMinor(wish[name], exponent)
+    if (read === undefined) return unfit(name, `an amount of ${code}`)
+    minor[name] = String(read)
   }
-}
-
-function timeOfDay({ from = '', to = '', zone = 'UTC' }: FilterWish): RuleFacts | Misfit {
-  const [begin, end] = [minuteOf(from), minuteOf(to)]
-  if (begin === undefined) return unfit('from', 'a time of day such as 22:00')
-  if (end === undefined) return unfit('to', 'a time of day such as 06:00')
-  if (begin === end) return unfit('to', 'another time than the one it begins at')
-  try {
-    Intl.DateTimeFormat('en', { timeZone: zone })
-  } catch {
-    return unfit('zone', 'a time zone of IANA, such as Europe/Berlin')
-  }
-  return { is: 'time of day', from: begin, to: end, zone }
-}
-
-const minuteOf = (text: string): number | undefined => {
-  const match = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(text)
-  return match ? Number(match[1]) * 60 + Number(match[2]) : undefined
-}
-
-const windowOf = (ms: number | undefined): number | Misfit => {
-  if (ms === undefined) return { what: 'missing', field: 'withinMs', means: 'how far back it counts, such as 10min, 24h or 30d' }
-  return ms >= leastWindowMs && ms <= mostWindowMs ? ms : unfit('withinMs', 'from 1min to 366d')
-}
-
-const anAmount = (field: keyof FilterWish, { code }: Currency): Misfit => unfit(field, `an amount of ${code}`)
-
-const currencyNeeded = (code: string | undefined): Currency | Misfit =>
-  code === undefined
-    ? { what: 'missing', field: 'currency', means: 'amounts of others are not looked at' }
-    : (currencyOf(code) ?? unfit('currency', 'a currency of ISO 4217'))
-
-const minorOf = (text: string, { exponent }: Currency): string | undefined => {
-  const minor = decimalToMinor(text, exponent)
-  return minor === undefined ? undefined : String(minor)
+  return { currency: code, minor }
 }
 
 /** The values of a list in comparable form. A misfit is the first invalid value. */

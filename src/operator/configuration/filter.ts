@@ -4,6 +4,7 @@ import type { Fact } from '../../entity/facts.ts'
 import { ruleText } from './filter-settings.ts'
 import { isoTime } from '../../base/moments.ts'
 import type { FilterEntry } from './filter-rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 export const filterFacts = (f: FilterEntry): Fact[] => [
   ['Filter', `${f.filterNo} of ${f.login}${f.removedAt === undefined ? '' : ', removed'}`],
@@ -15,17 +16,13 @@ export const filterFacts = (f: FilterEntry): Fact[] => [
   ['Added', isoTime(f.createdAt) ?? undefined],
 ]
 
-export const filterJson = (f: FilterEntry) => ({
-  merchant: f.login,
-  filter: f.filterNo,
-  endpoint_id: f.endpointId ?? null,
-  name: f.name,
-  score: f.score,
-  code: f.code,
-  rule: f.facts,
-  listed: f.entries,
-  created_at: isoTime(f.createdAt),
-  removed_at: isoTime(f.removedAt),
-})
+export const filterJson = (f: FilterEntry) =>
+  jsonOf({
+    ...pick(f, 'endpointId', 'name', 'score', 'code', 'createdAt', 'removedAt'),
+    merchant: f.login,
+    filter: f.filterNo,
+    rule: f.facts,
+    listed: f.entries,
+  })
 
 export const firedJson = (f: Fired) => ({ filter: f.filterNo, name: f.name, code: f.code, score: f.score, found: f.found })

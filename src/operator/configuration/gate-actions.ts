@@ -1,5 +1,5 @@
 /** Gates: lines to acquirers. */
-import { isoTime, spanText } from '../../base/moments.ts'
+import { spanText } from '../../base/moments.ts'
 import { name } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/gate-fields.ts'
@@ -8,18 +8,16 @@ import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, setGate, setGateEnabled } from './gate-rows.ts'
 import { gateNamed, listGates, type GateEntry } from './rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const
 
 const called = ({ gateId, name: of }: GateEntry) => `Gate ${gateId} (${of})`
 
 const gateJson = (g: GateEntry) => ({
-  gate_id: g.gateId,
-  name: g.name,
-  enabled: g.enabled,
+  ...jsonOf(pick(g, 'gateId', 'name', 'enabled', 'createdAt')),
   ...gateFields.json(g.settings),
   ...lineJson(g.settings),
-  created_at: isoTime(g.createdAt),
 })
 
 const gateFacts = (g: GateEntry) => ({

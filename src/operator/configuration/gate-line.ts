@@ -21,10 +21,7 @@ export const lineInputs = {
   macKeyFile: { is: secretFile(mostKeyBytes),             means: 'the key of the MAC in hexadecimal, - for standard input; it is sealed and never shown' },
 } as const
 
-const macNames: Record<MacAlgorithm, string> = {
-  'aes-cmac': 'AES-CMAC',
-  'retail-mac': 'ISO 9797-1 algorithm 3 (retail MAC)',
-}
+const macNames: Record<MacAlgorithm, string> = { 'aes-cmac': 'AES-CMAC', 'retail-mac': 'ISO 9797-1 algorithm 3 (retail MAC)' }
 
 /** The private key is not shown; that there is one follows from the certificate. */
 export const lineFacts = ({ host: of, tls, plainLine, mac }: GateRow): Fact[] => [

@@ -1,9 +1,10 @@
 /** The display of a merchant and its public keys. */
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { pageFacts, pageJson } from './merchant-page.ts'
-import { agoText, isoTime, timeText } from '../../base/moments.ts'
+import { agoText, timeText } from '../../base/moments.ts'
 import type { MerchantEntry } from './rows.ts'
 import type { MerchantKey } from './merchant-key-rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 /** `keys`: its public keys that are not retired. */
 export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], now: number): Fact[] {
@@ -21,17 +22,13 @@ export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKe
   ]
 }
 
-export const merchantJson = (m: MerchantEntry) => ({
-  merchant_id: m.merchantId,
-  login: m.login,
-  name: m.name,
-  enabled: m.enabled,
-  cell: m.cellNo,
-  previous_key_until: isoTime(m.previousKeyUntil),
-  signed_requests: m.signedRequests ?? 'off',
-  page: pageJson(m.page),
-  created_at: isoTime(m.createdAt),
-})
+export const merchantJson = (m: MerchantEntry) =>
+  jsonOf({
+    ...pick(m, 'merchantId', 'login', 'name', 'enabled', 'previousKeyUntil', 'createdAt'),
+    cell: m.cellNo,
+    signedRequests: m.signedRequests ?? 'off',
+    page: pageJson(m.page),
+  })
 
 export const keyFacts = (key: MerchantKey): Fact[] => [
   ['Number', String(key.keyNo)],
@@ -40,12 +37,9 @@ export const keyFacts = (key: MerchantKey): Fact[] => [
   ['SHA-256', key.fingerprint],
 ]
 
-export const keyJson = (key: MerchantKey) => ({
-  key_no: key.keyNo,
-  name: key.name,
-  type: key.type,
-  bits: key.bits,
-  sha256: key.fingerprint,
-  created_at: isoTime(key.createdAt),
-  retired_at: isoTime(key.retiredAt),
-})
+export const keyJson = (key: MerchantKey) =>
+  jsonOf({
+    retiredAt: undefined,
+    ...pick(key, 'keyNo', 'name', 'type', 'bits', 'createdAt', 'retiredAt'),
+    sha256: key.fingerprint,
+  })

@@ -21,7 +21,7 @@ export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
         '3-D Secure',
         `wanted by endpoint ${secure.join(', ')}, and no gateway ever had a directory server: ` +
           'authentication fails for every card',
-        'start serve with THREE_DS_CONFIG (docs/operating.md), or go without: ' +
+        'start serve with THREE_DS_CONFIG (docs/install.md), or go without: ' +
           `{endpoint set ${secure[0]} --three-d-secure off}`,
       ),
     ]

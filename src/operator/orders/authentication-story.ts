@@ -5,6 +5,7 @@
 import { defined } from '../../base/defined.ts'
 import type { Transaction } from '../../order/decide/order.ts'
 import type { Authentication, TransStatus } from '../../three-d-secure/authentication.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 const statuses: Readonly<Record<TransStatus, string>> = {
   Y: 'authenticated',
@@ -183,19 +184,9 @@ export const authenticationJson = ({ authentication: a }: Transaction) =>
   a === undefined
     ? null
     : {
-        round: a.round,
-        directory: a.directory,
-        version: a.version,
+        ...jsonOf(pick(a, 'round', 'directory', 'version', 'acsTransId', 'dsTransId', 'challengeIndicator', 'compInd')),
+        ...jsonOf(pick(a, 'interactionCounter', 'status', 'statusReason', 'challengeCancel', 'eci')),
         three_ds_server_trans_id: a.threeDSServerTransId,
-        acs_trans_id: a.acsTransId ?? null,
-        ds_trans_id: a.dsTransId ?? null,
         xid: a.legacy?.xid ?? null,
-        challenge_indicator: a.challengeIndicator ?? null,
-        comp_ind: a.compInd ?? null,
         challenged: a.acsUrl !== undefined,
-        interaction_counter: a.interactionCounter ?? null,
-        status: a.status ?? null,
-        status_reason: a.statusReason ?? null,
-        challenge_cancel: a.challengeCancel ?? null,
-        eci: a.eci ?? null,
       }

@@ -1,12 +1,5 @@
-import { isoTime } from '../../base/moments.ts'
 import type { ParkedInvoice } from './invoice-rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
-export const invoiceJson = (i: ParkedInvoice) => ({
-  invoice_id: i.invoiceId,
-  merchant: i.login,
-  kind: i.kind,
-  state: i.state,
-  tries: i.tries,
-  alarm: i.alarm,
-  created_at: isoTime(i.createdAt),
-})
+export const invoiceJson = (i: ParkedInvoice) =>
+  jsonOf({ ...pick(i, 'invoiceId', 'kind', 'state', 'tries', 'alarm', 'createdAt'), merchant: i.login })

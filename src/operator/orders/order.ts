@@ -7,9 +7,10 @@ import { authenticationJson, authenticationText } from './authentication-story.t
 import type { Fact } from '../../entity/facts.ts'
 import { firedJson } from '../configuration/filter.ts'
 import { momentsOf, type Life, type LifeMoment } from './life.ts'
-import { agoText, isoTime, spanText, timeText } from '../../base/moments.ts'
+import { agoText, spanText, timeText } from '../../base/moments.ts'
 import { listEndpoints, listGates, listMerchants } from '../configuration/rows.ts'
 import type { LivingOrder, OrderLine } from './order-rows.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
 /** An order and its life with the names of everything it refers to. */
 export interface Story {
@@ -85,37 +86,20 @@ export function transactionText({ currency }: Order, t: Transaction, now: number
   return `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`
 }
 
-export const orderLineJson = (o: OrderLine) => ({
-  order_id: o.orderId,
-  merchant: o.login,
-  client_orderid: o.clientOrderid,
-  amount: decimalOf(o),
-  amount_minor: o.amountMinor,
-  currency: o.currency,
-  status: o.status,
-  parked: o.parked,
-  card: { bin: o.card.bin, last_four: o.card.lastFour, network: o.card.network ?? null, hash_id: o.card.hashId },
-  created_at: isoTime(o.createdAt),
-  final_at: isoTime(o.finalAt),
-})
+export const orderLineJson = (o: OrderLine) =>
+  jsonOf({
+    ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
+    merchant: o.login,
+    amount: decimalOf(o),
+    card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
+  })
 
 export const orderJson = ({ order, life, login, moments }: Story) => ({
-  order_id: order.orderId,
+  ...jsonOf(pick(order, 'orderId', 'clientOrderid', 'endpointId', 'pathId', 'amountMinor', 'currency', 'createdAt', 'finalAt')),
   merchant: login,
-  client_orderid: order.clientOrderid,
-  endpoint_id: order.endpointId,
-  path_id: order.pathId,
   status: statusOf(order),
   amount: decimalOf(order),
-  amount_minor: order.amountMinor,
-  currency: order.currency,
-  card: {
-    masked: maskOf(order),
-    network: order.card.network ?? null,
-    expiry_month: order.card.expiryMonth,
-    expiry_year: order.card.expiryYear,
-    hash_id: order.card.hashId,
-  },
+  card: { masked: maskOf(order), ...jsonOf(pick(order.card, 'network', 'expiryMonth', 'expiryYear', 'hashId')) },
   screening: order.screening
     ? {
         score: order.screening.score,
@@ -123,58 +107,35 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
         fired: order.screening.fired.map(firedJson),
       }
     : null,
-  created_at: isoTime(order.createdAt),
-  final_at: isoTime(order.finalAt),
   erased_at: order.request.erasedAt ?? null,
   transactions: order.transactions.map(transactionJson),
   attempts: order.attempts.map(attemptJson),
-  events: life.events.map((e) => ({ transaction: e.transactionNo, event: e.event, from: e.from, to: e.to, at: isoTime(e.at) })),
-  deliveries: life.deliveries.map((d) => ({
-    delivery: d.deliveryNo,
-    transaction: d.transactionNo,
-    kind: d.kind,
-    url: d.url,
-    state: d.state,
-    due_at: isoTime(d.dueAt),
-    tries: d.tries.map((t) => ({
-      at: isoTime(t.at),
-      duration_ms: t.durationMs,
-      http_status: t.httpStatus ?? null,
-      failure: t.failure ?? null,
-    })),
-  })),
-  life: moments.map((m) => ({ at: isoTime(m.at), what: m.what, says: m.says })),
+  events: life.events.map((e) => jsonOf({ ...pick(e, 'event', 'from', 'to', 'at'), transaction: e.transactionNo })),
+  deliveries: life.deliveries.map((d) =>
+    jsonOf({
+      ...pick(d, 'kind', 'url', 'state', 'dueAt'),
+      delivery: d.deliveryNo,
+      transaction: d.transactionNo,
+      tries: d.tries.map((t) => jsonOf(pick(t, 'at', 'durationMs', 'httpStatus', 'failure'))),
+    }),
+  ),
+  life: moments.map((m) => jsonOf(pick(m, 'at', 'what', 'says'))),
 })
 
-const transactionJson = (t: Transaction) => ({
-  transaction: t.no,
-  kind: t.kind,
-  origin: t.origin,
-  serial_number: t.serialNumber ?? null,
-  state: t.state,
-  status: statusOfState(t.state),
-  amount_minor: t.amountMinor,
-  error_code: t.result.errorCode ?? null,
-  error_message: t.result.errorMessage ?? null,
-  verified_3d_status: t.result.verified ?? null,
-  eci: t.result.eci ?? null,
-  authentication: authenticationJson(t),
-  next_step: t.step ?? null,
-  due_at: isoTime(t.dueAt),
-  tries: t.tries,
-  alarm: t.alarm ?? null,
-})
+const transactionJson = (t: Transaction) =>
+  jsonOf({
+    ...pick(t, 'kind', 'origin', 'serialNumber', 'state', 'amountMinor', 'dueAt', 'tries', 'alarm'),
+    ...pick(t.result, 'errorCode', 'errorMessage', 'eci'),
+    transaction: t.no,
+    status: statusOfState(t.state),
+    verified_3d_status: t.result.verified,
+    authentication: authenticationJson(t),
+    nextStep: t.step,
+  })
 
-const attemptJson = (a: Order['attempts'][number]) => ({
-  attempt: a.no,
-  transaction: a.transactionNo,
-  gate_id: a.gateId,
-  terminal_id: a.terminalId,
-  stan: a.stan,
-  rrn: a.rrn,
-  started_at: isoTime(a.startedAt),
-  ended_at: isoTime(a.endedAt),
-  outcome: a.outcome ?? null,
-  action_code: a.actionCode ?? null,
-  why: a.why ?? null,
-})
+const attemptJson = (a: Order['attempts'][number]) =>
+  jsonOf({
+    ...pick(a, 'gateId', 'terminalId', 'stan', 'rrn', 'startedAt', 'endedAt', 'outcome', 'actionCode', 'why'),
+    attempt: a.no,
+    transaction: a.transactionNo,
+  })

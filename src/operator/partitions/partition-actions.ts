@@ -178,10 +178,7 @@ const exportAll = action({
   needs: 'system',
   here: true,
   long: true,
-  takes: {
-    to: { is: anyText('directory'), needed: true, means: 'where to; it is made if it is missing' },
-    cell: ofOneCell,
-  },
+  takes: { to: { is: anyText('directory'), needed: true, means: 'where to; it is made if it is missing' }, cell: ofOneCell },
   perform: (office, asked) =>
     done(office, asked, async (cell) => {
       const directory = filesOf(resolve(asked.to), cell)
@@ -230,11 +227,7 @@ const drop = action({
   },
   gives: {
     json: (cells, { yes }) =>
-      jsonOfCells(cells, ({ dropped, left }) => ({
-        dropped: yes ? dropped : [],
-        can_be_dropped: yes ? [] : dropped,
-        left,
-      })),
+      jsonOfCells(cells, ({ dropped, left }) => ({ dropped: yes ? dropped : [], can_be_dropped: yes ? [] : dropped, left })),
     blocks(cells, { asked: { yes } }) {
       const lines = linesOf(
         cells,

@@ -6,18 +6,14 @@ import { maskOf } from '../orders/order.ts'
 import { isoTime } from '../../base/moments.ts'
 import type { OrderTrace, OtherTrace } from './subject.ts'
 import type { StoredOther } from './export.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 
-export const orderTraceJson = (login: string, o: OrderTrace) => ({
-  order_id: o.orderId,
-  merchant: login,
-  client_orderid: o.clientOrderid,
-  status: o.status,
-  card: { bin: o.card.bin, last_four: o.card.lastFour },
-  created_at: isoTime(o.createdAt),
-  ended_at: isoTime(o.endedAt),
-  erased_at: o.erasedAt ?? null,
-  left: o.left ?? null,
-})
+export const orderTraceJson = (login: string, o: OrderTrace) =>
+  jsonOf({
+    ...pick(o, 'orderId', 'clientOrderid', 'status', 'createdAt', 'endedAt', 'erasedAt', 'left'),
+    merchant: login,
+    card: jsonOf(pick(o.card, 'bin', 'lastFour')),
+  })
 
 export const otherTraceJson = (login: string, o: OtherTrace) => ({
   [o.is === 'invoice' ? 'invoice_id' : 'card_ref_id']: o.id,

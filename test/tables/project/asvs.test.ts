@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { commandsReference } from '../../../src/cli/reference.ts'
 
 /** The levels of the requirements of each section of ASVS 5.0.0, in the order of their numbers. */
 // oxfmt-ignore
@@ -54,10 +55,10 @@ test('whatever is met names a file that shows it', () => {
 })
 
 for (const document of ['docs/asvs.md', 'docs/security.md', 'SECURITY.md'])
-  test(`${document}: each file, script, variable and option that it names is there`, () => {
+  test(`${document}: each file, script, variable and option that it names is there`, async () => {
     const text = readFileSync(document, 'utf8')
     const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts
-    const operating = readFileSync('docs/operating.md', 'utf8')
+    const operating = await operatorsPages()
     for (const [, target] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
       assert.ok(existsSync(join(document, '..', target!)), target)
     for (const [, path] of text.matchAll(/`((?:src|test|docs|tools)\/[^`]+)`/g)) assert.ok(existsSync(path!), path)
@@ -65,6 +66,10 @@ for (const document of ['docs/asvs.md', 'docs/security.md', 'SECURITY.md'])
     for (const [, name] of text.matchAll(/`([A-Z][A-Z]+(?:_[A-Z]+)+)/g)) assert.ok(operating.includes(name!), name)
     for (const [, name] of text.matchAll(/`[^`]*?(--[a-z][a-z0-9-]+)/g)) assert.ok(knownOption(name!, operating), name)
   })
+
+/** What is written for operators, by hand and from the rows of the commands. */
+const operatorsPages = async (): Promise<string> =>
+  [...['install', 'run', 'grow'].map((page) => readFileSync(`docs/${page}.md`, 'utf8')), await commandsReference()].join('\n')
 
 /** Options of ours are described for operators; `--disable-sigusr1` is one of Node. */
 function knownOption(name: string, operating: string): boolean {

@@ -21,7 +21,7 @@ const usual = {
   TOLLGATE_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64'),
 }
 
-/** As docs/operating.md shows it, with the certificates of a sandbox. */
+/** As docs/install.md shows it, with the certificates of a sandbox. */
 const good = {
   server_ref_number: '3DS_LOA_SER_TOLL_020200_00001',
   server_operator_id: 'TOLLGATE-1',
