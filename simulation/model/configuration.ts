@@ -8,9 +8,9 @@ import {
   type Registry,
   type RegistryRows,
 } from '../../src/merchant/merchant.ts'
-import { safePolicy } from '../../src/merchant/authentication-policy.ts'
-import { endpointFields } from '../../src/merchant/endpoint-fields.ts'
-import { gateFields, type GateRow } from '../../src/merchant/gate-fields.ts'
+import { safePolicy } from '../../src/merchant/fields/authentication-policy.ts'
+import { endpointFields } from '../../src/merchant/fields/endpoint.ts'
+import { gateFields, type GateRow } from '../../src/merchant/fields/gate.ts'
 import { enrolmentBy } from '../../src/three-d-secure/enrolment.ts'
 import { openRanges, type CardRange, type LoadedRanges } from '../../src/three-d-secure/ranges.ts'
 import { filters } from '../watch/filters.ts'

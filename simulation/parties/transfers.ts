@@ -16,7 +16,7 @@ export const destinations = {
  * The fee of a gate for a transfer, with halves rounded up; computed independently of the gateway.
  */
 export function commissionAt(gateId: bigint, amountMinor: bigint): bigint {
-  const { commissionFixedMinor = 0, commissionBasisPoints = 0 } = configuration.gate(gateId)!.settings
+  const { commissionFixedMinor, commissionBasisPoints } = configuration.gate(gateId)!.settings
   return BigInt(commissionFixedMinor) + (amountMinor * BigInt(commissionBasisPoints) * 2n + 10_000n) / 20_000n
 }
 

@@ -1,5 +1,5 @@
-import type { Commission } from '../merchant/commission.ts'
-import type { GateRow } from '../merchant/gate-fields.ts'
+import type { Commission } from '../merchant/fields/commission.ts'
+import type { GateRow } from '../merchant/fields/gate.ts'
 
 const shares = 10_000n
 

@@ -1,6 +1,6 @@
 import type { Secret } from '../base/secret.ts'
 import type { GateSecrets } from '../merchant/merchant.ts'
-import type { GateRow } from '../merchant/gate-fields.ts'
+import type { GateRow } from '../merchant/fields/gate.ts'
 
 /** The settings of a gate that its line needs. All amounts here are in minor units. */
 export interface GateSettings extends Pick<

@@ -2,10 +2,12 @@
 import { userInfo } from 'node:os'
 import { openLog } from '../base/log.ts'
 import type { Given, Inputs, Task } from '../operator/action.ts'
-import { atDesk, type Office } from '../operator/office.ts'
+import { atDesk } from '../operator/at-desk.ts'
+import type { Office } from '../operator/office.ts'
 import { WrongUsage } from './failure.ts'
 import { findInstallation, inWords, openDatabases, openKeys } from './installation.ts'
-import type { Environment, Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import type { Environment } from '../settings/variables.ts'
 
 /** Its rights are those of its database user. */
 const actorAt = ({ complain }: Terminal) => ({
@@ -31,7 +33,17 @@ export async function performAt<T extends Inputs, Result>(
   const { pool, cells, close } = openDatabases(installation, settings)
   const { databaseUrl, callbackPolicy, sandbox, kek } = installation
   const office: Office = {
-    ...{ pool, cells, clock, random, who, action: words, databaseUrl, callbackPolicy, kek, log, progress: complain },
+    pool,
+    cells,
+    clock,
+    random,
+    who,
+    action: words,
+    databaseUrl,
+    callbackPolicy,
+    kek,
+    log,
+    progress: complain,
     ...(sandbox && { sandbox }),
     keys: () => openKeys(pool, installation, terminal),
   }

@@ -2,7 +2,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import { ConfigError, serveVariables } from '../settings/serve.ts'
 import { readVariables } from '../settings/variables.ts'
 import { descriptorNo, fileText } from '../settings/keys.ts'
-import type { Environment } from './terminal.ts'
+import type { Environment } from '../settings/variables.ts'
 
 /** How many processes share the ports. */
 export function processesOf(env: Environment): number {

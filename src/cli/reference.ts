@@ -6,8 +6,7 @@ import { subjects } from '../operator/subjects.ts'
 import { serveVariables } from '../settings/serve.ts'
 import { variablesTable } from '../settings/variables.ts'
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-type Named = readonly [name: string, input: Input<any, any>]
+type Named = readonly [name: string, input: Input<unknown, unknown>]
 
 export async function commandsReference(): Promise<string> {
   const parts: string[] = []
@@ -46,15 +45,15 @@ function actionText([words, action]: readonly [string, AnyAction], all: readonly
   )
   const isFirst = first === undefined || first[0] === words
   const shown = takes.filter(([, { change }]) => !change || isFirst)
-  const elsewhere =
-    shown.length < takes.length ? `\nAnd the settings of [${first![0]}](#${first![0].replaceAll(' ', '-')}).\n` : ''
-  return `### ${words}
-
-\`${[words, ...places].join(' ')}\` · ${sentence(action.does)} Needs \`${action.needs}\`${action.here ? ', on this machine' : ''}.
-${shown.length > 0 ? `\n| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}\n` : ''}${elsewhere}${action.more === undefined ? '' : `\n\`\`\`text\n${action.more.trim()}\n\`\`\`\n`}
-\`\`\`
-${action.examples.map((one: string) => `npx tollgate ${one}`).join('\n')}
-\`\`\``
+  const head = `\`${[words, ...places].join(' ')}\` · ${sentence(action.does)} Needs \`${action.needs}\``
+  return [
+    `### ${words}`,
+    `${head}${action.here ? ', on this machine' : ''}.`,
+    ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}`] : []),
+    ...(shown.length < takes.length ? [`And the settings of [${first![0]}](#${first![0].replaceAll(' ', '-')}).`] : []),
+    ...(action.more === undefined ? [] : [`\`\`\`text\n${action.more.trim()}\n\`\`\``]),
+    `\`\`\`\n${action.examples.map((one: string) => `npx tollgate ${one}`).join('\n')}\n\`\`\``,
+  ].join('\n\n')
 }
 
 function inputRow([name, input]: Named): string {

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
-import { Unreadable, type Kind } from '../entity/kinds.ts'
+import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './failure.ts'
@@ -10,8 +10,7 @@ import { blockText } from './present.ts'
 import { performAt } from './desk.ts'
 import type { Terminal } from './terminal.ts'
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-type AnyInput = Input<any, any>
+type AnyInput = Input<unknown, unknown>
 
 /** Adds the commands of a subject that begin with this word. */
 export function addSubject(
@@ -125,7 +124,7 @@ async function readInput(terminal: Terminal, called: string, { is }: AnyInput, g
 
 /** Reads an argument of a command that is not a row. */
 export const reads =
-  <Value>(is: Kind<Value>) =>
+  <Value>(is: ValueKind<Value>) =>
   (text: string): Value => {
     const value = is.read(text)
     if (value instanceof Unreadable) throw new InvalidArgumentError(`It must be ${value.must}.`)

@@ -2,9 +2,8 @@ import { Console } from 'node:console'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import type { Environment } from '../settings/variables.ts'
 import { jsonText } from './present.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the command line uses of its process. */
 export interface Shell {

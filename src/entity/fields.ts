@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { defined } from '../base/defined.ts'
 import type { Fact } from './facts.ts'
-import { Unreadable, type Kind } from './kinds.ts'
+import { Unreadable, type ValueKind } from './kinds.ts'
 import { unfit, type UnfitValue } from './misfit.ts'
 
-export interface Field<Value, Wish = Value> {
-  is: Kind<Value, Wish>
+export interface EntityField<Value, Wish = Value> {
+  is: ValueKind<Value, Wish>
   /** Its name for people. */
   label: string
   /** What it does; help, forms and documents have it. */
@@ -21,12 +21,11 @@ export interface Field<Value, Wish = Value> {
   none?: string
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-type AnyField = Field<any, any>
+type AnyField = EntityField<unknown, unknown>
 export type FieldTable = Readonly<Record<string, AnyField>>
 
-type ValueOf<F> = F extends { is: Kind<infer Value, infer _> } ? Value : never
-type WishOf<F> = F extends { is: Kind<infer _, infer Wish> } ? Wish : never
+type ValueOf<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
+type WishOf<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
 type Certain<T> = { [K in keyof T]: T[K] extends { usual: unknown } | { needed: true } ? K : never }[keyof T]
 
 /** The settings with all usual values filled in. */

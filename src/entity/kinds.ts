@@ -18,7 +18,7 @@ export class Unreadable {
   }
 }
 
-export interface Kind<Value, Wish = Value> {
+export interface ValueKind<Value, Wish = Value> {
   /** As help names a value: `<span>`, `<on|off>`. */
   readonly hint: string
   /** From what a person writes, in an option or in the field of a form. */
@@ -43,10 +43,10 @@ export interface Kind<Value, Wish = Value> {
   readonly orInput?: true
 }
 
-type Made<Value, Wish> = Pick<Kind<Value, Wish>, 'hint' | 'read'> & Partial<Kind<Value, Wish>>
+type Made<Value, Wish> = Pick<ValueKind<Value, Wish>, 'hint' | 'read'> & Partial<ValueKind<Value, Wish>>
 
 /** Unless it says otherwise, JSON has the text that a person would write. */
-export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): Kind<Value, Wish> => ({
+export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): ValueKind<Value, Wish> => ({
   shown: String,
   written: made.shown ?? String,
   json: (value) => value,
@@ -56,7 +56,7 @@ export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): Kind<Value, 
   ...made,
 })
 
-export const onOff: Kind<boolean> = kind<boolean>({
+export const onOff: ValueKind<boolean> = kind<boolean>({
   hint: 'on|off',
   read: (text) => (text === 'on' ? true : text === 'off' ? false : new Unreadable('on or off')),
   shown: (value) => (value ? 'on' : 'off'),
@@ -65,10 +65,10 @@ export const onOff: Kind<boolean> = kind<boolean>({
 })
 
 /** Said or not: an option without a value. */
-export const flag: Kind<boolean> = { ...onOff, hint: '' }
+export const flag: ValueKind<boolean> = { ...onOff, hint: '' }
 
-/** A text of some length on standard input, or in a command that other users of the machine can read. */
-export const typed = (kindOf: Kind<string>): Kind<Secret<string>> =>
+/** A secret text, which a command may take by standard input: other users can read commands. */
+export const typed = (kindOf: ValueKind<string>): ValueKind<Secret<string>> =>
   kind<Secret<string>>({
     hint: kindOf.hint,
     read: (written) => {
@@ -81,11 +81,11 @@ export const typed = (kindOf: Kind<string>): Kind<Secret<string>> =>
   })
 
 /** The text of a file. */
-export const fileText = (mostBytes: number): Kind<string> =>
+export const fileText = (mostBytes: number): ValueKind<string> =>
   kind<string>({ hint: 'file', read: (content) => content, fromBytes: textOf, mostBytes })
 
 /** The same, which is never shown again. */
-export const secretFile = (mostBytes: number): Kind<Secret<string>> =>
+export const secretFile = (mostBytes: number): ValueKind<Secret<string>> =>
   kind<Secret<string>>({
     hint: 'file',
     read: (content) => secret(content),
@@ -96,7 +96,7 @@ export const secretFile = (mostBytes: number): Kind<Secret<string>> =>
   })
 
 /** A whole number within bounds. */
-export function whole(least: number, most: number, must = `a whole number from ${least} to ${most}`): Kind<number> {
+export function whole(least: number, most: number, must = `a whole number from ${least} to ${most}`): ValueKind<number> {
   const judged = (value: number) => (Number.isInteger(value) && value >= least && value <= most ? value : new Unreadable(must))
   return kind<number>({
     hint: 'number',
@@ -107,7 +107,7 @@ export function whole(least: number, most: number, must = `a whole number from $
 }
 
 /** A span of time in milliseconds, written as `30s`; the bounds are written so too. */
-export function span(least: string, most: string): Kind<number> {
+export function span(least: string, most: string): ValueKind<number> {
   const [from, to] = [readSpan(least)!, readSpan(most)!]
   const must = `a span such as 500ms, 30s, 10min, 24h or 7d, from ${least} to ${most}`
   const judged = (ms: number | undefined) =>
@@ -123,7 +123,7 @@ export function span(least: string, most: string): Kind<number> {
 }
 
 /** A text of a form. */
-export const text = (hint: string, form: RegExp, must: string): Kind<string> =>
+export const text = (hint: string, form: RegExp, must: string): ValueKind<string> =>
   kind<string>({
     hint,
     read: (value) => (form.test(value) ? value : new Unreadable(must)),
@@ -131,10 +131,10 @@ export const text = (hint: string, form: RegExp, must: string): Kind<string> =>
   })
 
 /** Any text: whoever uses it says what fits. */
-export const anyText = (hint: string): Kind<string> => text(hint, /^/u, 'a text')
+export const anyText = (hint: string): ValueKind<string> => text(hint, /^/u, 'a text')
 
 /** One of some words. */
-export const choice = <Word extends string>(words: readonly Word[], hint = words.join('|')): Kind<Word> =>
+export const choice = <Word extends string>(words: readonly Word[], hint = words.join('|')): ValueKind<Word> =>
   kind<Word>({
     hint,
     read: (value) => words.find((word) => word === value) ?? new Unreadable(words.join(', ').replace(/, (?=[^,]*$)/, ' or ')),
@@ -145,7 +145,7 @@ export const choice = <Word extends string>(words: readonly Word[], hint = words
  * Values of a kind in their order, each once: by comma, or given several times; `none` is an empty
  * list.
  */
-export function list<Value>(of: Kind<Value>, hint = `${of.hint}s`): Kind<Value[]> {
+export function list<Value>(of: ValueKind<Value>, hint = `${of.hint}s`): ValueKind<Value[]> {
   const all = <From>(parts: readonly From[], read: (part: From) => Value | Unreadable) => {
     const values = new Set<Value>()
     for (const part of parts) {
@@ -168,9 +168,9 @@ export function list<Value>(of: Kind<Value>, hint = `${of.hint}s`): Kind<Value[]
 }
 
 /** A time, which may be said as so long ago: what it is depends on now. */
-export type Moment = (now: number) => number
+export type GivenTime = (now: number) => number
 
-export const moment: Kind<Moment> = kind<Moment>({
+export const moment: ValueKind<GivenTime> = kind<GivenTime>({
   hint: 'time',
   read: (written) =>
     readMoment(written, 0) === undefined
@@ -181,7 +181,7 @@ export const moment: Kind<Moment> = kind<Moment>({
 })
 
 /** A card number that passes its check digit, which is best given by standard input. */
-export const cardNumber: Kind<Secret<string>> = kind<Secret<string>>({
+export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
   hint: 'number',
   read(written) {
     const digits = written.replace(/[ -]/g, '')
@@ -193,7 +193,7 @@ export const cardNumber: Kind<Secret<string>> = kind<Secret<string>>({
 })
 
 /** Values by comma or blank. All that are wrong are named. */
-export function several<Value>(hint: string, read: (part: string) => Value | Unreadable): Kind<Value[]> {
+export function several<Value>(hint: string, read: (part: string) => Value | Unreadable): ValueKind<Value[]> {
   return kind<Value[]>({
     hint,
     read(written) {
@@ -209,7 +209,7 @@ export function several<Value>(hint: string, read: (part: string) => Value | Unr
 }
 
 /** The number of an order, an endpoint or a group, which JSON may not hold exactly. */
-export const id: Kind<bigint> = kind<bigint>({
+export const id: ValueKind<bigint> = kind<bigint>({
   hint: 'id',
   read: (written) => (/^[1-9][0-9]{0,17}$/.test(written) ? BigInt(written) : new Unreadable('an id, which is a whole number')),
   fromJson: (json) => id.read(typeof json === 'number' || typeof json === 'string' ? String(json) : ''),
@@ -217,7 +217,7 @@ export const id: Kind<bigint> = kind<bigint>({
 })
 
 /** A currency of ISO 4217 that is in use, in upper case. */
-export const currency: Kind<string> = kind<string>({
+export const currency: ValueKind<string> = kind<string>({
   hint: 'code',
   read: (written) =>
     currentCurrencyOf(written.toUpperCase())?.code ?? new Unreadable('a currency of ISO 4217, such as USD, EUR or JPY'),
@@ -227,7 +227,7 @@ export const currency: Kind<string> = kind<string>({
  * Names are for people: any text of some length on one line, without marks that turn the direction
  * of what stands beside it.
  */
-export const name: Kind<string> = text(
+export const name: ValueKind<string> = text(
   'name',
   /^(?! )[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]{1,64}(?<! )$/u,
   'one to 64 characters on one line, without spaces around or marks of direction',

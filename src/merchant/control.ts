@@ -2,7 +2,7 @@ import { sameText, sha1Hex } from '../base/digest.ts'
 import { decimalToMinor } from '../base/money.ts'
 import type { Secret } from '../base/secret.ts'
 import { amountInMinorUnits, callbackFormula, pathId, type Way } from '../spec/gateway/control.ts'
-import type { EndpointSettings } from './endpoint-fields.ts'
+import type { EndpointSettings } from './fields/endpoint.ts'
 
 /** One way to spell the values of a control string; most calls accept them as sent and trimmed. */
 export type Parts = readonly string[]

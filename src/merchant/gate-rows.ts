@@ -4,7 +4,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import { bytea, entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { SealedTable } from '../keys/reseal.ts'
 import type { KeyRing } from '../keys/ring.ts'
-import { gateFields } from './gate-fields.ts'
+import { gateFields } from './fields/gate.ts'
 import type { Gate, GateSecrets } from './merchant.ts'
 
 interface SealedGate extends Omit<Gate, 'secrets'> {

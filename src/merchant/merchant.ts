@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 import { switchedAs, type Operation } from '../spec/gateway/operations.ts'
 import type { CellAddress } from '../storage/cells.ts'
-import type { EndpointSettings } from './endpoint-fields.ts'
+import type { EndpointSettings } from './fields/endpoint.ts'
 import type { FilterRule } from './filter.ts'
-import type { GateRow } from './gate-fields.ts'
+import type { GateRow } from './fields/gate.ts'
 
 /** What signs messages to a merchant; they are unsigned without either. */
 export interface Signers {

@@ -17,7 +17,7 @@ import {
   type Registry,
   type SignedRequests,
 } from './merchant.ts'
-import { endpointFields } from './endpoint-fields.ts'
+import { endpointFields } from './fields/endpoint.ts'
 import { readGates } from './gate-rows.ts'
 import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './signing-secret-rows.ts'
 

@@ -1,14 +1,14 @@
 /** What an operator can do, as rows: command line, API, forms and documents follow from them. */
-import type { Field, FieldTable } from '../entity/fields.ts'
-import type { Kind } from '../entity/kinds.ts'
+import type { EntityField, FieldTable } from '../entity/fields.ts'
+import type { ValueKind } from '../entity/kinds.ts'
 import { tableOf, type Block, type Column } from '../entity/show.ts'
-import type { Note } from './audit/rows.ts'
+import type { Note } from './change.ts'
 import type { Office } from './office.ts'
 import type { Permission } from './permissions.ts'
 import type { OperatorRefusal } from './refused.ts'
 
 /** A field of an entity, or what one action asks for alone. */
-export interface Input<Value, Wish = Value> extends Omit<Field<Value, Wish>, 'label'> {
+export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish>, 'label'> {
   label?: string
   /** Said by its place in a command, not by an option. */
   argument?: true
@@ -18,11 +18,10 @@ export interface Input<Value, Wish = Value> extends Omit<Field<Value, Wish>, 'la
   piped?: true
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Inputs = Readonly<Record<string, Input<any, any>>>
+export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
 
-type Taken<F> = F extends { is: Kind<infer Value, infer _> } ? Value : never
-type Wished<F> = F extends { is: Kind<infer _, infer Wish> } ? Wish : never
+type Taken<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
+type Wished<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
 type Sure<T> = {
   [K in keyof T]: T[K] extends { change: true }
     ? never
@@ -44,24 +43,24 @@ export const changes = <T extends FieldTable>(table: T) =>
 
 /** How a result is shown, and what a machine gets. */
 export interface Gives<Result, Asked> {
-  json: (result: Result, asked: Asked) => object
+  json(result: Result, asked: Asked): object
   /** Without it, a person gets the JSON too. */
-  blocks?: (result: Result, seen: { asked: Asked; now: number }) => readonly Block[]
+  blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
   /** Whether a command ends with 1, although all was done. */
-  fails?: (result: Result) => boolean
+  fails?(result: Result): boolean
 }
 
 /** What is carried out for whoever acts. */
 export interface Task<T extends Inputs, Result> {
   needs: Permission
   /** Asked so, it needs no installation, and leaves no line in an audit trail. */
-  alone?: (asked: Given<T>) => boolean
+  alone?(asked: Given<T>): boolean
   takes: T
-  perform: (office: Office, asked: Given<T>) => Promise<Result>
+  perform(office: Office, asked: Given<T>): Promise<Result>
   /** It shows cards: this is recorded before they are shown. */
-  looks?: (result: Result, asked: Given<T>) => Note
+  looks?(result: Result, asked: Given<T>): Note
   /** What it had to leave undone, which is refused when the rest is done and shown. */
-  leaves?: (result: Result) => OperatorRefusal | undefined
+  leaves?(result: Result): OperatorRefusal | undefined
   /** Its statements may take longer than a search. */
   long?: true
 }
@@ -78,8 +77,7 @@ export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   examples: readonly string[]
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type AnyAction = Action<any, any>
+export type AnyAction = Action<Inputs, unknown>
 
 /** Gives a row its types. */
 export const action = <const T extends Inputs, Result>(row: Action<T, Result>): AnyAction => row
@@ -109,19 +107,19 @@ export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<r
 })
 
 /** Some rows, and after which of them the others are. */
-export interface Page<Row> {
+export interface ListPage<Row> {
   rows: readonly Row[]
   next: bigint | string | undefined
 }
 
 /** The first rows of one more than were asked for. */
-export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: Row) => bigint | string): Page<Row> => ({
+export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: Row) => bigint | string): ListPage<Row> => ({
   rows: found.slice(0, limit),
   next: found.length > limit ? place(found[limit - 1]!) : undefined,
 })
 
 /** How a page of a list is shown. */
-export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<Page<Row>, Asked> => ({
+export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
   blocks: ({ rows, next }, seen) => [
     listBlock(how, rows, seen),

@@ -1,6 +1,6 @@
 /** What lists ask for: a time, and a page. */
 import { defined } from '../base/defined.ts'
-import { moment, whole, type Moment } from '../entity/kinds.ts'
+import { moment, whole, type GivenTime } from '../entity/kinds.ts'
 
 /** `were` is what happened to the rows at their time, such as `made`. */
 export const times = (were = '') => {
@@ -13,5 +13,5 @@ export const times = (were = '') => {
 
 export const mostOf = (rows: string) => ({ is: whole(1, 1_000), usual: 20, means: rows }) as const
 
-export const periodOf = ({ from, to }: { from?: Moment; to?: Moment }, now: number) =>
+export const periodOf = ({ from, to }: { from?: GivenTime; to?: GivenTime }, now: number) =>
   defined({ from: from?.(now), to: to?.(now) })

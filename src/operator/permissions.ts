@@ -1,7 +1,7 @@
 /** Who may do what: permissions are rows, roles are columns. */
 
 export const roles = ['owner', 'operator', 'support', 'auditor'] as const
-export type Role = (typeof roles)[number]
+export type OperatorRole = (typeof roles)[number]
 
 // oxfmt-ignore
 const matrix = {
@@ -36,5 +36,8 @@ export const permissionMeans: Readonly<Record<Permission, string>> = {
 }
 
 /** `within` one merchant, or in the whole installation. */
-export const roleMay = (role: Role, permission: Permission, within: 'installation' | 'merchant' = 'installation'): boolean =>
-  matrix[permission][within === 'installation' ? 0 : 1][roles.indexOf(role)]!
+export const roleMay = (
+  role: OperatorRole,
+  permission: Permission,
+  within: 'installation' | 'merchant' = 'installation',
+): boolean => matrix[permission][within === 'installation' ? 0 : 1][roles.indexOf(role)]!

@@ -80,7 +80,8 @@ const conflicts = {
       thing === 'merchant' ? `merchant show ${name}` : `${thing} list`,
     ),
   'taken of merchant': ({ thing, login, name, id }: { thing: 'group' | 'endpoint'; login: string; name: string; id?: bigint }) =>
-    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already${id === undefined ? '' : `, ${id}`}. Choose another name.`,
+    `${login} has ${thing === 'group' ? 'a' : 'an'} ${thing} ${name} already${id === undefined ? '' : `, ${id}`}. ` +
+    'Choose another name.',
   /** An endpoint of the mobile API whose merchant has a control key of another form. */
   'key unfit for mobile': ({ login }: { login: string }) =>
     hint(

@@ -1,7 +1,7 @@
 /** What an operator can do about the usual failures of databases and key services. */
 import { reasonOf } from '../base/log.ts'
 import { KeyServiceFailed } from '../keys/service.ts'
-import { CellFailed } from './cells/in-cells.ts'
+import { CellFailed } from './in-cells.ts'
 
 interface Trouble {
   /** It may have text of strangers. */

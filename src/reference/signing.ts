@@ -1,7 +1,7 @@
 /** How a request is signed: the parts with their values, and the resulting control. */
 import type { Secret } from '../base/secret.ts'
 import { controlOf, partsOf, signedMinor, type SignedSum } from '../merchant/control.ts'
-import type { EndpointSettings } from '../merchant/endpoint-fields.ts'
+import type { EndpointSettings } from '../merchant/fields/endpoint.ts'
 import { pathId, waysFor } from '../spec/gateway/control.ts'
 import { operationRow, type Operation } from '../spec/gateway/operations.ts'
 import type { Table } from '../spec/field.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { secret } from '../base/secret.ts'
 import { startProgram, type Program } from './programs.ts'
 import type { GateSecrets } from '../merchant/merchant.ts'
-import type { GateRow } from '../merchant/gate-fields.ts'
+import type { GateRow } from '../merchant/fields/gate.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 
 type Stops = { what: string; stop: () => Promise<void> }[]

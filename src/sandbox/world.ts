@@ -3,8 +3,8 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { endpointFields } from '../merchant/endpoint-fields.ts'
-import { gateFields, type GateRow } from '../merchant/gate-fields.ts'
+import { endpointFields } from '../merchant/fields/endpoint.ts'
+import { gateFields, type GateRow } from '../merchant/fields/gate.ts'
 import {
   insertEndpoint,
   insertGroup,
@@ -17,7 +17,7 @@ import {
 import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/gate-rows.ts'
 import { holdSigners, replaceSigningKey, signingKeyText, signingSecretText } from '../merchant/signing-secret-rows.ts'
 import { fingerprintOf, pemOf } from '../operator/configuration/public-key.ts'
-import { endpointOf } from '../operator/configuration/rows.ts'
+import { endpointOf } from '../operator/known.ts'
 import { listMerchantKeys } from '../operator/configuration/merchant-key-rows.ts'
 import type { Pool, Runner } from '../storage/pool.ts'
 import type { SecureLine } from './simulators.ts'

@@ -15,7 +15,7 @@ import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './keys.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
 import { tlsFiles } from './tls.ts'
-import { readVariables, type Environment, type Values } from './variables.ts'
+import { readVariables, type Environment, type VariableValues } from './variables.ts'
 
 export class ConfigError extends Error {
   readonly complaints: readonly string[]
@@ -126,7 +126,7 @@ const listening = {
   ACCESS_LIMITS:               { is: limits, usual: { ...usualLimits }, means: 'limits of requests and failures, such as merchant=500 pair=10', see: '../limits.md' },
 } as const
 
-/** Everything that `serve` reads. A `file` is read where it is used, and says itself what is wrong with it. */
+/** Everything that `serve` reads. A `file` is read, and judged, where it is used. */
 // oxfmt-ignore
 export const serveVariables = {
   DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '../install.md#the-line-to-the-database' },
@@ -208,7 +208,7 @@ export function serveConfig(env: Environment): ServeConfig {
   }
 }
 
-const listeningOf = (read: Values<typeof listening>, operatorPort: number) => ({
+const listeningOf = (read: VariableValues<typeof listening>, operatorPort: number) => ({
   host: read.HOST,
   port: read.PORT,
   operator: { host: read.OPERATOR_HOST, port: operatorPort, names: read.OPERATOR_NAMES },

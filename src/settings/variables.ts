@@ -1,8 +1,8 @@
 /** Variables of the environment as rows: reading, complaints, help and documents follow. */
-import { Unreadable, type Kind } from '../entity/kinds.ts'
+import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 
 export interface Variable<Value> {
-  is: Kind<Value>
+  is: ValueKind<Value>
   /** What counts where it is not set. */
   usual?: Value
   /** The same in words, where it is no value of its own. */
@@ -12,16 +12,15 @@ export interface Variable<Value> {
   see?: string
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Variables = Readonly<Record<string, Variable<any>>>
-type ValueOf<V> = V extends { is: Kind<infer Value, infer _> } ? Value : never
+export type Variables = Readonly<Record<string, Variable<unknown>>>
+type ValueOf<V> = V extends { is: ValueKind<infer Value, infer _> } ? Value : never
 type Usual<T> = { [K in keyof T]: T[K] extends { usual: unknown } ? K : never }[keyof T]
-export type Values<T> = { [K in Usual<T>]: ValueOf<T[K]> } & { [K in Exclude<keyof T, Usual<T>>]?: ValueOf<T[K]> }
+export type VariableValues<T> = { [K in Usual<T>]: ValueOf<T[K]> } & { [K in Exclude<keyof T, Usual<T>>]?: ValueOf<T[K]> }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads what is set; everything that is wrong is a complaint. */
-export function readVariables<T extends Variables>(table: T, env: Environment, complaints: string[]): Values<T> {
+export function readVariables<T extends Variables>(table: T, env: Environment, complaints: string[]): VariableValues<T> {
   const values: Record<string, unknown> = {}
   for (const [name, { is, usual }] of Object.entries(table)) {
     const text = env[name] ?? ''
@@ -31,7 +30,7 @@ export function readVariables<T extends Variables>(table: T, env: Environment, c
       for (const { part = text, must } of [read, ...read.others])
         complaints.push(`${name} is ${JSON.stringify(part)}, not ${must}`)
   }
-  return values as Values<T>
+  return values as VariableValues<T>
 }
 
 const usualText = ({ is, usual, none }: Variables[string]): string | undefined =>

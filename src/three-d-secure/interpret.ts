@@ -2,7 +2,7 @@
  * What an authentication means for the payment: the outcome table of EMV 3-D Secure, and the
  * endpoint's policy for the cases that the table leaves to the merchant.
  */
-import type { AuthenticationPolicy } from '../merchant/authentication-policy.ts'
+import type { AuthenticationPolicy } from '../merchant/fields/authentication-policy.ts'
 import type { Authentication, TransStatus, VerifiedStatus } from './authentication.ts'
 
 /**

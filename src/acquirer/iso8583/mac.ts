@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { aesCmac, retailMac, type Mac } from '../../base/mac.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { GateSecrets } from '../../merchant/merchant.ts'
-import type { GateRow, MacAlgorithm } from '../../merchant/gate-fields.ts'
+import type { GateRow, MacAlgorithm } from '../../merchant/fields/gate.ts'
 import type { IsoMessage } from '../../spec/iso8583.ts'
 import { pack, unpack, type Unpacked } from './codec.ts'
 

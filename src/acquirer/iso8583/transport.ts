@@ -4,7 +4,7 @@ import { reasonOf } from '../../base/log.ts'
 import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
 import type { GateSecrets } from '../../merchant/merchant.ts'
-import type { GateRow, GateTls } from '../../merchant/gate-fields.ts'
+import type { GateRow, GateTls } from '../../merchant/fields/gate.ts'
 
 /** Where a line leads, and what protects it. */
 export interface LineAddress {

@@ -1,17 +1,6 @@
-import { touchConfig } from '../../merchant/rows.ts'
-import { entities, type Pool, type Runner } from '../../storage/pool.ts'
-import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../../storage/audit-rows.ts'
-import { transaction } from '../../storage/transaction.ts'
-import type { CellDesk, Desk } from '../desk.ts'
-import { inCell, refuseWhileMoving } from '../cells/in-cells.ts'
-import { Refused } from '../refused.ts'
-
-/** What a change was about; the desk says what was done. `details` never contains a secret. */
-export interface Note {
-  /** For example `merchant shop` or `order 1000001`. */
-  subject: string
-  details?: object
-}
+/** The audit trail, as operators read it. */
+import { entities, type Pool } from '../../storage/pool.ts'
+import type { Note } from '../change.ts'
 
 export interface AuditEntry extends Required<Note> {
   action: string
@@ -36,62 +25,6 @@ const dashed = (hex: string) => [0, 8, 12, 16, 20].map((from, i) => hex.slice(fr
 /** The lowest id at a given time: 48 bits of milliseconds begin a UUID of version 7 (RFC 9562). */
 const lowestId = (at: number) => dashed(at.toString(16).padStart(12, '0').padEnd(32, '0'))
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-/**
- * One change by an operator: the change and its line in the audit trail are one transaction.
- * Changes come one after the other, since each line continues the chain; the end of the chain is
- * held before `body` locks anything.
- * `config`: running gateways reload merchants, endpoints and gates within a second.
- */
-export async function change<T>(
-  desk: Desk,
-  touches: 'config' | 'orders',
-  body: (runner: Runner) => Promise<{ note: Note; result: T }>,
-): Promise<T> {
-  return transaction(desk.pool, async (runner) => {
-    await holdChain(runner).catch(refuseHeld)
-    const { note, result } = await body(runner)
-    await appendAudit(runner, { details: {}, ...note, action: desk.action, who: desk.who })
-    if (touches === 'config') await touchConfig(runner)
-    return result
-  })
-}
-
-/**
- * A change of orders in a cell; refused while a merchant of it moves. Its line in the audit trail
- * is written first and names the cell: if the database of the cell then fails, there is a line
- * without a change, never a change without a line.
- */
-export const changeInCell = <T>(
-  desk: Desk,
-  cell: CellDesk,
-  body: (runner: Runner) => Promise<{ note: Note; result: T }>,
-): Promise<T> => {
-  const { cellNo } = cell
-  const whole = async (runner: Runner) => {
-    await refuseWhileMoving(runner, cellNo)
-    return body(runner)
-  }
-  if (cellNo === 0) return change(desk, 'orders', whole)
-  return inCell(cell, ({ pool }) =>
-    transaction(pool, async (runner) => {
-      const { note, result } = await whole(runner)
-      await record(desk, { ...note, details: { ...note.details, cell: cellNo } })
-      return result
-    }),
-  )
-}
-
-/**
- * A line of a command that changed nothing: it showed cards, or it was refused. The trail is
- * touched and nothing else, so that gateways reload nothing.
- */
-export const record = (desk: Desk, note: Note): Promise<void> =>
-  change(desk, 'orders', () => Promise.resolve({ note, result: undefined }))
-
-function refuseHeld(error: unknown): never {
-  throw error instanceof TrailHeld ? new Refused({ what: 'audit trail held', forMs: lockTimeoutMs }) : error
-}
 
 export interface AuditQuery {
   /** Only entries whose action or subject contains this. */

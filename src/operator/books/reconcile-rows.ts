@@ -2,9 +2,9 @@
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
 import type { CellDesk, Desk } from '../desk.ts'
-import { inEach } from '../cells/in-cells.ts'
+import { inEach } from '../in-cells.ts'
 import type { Booked, Highest } from './reconcile.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 
 /**
  * A void takes back the payment of its order; everything else has an attempt under its own names.

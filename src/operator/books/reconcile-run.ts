@@ -1,6 +1,6 @@
 /** An acquirer's record is compared with the attempts at its gate, and what was lost is settled. */
 import { openReceiptIds } from '../../order/decide/receipt.ts'
-import { endpointOf, gateNamed, listEndpoints, type EndpointEntry, type GateEntry } from '../configuration/rows.ts'
+import { endpointOf, gateNamed, listEndpoints, type EndpointEntry, type GateEntry } from '../known.ts'
 import type { Office } from '../office.ts'
 import { asKeeper } from '../partitions/detach.ts'
 import { Refused } from '../refused.ts'

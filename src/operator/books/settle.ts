@@ -14,9 +14,9 @@ import type { OrderKind } from '../../spec/words.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { RecordedOperation } from './acquirer-record.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
-import { changeInCell } from '../audit/rows.ts'
-import type { EndpointEntry, GateEntry } from '../configuration/rows.ts'
-import { cellNumbered, loginsIn, orderById } from '../orders/logins.ts'
+import { changeInCell } from '../change.ts'
+import type { EndpointEntry, GateEntry } from '../known.ts'
+import { cellNumbered, loginsIn, orderById } from '../logins.ts'
 
 export type How = 'reverse' | 'import'
 

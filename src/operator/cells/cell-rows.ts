@@ -10,7 +10,7 @@ import { isDatabaseUrl, isSafeLine, lineComplaint, lineDemandOf } from '../../st
 import type { CellDesk, Databases } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 
 /** A cell with its state. */
 export interface CellFact extends CellDesk {

@@ -7,7 +7,7 @@ import { ensurePartitionsOf, partitionsByNumber } from '../../storage/partitions
 import { connectedAs } from '../../storage/roles.ts'
 import { transaction } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
-import { inCell } from './in-cells.ts'
+import { inCell } from '../in-cells.ts'
 import {
   giveUp,
   runMove,
@@ -19,9 +19,9 @@ import {
   type ReportMove,
 } from './merchant-move.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
-import { listMerchants, merchantNamed } from '../configuration/rows.ts'
-import { cellNumbered } from '../orders/logins.ts'
+import { change } from '../change.ts'
+import { listMerchants, merchantNamed } from '../known.ts'
+import { cellNumbered } from '../logins.ts'
 import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-fence.ts'
 import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 

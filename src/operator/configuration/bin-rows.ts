@@ -2,7 +2,7 @@ import { readBins } from '../../card/bins.ts'
 import { replaceBins } from '../../card/bin-rows.ts'
 import type { Desk } from '../desk.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 
 /**
  * Imports a CSV as the installation's BIN table, replacing the previous one. Returns the number of

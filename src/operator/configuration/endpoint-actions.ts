@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { currency, id, list, name } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
-import { safePolicy } from '../../merchant/authentication-policy.ts'
-import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/endpoint-fields.ts'
+import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
+import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { action, changes, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, setEndpoint, setEndpointEnabled, setGroupEnabled } from './endpoint-rows.ts'
-import { ofOneMerchant, whose } from './inputs.ts'
-import { endpointOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from './rows.ts'
+import { ofOneMerchant, whose } from '../inputs.ts'
+import { endpointOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
 const anEndpoint = { is: id, argument: true, needed: true, means: 'number of the endpoint' } as const

@@ -1,10 +1,10 @@
 import type { Wishes } from '../../entity/fields.ts'
 import { judgeTarget, type TargetPolicy } from '../../http/address.ts'
-import { endpointFields, type EndpointSettings } from '../../merchant/endpoint-fields.ts'
+import { endpointFields, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { insertEndpoint, insertGroup, loadRegistry, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { Refused, type Misfit } from '../refused.ts'
@@ -19,7 +19,7 @@ import {
   merchantNamed,
   type EndpointEntry,
   type GroupEntry,
-} from './rows.ts'
+} from '../known.ts'
 
 /** Changes of an endpoint's settings, its name and its gates. */
 export type EndpointWish = Wishes<typeof endpointFields.table> & {

@@ -19,8 +19,8 @@ import {
 import { readRule, ruleInputs, ruleKinds, ruleText, usualOf } from './filter-settings.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
-import { aLogin, ofOneMerchant } from './inputs.ts'
-import { endpointOf } from './rows.ts'
+import { aLogin, ofOneMerchant } from '../inputs.ts'
+import { endpointOf } from '../known.ts'
 
 const itsNumber = { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the filter' } as const
 const country = kind<string>({

@@ -3,8 +3,8 @@ import { entities, statement, timestamp, type Runner } from '../../storage/pool.
 import type { Desk } from '../desk.ts'
 import { ruleText } from './filter-settings.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
-import { endpointOf, listMerchants, merchantNamed } from './rows.ts'
+import { change } from '../change.ts'
+import { endpointOf, listMerchants, merchantNamed } from '../known.ts'
 
 export interface FilterEntry extends Omit<FilterRule, 'entries'> {
   merchantId: bigint

@@ -13,14 +13,14 @@ import { clockText } from '../../risk/screening.ts'
 import { spanText } from '../../base/moments.ts'
 import type { Given } from '../action.ts'
 import { isMisfit, unfit, type Misfit } from '../refused.ts'
-import { anyText, choice, currency, kind, span, Unreadable } from '../../entity/kinds.ts'
+import { anyText, choice, currency as isoCurrency, kind, span, Unreadable } from '../../entity/kinds.ts'
 
 export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const
 export type RuleKind = (typeof ruleKinds)[number]
 
-export const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country', 'purpose']
-export const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
-export const countings: readonly CountedOrders[] = ['all', 'unrefused', 'refused']
+const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country', 'purpose']
+const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
+const countings: readonly CountedOrders[] = ['all', 'unrefused', 'refused']
 
 const minuteOfDay = kind<number>({
   hint: 'hh:mm',
@@ -63,7 +63,7 @@ export const ruleInputs = {
   limit:    { is: anyText('number'),             means: 'velocity: so many payments; volume: so much money' },
   withinMs: { is: span('1min', '366d'),          means: 'of a limit: how far back it counts, from 1min to 366d' },
   counts:   { is: choice(countings, 'which'),    means: `of a limit: ${countings.join(', ')} (all)` },
-  currency: { is: currency,                      means: 'volume and amount: of payments in this currency alone' },
+  currency: { is: isoCurrency,                      means: 'volume and amount: of payments in this currency alone' },
   least:    { is: anyText('amount'),             means: 'amount: no less' },
   most:     { is: anyText('amount'),             means: 'amount: no more' },
   from:     { is: minuteOfDay,                   means: 'time-of-day: fires from then' },
@@ -73,8 +73,12 @@ export const ruleInputs = {
 
 export type FilterWish = Given<typeof ruleInputs>
 type Name = keyof FilterWish
+type Needed = Required<Pick<FilterWish, 'of' | 'per' | 'withinMs' | 'from' | 'to'>>
 
-/** The fields of each kind: what it needs, and what it also takes. Others are refused, so that none is misunderstood. */
+/**
+ * The fields of each kind: what it needs, and what it also takes. Others are refused, so that none
+ * is misunderstood.
+ */
 // oxfmt-ignore
 const takes: Readonly<Record<RuleKind, readonly [needs: readonly Name[], also: readonly Name[]]>> = {
   black:              [['of'],                             []],
@@ -87,19 +91,19 @@ const takes: Readonly<Record<RuleKind, readonly [needs: readonly Name[], also: r
   'time-of-day':      [['from', 'to'],                     ['zone']],
 }
 
-export function readRule(kind: RuleKind, wish: FilterWish): RuleFacts | Misfit {
-  const [needs, also] = takes[kind]
+export function readRule(ruleKind: RuleKind, wish: FilterWish): RuleFacts | Misfit {
+  const [needs, also] = takes[ruleKind]
   const given = (Object.keys(wish) as Name[]).filter((name) => wish[name] !== undefined)
   const foreign = given.find((name) => ![...needs, ...also].includes(name))
-  if (foreign !== undefined) return { what: 'foreign', field: foreign, kind }
+  if (foreign !== undefined) return { what: 'foreign', field: foreign, kind: ruleKind }
   const missing = needs.find((name) => !given.includes(name))
   if (missing !== undefined) return { what: 'missing', field: missing, means: ruleInputs[missing].means }
-  const { of, per, limit = '', withinMs: windowMs, counts = 'all', from, to, zone = 'UTC' } = wish as Required<FilterWish>
-  switch (kind) {
+  const { of, per, limit = '', withinMs: windowMs, counts = 'all', from, to, zone = 'UTC' } = wish as FilterWish & Needed
+  switch (ruleKind) {
     case 'black':
     case 'white':
     case 'loyalty':
-      return { is: kind, of }
+      return { is: ruleKind, of }
     case 'velocity':
       if (!/^[0-9]{1,6}$/.test(limit)) return unfit('limit', 'a whole number of payments')
       return { is: 'velocity', per, limit: Number(limit), windowMs, counts }

@@ -10,9 +10,9 @@ import { hideBy, limitsOn } from '../../risk/limits.ts'
 import { screenPayment, type Screening } from '../../risk/screening.ts'
 import { readCounts } from '../../risk/count-rows.ts'
 import type { OrderDesk } from '../desk.ts'
-import { inCell } from '../cells/in-cells.ts'
-import { endpointOf } from './rows.ts'
-import { cellsFor, loginsIn } from '../orders/logins.ts'
+import { inCell } from '../in-cells.ts'
+import { endpointOf } from '../known.ts'
+import { cellsFor, loginsIn } from '../logins.ts'
 
 /** A hypothetical payment. */
 export interface TrialPayment {

@@ -9,7 +9,7 @@ import type { Office } from '../office.ts'
 import { orderWithLife } from '../orders/order-rows.ts'
 import { isMisfit, Refused, unfit } from '../refused.ts'
 import { readEntries } from './filter-settings.ts'
-import { merchantNamed } from './rows.ts'
+import { merchantNamed } from '../known.ts'
 
 const mostBytes = 256 * 1024 * 1024
 

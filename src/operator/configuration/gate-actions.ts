@@ -2,12 +2,12 @@
 import { spanText } from '../../base/moments.ts'
 import { name } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
-import { gateFields } from '../../merchant/gate-fields.ts'
+import { gateFields } from '../../merchant/fields/gate.ts'
 import { action, changes, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, setGate, setGateEnabled } from './gate-rows.ts'
-import { gateNamed, listGates, type GateEntry } from './rows.ts'
+import { gateNamed, listGates, type GateEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
 const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const

@@ -2,7 +2,7 @@
 import { choice, fileText, onOff, secretFile, text } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { isoTime } from '../../base/moments.ts'
-import { macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/gate-fields.ts'
+import { macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/fields/gate.ts'
 import { certificateFacts, dayOf } from './gate-tls.ts'
 
 const mostPemBytes = 1_000_000

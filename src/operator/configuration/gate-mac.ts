@@ -1,6 +1,6 @@
 /** The MAC of a gate's messages: usable keys, and the settings after a wish. */
 import { Secret, secret } from '../../base/secret.ts'
-import type { MacAlgorithm } from '../../merchant/gate-fields.ts'
+import type { MacAlgorithm } from '../../merchant/fields/gate.ts'
 import { unfit, type Misfit } from '../refused.ts'
 
 /** Changes of a gate's MAC; absent fields keep their value. `off` forgets the key. */

@@ -2,15 +2,15 @@ import type { Secret } from '../../base/secret.ts'
 import type { Wishes } from '../../entity/fields.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate } from '../../merchant/gate-rows.ts'
-import { gateFields, type GateRow } from '../../merchant/gate-fields.ts'
+import { gateFields, type GateRow } from '../../merchant/fields/gate.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import { isMisfit, Refused } from '../refused.ts'
 import { macAfter, type MacWish } from './gate-mac.ts'
 import { lineMisfit, tlsAfter, type TlsWish } from './gate-tls.ts'
-import { gateNamed, listGates, type GateEntry } from './rows.ts'
+import { gateNamed, listGates, type GateEntry } from '../known.ts'
 
 /** A desk that can open the keys, for a gate with keys. */
 export type GateDesk = Desk & { keys: () => Promise<KeyRing> }

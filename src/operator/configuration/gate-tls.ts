@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
 import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
-import type { GateRow, GateTls } from '../../merchant/gate-fields.ts'
+import type { GateRow, GateTls } from '../../merchant/fields/gate.ts'
 import { unfit, type Misfit } from '../refused.ts'
 
 /**
@@ -94,7 +94,7 @@ function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined
 
 /** Refuses a line in clear to a public address, unless it is allowed. */
 export const lineMisfit = ({ host, tls, plainLine }: GateRow): Misfit | undefined =>
-  !tls && plainLine !== true && reachOf(host) === 'public'
+  !tls && !plainLine && reachOf(host) === 'public'
     ? unfit(
         'host',
         `a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) while its line is in clear: card numbers ` +

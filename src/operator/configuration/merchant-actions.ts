@@ -10,12 +10,12 @@ import { Refused } from '../refused.ts'
 import { switchesOf } from '../switches.ts'
 import { keyComplaint, newControlKey, servesMobile } from './control-key.ts'
 import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-actions.ts'
-import { aLogin, afterNextStart, login } from './inputs.ts'
+import { aLogin, afterNextStart, login } from '../inputs.ts'
 import { keyJson, merchantFacts, merchantJson } from './merchant.ts'
 import { listMerchantKeys } from './merchant-key-rows.ts'
 import { pageFacts, pageFields, pageJson } from './merchant-page.ts'
 import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './merchant-rows.ts'
-import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from './rows.ts'
+import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
 
 const controlKey = {
   is: typed(anyText('key')),

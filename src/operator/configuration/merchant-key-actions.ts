@@ -2,15 +2,15 @@
 import { agoText, timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf } from '../../entity/show.ts'
-import { signedRequests } from '../../merchant/merchant.ts'
+import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
 import { action, type Subject } from '../action.ts'
 import { Refused } from '../refused.ts'
-import { aLogin, afterNextStart } from './inputs.ts'
+import { aLogin, afterNextStart } from '../inputs.ts'
 import { keyFacts, keyJson } from './merchant.ts'
 import { addMerchantKey, listMerchantKeys, retireMerchantKey, type MerchantKey } from './merchant-key-rows.ts'
 import { readPublicKey } from './public-key.ts'
-import { merchantNamed } from './rows.ts'
+import { merchantNamed } from '../known.ts'
 import { setSignedRequests, signingKeyOf, signingSecretOf } from './signing-secret-rows.ts'
 
 const makeAPair = `The merchant makes the pair, keeps private.pem and sends public.pem:
@@ -170,7 +170,7 @@ asks for it.`,
       takes: {
         login: aLogin,
         which: {
-          is: choice(['off', ...signedRequests]),
+          is: choice<SignedRequests | 'off'>(['off', ...signedRequests]),
           argument: true,
           needed: true,
           means: 'off, follow-ups, payments or all',

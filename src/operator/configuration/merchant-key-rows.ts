@@ -5,8 +5,8 @@ import { entities, statement, type Runner } from '../../storage/pool.ts'
 import type { Desk } from '../desk.ts'
 import { fingerprintOf, pemOf } from './public-key.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
-import { merchantNamed } from './rows.ts'
+import { change } from '../change.ts'
+import { merchantNamed } from '../known.ts'
 
 export interface MerchantKey {
   keyNo: number

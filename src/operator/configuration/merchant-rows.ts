@@ -10,8 +10,8 @@ import { servesMobile } from './control-key.ts'
 import type { Desk } from '../desk.ts'
 import type { PageWish } from './merchant-page.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../audit/rows.ts'
-import { listEndpoints, listMerchants, merchantNamed } from './rows.ts'
+import { change } from '../change.ts'
+import { listEndpoints, listMerchants, merchantNamed } from '../known.ts'
 
 export interface MerchantWish {
   login: string

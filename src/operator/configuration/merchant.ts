@@ -2,7 +2,7 @@
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { pageFacts, pageJson } from './merchant-page.ts'
 import { agoText, timeText } from '../../base/moments.ts'
-import type { MerchantEntry } from './rows.ts'
+import type { MerchantEntry } from '../known.ts'
 import type { MerchantKey } from './merchant-key-rows.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 

@@ -10,8 +10,8 @@ import {
 } from '../../merchant/signing-secret-rows.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import type { Desk } from '../desk.ts'
-import { change } from '../audit/rows.ts'
-import { merchantNamed } from './rows.ts'
+import { change } from '../change.ts'
+import { merchantNamed } from '../known.ts'
 
 export interface SigningSecret {
   key: Secret<Buffer>

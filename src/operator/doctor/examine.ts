@@ -10,7 +10,7 @@ import { readGates } from '../../merchant/gate-rows.ts'
 import { encryptionOf, lineDemandOf } from '../../storage/database-line.ts'
 import { cellFacts } from '../cells/cell-rows.ts'
 import { keyComplaint } from '../configuration/control-key.ts'
-import { listGates } from '../configuration/rows.ts'
+import { listGates } from '../known.ts'
 import type { Databases } from '../desk.ts'
 import {
   demandFindings,

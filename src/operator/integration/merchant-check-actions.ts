@@ -3,7 +3,7 @@ import { textOf } from '../../base/csv.ts'
 import { counted } from '../../base/moments.ts'
 import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
-import { anyText, currency, kind, Unreadable, type Kind } from '../../entity/kinds.ts'
+import { anyText, currency, kind, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
@@ -20,7 +20,7 @@ interface Account {
 }
 
 /** Without a trailing slash. */
-const baseUrl: Kind<string> = kind<string>({
+const baseUrl: ValueKind<string> = kind<string>({
   hint: 'url',
   read: (text) =>
     !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || /[?#]/.test(text)
@@ -29,7 +29,7 @@ const baseUrl: Kind<string> = kind<string>({
 })
 
 /** The configuration of a merchant server, or as much of it as has a key. */
-const accountFile: Kind<Account> = kind<Account>({
+const accountFile: ValueKind<Account> = kind<Account>({
   hint: 'file',
   read: accountIn,
   shown: () => 'set',
@@ -120,15 +120,19 @@ export const merchantCheckActions: Subject = {
         // It takes a tenth of a second to load, which the other actions need not spend.
         const { openOutgoing } = await import('../../http/outgoing.ts')
         const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock })
-        return checkMerchant({
-          call: callerOf(outgoing, url),
-          key,
-          currency: code,
-          knowsEndpoint: endpoint === undefined ? knowsEndpoint : (id) => id === endpoint,
-          accessToken,
-          serialNumber: device ?? `check-${uuid(random)}`,
-          random,
-        }).finally(() => outgoing.close())
+        try {
+          return await checkMerchant({
+            call: callerOf(outgoing, url),
+            key,
+            currency: code,
+            knowsEndpoint: endpoint === undefined ? knowsEndpoint : (id) => id === endpoint,
+            accessToken,
+            serialNumber: device ?? `check-${uuid(random)}`,
+            random,
+          })
+        } finally {
+          await outgoing.close()
+        }
       },
       gives: {
         json: (findings, { url }) => ({ url, conforms: findings.every(isKept), findings: findings.map(findingJson) }),

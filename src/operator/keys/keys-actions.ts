@@ -1,7 +1,7 @@
 /** The keys of the vault: their versions, and how to replace them. */
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
-import { choice, kind, secretFile, Unreadable, whole, type Kind } from '../../entity/kinds.ts'
+import { choice, kind, secretFile, Unreadable, whole, type ValueKind } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
 import { action, type Subject } from '../action.ts'
@@ -30,7 +30,7 @@ function inShares<T>(make: () => T): T {
   }
 }
 
-const versionNumber: Kind<bigint> = kind<bigint>({
+const versionNumber: ValueKind<bigint> = kind<bigint>({
   hint: 'version',
   read: (digits) =>
     /^[1-9][0-9]{0,9}$/.test(digits) ? BigInt(digits) : new Unreadable('the number of a version; see keys list'),

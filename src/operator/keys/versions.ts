@@ -4,12 +4,12 @@ import { firstId, resealBatch, usesVersion, type RowId } from '../../keys/reseal
 import { activationMs, addKey, contextOf, newKey, type KeyRing, type StoredPurpose } from '../../keys/ring.ts'
 import { listResealing, orderResealing, type Resealing } from '../../keys/resealing-rows.ts'
 import type { CellDesk, Databases, Desk, OrderDesk } from '../desk.ts'
-import { inEach, inTurn } from '../cells/in-cells.ts'
+import { inEach, inTurn } from '../in-cells.ts'
 import { Refused } from '../refused.ts'
 import type { KeyUse } from './uses.ts'
 import { sealedTables } from './sealed-tables.ts'
 import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
-import { change } from '../audit/rows.ts'
+import { change } from '../change.ts'
 
 /** Keys that an operator may replace. The keys of CVV2 replace themselves every hour. */
 export const rotatable = ['pan', 'control', 'digest', 'receipt', 'fingerprint'] as const

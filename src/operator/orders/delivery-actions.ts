@@ -1,10 +1,10 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
 import { agoText, counted } from '../../base/moments.ts'
-import { choice, flag, id, kind, Unreadable, whole, type Moment } from '../../entity/kinds.ts'
+import { choice, flag, id, kind, Unreadable, whole, type GivenTime } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
-import { ofOneMerchant } from '../configuration/inputs.ts'
+import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
@@ -17,7 +17,7 @@ import {
   type DeliveryLine,
   type DeliveryQuery,
 } from './delivery-rows.ts'
-import { merchantIdOf } from './logins.ts'
+import { merchantIdOf } from '../logins.ts'
 
 const states = ['due', 'delivered', 'given-up'] as const
 
@@ -31,8 +31,8 @@ interface Filters {
   state?: (typeof states)[number]
   order?: bigint
   merchant?: string
-  from?: Moment
-  to?: Moment
+  from?: GivenTime
+  to?: GivenTime
 }
 
 const queryOf = async ({ pool, clock }: Office, asked: Filters): Promise<DeliveryQuery> =>

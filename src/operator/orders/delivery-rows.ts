@@ -1,10 +1,10 @@
 import { defined } from '../../base/defined.ts'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll, inCell, inEach, whereItIs } from '../cells/in-cells.ts'
+import { firstOfAll, inCell, inEach, whereItIs } from '../in-cells.ts'
 import { Refused } from '../refused.ts'
-import { changeInCell } from '../audit/rows.ts'
-import { cellsFor, loginsIn, orderById, type Logins } from './logins.ts'
+import { changeInCell } from '../change.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
 
 export type DeliveryState = 'due' | 'delivered' | 'given up'
 

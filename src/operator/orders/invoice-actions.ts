@@ -3,11 +3,11 @@ import { agoText } from '../../base/moments.ts'
 import { anyText } from '../../entity/kinds.ts'
 import { hint, numbered, printable } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
-import { ofOneMerchant } from '../configuration/inputs.ts'
+import { ofOneMerchant } from '../inputs.ts'
 import { mostOf } from '../lists.ts'
 import { invoiceJson } from './invoice.ts'
 import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
-import { merchantIdOf } from './logins.ts'
+import { merchantIdOf } from '../logins.ts'
 
 export const invoiceActions: Subject = {
   groups: { invoice: 'transactions of the mobile API without an order yet: find parked ones, take them up' },

@@ -1,9 +1,9 @@
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll, inEach } from '../cells/in-cells.ts'
+import { firstOfAll, inEach } from '../in-cells.ts'
 import { Refused } from '../refused.ts'
-import { changeInCell } from '../audit/rows.ts'
-import { cellsFor, loginsIn, type Logins } from './logins.ts'
+import { changeInCell } from '../change.ts'
+import { cellsFor, loginsIn, type Logins } from '../logins.ts'
 
 /** A parked transaction of the mobile API. */
 export interface ParkedInvoice {

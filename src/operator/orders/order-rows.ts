@@ -6,11 +6,11 @@ import type { OrderKey } from '../../order/decide/change.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { entities, statement, timestamp } from '../../storage/pool.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll } from '../cells/in-cells.ts'
+import { firstOfAll } from '../in-cells.ts'
 import type { Life, LifeDelivery } from './life.ts'
 import { Refused, unfit } from '../refused.ts'
-import { changeInCell } from '../audit/rows.ts'
-import { cellsFor, loginsIn, orderById, type Logins } from './logins.ts'
+import { changeInCell } from '../change.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
 
 export interface OrderLine extends OrderKey {
   login: string

@@ -8,7 +8,7 @@ import type { Fact } from '../../entity/facts.ts'
 import { firedJson } from '../configuration/filter.ts'
 import { momentsOf, type Life, type LifeMoment } from './life.ts'
 import { agoText, spanText, timeText } from '../../base/moments.ts'
-import { listEndpoints, listGates, listMerchants } from '../configuration/rows.ts'
+import { listEndpoints, listGates, listMerchants } from '../known.ts'
 import type { LivingOrder, OrderLine } from './order-rows.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 

@@ -13,7 +13,7 @@ import { connectedAs } from '../../storage/roles.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import { Refused, unfit } from '../refused.ts'
 import type { PartitionNeed } from './words.ts'
-import { changeInCell } from '../audit/rows.ts'
+import { changeInCell } from '../change.ts'
 import { needsOf } from './needs.ts'
 
 /** Returns and disputes of a payment come for about so long. */

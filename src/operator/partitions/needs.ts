@@ -1,7 +1,7 @@
 import { statement, timestamp } from '../../storage/pool.ts'
 import { pieceOf, tablesWithDefault, type Span } from '../../storage/detached.ts'
 import type { CellDesk, Databases } from '../desk.ts'
-import { inEach } from '../cells/in-cells.ts'
+import { inEach } from '../in-cells.ts'
 import type { PartitionNeed } from './words.ts'
 
 const next = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)

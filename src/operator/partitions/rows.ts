@@ -4,7 +4,7 @@ import { entities } from '../../storage/pool.ts'
 import { partitionSpans, type PartitionPiece } from '../../storage/detached.ts'
 import { ensurePartitions, partitionsAhead, type Ahead } from '../../storage/partitions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
-import { changeInCell } from '../audit/rows.ts'
+import { changeInCell } from '../change.ts'
 
 /** The partitions of all tables of a cell for the same order ids. */
 export interface PartitionFact {

@@ -1,8 +1,8 @@
 import { sleep, type Clock } from '../../base/clock.ts'
 import { forgetStep, walkFromStart, type Forgetting } from '../../card/forget-rows.ts'
 import type { Pool } from '../../storage/pool.ts'
-import { record } from '../audit/rows.ts'
-import { inTurn } from '../cells/in-cells.ts'
+import { record } from '../change.ts'
+import { inTurn } from '../in-cells.ts'
 import type { Desk, OrderDesk } from '../desk.ts'
 import { isoTime } from '../../base/moments.ts'
 

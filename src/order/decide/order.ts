@@ -1,6 +1,6 @@
 import type { ProcessorData } from '../../acquirer/connector.ts'
 import type { ShownCard } from '../../card/number.ts'
-import type { RecurrentInitiator, RecurrentScenario } from '../../merchant/gate-fields.ts'
+import type { RecurrentInitiator, RecurrentScenario } from '../../merchant/fields/gate.ts'
 import type { Screening } from '../../risk/screening.ts'
 import type { BrowserFacts, StoredRequest } from '../../spec/gateway/sale.ts'
 import type { OrderKind, Status, TransactionKind } from '../../spec/words.ts'

@@ -12,7 +12,7 @@ import { orderKeyOf, type Advanced, type QueuedSubmission, type Submission } fro
 import type { Work } from '../decide/work.ts'
 
 /** How long an Idempotency-Key is held. */
-export const heldForMs = 24 * 3_600_000
+const heldForMs = 24 * 3_600_000
 
 /** A request that was sent with a key. */
 export interface KeyedRequest extends KeyName {

@@ -8,7 +8,7 @@ import { controlHolds } from '../../../src/gateway-api/checksum.ts'
 import type { SignedByKey } from '../../../src/gateway-api/stages.ts'
 import { controlOf } from '../../../src/merchant/control.ts'
 import { registryOf, type Endpoint } from '../../../src/merchant/merchant.ts'
-import { endpointFields, type EndpointSettings } from '../../../src/merchant/endpoint-fields.ts'
+import { endpointFields, type EndpointSettings } from '../../../src/merchant/fields/endpoint.ts'
 import type { SignedAmount } from '../../../src/order/store/rows.ts'
 import { operationNames, operations } from '../../../src/spec/gateway/operations.ts'
 

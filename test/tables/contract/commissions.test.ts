@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callbackForm, returnPairs } from '../../../src/gateway-api/callback.ts'
 import type { Gate, Merchant } from '../../../src/merchant/merchant.ts'
-import type { Commission, ShownCommission } from '../../../src/merchant/commission.ts'
+import type { Commission, ShownCommission } from '../../../src/merchant/fields/commission.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { Unreadable } from '../../../src/entity/kinds.ts'
-import { commission as kind, shownCommission } from '../../../src/merchant/commission.ts'
-import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
+import { commission as own, shownCommission } from '../../../src/merchant/fields/commission.ts'
+import { endpointFields } from '../../../src/merchant/fields/endpoint.ts'
 import { commissionsOf } from '../../../src/order/decide/gate.ts'
 import { head } from '../../../src/order/decide/order.ts'
 import { gateRow, orderIn } from '../order/decide-orders.ts'
@@ -28,9 +28,9 @@ const written: readonly (readonly [text: string, read: Commission | undefined])[
 ]
 for (const [text, expected] of written)
   test(`a commission written as ${JSON.stringify(text)} is ${expected ? 'read' : 'refused'}`, () => {
-    const read = kind.read(text)
+    const read = own.read(text)
     assert.deepEqual(read instanceof Unreadable ? undefined : read, expected)
-    if (expected) assert.deepEqual(kind.fromJson(kind.json(expected)), expected)
+    if (expected) assert.deepEqual(own.fromJson(own.json(expected)), expected)
   })
 
 test('an endpoint shows its own commission, or that of the gate', () => {

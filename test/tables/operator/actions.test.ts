@@ -10,7 +10,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import { addSubject } from '../../../src/cli/rows.ts'
 import { openTerminal } from '../../../src/cli/terminal.ts'
 import { jsonName, optionName } from '../../../src/entity/fields.ts'
-import { Unreadable, type Kind } from '../../../src/entity/kinds.ts'
+import { Unreadable, type ValueKind } from '../../../src/entity/kinds.ts'
 import { image } from '../../harness/browser/images.ts'
 import type { AnyAction } from '../../../src/operator/action.ts'
 import { permissionMeans, roleMay, roles, type Permission } from '../../../src/operator/permissions.ts'
@@ -72,7 +72,7 @@ for (const { subject, words, action } of rows)
 
 test('what an action takes has one name each, and a usual value that fits', () => {
   for (const { words, action } of rows) {
-    const takes = Object.entries<{ is: Kind<unknown>; option?: string; usual?: unknown; means: string }>(action.takes)
+    const takes = Object.entries<{ is: ValueKind<unknown>; option?: string; usual?: unknown; means: string }>(action.takes)
     const options = takes.map(([name, input]) => optionName(name, input))
     assert.deepEqual(options, [...new Set(options)], words)
     for (const [name, { is, usual, means }] of takes) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromJson, type FieldTable } from '../../../src/entity/fields.ts'
-import { endpointFields, type EndpointSettings } from '../../../src/merchant/endpoint-fields.ts'
-import { gateFields } from '../../../src/merchant/gate-fields.ts'
+import { endpointFields, type EndpointSettings } from '../../../src/merchant/fields/endpoint.ts'
+import { gateFields } from '../../../src/merchant/fields/gate.ts'
 
 /** What follows from the tables of settings. */
 
@@ -19,7 +19,13 @@ const custom: EndpointSettings = endpointFields.whole({
 })
 
 const gate = gateFields.whole({
-  ...{ host: '10.0.0.1', port: 8583, terminalId: 'T', cardAcceptorId: 'C', cardAcceptorName: 'N', acquirerId: '1', mcc: '5999' },
+  host: '10.0.0.1',
+  port: 8583,
+  terminalId: 'T',
+  cardAcceptorId: 'C',
+  cardAcceptorName: 'N',
+  acquirerId: '1',
+  mcc: '5999',
   descriptor: 'D',
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AuthenticationPolicy } from '../../../src/merchant/authentication-policy.ts'
+import type { AuthenticationPolicy } from '../../../src/merchant/fields/authentication-policy.ts'
 import { defaultEci, judge, type Ending } from '../../../src/three-d-secure/interpret.ts'
-import { safePolicy } from '../../../src/merchant/authentication-policy.ts'
+import { safePolicy } from '../../../src/merchant/fields/authentication-policy.ts'
 
 /**
  * The outcome table, written by hand from the specification: what each end of an authentication

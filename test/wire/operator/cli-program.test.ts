@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { runTollgate } from '../../../src/cli/run.ts'
-import { mainFile, runProgram } from './cli-run.ts'
+import { openDirectory } from '../../harness/world/opening.ts'
+import { mainFile, run, runProgram } from './cli-run.ts'
 
 const sign = ['sign', 'status', 'login=shop', 'client_orderid=o-1', '--key-stdin']
 const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
@@ -32,6 +35,23 @@ test('the program exits with 2 on wrong usage, and complains on standard error a
   const noKey = await runProgram({}, sign)
   assert.deepEqual([noKey.code, noKey.out], [2, ''])
   assert.match(noKey.err, /--key-stdin: there is no key on standard input/)
+})
+
+test('a key is split and put together again without an installation, even where the one that is named is away', async () => {
+  const key = systemRandom.bytes(32).toString('base64')
+  const split = await run(nowhere, ['keys', 'split', '-', '--json'], `${key}\n`)
+  assert.deepEqual([split.code, split.err], [0, ''])
+  const { shares } = JSON.parse(split.out) as { shares: string[] }
+  const directory = openDirectory('shares')
+  const files = shares.map((share, no) => {
+    const file = join(directory, `share-${no}`)
+    writeFileSync(file, share)
+    return file
+  })
+  assert.deepEqual(await run({}, ['keys', 'combine', ...files]), { code: 0, out: `${key}\n`, err: '' })
+  const twice = await run(nowhere, ['keys', 'combine', files[0]!, files[0]!])
+  assert.deepEqual([twice.code, twice.out], [1, ''])
+  assert.match(twice.err, /^Both are share 1 of a key/)
 })
 
 test('a reader that goes away, such as head, is no failure', async () => {

@@ -8,8 +8,9 @@ import { openKeyRing } from '../../../src/keys/ring.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { AnyAction } from '../../../src/operator/action.ts'
 import { listAudit } from '../../../src/operator/audit/rows.ts'
-import { atDesk, type Actor, type Office } from '../../../src/operator/office.ts'
-import { roleMay, type Role } from '../../../src/operator/permissions.ts'
+import { atDesk, type Actor } from '../../../src/operator/at-desk.ts'
+import type { Office } from '../../../src/operator/office.ts'
+import { roleMay, type OperatorRole } from '../../../src/operator/permissions.ts'
 import { Refused } from '../../../src/operator/refused.ts'
 import { subjects } from '../../../src/operator/subjects.ts'
 import { openPool } from '../../../src/storage/pool.ts'
@@ -37,20 +38,26 @@ const officeOf = (action: string): Office => ({
   log,
   progress: () => {},
 })
-const actor = (role: Role): Actor => ({ may: (permission) => roleMay(role, permission), unrecorded: () => {} })
+const actor = (role: OperatorRole): Actor => ({ may: (permission) => roleMay(role, permission), unrecorded: () => {} })
 
 async function actionOf(words: string): Promise<AnyAction> {
   for (const { actions } of await subjects[words.split(' ')[0]!]!.load()) if (actions[words]) return actions[words]
   throw new Error(`there is no ${words}`)
 }
-const perform = async (role: Role, words: string, asked: Record<string, unknown>): Promise<unknown> =>
+const perform = async (role: OperatorRole, words: string, asked: Record<string, unknown>): Promise<unknown> =>
   atDesk(actor(role), officeOf(words), await actionOf(words), asked)
 const refused = (reason: string) => (error: unknown) => error instanceof Refused && error.refusal.what === reason
 const newest = async () => (await listAudit(pool, { limit: 1 }))[0]!
 
 const gate = {
   name: 'acme',
-  ...{ host: '10.0.0.1', port: 1, terminalId: 'T', cardAcceptorId: 'C', cardAcceptorName: 'N', acquirerId: '1', mcc: '5999' },
+  host: '10.0.0.1',
+  port: 1,
+  terminalId: 'T',
+  cardAcceptorId: 'C',
+  cardAcceptorName: 'N',
+  acquirerId: '1',
+  mcc: '5999',
   descriptor: 'D',
 }
 

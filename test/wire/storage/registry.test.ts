@@ -11,7 +11,7 @@ import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
 import { workFacts } from '../../../src/operator/doctor/rows.ts'
-import { endpointFields } from '../../../src/merchant/endpoint-fields.ts'
+import { endpointFields } from '../../../src/merchant/fields/endpoint.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 

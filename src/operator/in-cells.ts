@@ -1,8 +1,8 @@
 /** Work in one cell, or in several of them side by side. */
-import { reasonOf } from '../../base/log.ts'
-import { statement, type Runner } from '../../storage/pool.ts'
-import type { CellDesk } from '../desk.ts'
-import { Refused } from '../refused.ts'
+import { reasonOf } from '../base/log.ts'
+import { statement, type Runner } from '../storage/pool.ts'
+import type { CellDesk } from './desk.ts'
+import { Refused } from './refused.ts'
 
 /** The database of a cell failed, or its schema is not at this version. */
 export class CellFailed extends Error {

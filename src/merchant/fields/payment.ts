@@ -1,7 +1,7 @@
 /** Which fields of a payment an endpoint may require, or do without. */
-import { rebillRequest } from '../spec/gateway/rebill.ts'
-import { saleRequest } from '../spec/gateway/sale.ts'
-import { transferRequest, verificationRequest } from '../spec/mobile/requests.ts'
+import { rebillRequest } from '../../spec/gateway/rebill.ts'
+import { saleRequest } from '../../spec/gateway/sale.ts'
+import { transferRequest, verificationRequest } from '../../spec/mobile/requests.ts'
 
 type NeedTable = Readonly<Record<string, { need: unknown }>>
 

@@ -1,11 +1,11 @@
 /** What can be set at an endpoint; the type of its settings, and all that is shown, follows. */
-import { fields, type Settings } from '../entity/fields.ts'
-import { choice, kind, list, onOff, span, text, Unreadable, type Kind } from '../entity/kinds.ts'
-import { isOperation, operationNames, switchedAs, type Operation } from '../spec/gateway/operations.ts'
-import type { ChallengeIndicator } from '../spec/three-d-secure/kinds.ts'
+import { fields, type Settings } from '../../entity/fields.ts'
+import { choice, kind, list, onOff, span, text, Unreadable, type ValueKind } from '../../entity/kinds.ts'
+import { isOperation, operationNames, switchedAs, type Operation } from '../../spec/gateway/operations.ts'
+import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
 import { authenticationPolicy, safePolicy } from './authentication-policy.ts'
 import { shownCommission } from './commission.ts'
-import { choosableFields, isPaymentField, liftableFields } from './payment-fields.ts'
+import { choosableFields, isPaymentField, liftableFields } from './payment.ts'
 
 export type EndpointSettings = Settings<typeof endpointFields.table>
 
@@ -26,7 +26,7 @@ const indicators: Readonly<Record<ChallengeIndicator, string>> = {
 }
 
 /** A code of `threeDSRequestorChallengeInd`. */
-const indicator: Kind<ChallengeIndicator> = {
+const indicator: ValueKind<ChallengeIndicator> = {
   ...choice(Object.keys(indicators) as ChallengeIndicator[], 'code'),
   shown: (code) => `${code} (${indicators[code]})`,
 }
@@ -87,7 +87,7 @@ const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
   },
 })
 
-const units: Kind<'iso4217' | 'hundredths'> = {
+const units: ValueKind<'iso4217' | 'hundredths'> = {
   ...choice(['iso4217', 'hundredths']),
   written: (how) => how,
   shown: (how) => (how === 'iso4217' ? "by the currency's decimals (iso4217)" : 'times a hundred (hundredths)'),

@@ -1,5 +1,5 @@
 /** Commissions as operators and machines write them. */
-import { kind, Unreadable, type Kind } from '../entity/kinds.ts'
+import { kind, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 
 /** Minor units of a payment's currency, and hundredths of a per cent of its amount. */
 export interface Commission {
@@ -36,10 +36,10 @@ const schema = {
 }
 
 /** `30+150`. */
-export const commission: Kind<Commission> = kind({ hint: 'commission', read, shown, json, fromJson, schema })
+export const commission: ValueKind<Commission> = kind({ hint: 'commission', read, shown, json, fromJson, schema })
 
 /** The same; `gate` means what the gate says. */
-export const shownCommission: Kind<ShownCommission> = kind<ShownCommission>({
+export const shownCommission: ValueKind<ShownCommission> = kind<ShownCommission>({
   hint: 'commission',
   read: (written) => (written === 'gate' ? { ofGate: true } : read(written)),
   shown: (value) => ('ofGate' in value ? "the gate's" : shown(value)),

@@ -1,5 +1,5 @@
 /** What many actions ask for. */
-import { anyText, text } from '../../entity/kinds.ts'
+import { anyText, text } from '../entity/kinds.ts'
 
 /** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
 export const login = text('login', /^[\x21-\x7e]{1,20}$/, 'one to twenty printable ASCII characters and no spaces')

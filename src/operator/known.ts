@@ -1,9 +1,9 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
-import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../../merchant/merchant.ts'
-import { endpointFields } from '../../merchant/endpoint-fields.ts'
-import { gateFields } from '../../merchant/gate-fields.ts'
-import { entities, type Runner } from '../../storage/pool.ts'
-import { Refused } from '../refused.ts'
+import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../merchant/merchant.ts'
+import { endpointFields } from '../merchant/fields/endpoint.ts'
+import { gateFields } from '../merchant/fields/gate.ts'
+import { entities, type Runner } from '../storage/pool.ts'
+import { Refused } from './refused.ts'
 
 export interface MerchantEntry {
   merchantId: bigint

@@ -1,9 +1,9 @@
 /** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
-import { entities, type Runner } from '../../storage/pool.ts'
-import type { CellDesk, Databases } from '../desk.ts'
-import { whereItIs } from '../cells/in-cells.ts'
-import { merchantNamed } from '../configuration/rows.ts'
-import { Refused } from '../refused.ts'
+import { entities, type Runner } from '../storage/pool.ts'
+import type { CellDesk, Databases } from './desk.ts'
+import { whereItIs } from './in-cells.ts'
+import { merchantNamed } from './known.ts'
+import { Refused } from './refused.ts'
 
 export interface Logins {
   of(merchantId: bigint): string

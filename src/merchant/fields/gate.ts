@@ -1,7 +1,9 @@
-/** What can be set at a gate besides the protection of its line; the type of its settings follows. */
+/**
+ * What can be set at a gate besides the protection of its line; the type of its settings follows.
+ */
 import countries from 'i18n-iso-countries/index.js'
-import { fields, type Settings } from '../entity/fields.ts'
-import { choice, kind, onOff, span, text, Unreadable, whole } from '../entity/kinds.ts'
+import { fields, type Settings } from '../../entity/fields.ts'
+import { choice, kind, onOff, span, text, Unreadable, whole } from '../../entity/kinds.ts'
 import { commission } from './commission.ts'
 
 /** TLS of a gate's line. All texts are PEM. */

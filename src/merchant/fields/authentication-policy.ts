@@ -1,5 +1,5 @@
 /** What an endpoint does where the card networks leave the choice to the merchant. */
-import { kind, Unreadable } from '../entity/kinds.ts'
+import { kind, Unreadable } from '../../entity/kinds.ts'
 
 /** What happens if an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'

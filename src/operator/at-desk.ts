@@ -1,0 +1,67 @@
+/** Whoever acts for the operator comes in here, and what was done is written down. */
+import type { Given, Inputs, Task } from './action.ts'
+import { record, type Note } from './change.ts'
+import type { Office } from './office.ts'
+import type { Permission } from './permissions.ts'
+import { Refused } from './refused.ts'
+
+/** Who acts. */
+export interface Actor {
+  may: (permission: Permission) => boolean
+  /** That something could not be written down, which does not keep it from being shown. */
+  unrecorded: () => void
+}
+
+/**
+ * Carries out an action. Refusals are written down, and what shows cards before it is shown.
+ * *The only way in:* whoever offers actions by another door calls this.
+ */
+export async function atDesk<T extends Inputs, Result>(
+  actor: Actor,
+  office: Office,
+  task: Task<T, Result>,
+  asked: Given<T>,
+): Promise<Result> {
+  try {
+    if (!actor.may(task.needs)) throw new Refused({ what: 'not permitted', permission: task.needs })
+    const result = await task.perform(office, asked)
+    if (task.looks) await recordReading(actor, office, task.looks(result, asked))
+    const left = task.leaves?.(result)
+    if (left) await recordRefusal(office, task, asked, new Refused(left))
+    return result
+  } catch (error) {
+    await recordRefusal(office, task, asked, error)
+    throw error
+  }
+}
+
+async function recordReading(actor: Actor, office: Office, seen: Note): Promise<void> {
+  await record(office, seen).catch((error) => {
+    if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
+    actor.unrecorded()
+  })
+}
+const insufficientPrivilege = '42501'
+
+/**
+ * What was asked for may be a secret, and the words of a refusal may repeat it: only numbers of
+ * orders, endpoints and filters are recorded.
+ */
+async function recordRefusal<T extends Inputs, Result>(
+  office: Office,
+  { takes, alone }: Task<T, Result>,
+  asked: Given<T>,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Refused) || alone?.(asked)) return
+  const { what } = error.refusal
+  // Reading the trail does not add to it, above all not to one that was tampered with; and what the
+  // lock of the trail refused would wait for it again.
+  if (office.action.startsWith('audit ') || what === 'audit trail held') return
+  const numbers = Object.entries(asked).flatMap(([name, value]) =>
+    takes[name]?.argument && /^[0-9]{1,12}$/.test(String(value)) ? [String(value)] : [],
+  )
+  const subject = [office.action, ...numbers].join(' ')
+  // A trail that cannot be written must not hide why the action failed.
+  await record({ ...office, action: 'refused' }, { subject, details: { reason: what } }).catch(() => {})
+}
