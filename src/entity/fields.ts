@@ -1,5 +1,4 @@
 /** The settings of an entity as a table: all that can be said about one follows from its row. */
-import { isDeepStrictEqual } from 'node:util'
 import { defined } from '../base/defined.ts'
 import type { Fact } from './facts.ts'
 import { Unreadable, type ValueKind } from './kinds.ts'
@@ -34,14 +33,6 @@ export type Settings<T> = { -readonly [K in Certain<T>]: ValueOf<T[K]> } & {
 }
 /** Changes: absent fields keep their value, null is as never set. */
 export type Wishes<T> = { -readonly [K in keyof T]?: WishOf<T[K]> | null }
-
-/** A change of one field, in words; absent is no value. */
-export interface Difference {
-  field: string
-  label: string
-  before?: string
-  after?: string
-}
 
 /** `answerTimeoutMs` is answer_timeout_ms in JSON, */
 export const jsonName = (field: string): string => field.replace(/[A-Z]/g, '_$&').toLowerCase()
@@ -91,20 +82,6 @@ export function fields<T extends FieldTable>(table: T) {
           return [jsonName(name), value === undefined ? null : table[name]!.is.json(value)]
         }),
       ),
-    difference: (before: Whole, after: Whole): Difference[] =>
-      names.flatMap((name) => {
-        const [old, young] = [before[name as keyof Whole], after[name as keyof Whole]]
-        if (isDeepStrictEqual(old, young)) return []
-        const [was, is] = [shownOf(name, old), shownOf(name, young)]
-        return [
-          {
-            field: name,
-            label: table[name]!.label,
-            ...(was !== undefined && { before: was }),
-            ...(is !== undefined && { after: is }),
-          },
-        ]
-      }),
   }
 }
 
@@ -119,4 +96,24 @@ export function fromJson<T extends FieldTable>(table: T, object: Readonly<Record
     wishes[name] = read
   }
   return wishes as Wishes<T>
+}
+
+/** JSON Schema of an object with the members of a table; null takes a setting away. */
+export function jsonSchemaOf(table: Readonly<Record<string, Omit<AnyField, 'label'> & { change?: true }>>): object {
+  const rows = Object.entries(table)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      rows.map(([name, { is, means, change, usual }]) => [
+        jsonName(name),
+        {
+          description: means,
+          ...(change ? { anyOf: [is.schema, { type: 'null' }] } : is.schema),
+          ...(!change && usual !== undefined && { default: is.json(usual) }),
+        },
+      ]),
+    ),
+    required: rows.flatMap(([name, { needed, change }]) => (needed && !change ? [jsonName(name)] : [])),
+    additionalProperties: false,
+  }
 }

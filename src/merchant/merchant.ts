@@ -5,6 +5,7 @@ import type { CellAddress } from '../storage/cells.ts'
 import type { EndpointSettings } from './fields/endpoint.ts'
 import type { FilterRule } from './filter.ts'
 import type { GateRow } from './fields/gate.ts'
+import type { MerchantPage } from './fields/page.ts'
 
 /** What signs messages to a merchant; they are unsigned without either. */
 export interface Signers {
@@ -34,15 +35,6 @@ export interface Merchant extends Signers {
   signedRequests?: SignedRequests | undefined
   /** Absent is as empty. */
   page?: MerchantPage
-}
-
-/** What hosted pages show of a merchant in place of the usual. */
-export interface MerchantPage {
-  name?: string
-  /** `#rrggbb`, in lower case. */
-  colour?: string
-  /** What is known of the logo, whose bytes are read when a page shows it. */
-  logo?: { type: 'png' | 'jpeg' | 'webp'; width: number; height: number; bytes: number; sha256: string }
 }
 
 /**

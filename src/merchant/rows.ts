@@ -8,16 +8,9 @@ import { snapshot } from '../storage/transaction.ts'
 import { openControlKey, sealControlKey } from './control-key.ts'
 import type { RegistryReads } from './live.ts'
 import type { FilterRule } from './filter.ts'
-import {
-  registryOf,
-  type Endpoint,
-  type EndpointGroup,
-  type MerchantPage,
-  type MoveState,
-  type Registry,
-  type SignedRequests,
-} from './merchant.ts'
+import { registryOf, type Endpoint, type EndpointGroup, type MoveState, type Registry, type SignedRequests } from './merchant.ts'
 import { endpointFields } from './fields/endpoint.ts'
+import { pageFields, type MerchantPage } from './fields/page.ts'
 import { readGates } from './gate-rows.ts'
 import { newSigningSecret, openSigners, replaceSigningSecret, type SealedSigners } from './signing-secret-rows.ts'
 
@@ -103,7 +96,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       publicKeys: keysOf.get(row.merchantId)!,
       ...openSigners(row, row.merchantId, keys),
       signedRequests: row.signedRequests,
-      page: row.page,
+      page: pageFields.whole(row.page),
     })),
     endpoints: e.map((row) => ({ ...row, settings: endpointFields.whole(row.settings), gateIds: row.gateIds.map(BigInt) })),
     groups: g.map((row) => ({ ...row, endpointIds: row.endpointIds.map(BigInt) })),

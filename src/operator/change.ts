@@ -14,6 +14,12 @@ export interface Note {
   details?: object
 }
 
+/** An entity before a change of its settings and after it. */
+export interface Versions<Entity> {
+  before: Entity
+  after: Entity
+}
+
 /**
  * One change by an operator: the change and its line in the audit trail are one transaction.
  * Changes come one after the other, since each line continues the chain; the end of the chain is

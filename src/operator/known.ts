@@ -1,7 +1,8 @@
 /** Merchants, endpoints, groups and gates for operators: no key is opened. */
-import type { Endpoint, EndpointGroup, Gate, MerchantPage, SignedRequests } from '../merchant/merchant.ts'
+import type { Endpoint, EndpointGroup, Gate, SignedRequests } from '../merchant/merchant.ts'
 import { endpointFields } from '../merchant/fields/endpoint.ts'
 import { gateFields } from '../merchant/fields/gate.ts'
+import { pageFields, type MerchantPage } from '../merchant/fields/page.ts'
 import { entities, type Runner } from '../storage/pool.ts'
 import { Refused } from './refused.ts'
 
@@ -47,7 +48,8 @@ const groups = entities<Omit<GroupEntry, 'endpointIds'> & { endpointIds: string[
   from endpoint_group g join merchant m on m.merchant_id = g.merchant_id order by g.group_id`)
 const gates = entities<GateEntry>(`select gate_id, name, enabled, settings, created_at from gate order by gate_id`)
 
-export const listMerchants = (runner: Runner): Promise<MerchantEntry[]> => runner.run(merchants)
+export const listMerchants = async (runner: Runner): Promise<MerchantEntry[]> =>
+  (await runner.run(merchants)).map((m) => ({ ...m, page: pageFields.whole(m.page) }))
 
 export const listEndpoints = async (runner: Runner): Promise<EndpointEntry[]> =>
   (await runner.run(endpoints)).map((e) => ({ ...e, gateIds: e.gateIds.map(BigInt), settings: endpointFields.whole(e.settings) }))

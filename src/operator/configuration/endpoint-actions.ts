@@ -1,7 +1,8 @@
 /** Endpoints: where a merchant takes payments; and groups of them. */
 import { isDeepStrictEqual } from 'node:util'
 import { currency, id, list, name } from '../../entity/kinds.ts'
-import { hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { onOff, type Fact } from '../../entity/facts.ts'
+import { changed, hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { action, changes, type Subject } from '../action.ts'
@@ -19,16 +20,14 @@ const gates = {
   means: 'gates to acquirers by id or name, the preferred first, by comma or given several times',
 } as const
 
-const endpointFacts = (e: EndpointEntry): Block => ({
-  facts: [
-    ['Merchant', e.login],
-    ['Name', e.name],
-    ['State', e.enabled ? 'on' : 'off', 'status'],
-    ['Currency', e.currency],
-    ['Gates', e.gateIds.join(', ')],
-    ...endpointFields.facts(e.settings),
-  ],
-})
+const endpointFacts = (e: EndpointEntry): Fact[] => [
+  ['Merchant', e.login],
+  ['Name', e.name],
+  ['State', onOff(e.enabled), 'status'],
+  ['Currency', e.currency],
+  ['Gates', e.gateIds.join(', ')],
+  ...endpointFields.facts(e.settings),
+]
 
 export const endpointJson = (e: EndpointEntry) => ({
   ...jsonOf(pick(e, 'endpointId', 'name', 'enabled', 'currency', 'gateIds', 'createdAt')),
@@ -107,7 +106,7 @@ export const endpointActions: Subject = {
         json: endpointJson,
         blocks: (made) => [
           `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`,
-          endpointFacts(made),
+          { facts: endpointFacts(made) },
           `Its path: /api/v2/sale/${made.endpointId}`,
         ],
       },
@@ -137,7 +136,7 @@ export const endpointActions: Subject = {
       needs: 'read',
       takes: { endpoint: anEndpoint },
       perform: ({ pool }, { endpoint }) => endpointOf(pool, endpoint),
-      gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, endpointFacts(one)] },
+      gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, { facts: endpointFacts(one) }] },
       examples: ['endpoint show 101'],
     }),
     'endpoint set': action({
@@ -145,7 +144,13 @@ export const endpointActions: Subject = {
       needs: 'configure',
       takes: { endpoint: anEndpoint, name: { is: name, means: 'for people' }, gate: gates, ...changes(endpointFields.table) },
       perform: setEndpoint,
-      gives: { json: endpointJson, blocks: (after) => [`Endpoint ${after.endpointId} is changed.`, endpointFacts(after)] },
+      gives: {
+        json: ({ after }) => endpointJson(after),
+        blocks: ({ before, after }) => [
+          `Endpoint ${after.endpointId} is changed.`,
+          changed(endpointFacts(before), endpointFacts(after)),
+        ],
+      },
       more: threeDSecureHelp,
       examples: [
         'endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise',

@@ -4,7 +4,7 @@ import { endpointFields, type EndpointSettings } from '../../merchant/fields/end
 import { insertEndpoint, insertGroup, loadRegistry, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
-import { change } from '../change.ts'
+import { change, type Versions } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { Refused, type Misfit } from '../refused.ts'
@@ -62,7 +62,7 @@ export async function addEndpoint(
 export async function setEndpoint(
   office: Office,
   { endpoint, ...wish }: EndpointWish & { endpoint: bigint },
-): Promise<EndpointEntry> {
+): Promise<Versions<EndpointEntry>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
   return change(office, 'config', async (runner) => {
     const before = await endpointOf(runner, endpoint)
@@ -73,7 +73,7 @@ export async function setEndpoint(
     await refuseUnfit(after, office)
     await updateEndpoint(runner, after)
     const details = { before: detailsOf(before), after: detailsOf(after) }
-    return { note: { subject: `endpoint ${endpoint}`, details }, result: after }
+    return { note: { subject: `endpoint ${endpoint}`, details }, result: { before, after } }
   })
 }
 

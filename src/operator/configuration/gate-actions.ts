@@ -1,7 +1,8 @@
 /** Gates: lines to acquirers. */
 import { spanText } from '../../base/moments.ts'
 import { name } from '../../entity/kinds.ts'
-import { hint, numbered, stateColumn } from '../../entity/show.ts'
+import { onOff, type Fact } from '../../entity/facts.ts'
+import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
 import { action, changes, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
@@ -20,14 +21,12 @@ const gateJson = (g: GateEntry) => ({
   ...lineJson(g.settings),
 })
 
-const gateFacts = (g: GateEntry) => ({
-  facts: [
-    ['Name', g.name],
-    ['State', g.enabled ? 'on' : 'off', 'status'],
-    ...lineFacts(g.settings),
-    ...gateFields.facts(g.settings),
-  ] as const,
-})
+const gateFacts = (g: GateEntry): Fact[] => [
+  ['Name', g.name],
+  ['State', onOff(g.enabled), 'status'],
+  ...lineFacts(g.settings),
+  ...gateFields.facts(g.settings),
+]
 
 export const gateActions: Subject = {
   groups: { gate: 'lines to acquirers' },
@@ -83,7 +82,7 @@ export const gateActions: Subject = {
       needs: 'read',
       takes: { gate: aGate },
       perform: ({ pool }, { gate }) => gateNamed(pool, gate),
-      gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, gateFacts(gate)] },
+      gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, { facts: gateFacts(gate) }] },
       examples: ['gate show acme'],
     }),
     'gate set': action({
@@ -91,7 +90,16 @@ export const gateActions: Subject = {
       needs: 'configure',
       takes: { gate: aGate, ...changes(gateFields.table), ...lineInputs },
       perform: setGate,
-      gives: { json: gateJson, blocks: (gate) => [`${called(gate)} is changed.`, gateFacts(gate)] },
+      gives: {
+        json: ({ after }) => gateJson(after),
+        blocks: ({ before, after }, { asked }) => [
+          `${called(after)} is changed.`,
+          changed(gateFacts(before), gateFacts(after), [
+            ['Private key', asked.tlsKey && 'replaced'],
+            ['Key of the MAC', asked.macKeyFile && 'replaced'],
+          ]),
+        ],
+      },
       more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
       examples: [
         'gate set acme --answer-timeout 20s --max-open 500',

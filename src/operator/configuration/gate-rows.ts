@@ -5,7 +5,7 @@ import { dropMacKey, dropTlsKey, insertGate, sealMacKey, sealTlsKey, updateGate 
 import { gateFields, type GateRow } from '../../merchant/fields/gate.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
-import { change } from '../change.ts'
+import { change, type Versions } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import { isMisfit, Refused } from '../refused.ts'
 import { macAfter, type MacWish } from './gate-mac.ts'
@@ -34,22 +34,25 @@ export async function addGate(desk: GateDesk, { name, ...wish }: GateWish & { na
   })
 }
 
-export async function setGate(desk: GateDesk, { gate: named, ...wish }: GateWish & { gate: string }): Promise<GateEntry> {
+export async function setGate(
+  desk: GateDesk,
+  { gate: named, ...wish }: GateWish & { gate: string },
+): Promise<Versions<GateEntry>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
   const keys = await keysFor(desk, wish)
   return change(desk, 'config', async (runner) => {
     const before = await gateNamed(runner, named)
     const { gateId } = before
     const { settings, macKey } = gateAfter(before.settings, wish, desk.clock.now())
-    const gate = { ...before, settings }
-    await updateGate(runner, gate)
+    const after = { ...before, settings }
+    await updateGate(runner, after)
     if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, desk)
     if (wish.tls === false) await dropTlsKey(runner, gateId)
     if (wish.mac === 'off') await dropMacKey(runner, gateId)
     const replaced = { ...(wish.tlsKey && { private_key: 'replaced' }), ...(macKey && { mac_key: 'replaced' }) }
     return {
       note: { subject: `gate ${gateId}`, details: { before: before.settings, after: settings, ...replaced } },
-      result: gate,
+      result: { before, after },
     }
   })
 }

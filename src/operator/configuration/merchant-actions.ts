@@ -1,7 +1,8 @@
 /** Merchants and their control keys. */
 import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
 import { anyText, name, span, typed, whole } from '../../entity/kinds.ts'
-import { hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { changed, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { action, changes, type Subject } from '../action.ts'
@@ -13,7 +14,6 @@ import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-a
 import { aLogin, afterNextStart, login } from '../inputs.ts'
 import { keyJson, merchantFacts, merchantJson } from './merchant.ts'
 import { listMerchantKeys } from './merchant-key-rows.ts'
-import { pageFacts, pageFields, pageJson } from './merchant-page.ts'
 import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './merchant-rows.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
 
@@ -145,13 +145,13 @@ export const merchantActions: Subject = {
     'merchant set': action({
       does: 'what cardholders see of a merchant on hosted pages and receipts',
       needs: 'configure',
-      takes: { login: aLogin, ...changes(pageFields) },
-      perform: async (office, { login: of, ...wish }) => setMerchantPage(office, of, wish),
+      takes: { login: aLogin, ...changes(pageFields.table) },
+      perform: setMerchantPage,
       gives: {
-        json: (page, { login: of }) => ({ login: of, page: pageJson(page) }),
-        blocks: (page, { asked }) => [
+        json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after) }),
+        blocks: ({ before, after }, { asked }) => [
           `Running gateways show this of merchant ${asked.login} within a second.`,
-          { facts: pageFacts(page) },
+          changed(pageFields.facts(before), pageFields.facts(after)),
         ],
       },
       more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in

@@ -1,6 +1,6 @@
 import type { Secret } from '../../base/secret.ts'
-import { defined } from '../../base/defined.ts'
-import type { MerchantPage } from '../../merchant/merchant.ts'
+import type { Wishes } from '../../entity/fields.ts'
+import { pageFields, type MerchantPage } from '../../merchant/fields/page.ts'
 import { updatePage } from '../../merchant/page-rows.ts'
 import { insertMerchant, replaceControlKey, switchMerchant } from '../../merchant/rows.ts'
 import { listCells } from '../../storage/cell-rows.ts'
@@ -8,9 +8,8 @@ import { openIds } from '../../storage/ids.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { servesMobile } from './control-key.ts'
 import type { Desk } from '../desk.ts'
-import type { PageWish } from './merchant-page.ts'
 import { Refused } from '../refused.ts'
-import { change } from '../change.ts'
+import { change, type Versions } from '../change.ts'
 import { listEndpoints, listMerchants, merchantNamed } from '../known.ts'
 
 export interface MerchantWish {
@@ -65,15 +64,16 @@ export async function setMerchantEnabled(desk: Desk, login: string, enabled: boo
   })
 }
 
-/** What hosted pages show, within a second. Refused if the logo does not fit. */
-export async function setMerchantPage(desk: Desk, login: string, wish: PageWish): Promise<MerchantPage> {
+/** What hosted pages show, within a second. */
+export async function setMerchantPage(
+  desk: Desk,
+  { login, ...wish }: Wishes<typeof pageFields.table> & { login: string },
+): Promise<Versions<MerchantPage>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
   return change(desk, 'config', async (runner) => {
     const { merchantId, page: before } = await merchantNamed(runner, login)
-    const logo = wish.logo && wish.logo.facts
-    const merged = { ...before, ...defined({ name: wish.pageName, colour: wish.colour, logo }) }
-    const page = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as MerchantPage
-    await updatePage(runner, merchantId, page, wish.logo && wish.logo.bytes)
-    return { note: { subject: `merchant ${login}`, details: { before, after: page } }, result: page }
+    const after = pageFields.after(before, wish)
+    await updatePage(runner, merchantId, after, wish.logo && wish.logo.bytes)
+    return { note: { subject: `merchant ${login}`, details: { before, after } }, result: { before, after } }
   })
 }

@@ -1,6 +1,6 @@
 /** The display of a merchant and its public keys. */
 import { onOff, type Fact } from '../../entity/facts.ts'
-import { pageFacts, pageJson } from './merchant-page.ts'
+import { pageFields } from '../../merchant/fields/page.ts'
 import { agoText, timeText } from '../../base/moments.ts'
 import type { MerchantEntry } from '../known.ts'
 import type { MerchantKey } from './merchant-key-rows.ts'
@@ -18,7 +18,7 @@ export function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKe
     ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
     ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
     ['Signed requests', merchant.signedRequests && `demanded: ${merchant.signedRequests}`],
-    ...pageFacts(merchant.page),
+    ...pageFields.facts(merchant.page),
   ]
 }
 
@@ -27,7 +27,7 @@ export const merchantJson = (m: MerchantEntry) =>
     ...pick(m, 'merchantId', 'login', 'name', 'enabled', 'previousKeyUntil', 'createdAt'),
     cell: m.cellNo,
     signedRequests: m.signedRequests ?? 'off',
-    page: pageJson(m.page),
+    page: pageFields.json(m.page),
   })
 
 export const keyFacts = (key: MerchantKey): Fact[] => [

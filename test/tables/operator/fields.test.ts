@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromJson, type FieldTable } from '../../../src/entity/fields.ts'
+import { Ajv } from 'ajv'
+import { fromJson, jsonSchemaOf, type FieldTable } from '../../../src/entity/fields.ts'
+import { changed } from '../../../src/entity/show.ts'
 import { endpointFields, type EndpointSettings } from '../../../src/merchant/fields/endpoint.ts'
 import { gateFields } from '../../../src/merchant/fields/gate.ts'
+import { changes } from '../../../src/operator/action.ts'
+import { gateActions } from '../../../src/operator/configuration/gate-actions.ts'
+import { subjects } from '../../../src/operator/subjects.ts'
 
 /** What follows from the tables of settings. */
 
@@ -40,6 +45,30 @@ test('settings that are written as JSON and read again are the same', () => {
   assert.deepEqual(gateFields.after(gate, wishes), gate)
 })
 
+const ajv = new Ajv({ allowUnionTypes: true })
+
+test('the JSON schema of a table takes what is read, and refuses no more than what is refused', () => {
+  // Without a value, a change is null.
+  const schemaOf = (table: FieldTable) => ajv.compile(jsonSchemaOf(changes(table)))
+  for (const settings of [custom, endpointFields.whole({})])
+    assert.ok(schemaOf(endpointFields.table)(endpointFields.json(settings)))
+  const ofGate = schemaOf(gateFields.table)
+  assert.ok(ofGate(gateFields.json(gate)))
+  for (const json of [{ port: 8583.5 }, { port: 70_000 }, { host: 4 }, { partial_capture: 'on' }, { colour: 'red' }])
+    assert.ok(!ofGate(json), JSON.stringify(json))
+  for (const json of [{ challenge_indicator: '10' }, { mandatory_fields: 'phone' }, { seller_commission: '30' }])
+    assert.ok(!schemaOf(endpointFields.table)(json), JSON.stringify(json))
+})
+
+test('the schema of an action says what it needs, and what a value is where none is given', async () => {
+  for (const { load } of Object.values(subjects))
+    for (const { actions } of await load())
+      for (const [words, { takes }] of Object.entries(actions)) assert.ok(ajv.validateSchema(jsonSchemaOf(takes)), words)
+  const { actions } = gateActions
+  const add = ajv.compile(jsonSchemaOf(actions['gate add']!.takes))
+  assert.ok(!add({}) && add({ name: 'acme' }))
+})
+
 test('JSON that does not fit is refused by the name of its field', () => {
   // oxfmt-ignore
   const wrong: [table: FieldTable, json: object, field: string][] = [
@@ -70,24 +99,31 @@ test('what an older version stored has the usual values, and what is stored says
   assert.deepEqual(endpointFields.whole(endpointFields.stored(read) as EndpointSettings), read)
 })
 
-test('the difference of two versions is said field by field, as people read it', () => {
+test('the difference of two versions is said fact by fact, as people read it', () => {
   const after = endpointFields.after(custom, {
     repeatWindowMs: 90_000,
     callbackUrl: null,
     mandatoryFields: [],
     threeDSecure: true,
   })
-  assert.deepEqual(endpointFields.difference(custom, after), [
+  const facts = (settings: EndpointSettings) => endpointFields.facts(settings)
+  assert.deepEqual(changed(facts(custom), facts(after)), {
+    facts: [
+      ['Callback URL', 'https://shop.example/paid → none; each request may name its own'],
+      ['Repeat window', 'none → 1 min'],
+      ['Mandatory fields', 'phone → none'],
+    ],
+  })
+  assert.equal(changed(facts(custom), facts(custom)), 'It was so before.')
+  assert.deepEqual(
+    changed(facts(custom), facts(custom), [
+      ['Private key', 'replaced'],
+      ['Key of the MAC', undefined],
+    ]),
     {
-      field: 'callbackUrl',
-      label: 'Callback URL',
-      before: 'https://shop.example/paid',
-      after: 'none; each request may name its own',
+      facts: [['Private key', 'replaced']],
     },
-    { field: 'repeatWindowMs', label: 'Repeat window', before: 'none', after: '1 min' },
-    { field: 'mandatoryFields', label: 'Mandatory fields', before: 'phone', after: 'none' },
-  ])
-  assert.deepEqual(endpointFields.difference(custom, custom), [])
+  )
 })
 
 test('a usual value is not shared: a change of one endpoint leaves the others', () => {

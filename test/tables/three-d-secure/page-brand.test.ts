@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { judgeLogo, mostLogoBytes, pageFields } from '../../../src/operator/configuration/merchant-page.ts'
+import { pageFields } from '../../../src/merchant/fields/page.ts'
+import { judgeLogo, mostLogoBytes } from '../../../src/merchant/logo.ts'
 import { name, Unreadable } from '../../../src/entity/kinds.ts'
 import { brandStyle, contrast, leastContrast, lookOf, papers, readable } from '../../../src/pages/brand.ts'
 import { actionCodes, declineReason } from '../../../src/spec/action-codes.ts'
@@ -51,9 +52,9 @@ test('the papers are those of the style', () => {
 })
 
 test('a colour is red, green and blue in hexadecimal digits, and nothing else', () => {
-  for (const good of ['#0a7d55', '#0A7D55', '0a7d55']) assert.equal(pageFields.colour.is.read(good), '#0a7d55', good)
+  for (const good of ['#0a7d55', '#0A7D55', '0a7d55']) assert.equal(pageFields.table.colour.is.read(good), '#0a7d55', good)
   for (const bad of ['', 'red', '#fff', '#0a7d55ff', '#0a7d5g', 'url(x)', '#0a7d55;}*{', '#0a7d55\n', ' #0a7d55', '##0a7d55'])
-    assert.ok(pageFields.colour.is.read(bad) instanceof Unreadable, JSON.stringify(bad))
+    assert.ok(pageFields.table.colour.is.read(bad) instanceof Unreadable, JSON.stringify(bad))
 })
 
 test('a name is on one line and turns no text around', () => {

@@ -1,49 +1,29 @@
-/** What hosted pages show of a merchant: its valid values, and its display. */
+/** Images that merchants bring: type and size, as the image itself states them. */
 import { createHash } from 'node:crypto'
-import type { MerchantPage } from '../../merchant/merchant.ts'
-import type { Fact } from '../../entity/facts.ts'
-import type { FieldTable, Wishes } from '../../entity/fields.ts'
-import { kind, name, Unreadable } from '../../entity/kinds.ts'
+import { Unreadable } from '../entity/kinds.ts'
 
 /** Every page carries the logo, so it is small. */
 export const mostLogoBytes = 32 * 1024
 const leastPixels = 16
 const mostPixels = 1_024
 
-const colour = kind<string>({
-  hint: 'colour',
-  read: (digits) =>
-    /^#?[0-9a-f]{6}$/i.test(digits)
-      ? `#${digits.replace('#', '').toLowerCase()}`
-      : new Unreadable('red, green and blue in hexadecimal digits, such as 0a7d55'),
-})
-
-interface Logo {
-  bytes: Buffer
-  facts: NonNullable<MerchantPage['logo']>
+/** What is known of a logo, whose bytes are read when a page shows it. */
+export interface LogoFacts {
+  type: 'png' | 'jpeg' | 'webp'
+  width: number
+  height: number
+  bytes: number
+  sha256: string
 }
 
-const logo = kind<Logo>({
-  hint: 'file',
-  read: (base64) => judgeLogo(Buffer.from(base64, 'base64')),
-  fromBytes: judgeLogo,
-  mostBytes: mostLogoBytes,
-  json: ({ facts }) => facts,
-})
-
-// oxfmt-ignore
-export const pageFields = {
-  pageName: { is: name,   label: 'Page name',   means: "in place of the merchant's name" },
-  colour:   { is: colour, label: 'Page colour', means: 'of lines, links and buttons, such as 0a7d55' },
-  logo:     { is: logo,   label: 'Page logo',   means: 'a PNG, JPEG or WebP of at most 32 KiB, 16 to 1024 pixels wide and high; - is standard input' },
-} as const satisfies FieldTable
-
-/** Absent values stay, null takes one away. */
-export type PageWish = Wishes<typeof pageFields>
+export interface Logo {
+  bytes: Buffer
+  facts: LogoFacts
+}
 
 /**
- * Type and size, as the image itself states them. The container must be right at its first and last
- * bytes; whether a browser can show the image is not tried.
+ * The container must be right at its first and last bytes; whether a browser can show the image is
+ * not tried.
  */
 export function judgeLogo(bytes: Buffer): Logo | Unreadable {
   const found = bytes.length <= mostLogoBytes ? (pngSize(bytes) ?? jpegSize(bytes) ?? webpSize(bytes)) : undefined
@@ -56,7 +36,7 @@ export function judgeLogo(bytes: Buffer): Logo | Unreadable {
   return { bytes, facts: { type, width, height, bytes: bytes.length, sha256 } }
 }
 
-type Size = [type: 'png' | 'jpeg' | 'webp', width: number, height: number]
+type Size = [type: LogoFacts['type'], width: number, height: number]
 
 function pngSize(b: Buffer): Size | undefined {
   const framed = b.subarray(0, 16).equals(pngStart) && b.subarray(-12).equals(pngEnd)
@@ -90,14 +70,3 @@ function webpSize(b: Buffer): Size | undefined {
       return undefined
   }
 }
-
-export const pageFacts = (page: MerchantPage): Fact[] => [
-  ['Page name', page.name],
-  ['Page colour', page.colour],
-  ['Page logo', page.logo && logoText(page.logo)],
-]
-
-const logoText = ({ type, width, height, bytes, sha256 }: Logo['facts']): string =>
-  `${type}, ${width} × ${height} pixels, ${bytes} bytes, SHA-256 ${sha256}`
-
-export const pageJson = (page: MerchantPage) => ({ name: null, colour: null, logo: null, ...page })

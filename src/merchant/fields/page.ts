@@ -1,0 +1,33 @@
+/** What hosted pages show of a merchant in place of the usual. */
+import { fields, type Settings } from '../../entity/fields.ts'
+import { kind, name, Unreadable } from '../../entity/kinds.ts'
+import { judgeLogo, mostLogoBytes, type Logo, type LogoFacts } from '../logo.ts'
+
+export type MerchantPage = Settings<typeof pageFields.table>
+
+/** `#rrggbb`, in lower case. */
+const colour = kind<string>({
+  hint: 'colour',
+  read: (digits) =>
+    /^#?[0-9a-f]{6}$/i.test(digits)
+      ? `#${digits.replace('#', '').toLowerCase()}`
+      : new Unreadable('red, green and blue in hexadecimal digits, such as 0a7d55'),
+})
+
+/** Its bytes are kept beside the settings. */
+const logo = kind<LogoFacts, Logo>({
+  hint: 'file',
+  read: (base64) => judgeLogo(Buffer.from(base64, 'base64')),
+  fromBytes: judgeLogo,
+  mostBytes: mostLogoBytes,
+  merge: (_before, { facts }) => facts,
+  shown: ({ type, width, height, bytes, sha256 }) => `${type}, ${width} × ${height} pixels, ${bytes} bytes, SHA-256 ${sha256}`,
+  schema: { type: 'string', contentEncoding: 'base64' },
+})
+
+// oxfmt-ignore
+export const pageFields = fields({
+  name:   { is: name,   option: 'page-name', label: 'Page name', means: "in place of the merchant's name" },
+  colour: { is: colour, label: 'Page colour', means: 'of lines, links and buttons, such as 0a7d55' },
+  logo:   { is: logo,   label: 'Page logo',   means: 'a PNG, JPEG or WebP of at most 32 KiB, 16 to 1024 pixels wide and high; - is standard input' },
+})
