@@ -142,10 +142,6 @@ const setEndpoint = statement<object>(
 )
 const enableGroup = statement<object>(`update endpoint_group set enabled = $2 where group_id = $1`)
 const enableMerchant = statement<object>(`update merchant set enabled = $2 where merchant_id = $1`)
-const addPublicKey = statement<object>(
-  `insert into merchant_key (merchant_id, key_no, name, public_key, created_at) values ($1, $2, $3, $4, $5)`,
-)
-const retireKey = statement<object>(`update merchant_key set retired_at = $3 where merchant_id = $1 and key_no = $2`)
 /** The current key becomes the previous one. */
 const rotateKey = statement<object>(`
   update merchant set control_key_sealed = $2, control_key_version = $3, previous_key_sealed = control_key_sealed,
@@ -190,25 +186,6 @@ export async function replaceControlKey(
 ): Promise<void> {
   const key = sealControlKey(merchant.controlKey, merchant.merchantId, keys, random)
   await runner.run(rotateKey, [merchant.merchantId, bytea(key.sealed), key.version, timestamp(keepUntil)])
-}
-
-export interface NewPublicKey {
-  merchantId: bigint
-  keyNo: number
-  name: string
-  /** SubjectPublicKeyInfo. */
-  pem: string
-}
-
-export async function insertPublicKey(runner: Runner, key: NewPublicKey, now: number): Promise<void> {
-  await runner.run(addPublicKey, [key.merchantId, key.keyNo, key.name, key.pem, timestamp(now)])
-}
-
-/**
- * Its signatures are no longer accepted; it stays stored, so that it cannot be registered again.
- */
-export async function retirePublicKey(runner: Runner, merchantId: bigint, keyNo: number, now: number): Promise<void> {
-  await runner.run(retireKey, [merchantId, keyNo, timestamp(now)])
 }
 
 export async function switchMerchant(runner: Runner, merchantId: bigint, enabled: boolean): Promise<void> {

@@ -5,20 +5,11 @@ import { systemRandom, uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { endpointFields } from '../merchant/fields/endpoint.ts'
 import { gateFields, type GateRow } from '../merchant/fields/gate.ts'
-import {
-  insertEndpoint,
-  insertGroup,
-  insertMerchant,
-  insertPublicKey,
-  loadRegistry,
-  touchConfig,
-  updateEndpoint,
-} from '../merchant/rows.ts'
+import { registerPublicKey } from '../merchant/public-key-rows.ts'
+import { insertEndpoint, insertGroup, insertMerchant, loadRegistry, touchConfig, updateEndpoint } from '../merchant/rows.ts'
 import { insertGate, sealMacKey, sealTlsKey, updateGate } from '../merchant/gate-rows.ts'
 import { holdSigners, replaceSigningKey, signingKeyText, signingSecretText } from '../merchant/signing-secret-rows.ts'
-import { fingerprintOf, pemOf } from '../operator/configuration/public-key.ts'
 import { endpointOf } from '../operator/known.ts'
-import { listMerchantKeys } from '../operator/configuration/merchant-key-rows.ts'
 import type { Pool, Runner } from '../storage/pool.ts'
 import type { SecureLine } from './simulators.ts'
 import { openIds } from '../storage/ids.ts'
@@ -87,8 +78,11 @@ export async function settleWorld(
   const merchant = registry.merchantByLogin(login)!
   const gate = [...registry.gates()].find((g) => g.name === gateName)
   if (!gate) throw new Error(`the gate "${gateName}" is gone from this database; use another TOLLGATE_DIR or database`)
-  await registerKey(pool, merchant.merchantId, oauthKey, now)
-  const signers = await transaction(pool, (runner) => signersOf(runner, merchant.merchantId, keys))
+  const signers = await transaction(pool, async (runner) => {
+    // A retired key stays retired.
+    await registerPublicKey(runner, merchant.merchantId, oauthKey, now, 'keys/oauth-private.pem')
+    return signersOf(runner, merchant.merchantId, keys)
+  })
   const own = [...registry.gates()].filter(({ name }) => name === gateName || feeGates.some((one) => one.name === name))
   await transaction(pool, async (runner) => {
     for (const one of own)
@@ -168,15 +162,6 @@ async function signersOf(
   const { signingSecret, signingKey } = await holdSigners(runner, merchantId, keys)
   if (!signingSecret || !signingKey) throw new Error(`the merchant "${login}" does not sign; see npx tollgate merchant --help`)
   return { signingSecret: secret(signingSecretText(signingSecret)), signingPublicKey: signingKeyText(signingKey) }
-}
-
-/** A retired key stays retired. */
-async function registerKey(pool: Pool, merchantId: bigint, key: KeyObject, now: number): Promise<void> {
-  const known = await listMerchantKeys(pool, merchantId)
-  const fingerprint = fingerprintOf(key)
-  if (known.some((one) => one.fingerprint === fingerprint)) return
-  const keyNo = (known.at(-1)?.keyNo ?? 0) + 1
-  await insertPublicKey(pool, { merchantId, keyNo, name: 'keys/oauth-private.pem', pem: pemOf(key) }, now)
 }
 
 const usual = endpointFields.whole({ disabledOperations: [], plainHttpCallbacks: true })

@@ -3,7 +3,7 @@ import { onOff, type Fact } from '../../entity/facts.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import { agoText, timeText } from '../../base/moments.ts'
 import type { MerchantEntry } from '../known.ts'
-import type { MerchantKey } from './merchant-key-rows.ts'
+import type { MerchantKey } from '../../merchant/public-key-rows.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
 /** `keys`: its public keys that are not retired. */

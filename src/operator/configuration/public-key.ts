@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { publicKeyComplaint } from '../../merchant/oauth.ts'
 
 const privateWarning =
@@ -29,15 +29,3 @@ export function readPublicKey(text: string): KeyObject | string {
   const complaint = key.asymmetricKeyType === 'ed25519' ? undefined : publicKeyComplaint(key)
   return complaint === undefined ? key : `The key cannot be used: ${complaint}.`
 }
-
-/** One text per key, in whatever form it was given. */
-export const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString()
-
-/**
- * SHA-256 of the SubjectPublicKeyInfo in DER, the same as `openssl pkey -pubin -in public.pem
- * -outform der | openssl dgst -sha256`.
- */
-export const fingerprintOf = (key: KeyObject): string =>
-  createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest('hex')

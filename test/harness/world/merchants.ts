@@ -5,9 +5,9 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom, uuid } from '../../../src/base/random.ts'
 import { secret } from '../../../src/base/secret.ts'
 import { endpointFields, type EndpointSettings } from '../../../src/merchant/fields/endpoint.ts'
-import { insertEndpoint, insertGroup, insertMerchant, insertPublicKey, touchConfig } from '../../../src/merchant/rows.ts'
+import { registerPublicKey } from '../../../src/merchant/public-key-rows.ts'
+import { insertEndpoint, insertGroup, insertMerchant, touchConfig } from '../../../src/merchant/rows.ts'
 import { newSigningSecret, signingSecretText } from '../../../src/merchant/signing-secret-rows.ts'
-import { pemOf } from '../../../src/operator/configuration/public-key.ts'
 import { statement, type Pool, type Runner } from '../../../src/storage/pool.ts'
 import { openIds } from '../../../src/storage/ids.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
@@ -207,8 +207,8 @@ async function addGroups(runner: Runner, merchantId: bigint, groups: Own['groups
 
 /** The public half of the key with which the sandbox's merchant signs by OAuth. */
 async function addSandboxKey(runner: Runner, merchantId: bigint, directory: string): Promise<void> {
-  const pem = pemOf(createPublicKey(readFileSync(join(directory, 'keys', 'oauth-private.pem'), 'utf8')))
-  await insertPublicKey(runner, { merchantId, keyNo: 1, name: 'keys/oauth-private.pem', pem }, systemClock.now())
+  const key = createPublicKey(readFileSync(join(directory, 'keys', 'oauth-private.pem'), 'utf8'))
+  await registerPublicKey(runner, merchantId, key, systemClock.now(), 'keys/oauth-private.pem')
 }
 
 const newAccount = (login: string): Account => ({

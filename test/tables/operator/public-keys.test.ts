@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
-import { fingerprintOf, pemOf, readPublicKey } from '../../../src/operator/configuration/public-key.ts'
+import { readPublicKey } from '../../../src/operator/configuration/public-key.ts'
 
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const text = (key: KeyObject, type: 'spki' | 'pkcs1' | 'pkcs8') => key.export({ type, format: 'pem' }).toString()
@@ -12,7 +12,7 @@ test('a public key in either container, with text around it or other line ends, 
   for (const given of [spki, pkcs1, `of the shop\n${spki}`, spki.replaceAll('\n', '\r\n'), spki.trim()]) {
     const key = readPublicKey(given)
     assert.ok(typeof key !== 'string', 'it is refused')
-    assert.deepEqual([pemOf(key), fingerprintOf(key)], [spki, fingerprintOf(pair.publicKey)])
+    assert.ok(key.equals(pair.publicKey))
   }
 })
 

@@ -209,7 +209,7 @@ const refusals: [why: RegExp, args: string[]][] = [
   [/--mac is needed: aes-cmac or retail-mac/,       set('--mac-key-file', keyFile)],
   [/--mac-key-file is needed/,                      add('other', '--port', '1', '--mac', 'retail-mac')],
   [/--mac-key-file must be left out/,               set('--mac', 'off', '--mac-key-file', keyFile)],
-  [/--mac <algorithm>.*hmac/,                       set('--mac', 'hmac', '--mac-key-file', keyFile)],
+  [/--mac must be aes-cmac, retail-mac or off/,      set('--mac', 'hmac', '--mac-key-file', keyFile)],
   [/--mac-key-file: .*cannot be read/,              set('--mac', 'aes-cmac', '--mac-key-file', join(folder, 'none'))],
   [/--mac-key-file: .*too large/,                   set('--mac', 'aes-cmac', '--mac-key-file', file('0'.repeat(2_000)))],
   [/must be a file with one key of 16 bytes for AE/, set('--mac', 'aes-cmac', '--mac-key-file', file('not hexadecimal'))],

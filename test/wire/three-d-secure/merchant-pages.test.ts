@@ -49,7 +49,7 @@ test('name, logo and colour are shown within seconds, in show and in the audit t
   ])
   assert.match(
     said,
-    /Page name +Söhne <b>&\n +Page colour +#0a7d55\n +Page logo +png, 200 × 60 pixels, \d+ bytes, SHA-256 [0-9a-f]{64}/,
+    /Page name +none → Söhne <b>&\n +Page colour +none → #0a7d55\n +Page logo +none → png, 200 × 60 pixels, \d+ bytes, SHA-256 [0-9a-f]{64}/,
   )
   const after = await until(receipt, (page) => page.includes('--brand:#0a7d55'))
   assert.ok(after.includes('Söhne &#60;b&#62;&#38;') && !after.includes('<b>&'))
