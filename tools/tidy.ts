@@ -20,6 +20,7 @@ import {
   nothingIsDead,
   programsKeepApart,
   roomsImportUpwards,
+  subjectsAreEnteredByTheOffice,
 } from './tidy/structure.ts'
 import { readTree, type Tree, type Violation } from './tidy/tree.ts'
 
@@ -31,6 +32,7 @@ const rules: ((tree: Tree) => Violation[])[] = [
   everyExportIsImported,
   aTypeNameStandsForOneThing,
   programsKeepApart,
+  subjectsAreEnteredByTheOffice,
   clientNeedsNodeAlone,
   onlyNamedFilesTouchTheWorld,
   timeAndChanceAreArguments,

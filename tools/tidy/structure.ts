@@ -75,6 +75,26 @@ export function programsKeepApart({ sources }: Tree): Violation[] {
   })
 }
 
+const subjectOf = (path = ''): string | undefined => /^src\/operator\/([^/]+)\//.exec(path)?.[1]
+
+/**
+ * What an operator can do is offered by actions: other rooms come in through the office, and no
+ * subject changes what another one stores.
+ */
+export function subjectsAreEnteredByTheOffice({ sources }: Tree): Violation[] {
+  return [...sources.values()].flatMap((file) => {
+    if (!file.path.startsWith('src/')) return []
+    const isWithin = file.path.startsWith('src/operator/')
+    return file.imports.flatMap(({ file: other, at }) => {
+      const subject = subjectOf(other)
+      if (subject === undefined || subject === subjectOf(file.path)) return []
+      const line = lineOf(file.text, at)
+      if (!isWithin) return [{ file: file.path, line, says: `${other} is for the office: import src/operator/ alone` }]
+      return /[/-]rows\.ts$/.test(other!) ? [{ file: file.path, line, says: `${other} is for ${subject} alone` }] : []
+    })
+  })
+}
+
 /**
  * A merchant copies the client into a shop, and an example shows what a merchant would write: no
  * package is needed for either.

@@ -68,6 +68,18 @@ export const auditActions: Subject = {
       more: 'Secrets are never in it.',
       examples: ['audit list', 'audit list --about "merchant shop"', 'audit list --from 7d --json'],
     }),
+    'audit head': action({
+      does: 'exports the signed end of the audit trail, as JSON',
+      needs: 'audit',
+      takes: {},
+      async perform({ pool, clock, keys }) {
+        const head = await chainHead(pool)
+        if (!head) throw new Refused({ what: 'no head' })
+        return signHead(head, await keys(), clock.now())
+      },
+      gives: { json: (head) => head, blocks: (head) => [JSON.stringify(head, undefined, 2)] },
+      examples: ['audit head > audit-head.json'],
+    }),
     'audit verify': action({
       does: 'reads the whole audit trail and reports rows that were changed, removed, moved or inserted',
       needs: 'audit',
@@ -100,18 +112,6 @@ export const auditActions: Subject = {
 it where those who can write to the database cannot.
 Ends with 0 when the trail is whole, 1 when it is not.`,
       examples: ['audit verify', 'audit verify --head audit-head.json'],
-    }),
-    'audit head': action({
-      does: 'exports the signed end of the audit trail, as JSON',
-      needs: 'audit',
-      takes: {},
-      async perform({ pool, clock, keys }) {
-        const head = await chainHead(pool)
-        if (!head) throw new Refused({ what: 'no head' })
-        return signHead(head, await keys(), clock.now())
-      },
-      gives: { json: (head) => head, blocks: (head) => [JSON.stringify(head, undefined, 2)] },
-      examples: ['audit head > audit-head.json'],
     }),
   },
 }

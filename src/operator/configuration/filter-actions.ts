@@ -184,7 +184,7 @@ country-mismatch compares the country of the address with that of the card by th
       },
       examples: [
         'filter entries shop 1 add --value eve@example.com',
-        'filter entries shop 2 add --card-of 1000042',
+        'filter entries shop 3 add --card-of 1000042',
         'filter entries shop 1 remove --file freed.txt',
       ],
     }),

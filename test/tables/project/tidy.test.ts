@@ -109,6 +109,12 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['src/cli/main.ts:6  src may not import simulators/acquirer/reply.ts']],
   ['a room that knows of 3-D Secure 1.0.2', { 'src/three-d-secure/legacy/pares.ts': `export const pares = 1\n`, ...more('src/cli/main.ts', `import { pares } from '../three-d-secure/legacy/pares.ts'`) },
     ['src/cli/main.ts:6  a room may not import src/three-d-secure/legacy/pares.ts']],
+  ['a room that passes the office by, and a subject that opens the store of another', {
+    'src/operator/keys/key-rows.ts': `export const keys = 1\n`, 'src/operator/keys/key-actions.ts': lines(`import { keys } from './key-rows.ts'`, `export const actions = keys`),
+    'src/operator/cells/cells.ts': lines(`import { keys } from '../keys/key-rows.ts'`, `import { actions } from '../keys/key-actions.ts'`, `console.log(keys, actions)`),
+    'src/operator/subjects.ts': lines(`import './keys/key-actions.ts'`, `import './cells/cells.ts'`, `export const all = 1`),
+    ...more('src/cli/main.ts', `import { all } from '../operator/subjects.ts'`, `import { actions } from '../operator/keys/key-actions.ts'`) },
+    ['src/cli/main.ts:7  src/operator/keys/key-actions.ts is for the office: import src/operator/ alone', 'src/operator/cells/cells.ts:1  src/operator/keys/key-rows.ts is for keys alone']],
   ['a client or an example that needs more than Node', {
     'client/client.ts': lines(`import { request } from 'undici'`, `import { clock } from '../src/base/clock.ts'`, `import 'node:crypto'`),
     'examples/sale.ts': lines(`import '../client/client.ts'`, `import { pool } from '../src/storage/pool.ts'`, `import 'undici'`),
