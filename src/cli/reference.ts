@@ -1,7 +1,7 @@
 /** The commands of an operator as a document. */
 import { jsonName, optionName } from '../entity/fields.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
-import { permissionMeans, roleMay, roles, type Permission } from '../operator/permissions.ts'
+import { permissions, roleMay, roles, type Permission } from '../operator/permissions.ts'
 import { subjects } from '../operator/subjects.ts'
 import { serveVariables } from '../settings/serve.ts'
 import { variablesTable } from '../settings/variables.ts'
@@ -71,7 +71,7 @@ const permissionsTable = (): string =>
   [
     `| Permission | May | ${roles.join(' | ')} |`,
     `|---|---|${roles.map(() => '---|').join('')}`,
-    ...(Object.keys(permissionMeans) as Permission[]).map(
-      (one) => `| \`${one}\` | ${permissionMeans[one]} | ${roles.map((role) => (roleMay(role, one) ? 'yes' : '')).join(' | ')} |`,
+    ...(Object.entries(permissions) as [Permission, { means: string }][]).map(
+      ([one, { means }]) => `| \`${one}\` | ${means} | ${roles.map((role) => (roleMay(role, one) ? 'yes' : '')).join(' | ')} |`,
     ),
   ].join('\n')

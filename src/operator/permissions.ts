@@ -3,41 +3,35 @@
 export const roles = ['owner', 'operator', 'support', 'auditor'] as const
 export type OperatorRole = (typeof roles)[number]
 
+interface PermissionRow {
+  means: string
+  /** What needs it may change something. */
+  changes: boolean
+  /** Owner, operator, support and auditor of the installation, and of one merchant. */
+  all: readonly [boolean, boolean, boolean, boolean]
+  one: readonly [boolean, boolean, boolean, boolean]
+}
+
 // oxfmt-ignore
-const matrix = {
-  //             of the installation                     of one merchant
-  //             owner   operator support auditor        owner   operator support auditor
-  read:      [ [ true,   true,    true,   true  ],      [ true,   true,    true,   true  ] ],
-  cards:     [ [ true,   true,    true,   true  ],      [ true,   true,    true,   true  ] ],
-  configure: [ [ true,   true,    false,  false ],      [ true,   true,    false,  false ] ],
-  money:     [ [ true,   true,    false,  false ],      [ true,   true,    false,  false ] ],
-  deliver:   [ [ true,   true,    true,   false ],      [ true,   true,    true,   false ] ],
-  secrets:   [ [ true,   false,   false,  false ],      [ true,   false,   false,  false ] ],
-  persons:   [ [ true,   false,   false,  false ],      [ true,   false,   false,  false ] ],
-  audit:     [ [ true,   false,   false,  true  ],      [ false,  false,   false,  false ] ],
-  system:    [ [ true,   false,   false,  false ],      [ false,  false,   false,  false ] ],
-} as const satisfies Record<string, readonly [Row, Row]>
-type Row = readonly [boolean, boolean, boolean, boolean]
+export const permissions = {
+  read:      { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see the configuration and how the gateways are' },
+  cards:     { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see payments and what is shown of their cards' },
+  configure: { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'change merchants, endpoints, gates and filters' },
+  money:     { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'let payments go on, settle them, play test payments' },
+  deliver:   { changes: true,  all: [true, true,  true,  false], one: [true,  true,  true,  false], means: 'send callbacks again' },
+  secrets:   { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'give a merchant new keys' },
+  persons:   { changes: false, all: [true, false, false, false], one: [true,  false, false, false], means: 'find and export the data of a person' },
+  erase:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'erase the data of a person, and numbers of cards' },
+  audit:     { changes: false, all: [true, false, false, true ], one: [false, false, false, false], means: 'read the audit trail' },
+  system:    { changes: true,  all: [true, false, false, false], one: [false, false, false, false], means: 'keys, cells, partitions and backups' },
+} as const satisfies Record<string, PermissionRow>
 
 /** What an action needs. */
-export type Permission = keyof typeof matrix
-
-// oxfmt-ignore
-export const permissionMeans: Readonly<Record<Permission, string>> = {
-  read:      'see the configuration and how the gateways are',
-  cards:     'see payments and what is shown of their cards',
-  configure: 'change merchants, endpoints, gates and filters',
-  money:     'let payments go on, settle them, play test payments',
-  deliver:   'send callbacks again',
-  secrets:   'give a merchant new keys',
-  persons:   'find, export and erase the data of a person',
-  audit:     'read the audit trail',
-  system:    'keys, cells, partitions and backups',
-}
+export type Permission = keyof typeof permissions
 
 /** `within` one merchant, or in the whole installation. */
 export const roleMay = (
   role: OperatorRole,
   permission: Permission,
   within: 'installation' | 'merchant' = 'installation',
-): boolean => matrix[permission][within === 'installation' ? 0 : 1][roles.indexOf(role)]!
+): boolean => permissions[permission][within === 'installation' ? 'all' : 'one'][roles.indexOf(role)]!

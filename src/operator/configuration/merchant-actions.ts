@@ -1,8 +1,10 @@
 /** Merchants and their control keys. */
 import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
 import { anyText, name, span, typed, whole } from '../../entity/kinds.ts'
+import { onOff, type Fact } from '../../entity/facts.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { changed, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
-import { listMerchantKeys } from '../../merchant/public-key-rows.ts'
+import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
@@ -13,7 +15,7 @@ import { switchesOf } from '../switches.ts'
 import { keyComplaint, newControlKey, servesMobile } from './control-key.ts'
 import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-actions.ts'
 import { aLogin, afterNextStart, login } from '../inputs.ts'
-import { keyJson, merchantFacts, merchantJson } from './merchant.ts'
+import { keyJson } from './merchant-key-actions.ts'
 import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './merchant-rows.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
 
@@ -45,6 +47,30 @@ const loginsEndpoints = (m: MerchantEntry, endpoints: readonly { merchantId: big
     .filter((e) => e.merchantId === m.merchantId)
     .map((e) => `${e.endpointId} ${e.currency}`)
     .join(', ') || 'none'
+
+/** `keys`: its public keys that are not retired. */
+function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], now: number): Fact[] {
+  const until = merchant.previousKeyUntil ?? 0
+  return [
+    ['Name', merchant.name],
+    ['Number', String(merchant.merchantId)],
+    ['State', onOff(merchant.enabled), 'status'],
+    ['Cell', merchant.cellNo > 0 ? String(merchant.cellNo) : undefined],
+    ['Registered', `${timeText(merchant.createdAt)} UTC (${agoText(merchant.createdAt, now)})`],
+    ['Control keys', until > now ? `two: the old one until ${timeText(until)} UTC (${agoText(until, now)})` : 'one'],
+    ['Public keys', keys.map((key) => `${key.keyNo} (${key.name})`).join(', ') || 'none'],
+    ['Signed requests', merchant.signedRequests && `demanded: ${merchant.signedRequests}`],
+    ...pageFields.facts(merchant.page),
+  ]
+}
+
+const merchantJson = (m: MerchantEntry) =>
+  jsonOf({
+    ...pick(m, 'merchantId', 'login', 'name', 'enabled', 'previousKeyUntil', 'createdAt'),
+    cell: m.cellNo,
+    signedRequests: m.signedRequests ?? 'off',
+    page: pageFields.json(m.page),
+  })
 
 export const merchantActions: Subject = {
   groups: { merchant: 'merchants, their control keys and their servers' },

@@ -1,13 +1,14 @@
 /** What verifies a merchant's requests, and what signs messages to it. */
 import { agoText, timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
+import type { Fact } from '../../entity/facts.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { hint, numbered, tableOf } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
 import { action, type Subject } from '../action.ts'
 import { Refused } from '../refused.ts'
 import { aLogin, afterNextStart } from '../inputs.ts'
-import { keyFacts, keyJson } from './merchant.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import { addMerchantKey, retireMerchantKey } from './merchant-key-rows.ts'
 import { readPublicKey } from './public-key.ts'
@@ -21,6 +22,20 @@ const makeAPair = `The merchant makes the pair, keeps private.pem and sends publ
   openssl pkey -pubin -in public.pem -outform der | openssl dgst -sha256     its fingerprint, to compare over another channel
 Before OpenSSL 3 genrsa has no -traditional, and writes PKCS#1 by itself.
 `
+const keyFacts = (key: MerchantKey): Fact[] => [
+  ['Number', String(key.keyNo)],
+  ['Name', key.name],
+  ['Type', `${key.type}, ${key.bits} bits`],
+  ['SHA-256', key.fingerprint],
+]
+
+export const keyJson = (key: MerchantKey) =>
+  jsonOf({
+    retiredAt: undefined,
+    ...pick(key, 'keyNo', 'name', 'type', 'bits', 'createdAt', 'retiredAt'),
+    sha256: key.fingerprint,
+  })
+
 const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'retired')
 
 export const merchantKeyActions: Subject = {

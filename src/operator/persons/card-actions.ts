@@ -9,7 +9,7 @@ export const cardActions: Subject = {
   actions: {
     'cards forget': action({
       does: 'erases card numbers that no order needs any more',
-      needs: 'persons',
+      needs: 'erase',
       long: true,
       takes: ended,
       perform: (office, asked) => forgetCards(office, boundsOf(asked, office.clock.now())),

@@ -112,7 +112,7 @@ interface WouldErase {
 
 const erase = action({
   does: 'erases what is stored of a person; amounts, states and the audit trail stay',
-  needs: 'persons',
+  needs: 'erase',
   long: true,
   takes: { ...named, yes: { is: flag, means: 'do it; without, it only says what would be erased' } },
   async perform(office, asked): Promise<Erased | WouldErase> {
