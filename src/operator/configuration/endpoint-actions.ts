@@ -5,11 +5,12 @@ import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
+import { switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { action, changes, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
-import { addEndpoint, addGroup, setEndpoint, setEndpointEnabled, setGroupEnabled } from './endpoint-rows.ts'
+import { addEndpoint, addGroup, setEndpoint } from './endpoint-rows.ts'
 import { ofOneMerchant, whose } from '../inputs.ts'
-import { endpointOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
+import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
 const anEndpoint = { is: id, argument: true, needed: true, means: 'number of the endpoint' } as const
@@ -165,9 +166,10 @@ export const endpointActions: Subject = {
       example: '101',
       disable: 'no new payments are taken; status is answered and callbacks go on',
       enable: 'new payments are taken again',
-      async set(office, { endpoint }, enabled) {
-        await setEndpointEnabled(office, endpoint, enabled)
-        return { ids: { endpoint_id: endpoint }, name: `Endpoint ${endpoint}` }
+      async of(runner, { endpoint }) {
+        const found = await endpointOf(runner, endpoint)
+        const set = (enabled: boolean) => updateEndpoint(runner, { ...found, enabled })
+        return { id: endpoint, ids: { endpoint_id: endpoint }, name: `Endpoint ${endpoint}`, set }
       },
     }),
     'group add': action({
@@ -207,9 +209,10 @@ export const endpointActions: Subject = {
       example: '103',
       disable: 'no new payments are taken by its path; its endpoints go on by theirs',
       enable: 'payments are taken by its path again',
-      async set(office, { group }, enabled) {
-        await setGroupEnabled(office, group, enabled)
-        return { ids: { group_id: group }, name: `Group ${group}` }
+      async of(runner, { group }) {
+        await groupOf(runner, group)
+        const set = (enabled: boolean) => switchGroup(runner, group, enabled)
+        return { id: group, ids: { group_id: group }, name: `Group ${group}`, set }
       },
     }),
   },

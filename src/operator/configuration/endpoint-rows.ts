@@ -1,7 +1,7 @@
 import type { Wishes } from '../../entity/fields.ts'
 import { judgeTarget, type TargetPolicy } from '../../http/address.ts'
 import { endpointFields, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
-import { insertEndpoint, insertGroup, loadRegistry, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
+import { insertEndpoint, insertGroup, loadRegistry, updateEndpoint } from '../../merchant/rows.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
@@ -12,7 +12,6 @@ import { servesMobile } from './control-key.ts'
 import {
   endpointOf,
   gateNamed,
-  groupOf,
   listEndpoints,
   listGates,
   listGroups,
@@ -77,13 +76,6 @@ export async function setEndpoint(
   })
 }
 
-export async function setEndpointEnabled(desk: Desk, endpointId: bigint, enabled: boolean): Promise<void> {
-  await change(desk, 'config', async (runner) => {
-    await updateEndpoint(runner, { ...(await endpointOf(runner, endpointId)), enabled })
-    return { note: { subject: `endpoint ${endpointId}` }, result: undefined }
-  })
-}
-
 export async function addGroup(
   desk: Desk,
   { merchant, name, endpoint: endpointIds }: { merchant: string; name: string; endpoint: readonly bigint[] },
@@ -100,14 +92,6 @@ export async function addGroup(
     await insertGroup(runner, group, group.createdAt)
     const details = { merchant: login, name, endpoints: endpointIds.map(Number) }
     return { note: { subject: `group ${groupId}`, details }, result: group }
-  })
-}
-
-export async function setGroupEnabled(desk: Desk, groupId: bigint, enabled: boolean): Promise<void> {
-  await change(desk, 'config', async (runner) => {
-    await groupOf(runner, groupId)
-    await switchGroup(runner, groupId, enabled)
-    return { note: { subject: `group ${groupId}` }, result: undefined }
   })
 }
 

@@ -4,10 +4,11 @@ import { name } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
+import { updateGate } from '../../merchant/gate-rows.ts'
 import { action, changes, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
-import { addGate, setGate, setGateEnabled } from './gate-rows.ts'
+import { addGate, setGate } from './gate-rows.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
@@ -113,9 +114,10 @@ export const gateActions: Subject = {
       example: 'acme',
       disable: 'no payments go to it; endpoints use the next of their gates',
       enable: 'payments go to it again',
-      async set(office, { gate }, enabled) {
-        const set = await setGateEnabled(office, gate, enabled)
-        return { ids: { gate_id: set.gateId }, name: called(set) }
+      async of(runner, { gate }) {
+        const found = await gateNamed(runner, gate)
+        const set = (enabled: boolean) => updateGate(runner, { ...found, enabled })
+        return { id: found.gateId, ids: { gate_id: found.gateId }, name: called(found), set }
       },
     }),
   },

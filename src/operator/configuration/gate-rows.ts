@@ -57,14 +57,6 @@ export async function setGate(
   })
 }
 
-export async function setGateEnabled(desk: Desk, name: string, enabled: boolean): Promise<GateEntry> {
-  return change(desk, 'config', async (runner) => {
-    const gate = { ...(await gateNamed(runner, name)), enabled }
-    await updateGate(runner, gate)
-    return { note: { subject: `gate ${gate.gateId}` }, result: gate }
-  })
-}
-
 /** Opened before the transaction, since a key service may have to be asked. */
 const keysFor = async (desk: GateDesk, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
   tlsKey || macKeyFile ? desk.keys() : undefined

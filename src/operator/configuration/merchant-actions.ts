@@ -5,6 +5,7 @@ import { onOff, type Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { changed, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
+import { switchMerchant } from '../../merchant/rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
@@ -16,7 +17,7 @@ import { keyComplaint, newControlKey, servesMobile } from './control-key.ts'
 import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-actions.ts'
 import { aLogin, afterNextStart, login } from '../inputs.ts'
 import { keyJson } from './merchant-key-actions.ts'
-import { addMerchant, rotateKey, setMerchantEnabled, setMerchantPage } from './merchant-rows.ts'
+import { addMerchant, rotateKey, setMerchantPage } from './merchant-rows.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
 
 const controlKey = {
@@ -235,9 +236,9 @@ Only one old key is kept: of two rotations within the span the first key ends wi
       example: 'shop',
       disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
       enable: 'payments are taken again',
-      async set(office, { login: of }, enabled) {
-        await setMerchantEnabled(office, of, enabled)
-        return { ids: { login: of }, name: `Merchant ${of}` }
+      async of(runner, { login: id }) {
+        const { merchantId } = await merchantNamed(runner, id)
+        return { id, ids: { login: id }, name: `Merchant ${id}`, set: (enabled) => switchMerchant(runner, merchantId, enabled) }
       },
     }),
   },

@@ -2,7 +2,7 @@ import type { Secret } from '../../base/secret.ts'
 import type { Wishes } from '../../entity/fields.ts'
 import { pageFields, type MerchantPage } from '../../merchant/fields/page.ts'
 import { updatePage } from '../../merchant/page-rows.ts'
-import { insertMerchant, replaceControlKey, switchMerchant } from '../../merchant/rows.ts'
+import { insertMerchant, replaceControlKey } from '../../merchant/rows.ts'
 import { listCells } from '../../storage/cell-rows.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { KeyRing } from '../../keys/ring.ts'
@@ -53,14 +53,6 @@ export async function rotateKey(
     await replaceControlKey(runner, { merchantId, controlKey }, until, keys, desk.random)
     const details = { previous_key_until: new Date(until).toISOString() }
     return { note: { subject: `merchant ${login}`, details }, result: until }
-  })
-}
-
-export async function setMerchantEnabled(desk: Desk, login: string, enabled: boolean): Promise<void> {
-  await change(desk, 'config', async (runner) => {
-    const { merchantId } = await merchantNamed(runner, login)
-    await switchMerchant(runner, merchantId, enabled)
-    return { note: { subject: `merchant ${login}` }, result: undefined }
   })
 }
 
