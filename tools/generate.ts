@@ -2,7 +2,7 @@
 // can do. Run it after a change in them.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { commandsReference } from '../src/cli/reference.ts'
+import { commandsReference } from './commands-page.ts'
 import { referenceFiles } from '../src/reference/files.ts'
 
 const folder = resolve('docs/reference')

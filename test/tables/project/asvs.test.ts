@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { commandsReference } from '../../../src/cli/reference.ts'
+import { commandsReference } from '../../../tools/commands-page.ts'
 
 /** The levels of the requirements of each section of ASVS 5.0.0, in the order of their numbers. */
 // oxfmt-ignore

@@ -47,10 +47,8 @@ test('name, logo and colour are shown within seconds, in show and in the audit t
     '--logo',
     fileOf('logo.png', logo),
   ])
-  assert.match(
-    said,
-    /Page name +none → Söhne <b>&\n +Page colour +none → #0a7d55\n +Page logo +none → png, 200 × 60 pixels, \d+ bytes, SHA-256 [0-9a-f]{64}/,
-  )
+  assert.match(said, /Page name +none → Söhne <b>&\n +Page colour +none → #0a7d55\n +Page logo +none → png, 200 × 60 pixels, /)
+  assert.match(said, /, \d+ bytes, SHA-256 [0-9a-f]{64}/)
   const after = await until(receipt, (page) => page.includes('--brand:#0a7d55'))
   assert.ok(after.includes('Söhne &#60;b&#62;&#38;') && !after.includes('<b>&'))
   assert.ok(after.includes(`<img class="logo" src="data:image/png;base64,${logo.toString('base64')}" alt="" />`))

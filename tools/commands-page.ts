@@ -1,10 +1,10 @@
 /** The commands of an operator as a document. */
-import { jsonName, optionName } from '../entity/fields.ts'
-import type { AnyAction, Input, Subject } from '../operator/action.ts'
-import { permissions, roleMay, roles, type Permission } from '../operator/permissions.ts'
-import { subjects } from '../operator/subjects.ts'
-import { serveVariables } from '../settings/serve.ts'
-import { variablesTable } from '../settings/variables.ts'
+import { jsonName, optionName } from '../src/entity/fields.ts'
+import type { AnyAction, Input, Subject } from '../src/operator/action.ts'
+import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'
+import { subjects } from '../src/operator/subjects.ts'
+import { serveVariables } from '../src/settings/serve.ts'
+import { variablesTable } from '../src/settings/variables.ts'
 
 type Named = readonly [name: string, input: Input<unknown, unknown>]
 
