@@ -1,6 +1,7 @@
 /** The keys of the vault: their versions, and how to replace them. */
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { choice, kind, secretFile, Unreadable, whole, type ValueKind } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
@@ -57,23 +58,20 @@ const resealingColumns = (resealing: readonly CellResealing[], now: number): rea
 const resealingState = ({ dueAt, endedAt }: CellResealing, now: number): 'ended' | 'coming' | 'under way' =>
   endedAt !== undefined ? 'ended' : dueAt > now ? 'coming' : 'under way'
 
-const resealingJson = (one: CellResealing) => ({
-  cell: one.cellNo,
-  table: one.table,
-  version: String(one.version),
-  rows: one.rows,
-  due_at: isoTime(one.dueAt),
-  ended_at: isoTime(one.endedAt),
-})
+const resealingJson = (one: CellResealing) =>
+  jsonOf({
+    cell: one.cellNo,
+    ...pick(one, 'table', 'version', 'rows', 'dueAt', 'endedAt'),
+    version: String(one.version),
+  })
 
-const keyJson = ({ purpose, version, state, createdAt, activeAt, kek }: KeyVersion) => ({
-  key: purpose,
-  version: String(version),
-  state,
-  created_at: isoTime(createdAt),
-  active_at: isoTime(activeAt),
-  key_encryption_key: kek,
-})
+const keyJson = ({ purpose, version, kek, ...one }: KeyVersion) =>
+  jsonOf({
+    key: purpose,
+    version: String(version),
+    ...pick(one, 'state', 'createdAt', 'activeAt'),
+    keyEncryptionKey: kek,
+  })
 
 export const keysActions: Subject = {
   groups: { keys: 'the keys of the vault: their versions, and how to replace them' },

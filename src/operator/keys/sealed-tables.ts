@@ -5,13 +5,12 @@ import { sealedGateSecrets, sealedMacKeys } from '../../merchant/gate-rows.ts'
 import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/signing-secret-rows.ts'
 import type { SealedTable } from '../../keys/reseal.ts'
 
-/** Tables of the configuration, which gateways only read. */
-const sealedSettings: readonly SealedTable[] = [
+/** Those of the configuration, which gateways only read, come last. */
+export const sealedTables: readonly SealedTable[] = [
+  ...sealedWithOrders,
   ...sealedControlKeys,
   sealedSigningSecrets,
   sealedSigningSeeds,
   sealedGateSecrets,
   sealedMacKeys,
 ]
-
-export const sealedTables: readonly SealedTable[] = [...sealedWithOrders, ...sealedSettings]

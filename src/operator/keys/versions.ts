@@ -1,9 +1,10 @@
 import type { KeyEncryption } from '../../keys/encryption.ts'
-import { bytea, entities, statement, type Runner } from '../../storage/pool.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
+import { bytea, entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { firstId, resealBatch, usesVersion, type RowId } from '../../keys/reseal.ts'
 import { activationMs, addKey, contextOf, newKey, type KeyRing, type StoredPurpose } from '../../keys/ring.ts'
 import { listResealing, orderResealing, type Resealing } from '../../keys/resealing-rows.ts'
-import type { CellDesk, Databases, Desk, OrderDesk } from '../desk.ts'
+import type { Databases, Desk, OrderDesk } from '../desk.ts'
 import { inEach, inTurn } from '../in-cells.ts'
 import { Refused } from '../refused.ts'
 import type { KeyUse } from './uses.ts'
@@ -26,31 +27,23 @@ export interface KeyVersion {
   state: 'coming' | 'current' | 'older'
 }
 
-type KeyRow = Omit<KeyVersion, 'state'> & { wrapped: Buffer }
+type KeyRow = Pick<KeyVersion, 'purpose' | 'version' | 'kek' | 'activeAt'> & { wrapped: Buffer }
 
-const all = entities<KeyRow>(
-  `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc`,
-)
-const locked = entities<KeyRow>(
-  `select purpose, version, wrapped, kek, created_at, active_at from key_version order by purpose, version desc for update`,
-)
+const listed = entities<KeyVersion>(`
+  select purpose, version, kek, created_at, active_at, case
+    when active_at > $1 then 'coming'
+    when version < max(version) filter (where active_at <= $1) over (partition by purpose) then 'older'
+    else 'current' end as state
+  from key_version order by purpose, version desc`)
+const all = entities<KeyRow>(`select purpose, version, wrapped, kek, active_at from key_version order by purpose, version desc`)
+const locked = entities<KeyRow>(`${all.text} for update`)
 const wrapAgain = statement<object>(
   `update key_version set wrapped = $4, kek = $5 where purpose = $1 and version = $2 and wrapped = $3 returning version`,
 )
 const destroy = statement<object>(`delete from key_version where purpose = $1 and version = $2`)
 
 /** By purpose, the newest first. */
-export async function listKeys({ pool, clock }: Desk): Promise<KeyVersion[]> {
-  const rows = await pool.run(all)
-  const now = clock.now()
-  return rows.map(({ wrapped: _wrapped, ...row }) => ({ ...row, state: stateOf(row, rows, now) }))
-}
-
-function stateOf(row: Omit<KeyRow, 'wrapped'>, rows: readonly KeyRow[], now: number): KeyVersion['state'] {
-  if (row.activeAt > now) return 'coming'
-  const newer = rows.some((one) => one.purpose === row.purpose && one.version > row.version && one.activeAt <= now)
-  return newer ? 'older' : 'current'
-}
+export const listKeys = ({ pool, clock }: Desk): Promise<KeyVersion[]> => pool.run(listed, [timestamp(clock.now())])
 
 /**
  * Adds a version; every process uses it from the time in the result, and gateways seal what is
@@ -63,64 +56,46 @@ export async function rotateKeyOf(
   encryption: KeyEncryption,
   purpose: Rotatable,
 ): Promise<{ version: bigint; activeAt: number }> {
+  const tables = sealedWithOrders.filter((one) => one.purpose === purpose).map(({ table }) => table)
+  const cells = tables.length === 0 ? [] : await desk.cells()
+  const orderInCells = ({ version, activeAt: dueAt }: Pick<KeyRow, 'version' | 'activeAt'>) =>
+    inEach(cells, ({ pool }) => orderResealing(pool, tables, { version, dueAt }))
+  const underWay = ({ version, activeAt }: Pick<KeyRow, 'version' | 'activeAt'>) =>
+    new Refused({ what: 'rotation under way', purpose, version, activeAt })
   const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
+
   const before = newestIn(await desk.pool.run(all))
-  const now = desk.clock.now()
-  if (before && before.activeAt > now) await orderIn(desk, purpose, before)
-  refuseComing(before, now)
+  if (before && before.activeAt > desk.clock.now()) {
+    await orderInCells(before)
+    throw underWay(before)
+  }
   // Nothing is begun while a cell is away.
-  await inEach(await cellsWith(desk, purpose), ({ pool }) => listResealing(pool))
+  await inEach(cells, ({ pool }) => listResealing(pool))
   const version = (before?.version ?? 0n) + 1n
   const key = await newKey(encryption, desk.random, purpose, version)
   const added = await change(desk, 'orders', async (runner) => {
     const at = desk.clock.now()
-    const activeAt = at + activationMs
-    refuseComing(newestIn(await runner.run(locked)), at)
-    if (!(await addKey(runner, key, { at, activeAt })))
-      throw new Refused({ what: 'rotation under way', purpose, version, activeAt })
-    return {
-      note: note(purpose, version, { active_at: new Date(activeAt).toISOString() }),
-      result: { version, activeAt },
-    }
+    const result = { version, activeAt: at + activationMs }
+    const newest = newestIn(await runner.run(locked))
+    if (newest && newest.activeAt > at) throw underWay(newest)
+    if (!(await addKey(runner, key, { at, activeAt: result.activeAt }))) throw underWay(result)
+    return { note: { subject: `key ${purpose} ${version}`, details: jsonOf(pick(result, 'activeAt')) }, result }
   })
-  await orderIn(desk, purpose, { version, activeAt: added.activeAt })
+  await orderInCells(added)
   return added
-}
-
-const tablesOf = (purpose: Rotatable): string[] => sealedWithOrders.filter((t) => t.purpose === purpose).map(({ table }) => table)
-
-/** The cells that have values under this key. */
-const cellsWith = async ({ cells }: Databases, purpose: Rotatable): Promise<readonly CellDesk[]> =>
-  tablesOf(purpose).length === 0 ? [] : cells()
-
-/** Has what is stored with orders sealed again under that version, in every cell. */
-async function orderIn(desk: OrderDesk, purpose: Rotatable, { version, activeAt: dueAt }: Pick<KeyRow, 'version' | 'activeAt'>) {
-  const order = ({ pool }: CellDesk) => orderResealing(pool, tablesOf(purpose), { version, dueAt })
-  await inEach(await cellsWith(desk, purpose), order)
 }
 
 export interface CellResealing extends Resealing {
   cellNo: number
 }
 
-/** How far that is, in every cell. */
+/** How far what is stored with orders is sealed again, in every cell. */
 export async function resealingIn({ cells }: Databases): Promise<CellResealing[]> {
   const found = await inEach(await cells(), async ({ cellNo, pool }) =>
     (await listResealing(pool)).map((one) => ({ cellNo, ...one })),
   )
   return found.flat()
 }
-
-function refuseComing(newest: KeyRow | undefined, at: number): void {
-  if (!newest || newest.activeAt <= at) return
-  const { version, activeAt } = newest
-  throw new Refused({ what: 'rotation under way', purpose: newest.purpose, version, activeAt })
-}
-
-const note = (purpose: string, version: bigint, details = {}) => ({
-  subject: `key ${purpose} ${version}`,
-  details,
-})
 
 /**
  * Wraps every key with the present key-encryption key; returns how many were under another.
@@ -191,24 +166,18 @@ export async function resealAll(
 const afterMs = { sealed: 3_600_000, hashed: 25 * 3_600_000 }
 
 /**
- * The version of the key that made a stored digest, in SQL; `bytes` is the length of the digest
- * itself (keys/digest.ts).
+ * A table with digests, whose rows are over at a time. In SQL, the version of the key that made
+ * one; `bytes` is the length of the digest itself (keys/digest.ts).
  */
-const versionOf = (column: string, bytes: number) => `case length(${column}) when ${bytes} then 1
-  else ('x' || encode(substr(${column}, 1, 4), 'hex'))::bit(32)::bigint end`
+const digestTable = (table: string, { digest, bytes, over }: { digest: string; bytes: number; over: string }) => ({
+  table,
+  uses: statement<{ uses: boolean }>(`
+    select exists (select from ${table} where ${over} > now() and $1::bigint = case length(${digest}) when ${bytes} then 1
+      else ('x' || encode(substr(${digest}, 1, 4), 'hex'))::bit(32)::bigint end) as uses`),
+})
 const digestTables = [
-  {
-    table: 'idempotency_key',
-    uses: statement<{ uses: boolean }>(
-      `select exists (select from idempotency_key where ${versionOf('digest', 32)} = $1::bigint and held_until > now()) as uses`,
-    ),
-  },
-  {
-    table: 'filter_count',
-    uses: statement<{ uses: boolean }>(
-      `select exists (select from filter_count where ${versionOf('key', 16)} = $1::bigint and until > now()) as uses`,
-    ),
-  },
+  digestTable('idempotency_key', { digest: 'digest', bytes: 32, over: 'held_until' }),
+  digestTable('filter_count', { digest: 'key', bytes: 16, over: 'until' }),
 ]
 
 /**
@@ -232,7 +201,7 @@ export async function retireKey(desk: OrderDesk, purpose: Rotatable, version: bi
     refuseYoung(await runner.run(locked))
     refuse(await rowsUnder(runner, purpose, version, 0))
     await runner.run(destroy, [purpose, version])
-    return { note: note(purpose, version), result: undefined }
+    return { note: { subject: `key ${purpose} ${version}` }, result: undefined }
   })
 }
 
