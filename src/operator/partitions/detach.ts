@@ -1,4 +1,4 @@
-import { statement, type Runner } from '../../storage/pool.ts'
+import { entities, type Runner } from '../../storage/pool.ts'
 import {
   attachPiece,
   detachPiece,
@@ -6,6 +6,7 @@ import {
   partitionSpans,
   pieceOf,
   withPartitionsHeld,
+  type DetachedNote,
   type PartitionPiece,
   type Span,
 } from '../../storage/detached.ts'
@@ -16,13 +17,10 @@ import type { PartitionNeed } from './words.ts'
 import { changeInCell } from '../change.ts'
 import { needsOf } from './needs.ts'
 
-/** Returns and disputes of a payment come for about so long. */
-const returnsMs = 180 * 86_400_000
-
-export interface Detached {
-  detached: bigint[]
-  /** Wholly before the date, but needed. */
-  left: { number: bigint; needs: PartitionNeed[] }[]
+/** What was done, and the partitions that had to be left. */
+export interface Outcome<Why> {
+  done: bigint[]
+  left: (Why & { number: bigint })[]
 }
 
 /**
@@ -39,8 +37,8 @@ export async function asKeeper<T>({ pool }: CellDesk, work: () => Promise<T>): P
   return done.result
 }
 
-/** The latest time before which partitions can be detached. */
-const latestAt = (now: number): number => now - returnsMs
+/** Before it partitions can be detached: returns and disputes of a payment come for about so long. */
+const latestAt = (now: number): number => now - 180 * 86_400_000
 
 export function refuseLate(before: number, now: number): void {
   if (before > latestAt(now))
@@ -48,10 +46,10 @@ export function refuseLate(before: number, now: number): void {
 }
 
 /** Detaches what lies before the time, and finishes what an earlier command began. */
-export function detachPartitions(desk: OrderDesk, cell: CellDesk, before: number): Promise<Detached> {
+export function detachPartitions(desk: OrderDesk, cell: CellDesk, before: number): Promise<Outcome<{ needs: PartitionNeed[] }>> {
   const { pool } = cell
   return asKeeper(cell, async () => {
-    const result: Detached = { detached: [], left: [] }
+    const result: Outcome<{ needs: PartitionNeed[] }> = { done: [], left: [] }
     const spans = await partitionSpans(pool)
     const whole = spans.filter((span) => !isBegun(span))
     const partly = spans.filter((span) => isBegun(span) && span.note === undefined)
@@ -61,7 +59,7 @@ export function detachPartitions(desk: OrderDesk, cell: CellDesk, before: number
       if (!times || (!isBegun(span) && times.lastAt >= before)) continue
       const endedBefore = isBegun(span) ? latestAt(desk.clock.now()) : before
       const needs = await detachSpan(desk, cell, span, { endedBefore, times })
-      if (needs.length === 0) result.detached.push(span.number)
+      if (needs.length === 0) result.done.push(span.number)
       else result.left.push({ number: span.number, needs })
     }
     return result
@@ -104,17 +102,16 @@ async function putBack(desk: OrderDesk, cell: CellDesk, span: Span): Promise<voi
   await note({ ...desk, action: 'partitions attached' }, cell, span)
 }
 
-type Times = { firstAt: number; lastAt: number }
+type Times = Pick<DetachedNote, 'firstAt' | 'lastAt'>
 
 /** When the first and the last order was made; undefined without orders. */
 async function timesOf(runner: Runner, span: Span): Promise<Times | undefined> {
-  const [row] = await runner.run(
-    statement<{ first_at: number | null; last_at: number | null }>(
-      `select min(created_at) as first_at, max(created_at) as last_at from ${pieceOf(span, 'orders').name}`,
-    ),
+  const [times] = await runner.run(
+    entities<Times>(`
+      select min(created_at) as first_at, max(created_at) as last_at from ${pieceOf(span, 'orders').name}
+      having min(created_at) is not null`),
   )
-  const { first_at: firstAt, last_at: lastAt } = row!
-  return firstAt === null || lastAt === null ? undefined : { firstAt, lastAt }
+  return times
 }
 
 /** A line of the audit trail about a partition, with what is done in the same transaction. */

@@ -3,22 +3,12 @@ import { dropPieces, noteDetached, partitionSpans, type Span } from '../../stora
 import { snapshot } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import type { Unproven } from './words.ts'
-import { asKeeper, isBegun, note } from './detach.ts'
-import {
-  contentOf,
-  judgeFile,
-  judgeTable,
-  makeDirectory,
-  readManifest,
-  writeManifest,
-  writeTable,
-  type ExportedTable,
-} from './files.ts'
+import { asKeeper, isBegun, note, type Outcome } from './detach.ts'
+import { holdsTable, makeDirectory, readExport, writeManifest, writeTable, type ExportedTable } from './files.ts'
 
 export interface Exported {
   number: bigint
-  /** Of orders. */
-  rows: number
+  orders: number
   /** Whether the files were there already. */
   wasThere: boolean
 }
@@ -36,10 +26,11 @@ export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: str
     if (spans.length > 0) await makeDirectory(directory)
     const exported: Exported[] = []
     for (const span of spans) {
-      const there = await filesThere(directory, span)
-      const tables = there ?? (await exportSpan(desk, cell, directory, span))
-      const { rows } = tables.find(({ table }) => table === 'orders')!
-      exported.push({ number: span.number, rows, wasThere: there !== undefined })
+      const there = await readExport(directory, span)
+      const wasThere = Array.isArray(there)
+      const tables = wasThere ? there : await exportSpan(desk, cell, directory, span)
+      const { rows: orders } = tables.find(({ table }) => table === 'orders')!
+      exported.push({ number: span.number, orders, wasThere })
     }
     return exported
   })
@@ -48,7 +39,7 @@ async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, sp
   await note(desk, cell, span)
   const tables = await snapshot(cell.pool, async (runner) => {
     const written: ExportedTable[] = []
-    for (const piece of span.pieces) written.push(await writeTable(directory, piece, await contentOf(runner, piece)))
+    for (const piece of span.pieces) written.push(await writeTable(directory, piece, runner))
     return written
   })
   const manifest = await writeManifest(directory, span, tables)
@@ -60,28 +51,17 @@ async function exportSpan(desk: OrderDesk, cell: CellDesk, directory: string, sp
   return tables
 }
 
-/** The tables of the export, if all of it is as it was written. */
-async function filesThere(directory: string, span: Span): Promise<ExportedTable[] | undefined> {
-  const manifest = await readManifest(directory, span)
-  if (typeof manifest === 'string') return undefined
-  for (const table of manifest.tables) if (await judgeFile(directory, table)) return undefined
-  return manifest.tables
-}
-
-export interface Dropped {
-  /** Those that can be dropped, and were if that was wanted. */
-  dropped: bigint[]
-  left: { number: bigint; unproven: Unproven }[]
-}
-
-/** Drops the detached partitions whose rows the files in the directory prove to be kept. */
+/**
+ * Drops the detached partitions whose rows the files in the directory prove to be kept. Unless it
+ * is wanted, they are only named.
+ */
 export const dropPartitions = (
   desk: OrderDesk,
   cell: CellDesk,
   { directory, isWanted }: { directory: string; isWanted: boolean },
-): Promise<Dropped> =>
+): Promise<Outcome<{ unproven: Unproven }>> =>
   asKeeper(cell, async () => {
-    const result: Dropped = { dropped: [], left: [] }
+    const result: Outcome<{ unproven: Unproven }> = { done: [], left: [] }
     for (const span of (await partitionSpans(cell.pool)).filter(isBegun)) {
       const { number, note: noted } = span
       const unproven = await unprovenOf(cell, directory, span)
@@ -94,7 +74,7 @@ export const dropPartitions = (
           body: (runner) => dropPieces(runner, span.pieces),
           details: { manifest: noted!.manifest },
         })
-      result.dropped.push(number)
+      result.done.push(number)
     }
     return result
   })
@@ -102,16 +82,12 @@ export const dropPartitions = (
 async function unprovenOf({ pool }: CellDesk, directory: string, span: Span): Promise<Unproven | undefined> {
   if (!isOff(span)) return { is: 'half detached' }
   if (span.note?.manifest === undefined) return { is: 'not exported' }
-  const manifest = await readManifest(directory, span)
-  if (typeof manifest === 'string') return { is: manifest }
-  for (const table of manifest.tables) {
-    const is = await judgeFile(directory, table)
-    if (is) return { is, name: table.file }
-  }
+  const tables = await readExport(directory, span)
+  if (!Array.isArray(tables)) return tables
   return snapshot(pool, async (runner) => {
     for (const piece of span.pieces) {
-      const exported = manifest.tables.find(({ table }) => table === piece.table)
-      if (!exported || !(await judgeTable(runner, piece, exported))) return { is: 'table altered', name: piece.name }
+      const exported = tables.find(({ table }) => table === piece.table)
+      if (!exported || !(await holdsTable(exported, piece, runner))) return { is: 'table altered', name: piece.name }
     }
     return undefined
   })

@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { pick } from '../../entity/json.ts'
 import { statement, type Runner } from '../../storage/pool.ts'
 import type { PartitionPiece, Span } from '../../storage/detached.ts'
+import type { Unproven } from './words.ts'
 
 /** A table of the export; hashes are SHA-256 in hexadecimal digits. */
 export interface ExportedTable {
@@ -19,14 +21,6 @@ export interface ExportedTable {
   sha256: string
   /** Covers the lines, uncompressed. */
   content_sha256: string
-}
-
-interface Manifest {
-  format: 'tollgate partition 1'
-  partition: number
-  first_order_id: number
-  last_order_id: number
-  tables: ExportedTable[]
 }
 
 const manifestName = ({ number }: Span): string => `p${number}.manifest.json`
@@ -43,25 +37,17 @@ const columnsOf = statement<{ name: string; type: string; key: bigint | null }>(
  * Values are written the same on every server; and nobody ends the transaction while the disk takes
  * its time.
  */
-const settings = [
-  'datestyle to iso',
-  'timezone to utc',
-  'bytea_output to hex',
-  'extra_float_digits to 1',
-  'idle_in_transaction_session_timeout to 0',
-]
+const settle = statement<object>(`
+  select set_config('datestyle', 'iso', true), set_config('timezone', 'utc', true), set_config('bytea_output', 'hex', true),
+    set_config('extra_float_digits', '1', true), set_config('idle_in_transaction_session_timeout', '0', true)`)
 
-/** What `copy` writes in its text format, in the order of the primary key. */
-export interface Content {
-  columns: { name: string; type: string }[]
-  lines: AsyncIterable<string>
-  /** Complete once the lines were read. */
-  count: () => number
-}
-
-/** Within one transaction. *Rejected:* `copy … to stdout`, which the driver cannot read. */
-export async function contentOf(runner: Runner, { name }: PartitionPiece): Promise<Content> {
-  for (const setting of settings) await runner.run({ name: '', text: `set local ${setting}` })
+/**
+ * What `copy` writes in its text format, in the order of the primary key; `count` is complete once
+ * the lines were read. Within one transaction. *Rejected:* `copy … to stdout`, which the driver
+ * cannot read.
+ */
+async function contentOf(runner: Runner, { name }: PartitionPiece) {
+  await runner.run(settle)
   const columns = await runner.run(columnsOf, [name])
   const key = columns.filter((c) => c.key !== null).sort((a, b) => Number(a.key! - b.key!))
   const texts = columns.map((column) => `${column.name}::text`).join(', ')
@@ -79,7 +65,7 @@ export async function contentOf(runner: Runner, { name }: PartitionPiece): Promi
     }
     await runner.run({ name: '', text: `close ${cursor}` })
   }
-  return { columns: columns.map((column) => ({ name: column.name, type: column.type })), lines: lines(), count: () => count }
+  return { columns: columns.map((column) => pick(column, 'name', 'type')), lines: lines(), count: () => count }
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -95,11 +81,8 @@ const copied = (value: string | null): string =>
   value === null ? '\\N' : value.replace(/[\\\b\f\n\r\t\v]/g, (letter) => escapes[letter]!)
 
 /** Writes a table under another name, to the disk, and then names it. */
-export async function writeTable(
-  directory: string,
-  piece: PartitionPiece,
-  { columns, lines, count }: Content,
-): Promise<ExportedTable> {
+export async function writeTable(directory: string, piece: PartitionPiece, runner: Runner): Promise<ExportedTable> {
+  const { columns, lines, count } = await contentOf(runner, piece)
   const file = `${piece.name}.copy.gz`
   const [stored, content] = [createHash('sha256'), createHash('sha256')]
   await pipeline(
@@ -121,7 +104,7 @@ export async function writeTable(
 
 /** The manifest comes last: without it there is no export. Returns its hash. */
 export async function writeManifest(directory: string, span: Span, tables: ExportedTable[]): Promise<string> {
-  const manifest: Manifest = {
+  const manifest = {
     format: 'tollgate partition 1',
     partition: Number(span.number),
     first_order_id: Number(span.from),
@@ -150,17 +133,23 @@ async function sync(directory: string): Promise<void> {
   }
 }
 
-/** The manifest with the hash that was noted when it was written. */
-export async function readManifest(directory: string, span: Span): Promise<Manifest | 'no manifest' | 'other manifest'> {
-  const text = await readFile(join(directory, manifestName(span)), 'utf8').catch(unlessMissing)
-  if (text === undefined) return 'no manifest'
-  return createHash('sha256').update(text).digest('hex') === span.note?.manifest
-    ? (JSON.parse(text) as Manifest)
-    : 'other manifest'
+/** The tables of the export, if all files are as they were written; else what is wrong. */
+export async function readExport(directory: string, span: Span): Promise<ExportedTable[] | Unproven> {
+  const text = await readFile(join(directory, manifestName(span)), 'utf8').catch((error) => {
+    if (codeOf(error) !== 'ENOENT') throw error
+  })
+  if (text === undefined) return { is: 'no manifest' }
+  if (createHash('sha256').update(text).digest('hex') !== span.note?.manifest) return { is: 'other manifest' }
+  const { tables } = JSON.parse(text) as { tables: ExportedTable[] }
+  for (const table of tables) {
+    const is = await judgeFile(directory, table)
+    if (is) return { is, name: table.file }
+  }
+  return tables
 }
 
 /** Whether the file is what was written: as it is, and what comes out of it. */
-export async function judgeFile(directory: string, table: ExportedTable): Promise<'no file' | 'file altered' | undefined> {
+async function judgeFile(directory: string, table: ExportedTable): Promise<'no file' | 'file altered' | undefined> {
   const [stored, content] = [createHash('sha256'), createHash('sha256')]
   try {
     await pipeline(
@@ -181,7 +170,7 @@ export async function judgeFile(directory: string, table: ExportedTable): Promis
 }
 
 /** Whether the table has the rows that were exported. */
-export async function judgeTable(runner: Runner, piece: PartitionPiece, table: ExportedTable): Promise<boolean> {
+export async function holdsTable(table: ExportedTable, piece: PartitionPiece, runner: Runner): Promise<boolean> {
   const { lines, count } = await contentOf(runner, piece)
   const content = createHash('sha256')
   for await (const _ of hashed(lines, content));
@@ -200,7 +189,3 @@ async function* hashed<Part extends string | Buffer>(
 
 const codeOf = (error: unknown): string | undefined =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
-
-function unlessMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error
-}

@@ -1,4 +1,4 @@
-import { statement, timestamp } from '../../storage/pool.ts'
+import { entities, statement, timestamp } from '../../storage/pool.ts'
 import { pieceOf, tablesWithDefault, type Span } from '../../storage/detached.ts'
 import type { CellDesk, Databases } from '../desk.ts'
 import { inEach } from '../in-cells.ts'
@@ -11,16 +11,16 @@ const later = statement<{ later_at: number | null }>(`select min(created_at) as 
  * after the ids beyond were in use has none of these; an hour is for clocks that disagree. The row
  * of a dead process may stay for an hour.
  */
-const earlier = statement<{ instance: string; started_at: number }>(`
+const earlier = entities<{ instance: string; startedAt: number }>(`
   select instance, started_at from heartbeat
   where started_at < $1::timestamptz + interval '1 hour' and beat_at > now() - interval '1 hour' order by instance`)
 
 /** What is outside the partitions and leads to orders in them. */
-const pointers = statement<{ invoices: bigint; keys: bigint }>(`
+const pointers = statement<{ invoices: bigint; 'idempotency keys': bigint }>(`
   select
     (select count(*) from mobile_invoice where due_at is not null
       and (order_id >= $1 and order_id < $2 or hold_order_id >= $1 and hold_order_id < $2)) as invoices,
-    (select count(*) from idempotency_key where order_id >= $1 and order_id < $2 and held_until > now()) as keys`)
+    (select count(*) from idempotency_key where order_id >= $1 and order_id < $2 and held_until > now()) as "idempotency keys"`)
 
 /**
  * Reads the tables of the partition by their own names, so it is the same while it is attached and
@@ -30,14 +30,14 @@ const within = (span: Span) => {
   const [orders, facts, transactions, deliveries] = (['orders', 'order_facts', 'transaction', 'delivery'] as const).map(
     (table) => pieceOf(span, table).name,
   )
-  return statement<{ open: bigint; young: bigint; callbacks: bigint }>(`
+  return statement<{ open: bigint; callbacks: bigint; young: bigint }>(`
   select
     (select count(*) from ${orders} where step is not null or final_at is null
       or status not in ('approved', 'declined', 'filtered', 'error'))
     + (select count(*) from ${transactions} where step is not null or final_at is null)
     + (select count(*) from ${facts} where cvv2_sealed is not null) as open,
-    (select count(*) from ${orders} where final_at >= $1) + (select count(*) from ${transactions} where final_at >= $1) as young,
-    (select count(*) from ${deliveries} where state = 'due') as callbacks`)
+    (select count(*) from ${deliveries} where state = 'due') as callbacks,
+    (select count(*) from ${orders} where final_at >= $1) + (select count(*) from ${transactions} where final_at >= $1) as young`)
 }
 
 /** When the ids beyond a partition were in use; undefined if they are not. */
@@ -67,16 +67,10 @@ export async function needsOf(databases: Databases, cell: CellDesk, span: Span, 
     pool.run(pointers, [span.from, span.to]),
     pool.run(within(span), [timestamp(endedBefore)]),
   ])
-  const counts = {
-    open: own!.open,
-    callbacks: own!.callbacks,
-    young: own!.young,
-    invoices: pointing!.invoices,
-    'idempotency keys': pointing!.keys,
-  }
+  const counts = { ...own!, ...pointing! }
   return [
     ...withDefault.map((table): PartitionNeed => ({ is: 'default partition', table })),
-    ...gateways.map((g): PartitionNeed => ({ is: 'gateway', instance: g.instance, startedAt: g.started_at })),
+    ...gateways.map((one): PartitionNeed => ({ is: 'gateway', ...one })),
     ...(Object.entries(counts) as [keyof typeof counts, bigint][]).flatMap(([is, count]): PartitionNeed[] =>
       count === 0n ? [] : [{ is, count }],
     ),

@@ -1,6 +1,7 @@
 /** Partitions: the tables of orders, by ranges of order ids. */
 import { resolve } from 'node:path'
-import { counted, isoTime, timeText } from '../../base/moments.ts'
+import { counted, timeText } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, moment, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { mostCell } from '../../storage/cells.ts'
@@ -10,8 +11,7 @@ import type { CellDesk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { cellNumbered } from '../logins.ts'
 import type { OperatorRefusal } from '../refused.ts'
-import type { PartitionNeed } from './words.ts'
-import { detachPartitions, refuseLate } from './detach.ts'
+import { detachPartitions, refuseLate, type Outcome } from './detach.ts'
 import { dropPartitions, exportPartitions, filesOf } from './export.ts'
 import { listPartitions, makePartitions, type PartitionFact } from './rows.ts'
 
@@ -29,7 +29,7 @@ async function cellsOf(office: Office, { cell }: OfCell): Promise<readonly CellD
 type InCell<T> = T & { cellNo: number }
 
 /** In each cell after the other. */
-const done = async <T extends object>(
+const eachInTurn = async <T extends object>(
   office: Office,
   asked: OfCell,
   work: (cell: CellDesk) => Promise<T>,
@@ -43,26 +43,15 @@ const jsonOfCells = <T>(cells: readonly InCell<T>[], json: (one: InCell<T>) => o
 const ofCell = (cellNo: number): string => (cellNo === 0 ? '' : ` of cell ${cellNo}`)
 
 /** A line for each cell in which something was done. */
-function linesOf<T>(
-  cells: readonly InCell<T>[],
-  numbers: (one: InCell<T>) => readonly bigint[],
-  says: (which: string) => string,
-) {
-  const lines = cells.flatMap((one) => {
-    const all = numbers(one)
-    return all.length === 0
-      ? []
-      : [says(`${all.length === 1 ? 'partition' : 'partitions'} ${all.join(', ')}${ofCell(one.cellNo)}`)]
-  })
-  return lines.length === 0 ? [] : [lines.join('\n')]
-}
+const linesOf = (cells: readonly InCell<Outcome<object>>[], says: (which: string) => string): string =>
+  cells
+    .filter(({ done }) => done.length > 0)
+    .map(({ cellNo, done }) => says(`partition${done.length === 1 ? '' : 's'} ${done.join(', ')}${ofCell(cellNo)}`))
+    .join('\n')
 
 /** Partitions that stay, each with its cell. */
-const leftIn = <Left extends object>(cells: readonly InCell<{ left: readonly Left[] }>[]) =>
+const leftIn = <Why>(cells: readonly InCell<Outcome<Why>>[]) =>
   cells.flatMap(({ cellNo, left }) => left.map((one) => ({ cellNo, ...one })))
-
-const needJson = (need: PartitionNeed): object =>
-  need.is === 'gateway' ? { is: need.is, instance: need.instance, started_at: isoTime(need.startedAt) } : need
 
 const rowsOf = ({ pieces }: PartitionFact): bigint => pieces.find(({ table: name }) => name === 'orders')?.rows ?? 0n
 const bytesOf = ({ pieces }: PartitionFact): bigint => pieces.reduce((sum, { bytes }) => sum + bytes, 0n)
@@ -95,17 +84,16 @@ const list = action({
   },
   gives: {
     json: ({ partitions, nextOrderId, days }) => ({
-      partitions: partitions.map((p) => ({
-        cell: p.cellNo,
-        number: p.number,
-        from: p.from,
-        to: p.to,
-        state: p.state,
-        bytes: bytesOf(p),
-        first_order_at: isoTime(p.firstAt),
-        last_order_at: isoTime(p.lastAt),
-        tables: p.pieces,
-      })),
+      partitions: partitions.map((p) =>
+        jsonOf({
+          cell: p.cellNo,
+          ...pick(p, 'number', 'from', 'to', 'state'),
+          bytes: bytesOf(p),
+          firstOrderAt: p.firstAt,
+          lastOrderAt: p.lastAt,
+          tables: p.pieces,
+        }),
+      ),
       next_order_id: nextOrderId,
       days_left: days,
     }),
@@ -145,7 +133,7 @@ const detach = action({
     const now = office.clock.now()
     const before = asked.before(now)
     refuseLate(before, now)
-    return { before, cells: await done(office, asked, (cell) => detachPartitions(office, cell, before)) }
+    return { before, cells: await eachInTurn(office, asked, (cell) => detachPartitions(office, cell, before)) }
   },
   leaves({ cells }): OperatorRefusal | undefined {
     const left = leftIn(cells)
@@ -153,17 +141,13 @@ const detach = action({
   },
   gives: {
     json: ({ cells }) =>
-      jsonOfCells(cells, ({ detached, left }) => ({
-        detached,
-        left: left.map(({ number, needs }) => ({ number, needs: needs.map(needJson) })),
+      jsonOfCells(cells, ({ done, left }) => ({
+        detached: done,
+        left: left.map(({ number, needs }) => ({ number, needs: needs.map(jsonOf) })),
       })),
     blocks({ before, cells }): Block[] {
-      const lines = linesOf(
-        cells,
-        ({ detached }) => detached,
-        (which) => `Detached ${which}.`,
-      )
-      if (lines.length > 0) return [...lines, hint('Next', 'partitions export --help')]
+      const lines = linesOf(cells, (which) => `Detached ${which}.`)
+      if (lines !== '') return [lines, hint('Next', 'partitions export --help')]
       return leftIn(cells).length > 0 ? [] : [`No partition lies wholly before ${timeText(before)} UTC.`]
     },
   },
@@ -180,7 +164,7 @@ const exportAll = action({
   long: true,
   takes: { to: { is: anyText('directory'), needed: true, means: 'where to; it is made if it is missing' }, cell: ofOneCell },
   perform: (office, asked) =>
-    done(office, asked, async (cell) => {
+    eachInTurn(office, asked, async (cell) => {
       const directory = filesOf(resolve(asked.to), cell)
       return { directory, exported: await exportPartitions(office, cell, directory) }
     }),
@@ -188,14 +172,14 @@ const exportAll = action({
     json: (cells) =>
       jsonOfCells(cells, ({ directory, exported }) => ({
         directory,
-        exported: exported.map(({ number, rows, wasThere }) => ({ number, orders: rows, was_there: wasThere })),
+        exported: exported.map(jsonOf),
       })),
     blocks(cells) {
       const lines = cells.flatMap(({ cellNo, directory, exported }) =>
         exported.map(
-          ({ number, rows, wasThere }) =>
+          ({ number, orders, wasThere }) =>
             `Partition ${number}${ofCell(cellNo)} ${wasThere ? 'was already' : 'is now'} in ${directory}, ` +
-            `with ${counted(rows, 'order')}.`,
+            `with ${counted(orders, 'order')}.`,
         ),
       )
       return [lines.join('\n') || noneDetached]
@@ -218,7 +202,7 @@ const drop = action({
     cell: ofOneCell,
   },
   perform: (office, asked) =>
-    done(office, asked, (cell) =>
+    eachInTurn(office, asked, (cell) =>
       dropPartitions(office, cell, { directory: filesOf(resolve(asked.from), cell), isWanted: asked.yes === true }),
     ),
   leaves(cells): OperatorRefusal | undefined {
@@ -227,14 +211,11 @@ const drop = action({
   },
   gives: {
     json: (cells, { yes }) =>
-      jsonOfCells(cells, ({ dropped, left }) => ({ dropped: yes ? dropped : [], can_be_dropped: yes ? [] : dropped, left })),
+      jsonOfCells(cells, ({ done, left }) => ({ dropped: yes ? done : [], can_be_dropped: yes ? [] : done, left })),
     blocks(cells, { asked: { yes } }) {
-      const lines = linesOf(
-        cells,
-        ({ dropped }) => dropped,
-        (which) => (yes ? `Dropped ${which}.` : `Can be dropped: ${which}. To do it, add --yes.`),
-      )
-      return lines.length > 0 || leftIn(cells).length > 0 ? lines : [noneDetached]
+      const lines = linesOf(cells, (which) => (yes ? `Dropped ${which}.` : `Can be dropped: ${which}. To do it, add --yes.`))
+      if (lines !== '') return [lines]
+      return leftIn(cells).length > 0 ? [] : [noneDetached]
     },
   },
   more: `Files and tables are read and compared first. What does not agree stays, and the command says why and ends with 1.

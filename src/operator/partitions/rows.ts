@@ -49,9 +49,7 @@ export async function listPartitions(
 export async function makePartitions(desk: OrderDesk, cell: CellDesk): Promise<string[]> {
   const made = await ensurePartitions(cell.pool, desk.pool)
   if (made.length > 0)
-    await changeInCell(desk, cell, () =>
-      Promise.resolve({ note: { subject: 'partitions', details: { made } }, result: undefined }),
-    )
+    await changeInCell(desk, cell, async () => ({ note: { subject: 'partitions', details: { made } }, result: undefined }))
   const schema = schemaOf(cell.cellNo)
   return schema === undefined ? made : made.map((name) => `${schema}.${name}`)
 }
