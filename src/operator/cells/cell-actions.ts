@@ -1,5 +1,6 @@
 /** Cells: where the orders of a part of the merchants are; and moves of merchants between them. */
 import { counted } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { nodeName, seatName } from '../../storage/cell-seat.ts'
@@ -8,7 +9,8 @@ import { action, listing, type Subject } from '../action.ts'
 import { aLogin } from '../inputs.ts'
 import type { Office } from '../office.ts'
 import { Refused, unfit } from '../refused.ts'
-import { addCell, cellFacts, type CellFact } from './cell-rows.ts'
+import { cellFacts, type CellFact } from '../cell-facts.ts'
+import { addCell } from './add-cell.ts'
 import type { Moved, MoveStep } from './merchant-move.ts'
 import { giveUpMove, loginsIn, moveMerchant } from './move-tables.ts'
 
@@ -21,25 +23,22 @@ const whereOf = ({ cellNo, address, seat }: CellFact): string => {
   return cellNo === 0 ? place : `${place}, schema ${schemaOf(cellNo)}`
 }
 
-const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) => ({
-  cell: cellNo,
-  database_url: address ?? null,
-  schema: schemaOf(cellNo) ?? null,
-  ...(seat.is === 'home' ? {} : { node: nodeName(seat.node), through_coordinator: seat.is === 'through' }),
-  merchants,
-  trouble: trouble ?? null,
-})
+const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) =>
+  jsonOf({
+    cell: cellNo,
+    databaseUrl: address,
+    schema: schemaOf(cellNo),
+    ...(seat.is !== 'home' && { node: nodeName(seat.node), throughCoordinator: seat.is === 'through' }),
+    merchants,
+    trouble,
+  })
 
-interface OneMove {
-  login: string
-  to: number
-  moved: Moved
-}
+type OneMove = Moved & { login: string; to: number }
 
 /** Moves one merchant, and reports each step. */
-async function moveOne(office: Office, wish: { login: string; to: number; pauseAtMostMs: number }): Promise<OneMove> {
+const moveOne = async (office: Office, wish: { login: string; to: number; pauseAtMostMs: number }): Promise<OneMove> => {
   const { login, to } = wish
-  return { login, to, moved: await moveMerchant(office, { ...wish, report: reportingOn(office, login) }) }
+  return { login, to, ...(await moveMerchant(office, { ...wish, report: reportingOn(office, login) })) }
 }
 
 const reportingOn = (office: Office, login: string) => (step: MoveStep) => office.progress(`${login}: ${stepText(step)}`)
@@ -59,19 +58,14 @@ function stepText(step: MoveStep): string {
   }
 }
 
-const movedText = ({ login, to, moved: { from, pausedMs, removed } }: OneMove): string =>
+const movedText = ({ login, from, to, pausedMs, removed }: OneMove): string =>
   from === undefined
     ? `Merchant ${login} is in cell ${to} already${removed > 0 ? `; ${counted(removed, 'order')} of it left the old one` : ''}.`
     : `Merchant ${login} has moved from cell ${from} to cell ${to}. The pause was ${pausedMs} ms; ` +
       `${counted(removed, 'order')} left the old cell.`
 
-const movedJson = ({ login, to, moved: { from, pausedMs, removed } }: OneMove) => ({
-  login,
-  from: from ?? null,
-  to,
-  paused_ms: pausedMs,
-  removed_orders: removed,
-})
+const movedJson = ({ removed, ...one }: OneMove) =>
+  jsonOf({ ...pick(one, 'login', 'from', 'to', 'pausedMs'), removedOrders: removed })
 
 export const cellActions: Subject = {
   groups: { cell: 'cells: where the orders of a part of the merchants are' },

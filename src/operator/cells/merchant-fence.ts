@@ -69,10 +69,20 @@ export const heldIn = <T>(pool: Pool, { merchantId, mover }: Mover, body: (runne
     return body(runner)
   })
 
+/** The merchants that are not there, by table. */
+async function fencesIn(runner: Runner, tables: readonly string[]): Promise<(table: string) => bigint[]> {
+  const found = await runner.run(fenced, [tables, fenceName])
+  return (table) => {
+    const { definition = '' } = found.find(({ name }) => name === table) ?? {}
+    const [, ids] = /'\{([0-9,]+)\}'/.exec(definition) ?? []
+    return ids === undefined ? [] : ids.split(',').map(BigInt)
+  }
+}
+
 /** Puts the fence around the merchant, or removes it, in every table. */
 export async function setFence(pool: Pool, by: Mover, isThere: boolean): Promise<void> {
-  const definitions = await pool.run(fenced, [fencedTables, fenceName])
-  const isSet = (table: string) => awayIn(definitions.find(({ name }) => name === table)?.definition).includes(by.merchantId)
+  const awayFrom = await fencesIn(pool, fencedTables)
+  const isSet = (table: string) => awayFrom(table).includes(by.merchantId)
   for (const table of fencedTables.filter((one) => isSet(one) !== isThere))
     for (let tries = 1; ; tries++)
       try {
@@ -117,9 +127,9 @@ const fenceTables = (
     for (const table of tables) await runner.run(lock.get(table)!)
     const found = await still(runner)
     if (found > 0) return found
-    const definitions = await runner.run(fenced, [tables, fenceName])
+    const awayFrom = await fencesIn(runner, tables)
     for (const table of tables) {
-      const away = awayIn(definitions.find(({ name }) => name === table)?.definition)
+      const away = awayFrom(table)
       if (away.includes(by.merchantId) === isThere) continue
       const now = isThere ? [...away, by.merchantId] : away.filter((id) => id !== by.merchantId)
       await runner.run(drop.get(table)!)
@@ -134,9 +144,6 @@ const add = (table: string, away: readonly bigint[]): Statement<object> => ({
   text: `alter table ${table} add constraint ${fenceName} check (merchant_id <> all ('{${away.join(',')}}'::bigint[])
     or coalesce(current_setting('tollgate.moves', true), '') = 'on') not valid`,
 })
-
-const awayIn = (definition = ''): bigint[] =>
-  (/'\{([0-9,]+)\}'/.exec(definition)?.[1] ?? '').split(',').flatMap((id) => (id === '' ? [] : [BigInt(id)]))
 
 /** A lock that is not available, a statement that is cancelled, or a deadlock. */
 const isSlow = (error: unknown): boolean =>

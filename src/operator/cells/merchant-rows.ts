@@ -7,24 +7,25 @@ import { orderNames } from '../../order/store/rows.ts'
 import { statement, type Pool, type Runner, type Statement } from '../../storage/pool.ts'
 import { partitioned } from '../../storage/partitions.ts'
 
-interface RowText {
-  row: string
+/** All that is read of the rows are texts: keys, digests, and rows in JSON. */
+interface Text {
+  text: string
 }
 
-interface Digest {
-  digest: string
-}
+const textsOf = async (runner: Runner, ask: Statement<Text>, values: unknown[]): Promise<string[]> =>
+  (await runner.run(ask, values)).map(({ text }) => text)
 
-/** All columns, except that of orders which PostgreSQL computes. */
-const columns = (table: string): string => (table === 'orders' ? orderNames.join(', ') : '*')
-const into = (table: string) => (table === 'orders' ? `orders (${columns(table)})` : table)
-const write = (table: string, after = '') =>
-  statement<object>(
-    `insert into ${into(table)} select ${columns(table)} from json_populate_recordset(null::${table}, $1::json) n ${after}`,
-  )
-const removeAll = (table: string) => statement<object>(`delete from ${table} where merchant_id = $1`)
+function write(table: string, after: string): Statement<object> {
+  // PostgreSQL computes another column of orders itself.
+  const columns = table === 'orders' ? orderNames.join(', ') : undefined
+  return statement<object>(`
+    insert into ${table} ${columns ? `(${columns})` : ''} select ${columns ?? '*'}
+    from json_populate_recordset(null::${table}, $1::json) n ${after}`)
+}
 /** Whatever the order in which the rows are read. */
 const digestOf = (text: string) => `count(*) || ' ' || coalesce(sum(hashtextextended(${text}, 0)), 0)`
+
+const countKey = `(t.filter_no::text || ' ' || encode(t.key, 'hex'))`
 
 interface Group {
   /** The first table has a row for each key. */
@@ -38,27 +39,19 @@ interface Group {
   isKept?: true
 }
 
-/** What others refer to comes first. */
-const groups = (
-  [
-    { tables: ['card_number_ref'], key: 't.number_id', type: 'bytea', first: '\\x', atOnce: 2_000, isKept: true },
-    { tables: ['card_reference'], key: 't.card_ref_id', type: 'bigint', first: '0', atOnce: 2_000 },
-    { tables: partitioned, key: 't.order_id', type: 'bigint', first: '0', atOnce: 500 },
-    { tables: ['order_key'], key: 't.client_orderid', type: 'text', first: '', atOnce: 2_000 },
-    { tables: ['idempotency_key'], key: 't.key', type: 'text', first: '', atOnce: 2_000 },
-    { tables: ['mobile_invoice'], key: 't.invoice_id', type: 'text', first: '', atOnce: 500 },
-    { tables: ['nonce'], key: 't.nonce', type: 'text', first: '', atOnce: 2_000 },
-    {
-      tables: ['filter_count'],
-      key: `(t.filter_no::text || ' ' || encode(t.key, 'hex'))`,
-      type: 'text',
-      first: '',
-      atOnce: 2_000,
-    },
-    // These also stay where they were made: a page token has the number of that cell.
-    { tables: ['locator'], key: 't.key', type: 'text', first: '', atOnce: 2_000 },
-  ] satisfies Group[]
-).map(statementsOf)
+/** What others refer to comes first. The last ones also stay: a page token has the number of their cell. */
+// oxfmt-ignore
+const groups = ([
+  { tables: ['card_number_ref'], key: 't.number_id',      type: 'bytea',  first: '\\x', atOnce: 2_000, isKept: true },
+  { tables: ['card_reference'],  key: 't.card_ref_id',    type: 'bigint', first: '0',   atOnce: 2_000 },
+  { tables: partitioned,         key: 't.order_id',       type: 'bigint', first: '0',   atOnce: 500 },
+  { tables: ['order_key'],       key: 't.client_orderid', type: 'text',   first: '',    atOnce: 2_000 },
+  { tables: ['idempotency_key'], key: 't.key',            type: 'text',   first: '',    atOnce: 2_000 },
+  { tables: ['mobile_invoice'],  key: 't.invoice_id',     type: 'text',   first: '',    atOnce: 500 },
+  { tables: ['nonce'],           key: 't.nonce',          type: 'text',   first: '',    atOnce: 2_000 },
+  { tables: ['filter_count'],    key: countKey,           type: 'text',   first: '',    atOnce: 2_000 },
+  { tables: ['locator'],         key: 't.key',            type: 'text',   first: '',    atOnce: 2_000 },
+] satisfies Group[]).map(statementsOf)
 
 type Statements = ReturnType<typeof statementsOf>
 
@@ -68,32 +61,31 @@ function statementsOf(group: Group) {
   const named = `t.merchant_id = $1 and ${key} = any ($2::${type}[])`
   return {
     ...group,
-    keys: statement<{ key: string }>(
-      `select ${key}::text as key from ${head} t where t.merchant_id = $1 and ${key} > $2::${type} order by ${key} limit $3`,
+    keys: statement<Text>(
+      `select ${key}::text as text from ${head} t where t.merchant_id = $1 and ${key} > $2::${type} order by ${key} limit $3`,
     ),
-    known: statement<{ key: string }>(`select ${key}::text as key from ${head} t where ${named}`),
-    ofKeys: statement<Digest>(`select ${digestOf(`${key}::text`)} as digest from ${head} t where t.merchant_id = $1`),
-    ofRows: statement<Digest>(
+    known: statement<Text>(`select ${key}::text as text from ${head} t where ${named}`),
+    ofKeys: statement<Text>(`select ${digestOf(`${key}::text`)} as text from ${head} t where t.merchant_id = $1`),
+    ofRows: statement<Text>(
       tables
-        .map((table) => `select '${table} ' || ${digestOf('t::text')} as digest from ${table} t where ${named}`)
+        .map((table) => `select '${table} ' || ${digestOf('t::text')} as text from ${table} t where ${named}`)
         .join(' union all '),
     ),
     each: tables.map((table) => ({
-      read: statement<RowText>(`select row_to_json(t)::text as row from ${table} t where ${named}`),
+      read: statement<Text>(`select row_to_json(t)::text as text from ${table} t where ${named}`),
       remove: group.isKept ? undefined : statement<object>(`delete from ${table} t where ${named}`),
       write: write(table, group.isKept ? 'on conflict do nothing' : ''),
     })),
   }
 }
 
-const referencesLast = groups.flatMap(({ tables }) => tables).toReversed()
 /** Tables with rows of merchants that stay. */
 export const stayingTables: readonly string[] = ['locator', 'merchant_mover']
-/** Every table whose rows move; references come before what they refer to. */
-export const movedTables: readonly string[] = referencesLast.filter((table) => !stayingTables.includes(table))
-/** Those in which nothing is written of a merchant that is in another cell. */
-export const fencedTables: readonly string[] = referencesLast
-const removals = movedTables.map(removeAll)
+/** Those in which nothing is written of a merchant that is in another cell; references come first. */
+export const fencedTables: readonly string[] = groups.flatMap(({ tables }) => tables).toReversed()
+/** Every table whose rows move, in the same order. */
+export const movedTables: readonly string[] = fencedTables.filter((table) => !stayingTables.includes(table))
+const removals = movedTables.map((table) => statement<object>(`delete from ${table} where merchant_id = $1`))
 
 /** A merchant's rows in the cell that it leaves, and in the one that it moves to. */
 export interface RowMove {
@@ -121,7 +113,7 @@ export async function copyRows(move: RowMove, looked: (orders: number) => void |
 
 async function* pagesOf(pool: Pool, { keys, first, atOnce }: Statements, merchantId: bigint): AsyncGenerator<string[]> {
   for (let after: string = first; ;) {
-    const page = (await pool.run(keys, [merchantId, after, atOnce])).map(({ key }) => key)
+    const page = await textsOf(pool, keys, [merchantId, after, atOnce])
     if (page.length === 0) return
     yield page
     // What is made meanwhile is for the next time, or the end could run away from the copy.
@@ -130,10 +122,9 @@ async function* pagesOf(pool: Pool, { keys, first, atOnce }: Statements, merchan
   }
 }
 
-const isSame = async (ask: Statement<Digest>, { from, to }: RowMove, values: unknown[]): Promise<boolean> => {
-  const read = async (pool: Pool) => (await pool.run(ask, values)).map(({ digest }) => digest).sort()
-  const [old, fresh] = await Promise.all([from, to].map(read))
-  return String(old) === String(fresh)
+async function isSame(ask: Statement<Text>, { from, to }: RowMove, values: unknown[]): Promise<boolean> {
+  const [old, fresh] = await Promise.all([from, to].map((pool) => textsOf(pool, ask, values)))
+  return String(old!.sort()) === String(fresh!.sort())
 }
 
 /** What an earlier copy left in the new cell, and the old one has no more. */
@@ -142,7 +133,7 @@ async function removeUnknown(move: RowMove, group: Statements): Promise<boolean>
   if (group.isKept || (await isSame(group.ofKeys, move, [merchantId]))) return false
   let differed = false
   for await (const keys of pagesOf(to, group, merchantId)) {
-    const known = new Set((await from.run(group.known, [merchantId, keys])).map(({ key }) => key))
+    const known = new Set(await textsOf(from, group.known, [merchantId, keys]))
     const unknown = keys.filter((key) => !known.has(key))
     if (unknown.length === 0) continue
     differed = true
@@ -159,11 +150,11 @@ const removeNamed = async (runner: Runner, { each }: Statements, merchantId: big
 async function copyPage(move: RowMove, group: Statements, keys: readonly string[]): Promise<boolean> {
   const { merchantId, from } = move
   if (await isSame(group.ofRows, move, [merchantId, keys])) return false
-  const found = await Promise.all(group.each.map(({ read }) => from.run(read, [merchantId, keys])))
+  const found = await Promise.all(group.each.map(({ read }) => textsOf(from, read, [merchantId, keys])))
   await move.write(async (runner) => {
     await removeNamed(runner, group, merchantId, keys)
     for (const [at, { write: add }] of group.each.entries())
-      if (found[at]!.length > 0) await runner.run(add, [`[${found[at]!.map(({ row }) => row).join(',')}]`])
+      if (found[at]!.length > 0) await runner.run(add, [`[${found[at]!.join(',')}]`])
   })
   return true
 }

@@ -2,7 +2,7 @@
 import { uuid } from '../../base/random.ts'
 import type { MoveState } from '../../merchant/merchant.ts'
 import { touchConfig } from '../../merchant/rows.ts'
-import { statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { ensurePartitionsOf, partitionsByNumber } from '../../storage/partitions.ts'
 import { connectedAs } from '../../storage/roles.ts'
 import { transaction } from '../../storage/transaction.ts'
@@ -25,16 +25,13 @@ import { cellNumbered } from '../logins.ts'
 import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-fence.ts'
 import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 
-interface MoveRow {
-  from_cell: number
-  to_cell: number
-  state: MoveState
-  cell_no: number
+/** The row of the configuration, with the command that has the move. */
+interface MoveRow extends MoveUnderWay {
   mover: string
 }
 
-const read = statement<MoveRow>(`
-  select v.from_cell, v.to_cell, v.state, v.mover, m.cell_no
+const read = entities<MoveRow>(`
+  select v.from_cell as "from", v.to_cell as "to", v.state, m.cell_no as is_in, v.mover
   from merchant_move v join merchant m using (merchant_id) where merchant_id = $1`)
 const insert = statement<object>(`
   insert into merchant_move (merchant_id, from_cell, to_cell, state, mover, since)
@@ -53,12 +50,8 @@ const unsealed = statement<object>(`select from resealing where ended_at is null
 /** The walks over cards of ended payments begin again, since orders came that they have passed. */
 const walkAgain = statement<object>(`update duty set place = null, lease = null, due_at = $1 where name like 'cards of%'`)
 
-export interface MoveParts extends MoveWish {
-  login: string
-}
-
 /** Needs the owner of the tables. Safe to repeat after a failure, and then goes on. */
-export async function moveMerchant(desk: OrderDesk, { login, ...wish }: MoveParts): Promise<Moved> {
+export async function moveMerchant(desk: OrderDesk, { login, ...wish }: MoveWish & { login: string }): Promise<Moved> {
   const side = await sideOf(desk, login)
   cellNumbered(side.cells, wish.to)
   const moving: MoveDesk = {
@@ -82,7 +75,7 @@ export async function giveUpMove(desk: OrderDesk, login: string, report: ReportM
   const side = await sideOf(desk, login)
   const row = await rowOf(side)
   if (!row) throw new Refused({ what: 'not moving', login, cellNo: (await merchantNamed(desk.pool, login)).cellNo })
-  if (row.cell_no === row.to_cell) throw new Refused({ what: 'move too far', login, to: row.to_cell })
+  if (row.isIn === row.to) throw new Refused({ what: 'move too far', login, to: row.to })
   const move = await take(side, row, { given_up: true })
   return { in: move.from, removed: await giveUp(move, tablesBetween(side, move), report) }
 }
@@ -104,32 +97,39 @@ async function sideOf(desk: OrderDesk, login: string): Promise<Side> {
 
 const rowOf = async ({ desk, merchantId }: Side): Promise<MoveRow | undefined> => (await desk.pool.run(read, [merchantId]))[0]
 
-const noteOf = ({ login }: Side, details: object) => ({ subject: `merchant ${login}`, details })
+/** A change of the row of the move, or of the merchant that moves, with its line in the audit trail. */
+const changeMove = (
+  { desk, login }: Side,
+  touches: 'config' | 'orders',
+  details: object,
+  body: (runner: Runner) => Promise<void>,
+): Promise<void> =>
+  change(desk, touches, async (runner) => {
+    const result = await body(runner)
+    return { note: { subject: `merchant ${login}`, details }, result }
+  })
 
 async function begin(side: Side, to: number): Promise<MoveUnderWay | undefined> {
   const { desk, cells, login, merchantId, mover } = side
   const row = await rowOf(side)
-  if (row && row.to_cell !== to && row.state !== 'clearing')
-    throw new Refused({ what: 'merchant moving', login, to: row.to_cell })
+  if (row && row.to !== to && row.state !== 'clearing') throw new Refused({ what: 'merchant moving', login, to: row.to })
   if (row) return take(side, row, { begun: true })
   const { cellNo: from } = await merchantNamed(desk.pool, login)
   if (from === to) return undefined
   for (const cellNo of [from, to]) await refuseResealing(cellNumbered(cells, cellNo))
-  await change(desk, 'config', async (runner) => {
-    demandOurs(await runner.run(insert, [merchantId, from, to, mover, timestamp(desk.clock.now())]))
-    return { note: noteOf(side, { from, to, begun: true }), result: undefined }
-  })
+  await changeMove(side, 'config', { from, to, begun: true }, async (runner) =>
+    demandOurs(await runner.run(insert, [merchantId, from, to, mover, timestamp(desk.clock.now())])),
+  )
   return { from, to, state: 'copying', isIn: from }
 }
 
 /** The command that had the move can do nothing more. */
-async function take(side: Side, row: MoveRow, details: object): Promise<MoveUnderWay> {
-  const { from_cell: from, to_cell: to, state, mover, cell_no: isIn } = row
-  await change(side.desk, 'orders', async (runner) => {
-    demandOurs(await runner.run(takeOver, [side.merchantId, side.mover, mover, state]))
-    return { note: noteOf(side, { from, to, ...details }), result: undefined }
-  })
-  return { from, to, state, isIn }
+async function take(side: Side, { mover, ...move }: MoveRow, details: object): Promise<MoveUnderWay> {
+  const { from, to, state } = move
+  await changeMove(side, 'orders', { from, to, ...details }, async (runner) =>
+    demandOurs(await runner.run(takeOver, [side.merchantId, side.mover, mover, state])),
+  )
+  return move
 }
 
 function demandOurs(rows: readonly object[]): void {
@@ -152,12 +152,10 @@ function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): Mo
       demandOurs(rows)
       return body(runner, rows[0]!.cell_no)
     })
-  const enter = (state: MoveState, before: (isIn: number) => Promise<void> = () => Promise.resolve()) =>
-    held(async (runner, isIn) => {
-      await before(isIn)
-      await runner.run(setState, [merchantId, state, timestamp(desk.clock.now())])
-      await touchConfig(runner)
-    })
+  const enter = async (runner: Runner, state: MoveState) => {
+    await runner.run(setState, [merchantId, state, timestamp(desk.clock.now())])
+    await touchConfig(runner)
+  }
   const rows: RowMove = {
     merchantId,
     from: from.pool,
@@ -174,23 +172,23 @@ function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): Mo
       await ensurePartitionsOf(to.pool, await partitionsByNumber(from.pool))
       return copyRows(rows, looked)
     },
-    close: () => enter('closed'),
+    close: () => held((runner) => enter(runner, 'closed')),
     fenceOld: () => inCell(from, ({ pool }) => fenceQuiet(pool, side)),
     reopen: (state) =>
-      enter(state, async (isIn) => {
+      held(async (runner, isIn) => {
         if (isIn === toNo) throw new Refused({ what: 'move too far', login: side.login, to: toNo })
         await inCell(from, ({ pool }) => setFence(pool, side, false))
+        await enter(runner, state)
       }),
     nameNew: () =>
-      change(desk, 'config', async (runner) => {
+      changeMove(side, 'config', { from: fromNo, to: toNo }, async (runner) => {
         demandOurs(await runner.run(hold, [merchantId, side.mover]))
         await runner.run(setCell, [merchantId, toNo])
-        return { note: noteOf(side, { from: fromNo, to: toNo }), result: undefined }
       }),
     async openNew() {
       await rows.write((runner) => runner.run(walkAgain, [timestamp(desk.clock.now())]))
       await inCell(to, ({ pool }) => setFence(pool, side, false))
-      await enter('clearing')
+      await held((runner) => enter(runner, 'clearing'))
     },
     async removeRows() {
       const { cellNo } = await merchantNamed(desk.pool, side.login)
