@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
-import { reasonOf } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { isDatabaseUrl } from '../storage/database-line.ts'
@@ -10,7 +9,7 @@ import type { HourKeys } from '../keys/hour-keys.ts'
 import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
 import { keyServiceHours } from '../keys/service-hours.ts'
 import { keyServiceKek, tokenIn, type KeyService } from '../keys/service.ts'
-import type { Environment } from './variables.ts'
+import { complaining, type Environment } from './variables.ts'
 
 /** Where the key-encryption keys of an installation come from. */
 export interface KekSource {
@@ -41,8 +40,7 @@ export function kekSource(env: Environment, complaints: string[]): KekSource | u
   const before = complaints.length
   const service = env['TOLLGATE_KMS_URL'] ? keyServiceOf(env, complaints) : undefined
   if (complaints.length > before) return undefined
-  if (service && !env['TOLLGATE_KEY_FILE'] && !env['TOLLGATE_KEY_FD'] && !env['TOLLGATE_KEY'])
-    return { from: 'key service', service, read: () => [] }
+  if (service && !localKeys.some((name) => env[name])) return { from: 'key service', service, read: () => [] }
   const local = localSource(env, complaints)
   if (complaints.length > before) return undefined
   return local && service ? { ...local, from: 'key service', service } : local
@@ -59,7 +57,7 @@ function keyServiceOf(env: Environment, complaints: string[]): KeyService | unde
     )
   if (!/^[\w-]{1,64}$/.test(key)) complaints.push(`TOLLGATE_KMS_KEY is ${JSON.stringify(key)}, not the name of a transit key`)
   if (!file) complaints.push('TOLLGATE_KMS_TOKEN_FILE is missing: the file with the token for TOLLGATE_KMS_URL')
-  else if (existsSync(file) && isOpenToOthers(file)) complaints.push(openToOthers('TOLLGATE_KMS_TOKEN_FILE', file))
+  else if (existsSync(file)) refuseOpen('TOLLGATE_KMS_TOKEN_FILE', file, complaints)
   return url && file ? { url: url.origin, key, token: tokenIn(file), timeoutMs: keyServiceTimeoutMs } : undefined
 }
 
@@ -75,56 +73,50 @@ export function databaseUrlOf(env: Environment, complaints: string[]): string {
     complaints.push('DATABASE_PASSWORD_FILE is set: then DATABASE_URL names a host and a user, and has no password')
     return text
   }
-  try {
-    if (isOpenToOthers(file)) complaints.push(openToOthers('DATABASE_PASSWORD_FILE', file))
+  const read = () => {
+    refuseOpen('DATABASE_PASSWORD_FILE', file, complaints)
     url.password = encodeURIComponent(readFileSync(file, 'utf8').replace(/\r?\n$/, ''))
-  } catch (error) {
-    complaints.push(`DATABASE_PASSWORD_FILE: ${reasonOf(error)}`)
   }
+  complaining(complaints, read, 'DATABASE_PASSWORD_FILE: ')
   return url.href
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
 
+const localKeys = ['TOLLGATE_KEY_FILE', 'TOLLGATE_KEY_FD', 'TOLLGATE_KEY']
+
 function localSource(env: Environment, complaints: string[]): KekSource | undefined {
   const { TOLLGATE_KEY_FILE: path, TOLLGATE_KEY_FD: descriptor, TOLLGATE_KEY: text } = env
-  const given = Object.entries({ TOLLGATE_KEY_FILE: path, TOLLGATE_KEY_FD: descriptor, TOLLGATE_KEY: text })
-    .filter(([, value]) => value !== undefined && value !== '')
-    .map(([name]) => name)
+  const given = localKeys.filter((name) => env[name])
   if (given.length > 1) {
     complaints.push(`${given.join(' and ')} are both set; keep one, best TOLLGATE_KEY_FILE`)
     return undefined
   }
-  try {
+  return complaining(complaints, (): KekSource => {
     if (path) {
       const read = () => readKeks('TOLLGATE_KEY_FILE', fileText('TOLLGATE_KEY_FILE', path))
       read()
-      if (isOpenToOthers(path)) complaints.push(openToOthers('TOLLGATE_KEY_FILE', path))
+      refuseOpen('TOLLGATE_KEY_FILE', path, complaints)
       return { from: 'file', read }
     }
     const keks = descriptor
       ? readKeks('TOLLGATE_KEY_FD', fileText('TOLLGATE_KEY_FD', descriptorNo(descriptor)))
       : readKeks('TOLLGATE_KEY', text ?? '')
     return { from: descriptor ? 'descriptor' : 'environment', read: () => keks }
-  } catch (error) {
-    complaints.push((error as Error).message)
-    return undefined
-  }
+  })
 }
 
 /**
- * Whether other users of the machine can read or change the file. A secret that a container
+ * Complains if other users of the machine can read or change the file. A secret that a container
  * platform mounts is root's, on a memory file system, and open to the user of the container, whom
  * the platform does not know: nobody else is in there.
  */
-function isOpenToOthers(path: string): boolean {
+function refuseOpen(name: string, path: string, complaints: string[]): void {
   const { mode, uid } = statSync(path)
   const isMounted = uid === 0 && (mode & 0o022) === 0 && isInMemory(path)
-  return process.platform !== 'win32' && (mode & 0o077) !== 0 && !isMounted
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0 && !isMounted)
+    complaints.push(`${name}: other users can read ${path}, which holds a secret: chmod 600 ${path}`)
 }
-
-const openToOthers = (name: string, path: string): string =>
-  `${name}: other users can read ${path}, which holds a secret: chmod 600 ${path}`
 
 export function descriptorNo(text: string): number {
   if (/^[0-9]{1,4}$/.test(text)) return Number(text)
@@ -159,13 +151,11 @@ export function cvv2KeyDirectory(env: Environment, complaints: string[]): KeyDir
     complaints.push(`${name} is missing: a directory on a memory file system, for the hourly keys of CVV2 values`)
     return undefined
   }
-  try {
-    const { isMemory } = prepareKeyDirectory(directory)
-    if (isMemory || process.platform !== 'linux') return { directory, isMemory }
-    complaints.push(`${name}: ${directory} is on a disk, where keys can be restored. It has to be on a tmpfs, as /dev/shm is`)
-  } catch (error) {
-    complaints.push(`${name} cannot be used: ${(error as Error).message}`)
-  }
+  const prepared = complaining(complaints, () => prepareKeyDirectory(directory), `${name} cannot be used: `)
+  if (!prepared) return undefined
+  const { isMemory } = prepared
+  if (isMemory || process.platform !== 'linux') return { directory, isMemory }
+  complaints.push(`${name}: ${directory} is on a disk, where keys can be restored. It has to be on a tmpfs, as /dev/shm is`)
   return undefined
 }
 

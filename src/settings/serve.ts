@@ -5,14 +5,13 @@ import { keptFor } from '../card/forget-rows.ts'
 import type { KeptFor } from '../card/forgetting.ts'
 import { anyText, choice, kind, onOff, several, Unreadable, whole } from '../entity/kinds.ts'
 import type { PeerAddress } from '../gateway/peers/peering.ts'
-import type { GatewayOptions } from '../gateway/start.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { mostCell } from '../storage/cells.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
-import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory, type Cvv2Keys, type KekSource } from './keys.ts'
+import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory } from './keys.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment, type VariableValues } from './variables.ts'
@@ -152,28 +151,8 @@ export const serveVariables = {
   THREE_DS_CONFIG:             { is: file,                 none: 'none: no card can be authenticated', means: 'file that makes it a 3DS Server: directory servers, certificates, the port for results', see: '../install.md#3-d-secure' },
 } as const
 
-/** What `serve` is configured with; the rest of a gateway's options is the command's. */
-export type ServeConfig = Pick<
-  GatewayOptions,
-  | 'databaseUrl'
-  | 'ownerAllowed'
-  | 'host'
-  | 'port'
-  | 'operator'
-  | 'tls'
-  | 'publicUrls'
-  | 'trustedProxies'
-  | 'maxConnections'
-  | 'maxPerAddress'
-  | 'limits'
-  | 'cardsKeptFor'
-  | 'threeDSecure'
-  | 'cells'
-  | 'peer'
-> & { kek: KekSource; cvv2Keys: Cvv2Keys; logLevel: string }
-
 /** Reads the environment of `serve`. Throws a ConfigError that lists every complaint. */
-export function serveConfig(env: Environment): ServeConfig {
+export function serveConfig(env: Environment) {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
   const hourKeys = cvv2Keys(env, kek, complaints)
@@ -207,6 +186,9 @@ export function serveConfig(env: Environment): ServeConfig {
     ...defined({ tls, threeDSecure, peer: at }),
   }
 }
+
+/** What `serve` is configured with; the rest of a gateway's options is the command's. */
+export type ServeConfig = ReturnType<typeof serveConfig>
 
 const listeningOf = (read: VariableValues<typeof listening>, operatorPort: number) => ({
   host: read.HOST,

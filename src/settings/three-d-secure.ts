@@ -6,6 +6,7 @@ import { secret, type Secret } from '../base/secret.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import { keyPairOf, type KeyPair } from '../http/key-pair.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
+import { complaining } from './variables.ts'
 
 const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 
@@ -14,14 +15,9 @@ const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
  * relative to the file. Every error is added to the list; if there is one, nothing is returned.
  */
 export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecureOptions | undefined {
-  let whole: unknown
-  try {
-    whole = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    complaints.push(`THREE_DS_CONFIG cannot be read: ${reasonOf(error)}`)
-    return undefined
-  }
   const before = complaints.length
+  const whole = complaining(complaints, (): unknown => JSON.parse(readFileSync(file, 'utf8')), 'THREE_DS_CONFIG cannot be read: ')
+  if (complaints.length > before) return undefined
   const options = optionsOf(partOf(whole, '', { folder: dirname(file), report: (what) => complaints.push(`${file}: ${what}`) }))
   return complaints.length > before ? undefined : options
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { keyPairOf, type ReadKeyPair } from '../http/key-pair.ts'
 import { fileText } from './keys.ts'
-import type { Environment } from './variables.ts'
+import { complaining, type Environment } from './variables.ts'
 
 /**
  * TLS_CERT_FILE and TLS_KEY_FILE; undefined if neither is set. If they cannot be used, that is a
@@ -21,11 +21,7 @@ export function tlsFiles(env: Environment, complaints: string[]): ReadKeyPair | 
       throw new Error(`TLS_KEY_FILE is open to every user of this machine: chmod o= ${keyFile}`)
     return pair
   }
-  try {
-    read()
-  } catch (error) {
-    complaints.push((error as Error).message)
-  }
+  complaining(complaints, read)
   return read
 }
 

@@ -1,4 +1,5 @@
 /** Variables of the environment as rows: reading, complaints, help and documents follow. */
+import { reasonOf } from '../base/log.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 
 export interface Variable<Value> {
@@ -31,6 +32,16 @@ export function readVariables<T extends Variables>(table: T, env: Environment, c
         complaints.push(`${name} is ${JSON.stringify(part)}, not ${must}`)
   }
   return values as VariableValues<T>
+}
+
+/** What is read. If it throws, its reason is a complaint, and there is nothing. */
+export function complaining<T>(complaints: string[], read: () => T, about = ''): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    complaints.push(`${about}${reasonOf(error)}`)
+    return undefined
+  }
 }
 
 const usualText = ({ is, usual, none }: Variables[string]): string | undefined =>
