@@ -3,6 +3,7 @@ import { defined } from '../base/defined.ts'
 import { readSpan, spanText } from '../base/moments.ts'
 import { keptFor } from '../card/forget-rows.ts'
 import type { KeptFor } from '../card/forgetting.ts'
+import type { Settings } from '../entity/fields.ts'
 import { anyText, choice, kind, onOff, several, Unreadable, whole } from '../entity/kinds.ts'
 import type { PeerAddress } from '../gateway/peers/peering.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
@@ -14,7 +15,7 @@ import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory } from './keys.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
 import { tlsFiles } from './tls.ts'
-import { readVariables, type Environment, type VariableValues } from './variables.ts'
+import { readVariables, type Environment } from './variables.ts'
 
 export class ConfigError extends Error {
   readonly complaints: readonly string[]
@@ -46,16 +47,10 @@ const origin = (written: string): string | Unreadable =>
     ? new URL(written).origin
     : new Unreadable('an https origin such as https://pay.example of at most 80 characters')
 
-const networks = kind<Network[]>({
-  hint: 'networks',
-  read(written) {
-    const read = readNetworks(written)
-    const [first, ...others] = read.bad.map(
-      ({ text: part, why }) => new Unreadable(`an address or a network to trust: ${why}`, part),
-    )
-    return first ? new Unreadable(first.must, first.part, others) : read.networks
-  },
-})
+const network = (written: string): Network | Unreadable => {
+  const { networks, bad } = readNetworks(written)
+  return networks[0] ?? new Unreadable(`an address or a network to trust: ${bad[0]!.why}`)
+}
 
 const cell = whole(0, mostCell, `the number of a cell, 0 to ${mostCell}`)
 
@@ -119,7 +114,7 @@ const listening = {
   OPERATOR_HOST:               { is: anyText('host'), usual: '127.0.0.1', means: 'where /health, /ready and /metrics are', see: '../run.md#watching-it' },
   OPERATOR_PORT:               { is: port,                 none: 'PORT + 1000', means: 'their port; each serve of a machine needs its own' },
   OPERATOR_NAMES:              { is: several('names', hostName), usual: [] as string[], none: 'localhost, OPERATOR_HOST and any address', means: 'names, by comma, under which they are asked for' },
-  TRUSTED_PROXIES:             { is: networks,             none: 'none: who connects is the client', means: 'addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client', see: '../install.md#the-address-of-the-client' },
+  TRUSTED_PROXIES:             { is: several('networks', network), none: 'none: who connects is the client', means: 'addresses and networks of the proxies in front of it, whose X-Forwarded-For names the client', see: '../install.md#the-address-of-the-client' },
   MAX_CONNECTIONS:             { is: connections,          none: '5000', means: 'so many are open at most, of each process' },
   MAX_CONNECTIONS_PER_ADDRESS: { is: connections,          none: 'a fifth', means: 'so many of them may be of one address, or of one IPv6 network of 64 bits, that is no trusted proxy' },
   ACCESS_LIMITS:               { is: limits, usual: { ...usualLimits }, means: 'limits of requests and failures, such as merchant=500 pair=10', see: '../limits.md' },
@@ -190,7 +185,7 @@ export function serveConfig(env: Environment) {
 /** What `serve` is configured with; the rest of a gateway's options is the command's. */
 export type ServeConfig = ReturnType<typeof serveConfig>
 
-const listeningOf = (read: VariableValues<typeof listening>, operatorPort: number) => ({
+const listeningOf = (read: Settings<typeof listening>, operatorPort: number) => ({
   host: read.HOST,
   port: read.PORT,
   operator: { host: read.OPERATOR_HOST, port: operatorPort, names: read.OPERATOR_NAMES },

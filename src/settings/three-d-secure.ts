@@ -3,12 +3,9 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../base/log.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { TargetPolicy } from '../http/address.ts'
 import { keyPairOf, type KeyPair } from '../http/key-pair.ts'
 import type { ThreeDSecureOptions } from '../gateway/three-d-secure.ts'
 import { complaining } from './variables.ts'
-
-const policy: TargetPolicy = { plainHttp: false, loopbackAnyPort: false }
 
 /**
  * Reads the file that makes an installation a 3DS Server (docs/install.md). Paths in it are
@@ -25,13 +22,9 @@ export function readThreeDSecure(file: string, complaints: string[]): ThreeDSecu
 function optionsOf(root: Part): ThreeDSecureOptions {
   const { report } = root.source
   const results = partOf(root.value['results'], 'results.', root.source)
-  const servers = root.value['directory_servers']
-  if (!Array.isArray(servers) || servers.length === 0) report('directory_servers: at least one')
-  const older = root.value['directory_servers_1_0_2'] ?? []
-  if (!Array.isArray(older)) report('directory_servers_1_0_2: a list')
   const options: ThreeDSecureOptions = {
     refNumber: root.text('server_ref_number'),
-    ...(root.value['server_operator_id'] === undefined ? {} : { operatorId: root.text('server_operator_id') }),
+    ...(root.value['server_operator_id'] !== undefined && { operatorId: root.text('server_operator_id') }),
     results: {
       host: results.text('host'),
       port: results.port('port'),
@@ -41,13 +34,9 @@ function optionsOf(root: Part): ThreeDSecureOptions {
       read: () => readPair(results),
       ca: results.certificate('directory_server_authority'),
     },
-    directories: (Array.isArray(servers) ? servers : []).map((server: unknown, i) =>
-      directoryOf(partOf(server, `directory_servers[${i}].`, root.source)),
-    ),
-    legacy: (Array.isArray(older) ? older : []).map((server: unknown, i) =>
-      legacyDirectoryOf(partOf(server, `directory_servers_1_0_2[${i}].`, root.source)),
-    ),
-    policy,
+    directories: partsOf(root, 'directory_servers', 'at least one').map(directoryOf),
+    legacy: partsOf(root, 'directory_servers_1_0_2', 'a list', 0).map(legacyDirectoryOf),
+    policy: { plainHttp: false, loopbackAnyPort: false },
     refreshAtStart: false,
   }
   const { cert, key } = options.results
@@ -70,12 +59,11 @@ function readPair({ value, source }: Part): KeyPair {
 }
 
 function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {
-  const rangesUrl = server.value['preq_url'] === undefined ? undefined : server.https('preq_url')
   return {
     name: server.text('name'),
     commonName: server.text('common_name'),
     url: server.https('areq_url'),
-    ...(rangesUrl === undefined ? {} : { rangesUrl }),
+    ...(server.value['preq_url'] !== undefined && { rangesUrl: server.https('preq_url') }),
     tls: tlsOf(server),
     strict: server.flag('strict'),
     timeoutMs: 10_000,
@@ -83,11 +71,9 @@ function directoryOf(server: Part): ThreeDSecureOptions['directories'][number] {
 }
 
 function legacyDirectoryOf(server: Part): ThreeDSecureOptions['legacy'][number] {
-  const networks = server.value['networks']
-  if (!Array.isArray(networks) || networks.length === 0) server.source.report(`${server.path}networks: such as ["VISA"]`)
   return {
     name: server.text('name'),
-    networks: Array.isArray(networks) ? networks.map(String) : [],
+    networks: server.list('networks', 'such as ["VISA"]').map(String),
     url: server.https('vereq_url'),
     tls: tlsOf(server),
     roots: [server.certificate('pares_root')],
@@ -110,24 +96,13 @@ interface Source {
  * An object of the file. Its members are read by kind; a member that does not fit is reported with
  * its path, and read as empty.
  */
-interface Part {
-  path: string
-  value: Readonly<Record<string, unknown>>
-  source: Source
-  text(name: string): string
-  https(name: string): string
-  port(name: string): number
-  /** False if absent. */
-  flag(name: string): boolean
-  certificate(name: string): string
-  key(name: string): Secret<string>
-}
+type Part = ReturnType<typeof partOf>
 
-function partOf(value: unknown, path: string, source: Source): Part {
+function partOf(value: unknown, path: string, source: Source) {
   const { folder, report } = source
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject) report(`${path === '' ? 'the file' : path.slice(0, -1)} is not an object`)
-  const members = (isObject ? value : {}) as Record<string, unknown>
+  const members = (isObject ? value : {}) as Readonly<Record<string, unknown>>
   const text = (name: string): string => {
     const member = members[name]
     if (typeof member === 'string' && member !== '') return member
@@ -151,23 +126,33 @@ function partOf(value: unknown, path: string, source: Source): Part {
     value: members,
     source,
     text,
-    https(name) {
+    https(name: string): string {
       const url = text(name)
       if (url !== '' && !(URL.canParse(url) && new URL(url).protocol === 'https:')) report(`${path}${name}: not an https URL`)
       return url
     },
-    port(name) {
+    port(name: string): number {
       const member = members[name]
       if (typeof member === 'number' && Number.isInteger(member) && member >= 1 && member <= 65_535) return member
       if (isObject) report(`${path}${name}: not a port from 1 to 65535`)
       return 0
     },
-    flag(name) {
+    list(name: string, must: string, least = 1): readonly unknown[] {
+      const member = members[name] ?? []
+      if (Array.isArray(member) && member.length >= least) return member
+      report(`${path}${name}: ${must}`)
+      return []
+    },
+    /** False if absent. */
+    flag(name: string): boolean {
       const member = members[name] ?? false
       if (typeof member !== 'boolean') report(`${path}${name}: not true or false`)
       return member === true
     },
-    certificate: (name) => pem(name, (content) => new X509Certificate(content)),
-    key: (name) => secret(pem(name, (content) => createPrivateKey(content))),
+    certificate: (name: string): string => pem(name, (content) => new X509Certificate(content)),
+    key: (name: string): Secret<string> => secret(pem(name, (content) => createPrivateKey(content))),
   }
 }
+
+const partsOf = ({ list, path, source }: Part, name: string, ...must: [must: string, least?: number]): Part[] =>
+  list(name, ...must).map((one, i) => partOf(one, `${path}${name}[${i}].`, source))

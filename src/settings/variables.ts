@@ -1,27 +1,18 @@
 /** Variables of the environment as rows: reading, complaints, help and documents follow. */
 import { reasonOf } from '../base/log.ts'
-import { Unreadable, type ValueKind } from '../entity/kinds.ts'
+import type { EntityField, Settings } from '../entity/fields.ts'
+import { Unreadable } from '../entity/kinds.ts'
 
-export interface Variable<Value> {
-  is: ValueKind<Value>
-  /** What counts where it is not set. */
-  usual?: Value
-  /** The same in words, where it is no value of its own. */
-  none?: string
-  means: string
+export interface Variable extends Pick<EntityField<unknown, unknown>, 'is' | 'usual' | 'none' | 'means'> {
   /** Where docs say more. */
   see?: string
 }
-
-export type Variables = Readonly<Record<string, Variable<unknown>>>
-type ValueOf<V> = V extends { is: ValueKind<infer Value, infer _> } ? Value : never
-type Usual<T> = { [K in keyof T]: T[K] extends { usual: unknown } ? K : never }[keyof T]
-export type VariableValues<T> = { [K in Usual<T>]: ValueOf<T[K]> } & { [K in Exclude<keyof T, Usual<T>>]?: ValueOf<T[K]> }
+export type Variables = Readonly<Record<string, Variable>>
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads what is set; everything that is wrong is a complaint. */
-export function readVariables<T extends Variables>(table: T, env: Environment, complaints: string[]): VariableValues<T> {
+export function readVariables<T extends Variables>(table: T, env: Environment, complaints: string[]): Settings<T> {
   const values: Record<string, unknown> = {}
   for (const [name, { is, usual }] of Object.entries(table)) {
     const text = env[name] ?? ''
@@ -31,7 +22,7 @@ export function readVariables<T extends Variables>(table: T, env: Environment, c
       for (const { part = text, must } of [read, ...read.others])
         complaints.push(`${name} is ${JSON.stringify(part)}, not ${must}`)
   }
-  return values as VariableValues<T>
+  return values as Settings<T>
 }
 
 /** What is read. If it throws, its reason is a complaint, and there is nothing. */
@@ -44,13 +35,13 @@ export function complaining<T>(complaints: string[], read: () => T, about = ''):
   }
 }
 
-const usualText = ({ is, usual, none }: Variables[string]): string | undefined =>
+const usualText = ({ is, usual, none }: Variable): string | undefined =>
   none ?? (usual === undefined ? undefined : is.written(usual))
 
 /** For a help: a line a variable. */
 export function variablesHelp(table: Variables): string {
   const width = Math.max(...Object.keys(table).map((name) => name.length))
-  const line = ([name, row]: [string, Variables[string]]) => {
+  const line = ([name, row]: [string, Variable]) => {
     const usual = usualText(row)
     return `  ${name.padEnd(width)}  ${row.means}${usual === undefined ? '' : ` (${usual})`}`
   }
