@@ -22,7 +22,7 @@ const merchantsOf = statement<{ cell_no: number; merchants: number }>(
   `select cell_no, count(*)::int as merchants from merchant group by cell_no`,
 )
 
-/** The cells, in the order of their numbers. Looks at each; one that is away is listed with the reason. */
+/** In the order of their numbers. Looks at each; one that is away is listed with the reason. */
 export async function cellFacts({ pool, cells }: Databases, databaseUrl: string): Promise<CellFact[]> {
   const counts = new Map((await pool.run(merchantsOf)).map((row) => [row.cell_no, row.merchants]))
   const seats = await seatsOf(pool, databaseUrl)

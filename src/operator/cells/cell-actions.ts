@@ -11,7 +11,7 @@ import type { Office } from '../office.ts'
 import { Refused, unfit } from '../refused.ts'
 import { cellFacts, type CellFact } from '../cell-facts.ts'
 import { addCell } from './add-cell.ts'
-import type { Moved, MoveStep } from './merchant-move.ts'
+import { stepText, type Moved, type MoveStep } from './merchant-move.ts'
 import { giveUpMove, loginsIn, moveMerchant } from './move-tables.ts'
 
 const pauseAtMostMs = { is: span('0', '366d'), usual: 60_000, means: 'how long its requests may be refused' } as const
@@ -42,21 +42,6 @@ const moveOne = async (office: Office, wish: { login: string; to: number; pauseA
 }
 
 const reportingOn = (office: Office, login: string) => (step: MoveStep) => office.progress(`${login}: ${stepText(step)}`)
-
-function stepText(step: MoveStep): string {
-  switch (step.is) {
-    case 'copying':
-      return `${counted(step.orders, 'order')} compared and copied …`
-    case 'closed':
-      return 'closed; what is under way comes to its end …'
-    case 'waiting':
-      return `${counted(step.steps, 'step')} still under way …`
-    case 'moved':
-      return `moved, with a pause of ${step.pausedMs} ms.`
-    case 'clearing':
-      return 'removing its orders from the other cell …'
-  }
-}
 
 const movedText = ({ login, from, to, pausedMs, removed }: OneMove): string =>
   from === undefined

@@ -16,16 +16,21 @@
  * of its transactions checks the mark, so that another command can take the move over at any time.
  */
 import { sleep, type Clock } from '../../base/clock.ts'
+import { counted } from '../../base/moments.ts'
+import { wordsOf, type Worded } from '../../entity/words.ts'
 import type { MoveState } from '../../merchant/merchant.ts'
 import { Refused } from '../refused.ts'
 
 /** The progress of a move, reported while it runs. */
-export type MoveStep =
-  | { is: 'copying'; orders: number }
-  | { is: 'closed' }
-  | { is: 'waiting'; steps: number }
-  | { is: 'moved'; pausedMs: number }
-  | { is: 'clearing' }
+const stepWords = {
+  copying: ({ orders }: { orders: number }) => `${counted(orders, 'order')} compared and copied …`,
+  closed: () => 'closed; what is under way comes to its end …',
+  waiting: ({ steps }: { steps: number }) => `${counted(steps, 'step')} still under way …`,
+  moved: ({ pausedMs }: { pausedMs: number }) => `moved, with a pause of ${pausedMs} ms.`,
+  clearing: () => 'removing its orders from the other cell …',
+}
+export type MoveStep = Worded<typeof stepWords>
+export const stepText = wordsOf(stepWords)
 
 export interface Moved {
   /** The cell that it came from; absent if a command before had moved it already. */

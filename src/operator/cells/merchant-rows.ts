@@ -39,9 +39,12 @@ interface Group {
   isKept?: true
 }
 
-/** What others refer to comes first. The last ones also stay: a page token has the number of their cell. */
+/**
+ * What others refer to comes first. The last ones also stay where they were made: a page token has
+ * the number of that cell.
+ */
 // oxfmt-ignore
-const groups = ([
+const rowGroups: readonly Group[] = [
   { tables: ['card_number_ref'], key: 't.number_id',      type: 'bytea',  first: '\\x', atOnce: 2_000, isKept: true },
   { tables: ['card_reference'],  key: 't.card_ref_id',    type: 'bigint', first: '0',   atOnce: 2_000 },
   { tables: partitioned,         key: 't.order_id',       type: 'bigint', first: '0',   atOnce: 500 },
@@ -51,7 +54,8 @@ const groups = ([
   { tables: ['nonce'],           key: 't.nonce',          type: 'text',   first: '',    atOnce: 2_000 },
   { tables: ['filter_count'],    key: countKey,           type: 'text',   first: '',    atOnce: 2_000 },
   { tables: ['locator'],         key: 't.key',            type: 'text',   first: '',    atOnce: 2_000 },
-] satisfies Group[]).map(statementsOf)
+]
+const groups = rowGroups.map(statementsOf)
 
 type Statements = ReturnType<typeof statementsOf>
 
@@ -81,7 +85,10 @@ function statementsOf(group: Group) {
 
 /** Tables with rows of merchants that stay. */
 export const stayingTables: readonly string[] = ['locator', 'merchant_mover']
-/** Those in which nothing is written of a merchant that is in another cell; references come first. */
+/**
+ * Those in which nothing is written of a merchant that is in another cell. References come before
+ * what they refer to.
+ */
 export const fencedTables: readonly string[] = groups.flatMap(({ tables }) => tables).toReversed()
 /** Every table whose rows move, in the same order. */
 export const movedTables: readonly string[] = fencedTables.filter((table) => !stayingTables.includes(table))

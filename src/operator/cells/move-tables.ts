@@ -13,7 +13,6 @@ import {
   runMove,
   type MoveUnderWay,
   type Moved,
-  type MoveDesk,
   type MoveTables,
   type MoveWish,
   type ReportMove,
@@ -54,24 +53,15 @@ const walkAgain = statement<object>(`update duty set place = null, lease = null,
 export async function moveMerchant(desk: OrderDesk, { login, ...wish }: MoveWish & { login: string }): Promise<Moved> {
   const side = await sideOf(desk, login)
   cellNumbered(side.cells, wish.to)
-  const moving: MoveDesk = {
-    clock: desk.clock,
-    login,
-    begin: (to) => begin(side, to),
-    between: (move) => tablesBetween(side, move),
-  }
-  return runMove(moving, wish)
+  const { clock } = desk
+  return runMove({ clock, login, begin: (to) => begin(side, to), between: (move) => tablesBetween(side, move) }, wish)
 }
 
-export interface GivenUp {
-  /** The cell in which the merchant stays. */
-  in: number
-  /** Orders removed from the other cell. */
-  removed: number
-}
-
-/** The merchant stays in its cell. Refuses once the configuration names the new one. */
-export async function giveUpMove(desk: OrderDesk, login: string, report: ReportMove): Promise<GivenUp> {
+/**
+ * The merchant stays in its cell, and its orders are removed from the other one. Refuses once the
+ * configuration names the new one.
+ */
+export async function giveUpMove(desk: OrderDesk, login: string, report: ReportMove): Promise<{ in: number; removed: number }> {
   const side = await sideOf(desk, login)
   const row = await rowOf(side)
   if (!row) throw new Refused({ what: 'not moving', login, cellNo: (await merchantNamed(desk.pool, login)).cellNo })
@@ -97,7 +87,7 @@ async function sideOf(desk: OrderDesk, login: string): Promise<Side> {
 
 const rowOf = async ({ desk, merchantId }: Side): Promise<MoveRow | undefined> => (await desk.pool.run(read, [merchantId]))[0]
 
-/** A change of the row of the move, or of the merchant that moves, with its line in the audit trail. */
+/** A change of the move, or of the cell of the merchant, with its line in the audit trail. */
 const changeMove = (
   { desk, login }: Side,
   touches: 'config' | 'orders',

@@ -18,7 +18,7 @@ import { changeInCell } from '../change.ts'
 import { needsOf } from './needs.ts'
 
 /** What was done, and the partitions that had to be left. */
-export interface Outcome<Why> {
+export interface DoneAndLeft<Why> {
   done: bigint[]
   left: (Why & { number: bigint })[]
 }
@@ -37,7 +37,7 @@ export async function asKeeper<T>({ pool }: CellDesk, work: () => Promise<T>): P
   return done.result
 }
 
-/** Before it partitions can be detached: returns and disputes of a payment come for about so long. */
+/** Partitions before can be detached: returns and disputes of a payment come for about so long. */
 const latestAt = (now: number): number => now - 180 * 86_400_000
 
 export function refuseLate(before: number, now: number): void {
@@ -46,10 +46,14 @@ export function refuseLate(before: number, now: number): void {
 }
 
 /** Detaches what lies before the time, and finishes what an earlier command began. */
-export function detachPartitions(desk: OrderDesk, cell: CellDesk, before: number): Promise<Outcome<{ needs: PartitionNeed[] }>> {
+export function detachPartitions(
+  desk: OrderDesk,
+  cell: CellDesk,
+  before: number,
+): Promise<DoneAndLeft<{ needs: PartitionNeed[] }>> {
   const { pool } = cell
   return asKeeper(cell, async () => {
-    const result: Outcome<{ needs: PartitionNeed[] }> = { done: [], left: [] }
+    const result: DoneAndLeft<{ needs: PartitionNeed[] }> = { done: [], left: [] }
     const spans = await partitionSpans(pool)
     const whole = spans.filter((span) => !isBegun(span))
     const partly = spans.filter((span) => isBegun(span) && span.note === undefined)
@@ -118,7 +122,7 @@ async function timesOf(runner: Runner, span: Span): Promise<Times | undefined> {
 export const note = (
   desk: OrderDesk,
   cell: CellDesk,
-  { number, from, to }: Pick<Span, 'number' | 'from' | 'to'>,
+  { number, from, to }: Span,
   { body, details }: { body?: (runner: Runner) => Promise<void>; details?: object } = {},
 ): Promise<void> =>
   changeInCell(desk, cell, async (runner) => {

@@ -3,15 +3,8 @@ import { dropPieces, noteDetached, partitionSpans, type Span } from '../../stora
 import { snapshot } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import type { Unproven } from './words.ts'
-import { asKeeper, isBegun, note, type Outcome } from './detach.ts'
+import { asKeeper, isBegun, note, type DoneAndLeft } from './detach.ts'
 import { holdsTable, makeDirectory, readExport, writeManifest, writeTable, type ExportedTable } from './files.ts'
-
-export interface Exported {
-  number: bigint
-  orders: number
-  /** Whether the files were there already. */
-  wasThere: boolean
-}
 
 const isOff = ({ pieces }: Span): boolean => pieces.every(({ state }) => state === 'detached')
 
@@ -20,11 +13,11 @@ export const filesOf = (directory: string, { cellNo }: CellDesk): string =>
   cellNo === 0 ? directory : join(directory, `cell-${cellNo}`)
 
 /** Writes each detached partition of a cell to the directory, unless it is there. */
-export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: string): Promise<Exported[]> =>
+export const exportPartitions = (desk: OrderDesk, cell: CellDesk, directory: string) =>
   asKeeper(cell, async () => {
     const spans = (await partitionSpans(cell.pool)).filter((span) => isOff(span) && span.note !== undefined)
     if (spans.length > 0) await makeDirectory(directory)
-    const exported: Exported[] = []
+    const exported = []
     for (const span of spans) {
       const there = await readExport(directory, span)
       const wasThere = Array.isArray(there)
@@ -59,9 +52,9 @@ export const dropPartitions = (
   desk: OrderDesk,
   cell: CellDesk,
   { directory, isWanted }: { directory: string; isWanted: boolean },
-): Promise<Outcome<{ unproven: Unproven }>> =>
+): Promise<DoneAndLeft<{ unproven: Unproven }>> =>
   asKeeper(cell, async () => {
-    const result: Outcome<{ unproven: Unproven }> = { done: [], left: [] }
+    const result: DoneAndLeft<{ unproven: Unproven }> = { done: [], left: [] }
     for (const span of (await partitionSpans(cell.pool)).filter(isBegun)) {
       const { number, note: noted } = span
       const unproven = await unprovenOf(cell, directory, span)

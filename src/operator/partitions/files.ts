@@ -68,17 +68,11 @@ async function contentOf(runner: Runner, { name }: PartitionPiece) {
   return { columns: columns.map((column) => pick(column, 'name', 'type')), lines: lines(), count: () => count }
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-}
+const escapes = new Map(
+  Object.entries({ '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v' }),
+)
 const copied = (value: string | null): string =>
-  value === null ? '\\N' : value.replace(/[\\\b\f\n\r\t\v]/g, (letter) => escapes[letter]!)
+  value === null ? '\\N' : value.replace(/[\\\b\f\n\r\t\v]/g, (letter) => escapes.get(letter)!)
 
 /** Writes a table under another name, to the disk, and then names it. */
 export async function writeTable(directory: string, piece: PartitionPiece, runner: Runner): Promise<ExportedTable> {

@@ -11,7 +11,7 @@ import type { CellDesk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { cellNumbered } from '../logins.ts'
 import type { OperatorRefusal } from '../refused.ts'
-import { detachPartitions, refuseLate, type Outcome } from './detach.ts'
+import { detachPartitions, refuseLate, type DoneAndLeft } from './detach.ts'
 import { dropPartitions, exportPartitions, filesOf } from './export.ts'
 import { listPartitions, makePartitions, type PartitionFact } from './rows.ts'
 
@@ -43,14 +43,14 @@ const jsonOfCells = <T>(cells: readonly InCell<T>[], json: (one: InCell<T>) => o
 const ofCell = (cellNo: number): string => (cellNo === 0 ? '' : ` of cell ${cellNo}`)
 
 /** A line for each cell in which something was done. */
-const linesOf = (cells: readonly InCell<Outcome<object>>[], says: (which: string) => string): string =>
+const linesOf = (cells: readonly InCell<DoneAndLeft<object>>[], says: (which: string) => string): string =>
   cells
     .filter(({ done }) => done.length > 0)
     .map(({ cellNo, done }) => says(`partition${done.length === 1 ? '' : 's'} ${done.join(', ')}${ofCell(cellNo)}`))
     .join('\n')
 
 /** Partitions that stay, each with its cell. */
-const leftIn = <Why>(cells: readonly InCell<Outcome<Why>>[]) =>
+const leftIn = <Why>(cells: readonly InCell<DoneAndLeft<Why>>[]) =>
   cells.flatMap(({ cellNo, left }) => left.map((one) => ({ cellNo, ...one })))
 
 const rowsOf = ({ pieces }: PartitionFact): bigint => pieces.find(({ table: name }) => name === 'orders')?.rows ?? 0n

@@ -1,21 +1,16 @@
 import { defined } from '../../base/defined.ts'
 import { schemaOf } from '../../storage/cells.ts'
 import { entities } from '../../storage/pool.ts'
-import { partitionSpans, type PartitionPiece } from '../../storage/detached.ts'
+import { partitionSpans, type PieceState, type Span } from '../../storage/detached.ts'
 import { ensurePartitions, partitionsAhead, type Ahead } from '../../storage/partitions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
 import { changeInCell } from '../change.ts'
 
 /** The partitions of all tables of a cell for the same order ids. */
-export interface PartitionFact {
+export interface PartitionFact extends Omit<Span, 'note'> {
   cellNo: number
-  number: bigint
-  /** The first id, and the first one after it. */
-  from: bigint
-  to: bigint
   /** `exported` is detached, with files that were complete once. */
-  state: 'attached' | 'detaching' | 'detached' | 'exported'
-  pieces: readonly PartitionPiece[]
+  state: PieceState | 'exported'
   /** When its first and its last order was made, if there is any. */
   firstAt?: number
   lastAt?: number
