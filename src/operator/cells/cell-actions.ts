@@ -145,15 +145,13 @@ it. To bring a cell to another database, add one there and drain the old one int
       async perform(office, { login, to, pauseAtMostMs: atMost, giveUp }) {
         if ((to === undefined) === (giveUp === undefined)) throw new Refused({ what: 'missing', field: 'to', or: 'giveUp' })
         if (to !== undefined) return moveOne(office, { login, to, pauseAtMostMs: atMost })
-        return { login, stays: await giveUpMove(office, login, reportingOn(office, login)) }
+        return { login, ...(await giveUpMove(office, login, reportingOn(office, login))) }
       },
       gives: {
-        json: (done) =>
-          'stays' in done ? { login: done.login, in: done.stays.in, removed_orders: done.stays.removed } : movedJson(done),
+        json: (done) => ('in' in done ? { login: done.login, in: done.in, removed_orders: done.removed } : movedJson(done)),
         blocks: (done) => [
-          'stays' in done
-            ? `Merchant ${done.login} stays in cell ${done.stays.in}. ` +
-              `${counted(done.stays.removed, 'order')} left the other cell.`
+          'in' in done
+            ? `Merchant ${done.login} stays in cell ${done.in}. ${counted(done.removed, 'order')} left the other cell.`
             : movedText(done),
         ],
       },

@@ -8,15 +8,7 @@ import { connectedAs } from '../../storage/roles.ts'
 import { transaction } from '../../storage/transaction.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import { inCell } from '../in-cells.ts'
-import {
-  giveUp,
-  runMove,
-  type MoveUnderWay,
-  type Moved,
-  type MoveTables,
-  type MoveWish,
-  type ReportMove,
-} from './merchant-move.ts'
+import { giveUp, runMove, type MoveUnderWay, type Moved, type MoveTables, type MoveWish } from './merchant-move.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../change.ts'
 import { listMerchants, merchantNamed } from '../known.ts'
@@ -61,7 +53,11 @@ export async function moveMerchant(desk: OrderDesk, { login, ...wish }: MoveWish
  * The merchant stays in its cell, and its orders are removed from the other one. Refuses once the
  * configuration names the new one.
  */
-export async function giveUpMove(desk: OrderDesk, login: string, report: ReportMove): Promise<{ in: number; removed: number }> {
+export async function giveUpMove(
+  desk: OrderDesk,
+  login: string,
+  report: MoveWish['report'],
+): Promise<{ in: number; removed: number }> {
   const side = await sideOf(desk, login)
   const row = await rowOf(side)
   if (!row) throw new Refused({ what: 'not moving', login, cellNo: (await merchantNamed(desk.pool, login)).cellNo })
