@@ -17,9 +17,7 @@ import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-f
 import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 
 /** The row of the configuration, with the command that has the move. */
-interface MoveRow extends MoveUnderWay {
-  mover: string
-}
+type MoveRow = MoveUnderWay & { mover: string }
 
 const read = entities<MoveRow>(`
   select v.from_cell as "from", v.to_cell as "to", v.state, m.cell_no as is_in, v.mover

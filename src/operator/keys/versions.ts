@@ -27,6 +27,7 @@ export interface KeyVersion {
   state: 'coming' | 'current' | 'older'
 }
 
+type DatedVersion = Pick<KeyVersion, 'version' | 'activeAt'>
 type KeyRow = Pick<KeyVersion, 'purpose' | 'version' | 'kek' | 'activeAt'> & { wrapped: Buffer }
 
 const listed = entities<KeyVersion>(`
@@ -48,19 +49,15 @@ export const listKeys = ({ pool, clock }: Desk): Promise<KeyVersion[]> => pool.r
 /**
  * Adds a version; every process uses it from the time in the result, and gateways seal what is
  * stored with orders again from then on. The key is wrapped before the transaction, because a key
- * service may take its time, and the rows are locked meanwhile. A command that ended before all
- * cells were told is finished by the next one, which is refused.
+ * service may take its time, and the rows are locked meanwhile. A command that ended before it had
+ * reached all cells is finished by the next one, which is refused.
  */
-export async function rotateKeyOf(
-  desk: OrderDesk,
-  encryption: KeyEncryption,
-  purpose: Rotatable,
-): Promise<{ version: bigint; activeAt: number }> {
+export async function rotateKeyOf(desk: OrderDesk, encryption: KeyEncryption, purpose: Rotatable): Promise<DatedVersion> {
   const tables = sealedWithOrders.filter((one) => one.purpose === purpose).map(({ table }) => table)
   const cells = tables.length === 0 ? [] : await desk.cells()
-  const orderInCells = ({ version, activeAt: dueAt }: Pick<KeyRow, 'version' | 'activeAt'>) =>
+  const orderInCells = ({ version, activeAt: dueAt }: DatedVersion) =>
     inEach(cells, ({ pool }) => orderResealing(pool, tables, { version, dueAt }))
-  const underWay = ({ version, activeAt }: Pick<KeyRow, 'version' | 'activeAt'>) =>
+  const underWay = ({ version, activeAt }: DatedVersion) =>
     new Refused({ what: 'rotation under way', purpose, version, activeAt })
   const newestIn = (rows: readonly KeyRow[]) => rows.find((row) => row.purpose === purpose)
 
@@ -85,9 +82,7 @@ export async function rotateKeyOf(
   return added
 }
 
-export interface CellResealing extends Resealing {
-  cellNo: number
-}
+export type CellResealing = Resealing & { cellNo: number }
 
 /** How far what is stored with orders is sealed again, in every cell. */
 export async function resealingIn({ cells }: Databases): Promise<CellResealing[]> {
