@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import { chmod, cp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
+import { codeOf } from '../base/error-code.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { closedFor, sharedHome } from './data-directory.ts'
-import { codeOf, run, type User } from './process.ts'
+import { run, type User } from './process.ts'
 
 /** PostgreSQL's programs: complete, and tested as the user that will run them. */
 export interface Binaries {
@@ -73,7 +74,7 @@ export async function createLinks(folder: string, random: Random): Promise<boole
       await symlink(relative(dirname(path), join(folder, source)), whole)
       await rename(whole, path)
     } catch (thrown) {
-      if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(thrown) ?? '')) return false
+      if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(thrown))) return false
       throw thrown
     }
   }
@@ -96,7 +97,7 @@ async function copyOf(folder: string, home: string, { random, log }: CopyContext
     await rename(growing, copy)
   } catch (thrown) {
     // Another process was faster, and its copy is equally good.
-    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(thrown) ?? '')) throw thrown
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(thrown))) throw thrown
   } finally {
     await rm(growing, { recursive: true, force: true })
   }

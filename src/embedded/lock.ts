@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { codeOf } from '../base/error-code.ts'
 import type { Random } from '../base/random.ts'
-import { codeOf, incarnationOf, systemProc } from './process.ts'
+import { incarnationOf, systemProc } from './process.ts'
 
 export interface Lock {
   release(): Promise<void>

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, type Stats } from 'node:fs'
 import { basename } from 'node:path'
+import { codeOf } from '../base/error-code.ts'
 import { type Clock, sleep } from '../base/clock.ts'
 
 /** The user a child runs as, if we are root and it must not be. */
@@ -114,12 +115,6 @@ export function run(command: string, args: string[], user: User | undefined): Pr
     )
     child.stdin?.end()
   })
-}
-
-/** The code of a system error such as ENOENT, or of a database error such as 57P03. */
-export function codeOf(thrown: unknown): string | undefined {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-  return typeof code === 'string' ? code : undefined
 }
 
 /** Whether the pid is in use, even by a zombie or another user's process. */

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, stat
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { codeOf } from '../base/error-code.ts'
 import { type Clock, sleep } from '../base/clock.ts'
 import { type Log, reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
@@ -11,7 +12,6 @@ import type { DataDirectory } from './data-directory.ts'
 import {
   answersSignal,
   asUser,
-  codeOf,
   hasProc,
   incarnationOf,
   isServerOf,

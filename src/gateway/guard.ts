@@ -2,6 +2,7 @@
  * What requests may do for a merchant in a cell. A merchant that moves is closed for a while:
  * then nothing is begun for it, and reads go on. Work under way does not ask.
  */
+import { codeOf } from '../base/error-code.ts'
 import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
 import type { Nonces } from '../merchant/nonces.ts'
@@ -35,9 +36,8 @@ const checkViolation = '23514'
 /** Nothing was written: the rows of the merchant are in another cell, or on their way. */
 export const isFenced = (error: unknown): boolean =>
   error instanceof Error &&
-  'code' in error &&
   // Through Citus the name has the number of the shard at its end.
-  (error.code === checkViolation || error.code === 'XX000') &&
+  [checkViolation, 'XX000'].includes(codeOf(error)) &&
   new RegExp(`\\b${fenceName}(?:_[0-9]+)?\\b`).test(error.message)
 
 const beingMoved = (merchantId: bigint) => new NotNow(`merchant ${merchantId} is being moved`)

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import { codeOf } from '../base/error-code.ts'
 import type { Clock } from '../base/clock.ts'
 import { reasonOf } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
@@ -323,8 +324,6 @@ function kindOf(error: Error): FailureKind {
   if (/^ERR_(SSL|TLS)/.test(codeOf(error))) return 'tls'
   return /^(HTTPParser|HeadersOverflow|ResponseContentLengthMismatch)Error$/.test(error.name) ? 'protocol' : 'connection'
 }
-
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')
 
 /** If several addresses were tried, the message is empty and only the code is known. */
 const wordsOf = (error: Error): string => error.message || codeOf(error) || error.name

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../base/error-code.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -123,8 +124,6 @@ function unlessMissing<T>(work: () => T): T | undefined {
     throw error
   }
 }
-
-const codeOf = (error: unknown) => (error as { code?: string }).code
 
 /** Types of statfs(2): tmpfs and ramfs. */
 const memoryFileSystems: ReadonlySet<number> = new Set([0x01021994, 0x858458f6])

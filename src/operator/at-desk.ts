@@ -1,4 +1,5 @@
 /** Whoever acts for the operator comes in here, and what was done is written down. */
+import { codeOf } from '../base/error-code.ts'
 import type { Given, Inputs, Task } from './action.ts'
 import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
@@ -37,7 +38,7 @@ export async function atDesk<T extends Inputs, Result>(
 
 async function recordReading(actor: Actor, office: Office, seen: Note): Promise<void> {
   await record(office, seen).catch((error) => {
-    if (!(error instanceof Error && 'code' in error && error.code === insufficientPrivilege)) throw error
+    if (codeOf(error) !== insufficientPrivilege) throw error
     actor.unrecorded()
   })
 }

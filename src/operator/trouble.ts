@@ -1,4 +1,5 @@
 /** What an operator can do about the usual failures of databases and key services. */
+import { codeOf } from '../base/error-code.ts'
 import { reasonOf } from '../base/log.ts'
 import { KeyServiceFailed } from '../keys/service.ts'
 import { CellFailed } from './in-cells.ts'
@@ -32,7 +33,6 @@ export function troubleOf(error: unknown): Trouble | undefined {
     : undefined
 }
 
-const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 const isUnreachable = (error: Error): boolean =>

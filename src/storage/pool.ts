@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
+import { codeOf } from '../base/error-code.ts'
 import type { Log } from '../base/log.ts'
 
 /**
@@ -236,9 +237,6 @@ export function failureOf(error: unknown): DatabaseFailure {
  * constraint. *Rejected:* telling those apart by their texts, which follow the server's language.
  */
 export const isInternal = (error: unknown): boolean => /^(XX|58)/.test(codeOf(error))
-
-const codeOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 
 const sessionCodes = new Set([idleInTransaction, readOnlyTransaction])
 const socketCodes = new Set([

@@ -4,6 +4,7 @@
  * transaction that writes in that table, and whoever comes later finds the constraint. So there is
  * no statement in any commit for it. *Rejected:* a row that each commit reads.
  */
+import { codeOf } from '../../base/error-code.ts'
 import { statement, type Pool, type Runner, type Statement } from '../../storage/pool.ts'
 import { fenceName } from '../../gateway/guard.ts'
 import { transaction } from '../../storage/transaction.ts'
@@ -146,5 +147,4 @@ const add = (table: string, away: readonly bigint[]): Statement<object> => ({
 })
 
 /** A lock that is not available, a statement that is cancelled, or a deadlock. */
-const isSlow = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && ['55P03', '57014', '40P01'].includes(String(error.code))
+const isSlow = (error: unknown): boolean => ['55P03', '57014', '40P01'].includes(codeOf(error))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { codeOf } from '../../base/error-code.ts'
 import { pick } from '../../entity/json.ts'
 import { statement, type Runner } from '../../storage/pool.ts'
 import type { PartitionPiece, Span } from '../../storage/detached.ts'
@@ -157,7 +158,7 @@ async function judgeFile(directory: string, table: ExportedTable): Promise<'no f
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return 'no file'
     // It is no archive any more.
-    if (codeOf(error)?.startsWith('Z_')) return 'file altered'
+    if (codeOf(error).startsWith('Z_')) return 'file altered'
     throw error
   }
   return stored.digest('hex') === table.sha256 && content.digest('hex') === table.content_sha256 ? undefined : 'file altered'
@@ -180,6 +181,3 @@ async function* hashed<Part extends string | Buffer>(
     yield part
   }
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined

@@ -1,3 +1,5 @@
+import { codeOf } from '../../base/error-code.ts'
+import { reasonOf } from '../../base/log.ts'
 import type { SealedCard } from '../../card/vault.ts'
 import { type DeliveryLease } from '../../delivery/store.ts'
 import type { CountTables } from '../../risk/limits.ts'
@@ -238,10 +240,10 @@ const orderKeyIn = (row: OrderKeyRecord): OrderKey => ({ merchantId: row.merchan
  * constraint's, with the number of the shard.
  */
 function isConflict(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  if (error.code === sql.versionMoved) return true
-  const isDuplicate = error.code === '23505' || error.code === 'XX000'
-  return isDuplicate && /\b(?:order_key|idempotency_key)_pkey(?:_[0-9]+)?\b/.test(error.message)
+  const code = codeOf(error)
+  if (code === sql.versionMoved) return true
+  const isDuplicate = code === '23505' || code === 'XX000'
+  return isDuplicate && /\b(?:order_key|idempotency_key)_pkey(?:_[0-9]+)?\b/.test(reasonOf(error))
 }
 
 const nameKey = (n: sql.Name) => `${n.merchantId}/${n.clientOrderid}`

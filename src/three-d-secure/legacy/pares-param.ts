@@ -2,6 +2,7 @@
  * The form field `PaRes`: compressed XML in base64, as changed on the way by browsers and servers.
  */
 import { inflateRawSync, inflateSync } from 'node:zlib'
+import { codeOf } from '../../base/error-code.ts'
 import { turnBudget, type InPieces } from '../../base/turn.ts'
 
 /** The limit of the upload. */
@@ -62,6 +63,6 @@ function tryInflate(inflate: typeof inflateSync, bytes: Buffer): Buffer | 'too l
   try {
     return inflate(bytes, { maxOutputLength: mostBytes })
   } catch (error) {
-    return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too large' : 'damaged'
+    return codeOf(error) === 'ERR_BUFFER_TOO_LARGE' ? 'too large' : 'damaged'
   }
 }
