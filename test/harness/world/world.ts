@@ -110,12 +110,22 @@ function onlyOwn(): never {
   throw new Error('this world is shared; a test that needs this starts one with { own: true }')
 }
 
+/**
+ * How to clear away what is left when this process ends. One listener does it for all: a broker
+ * has many worlds, and Node warns of more than ten listeners. The last is first: a sandbox ends
+ * before its directory goes.
+ */
+const leftovers = new Set<() => void>()
+process.once('exit', () => {
+  for (const clear of Array.from(leftovers).toReversed()) clear()
+})
+
 async function startOwn(options: WorldOptions): Promise<World> {
   const isGiven = options.embedded || options.databaseUrl !== undefined
   const database = isGiven ? undefined : await testDatabase(process.env.TOLLGATE_TEST_TEMPLATE)
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-world-'))
   const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
-  process.once('exit', remove)
+  leftovers.add(remove)
   // Run by root, the embedded server is another user's and has to pass here.
   chmodSync(directory, 0o711)
   // They take a second to make. A world of its own database makes its own, as a first start does.
@@ -163,7 +173,7 @@ async function startOwn(options: WorldOptions): Promise<World> {
       await world.halt()
       await database?.close()
       remove()
-      process.off('exit', remove)
+      leftovers.delete(remove)
     },
   }
   await Promise.all([known(world), rangesLoaded(world)]).catch(giveUp)
@@ -217,8 +227,8 @@ async function run(env: Record<string, string>, directory: string) {
   const child = spawn(process.execPath, [main, 'sandbox'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   // What a test file throws while it opens its world ends the process without another word.
   const end = () => child.kill('SIGKILL')
-  process.prependOnceListener('exit', end)
-  child.once('exit', () => process.off('exit', end))
+  leftovers.add(end)
+  child.once('exit', () => leftovers.delete(end))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const file = join(directory, 'sandbox.json')
