@@ -1,5 +1,6 @@
 /** The commands of an operator as a document. */
 import { jsonName, optionName } from '../src/entity/fields.ts'
+import { withCommands } from '../src/entity/show.ts'
 import type { AnyAction, Input, Subject } from '../src/operator/action.ts'
 import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'
 import { subjects } from '../src/operator/subjects.ts'
@@ -51,7 +52,7 @@ function actionText([words, action]: readonly [string, AnyAction], all: readonly
     `${head}${action.here ? ', on this machine' : ''}.`,
     ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}`] : []),
     ...(shown.length < takes.length ? [`And the settings of [${first![0]}](#${first![0].replaceAll(' ', '-')}).`] : []),
-    ...(action.more === undefined ? [] : [`\`\`\`text\n${action.more.trim()}\n\`\`\``]),
+    ...(action.more === undefined ? [] : [`\`\`\`text\n${withCommands(action.more.trim())}\n\`\`\``]),
     `\`\`\`\n${action.examples.map((one: string) => `npx tollgate ${one}`).join('\n')}\n\`\`\``,
   ].join('\n\n')
 }

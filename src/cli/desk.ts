@@ -4,8 +4,9 @@ import { openLog } from '../base/log.ts'
 import type { Given, Inputs, Task } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
 import type { Office } from '../operator/office.ts'
+import { openPool } from '../storage/pool.ts'
 import { WrongUsage } from './failure.ts'
-import { findInstallation, inWords, openDatabases, openKeys } from './installation.ts'
+import { findInstallation, inWords, openCells, openDatabase, openKeys } from './installation.ts'
 import type { Terminal } from './terminal.ts'
 import type { Environment } from '../settings/variables.ts'
 
@@ -15,40 +16,31 @@ const actorAt = ({ complain }: Terminal) => ({
   unrecorded: () => complain('This is not in the audit trail: the database user may not write there.'),
 })
 
+/** At most: the doctor asks as many things at once. */
+const connections = 10
+
 /** Opens the installation of the environment, and carries out a task there. */
 export async function performAt<T extends Inputs, Result>(
   terminal: Terminal,
   words: string,
   task: Task<T, Result>,
   asked: Given<T>,
+  found?: Office['found'],
 ): Promise<Result> {
-  const { env, stderr, clock, random, complain } = terminal
+  const { env, stderr, clock, random, complain: progress } = terminal
+  const own = { clock, random, action: words, progress, ...(found && { found }) }
   // It asks nothing else of the office.
-  if (task.alone?.(asked))
-    return atDesk(actorAt(terminal), { clock, random, action: words, progress: complain } as Office, task, asked)
+  if (task.alone?.(asked)) return atDesk(actorAt(terminal), own as Office, task, asked)
   const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
-  const settings = { connections: 3, use: task.long ? 'admin' : 'search', log } as const
-  const { pool, cells, close } = openDatabases(installation, settings)
-  const { databaseUrl, callbackPolicy, sandbox, kek } = installation
-  const office: Office = {
-    pool,
-    cells,
-    clock,
-    random,
-    who,
-    action: words,
-    databaseUrl,
-    callbackPolicy,
-    kek,
-    log,
-    progress: complain,
-    ...(sandbox && { sandbox }),
-    keys: () => openKeys(pool, installation, terminal),
-  }
+  const settings = { connections, use: task.long ? 'admin' : 'search', log } as const
+  const { databaseUrl: url } = installation
+  const pool = task.overAnyLine ? openPool({ url, ...settings }) : openDatabase(installation, settings)
+  const { cells, close } = openCells(pool, installation, settings)
+  const keys = () => openKeys(pool, installation, terminal)
   try {
-    return await atDesk(actorAt(terminal), office, task, asked)
+    return await atDesk(actorAt(terminal), { ...installation, ...own, pool, cells, who, log, keys }, task, asked)
   } catch (error) {
     throw inWords(error)
   } finally {

@@ -1,10 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemRandom } from '../base/random.ts'
-import type { TargetPolicy } from '../http/address.ts'
+import { answersSignal } from '../embedded/process.ts'
 import type { CellDesk } from '../operator/desk.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
+import { withCommands } from '../entity/show.ts'
+import type { Installation } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
+import type { SandboxFile } from '../sandbox/banner.ts'
 import { troubleOf } from '../operator/trouble.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../keys/encryption.ts'
@@ -15,26 +18,6 @@ import { databaseUrlOf, encryptionBy, kekSource } from '../settings/keys.ts'
 import type { Terminal } from './terminal.ts'
 import type { Environment } from '../settings/variables.ts'
 import { Failure, failureOf, WrongUsage } from './failure.ts'
-import { withCommands } from './present.ts'
-
-/** The running sandbox, from its sandbox.json. */
-export interface SandboxFacts {
-  directory: string
-  pid: number
-  baseUrl: string
-  acquirerAdminUrl: string
-  /** The login of its own merchant. */
-  login: string
-  oauthPrivateKeyFile: string
-}
-
-/** The installation that the commands work on, found through the environment. */
-export interface Installation {
-  databaseUrl: string
-  kek: () => KeyEncryption
-  sandbox?: SandboxFacts
-  callbackPolicy: TargetPolicy
-}
 
 /**
  * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of
@@ -53,9 +36,7 @@ export function findInstallation(env: Environment): Installation {
   if (env.DATABASE_URL) {
     if (!isDatabaseUrl(env.DATABASE_URL))
       throw new WrongUsage('DATABASE_URL is not a postgres:// URL, such as postgres://user:password@host:5432/database')
-    const complaints: string[] = []
-    const databaseUrl = databaseUrlOf(env, complaints)
-    if (complaints.length > 0) throw new WrongUsage(complaints.join('\n'))
+    const databaseUrl = readBy(databaseUrlOf, env)
     return { databaseUrl, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
   }
   const here = readSandbox(resolve('.tollgate'))
@@ -65,11 +46,14 @@ export function findInstallation(env: Environment): Installation {
   DATABASE_URL=… TOLLGATE_KEY_FILE=…  an installation`)
 }
 
-function kekOf(env: Environment): KeyEncryption {
+const kekOf = (env: Environment): KeyEncryption => encryptionBy(readBy(kekSource, env)!, systemRandom)
+
+/** What is wrong with the environment is wrong usage. */
+function readBy<Value>(read: (env: Environment, complaints: string[]) => Value, env: Environment): Value {
   const complaints: string[] = []
-  const source = kekSource(env, complaints)
-  if (!source) throw new WrongUsage(complaints.join('\n'))
-  return encryptionBy(source, systemRandom)
+  const value = read(env, complaints)
+  if (complaints.length > 0) throw new WrongUsage(complaints.join('\n'))
+  return value
 }
 
 function readSandbox(directory: string): Installation | undefined {
@@ -84,6 +68,7 @@ function readSandbox(directory: string): Installation | undefined {
     sandbox: {
       directory,
       pid: read.pid,
+      isRunning: answersSignal(read.pid),
       baseUrl: read.base_url,
       acquirerAdminUrl: read.simulators.acquirer_admin_url,
       login: read.merchant.login,
@@ -93,15 +78,9 @@ function readSandbox(directory: string): Installation | undefined {
   }
 }
 
-interface SandboxFile {
-  database_url: string
-  pid: number
-  base_url: string
-  simulators: { acquirer_admin_url: string }
-  merchant: { login: string; oauth_private_key_file: string }
-}
+type RunningFile = SandboxFile & { pid: number }
 
-const isSandboxFile = (read: unknown): read is SandboxFile =>
+const isSandboxFile = (read: unknown): read is RunningFile =>
   typeof read === 'object' &&
   read !== null &&
   ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
@@ -127,23 +106,22 @@ export const openKeys = (pool: Pool, { kek }: Installation, { clock, random }: T
   })
 
 /**
- * The databases of an installation: cells are opened once a command asks for them. Cell 0 is in the
- * schema of the installation.
+ * The cells of an installation, opened once a command asks for them. Cell 0 is in the schema of the
+ * installation. Closing them closes that pool too.
  */
-export function openDatabases(
-  installation: Installation,
-  settings: Omit<PoolSettings, 'url'>,
-  pool: Pool = openDatabase(installation, settings),
-) {
+export function openCells(pool: Pool, installation: Installation, settings: Omit<PoolSettings, 'url'>) {
   let opened: Promise<readonly CellDesk[]> | undefined
   const open = async (): Promise<readonly CellDesk[]> =>
     (await listCells(pool)).map((own) => {
       if (own.cellNo === 0) return { ...own, pool }
       const { url, schema } = databaseOf(installation.databaseUrl, own)
-      return { ...own, pool: openDatabase({ ...installation, databaseUrl: url }, { ...settings, schema }) }
+      const all = { ...settings, schema }
+      // The line to the database of the installation is in use already.
+      const cell =
+        own.address === undefined ? openPool({ url, ...all }) : openDatabase({ ...installation, databaseUrl: url }, all)
+      return { ...own, pool: cell }
     })
   return {
-    pool,
     cells: () => (opened ??= open()),
     async close() {
       const cells = (await opened?.catch(() => [])) ?? []

@@ -1,10 +1,10 @@
 /** How results look: tables for people, JSON for machines. */
-import { printable, type Block, type Column } from '../entity/show.ts'
+import { printable, withCommands, type Block, type Column, type Finding } from '../entity/show.ts'
 
-export type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
+type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
 
-export const paint = (text: string, colour: Colour | undefined): string =>
+const paint = (text: string, colour: Colour | undefined): string =>
   colour === undefined ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`
 
 /** Rows under headings; the last column is not limited in width. */
@@ -65,7 +65,7 @@ export function facts(
     .join('\n')
 }
 
-export const statusColour = (status: string): Colour | undefined => {
+const statusColour = (status: string): Colour | undefined => {
   if (/^(approved|delivered|ok|on)$/.test(status)) return 'green'
   if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
   return /^(error|unknown|given-up|problem|off)|parked\)?$/.test(status) ? 'red' : undefined
@@ -82,12 +82,15 @@ export const jsonText = (value: object): string =>
     2,
   )
 
-/** An advice in a terminal: the commands in it are in braces. */
-export const withCommands = (advice: string): string => advice.replace(/\{([^{}]+)\}/g, 'npx tollgate $1')
+function findingText({ is, what, says, advice }: Finding): string {
+  const first = `${paint(is.padEnd(7), statusColour(is))}  ${what.padEnd(12)}  ${printable(says)}`
+  return advice === undefined ? first : `${first}\n${' '.repeat(23)}→ ${printable(withCommands(advice))}`
+}
 
 /** A part of a result in a terminal. */
 export function blockText(block: Block): string {
   if (typeof block === 'string') return block
+  if ('says' in block) return findingText(block)
   if ('facts' in block) return facts(block.facts)
   if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
   return table(block.columns, block.rows)

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
+import { withCommands } from '../entity/show.ts'
 import type { AnyAction, Input, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './failure.ts'
@@ -31,13 +32,16 @@ export function addSubject(
     const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
     for (const [name, input] of Object.entries(action.takes as Record<string, AnyInput>)) addInput(command, name, input)
     command.option('--json', 'print JSON for machines')
-    const paragraphs = [action.more, examplesText(action.examples)]
+    const paragraphs = [action.more && withCommands(action.more), examplesText(action.examples)]
     command.addHelpText('after', paragraphs.flatMap((text) => (text === undefined ? [] : [`\n${text}`])).join('\n'))
     command.action(async (...all: unknown[]) => {
       const positional = all.slice(0, -2) as (string | undefined)[]
-      const asked = await askedBy(terminal, action, positional, all.at(-2) as Record<string, unknown>)
-      const result = await perform(terminal, words, action, asked)
-      show(terminal, action, { result, asked, asJson: (all.at(-2) as { json?: true }).json === true })
+      const options = all.at(-2) as Record<string, unknown>
+      const asJson = options.json === true
+      const asked = await askedBy(terminal, action, positional, options)
+      const found = (one: unknown) => asJson || terminal.print(blockText(action.gives.each!(one as never)))
+      const result = await perform(terminal, words, action, asked, found)
+      show(terminal, action, { result, asked, asJson })
     })
   }
   for (const words of Object.keys(groups))
@@ -107,7 +111,7 @@ function show(terminal: Terminal, { gives, leaves }: AnyAction, { result, asked,
   if (gives.fails?.(result)) terminal.exitCode = 1
   const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
   if (blocks === undefined) terminal.printJson(gives.json(result, asked))
-  else if (blocks.length > 0) terminal.print(blocks.map(blockText).join('\n\n'))
+  else if (blocks.length > 0) terminal.print((gives.each ? '\n' : '') + blocks.map(blockText).join('\n\n'))
   const left = leaves?.(result)
   if (left) throw new Refused(left)
 }

@@ -3,8 +3,6 @@ import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
 import { addSubject } from './rows.ts'
-import { addBackupCommands } from './backup.ts'
-import { addDoctorCommand } from './doctor.ts'
 import { failureOf, WrongUsage } from './failure.ts'
 import { addMerchantServerCommand } from './programs/merchant-server.ts'
 import { addMigrateCommand } from './programs/migrate.ts'
@@ -31,13 +29,13 @@ const commands: readonly (string | ((program: Command, terminal: Terminal) => vo
   'bin',
   'keys',
   'delivery',
-  addDoctorCommand,
+  'doctor',
   'access',
   'audit',
   'cards',
   'subject',
   'partitions',
-  addBackupCommands,
+  'backup',
   'reconcile',
   'acquirer',
   addSignCommand,

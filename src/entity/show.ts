@@ -12,9 +12,23 @@ export interface Column<Row> {
   went?: (row: Row) => 'well' | 'badly' | undefined
 }
 
-/** A paragraph, facts of one thing, a table of many, or what to do next. */
+export type Health = 'ok' | 'warning' | 'problem'
+
+/** What an examination finds. */
+export interface Finding {
+  is: Health
+  /** What was examined, in a word or two. */
+  what: string
+  /** It may have text of strangers. */
+  says: string
+  /** What to do about it, with commands in braces: `see {order show 5}`. */
+  advice?: string
+}
+
+/** A paragraph, a finding, facts of one thing, a table of many, or what to do next. */
 export type Block =
   | string
+  | Finding
   | { facts: readonly Fact[] }
   | { columns: readonly Column<unknown>[]; rows: readonly unknown[] }
   | { text: string; command: string }
@@ -53,6 +67,9 @@ export const stateColumn: Column<{ enabled: boolean }> = {
 
 /** `command` is the words of an action, which a terminal and a page say in their own way. */
 export const hint = (text: string, command: string): Block => ({ text, command })
+
+/** An advice as a text: the commands in it are in braces. */
+export const withCommands = (advice: string): string => advice.replace(/\{([^{}]+)\}/g, 'npx tollgate $1')
 
 /**
  * Text from merchants and customers must not move the cursor or change the writing direction of

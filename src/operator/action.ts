@@ -44,6 +44,8 @@ export const changes = <T extends FieldTable>(table: T) =>
 /** How a result is shown, and what a machine gets. */
 export interface Gives<Result, Asked> {
   json(result: Result, asked: Asked): object
+  /** One of many results: a person sees it as soon as it is there, and the blocks after all. */
+  each?(one: Result extends readonly (infer One)[] ? One : never): Block
   /** Without it, a person gets the JSON too. */
   blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
   /** Whether a command ends with 1, although all was done. */
@@ -63,6 +65,8 @@ export interface Task<T extends Inputs, Result> {
   leaves?(result: Result): OperatorRefusal | undefined
   /** Its statements may take longer than a search. */
   long?: true
+  /** It says what is wrong, so it uses a database line that all else refuses. */
+  overAnyLine?: true
 }
 
 /** A task that is offered: how it is asked for, and how its result is shown. */
@@ -72,7 +76,7 @@ export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   /** It concerns files or processes of this machine: no other can ask for it. */
   here?: true
   gives: Gives<Result, Given<T>>
-  /** Paragraphs of its help. */
+  /** Paragraphs of its help, with commands in braces. */
   more?: string
   examples: readonly string[]
 }
@@ -81,6 +85,16 @@ export type AnyAction = Action<Inputs, unknown>
 
 /** Gives a row its types. */
 export const action = <const T extends Inputs, Result>(row: Action<T, Result>): AnyAction => row
+
+/** Collects results that come one by one. */
+export async function eachOf<One>({ found }: Office, results: AsyncIterable<One>): Promise<One[]> {
+  const all: One[] = []
+  for await (const one of results) {
+    found?.(one)
+    all.push(one)
+  }
+  return all
+}
 
 /** The actions of a subject, by their words. */
 export interface Subject {

@@ -4,18 +4,36 @@ import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import type { OrderDesk } from './desk.ts'
 
-/** A desk at an installation; its keys are opened by the few actions that need them. */
-export interface Office extends OrderDesk {
+/** What an operator works on. */
+export interface Installation {
   databaseUrl: string
   /** Where merchants' servers may be called. */
   callbackPolicy: TargetPolicy
-  /** With the login of its own merchant. */
-  sandbox?: { login: string; directory: string; acquirerAdminUrl: string }
-  /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
-  keys: () => Promise<KeyRing>
+  /** If it is one, whose cards are test cards. */
+  sandbox?: Sandbox
   /** The key-encryption key itself, to wrap new keys. */
   kek: () => KeyEncryption
+}
+
+/** A sandbox as its sandbox.json has it. */
+export interface Sandbox {
+  directory: string
+  pid: number
+  isRunning: boolean
+  baseUrl: string
+  acquirerAdminUrl: string
+  /** The login of its own merchant. */
+  login: string
+  oauthPrivateKeyFile: string
+}
+
+/** A desk at an installation; its keys are opened by the few actions that need them. */
+export interface Office extends OrderDesk, Installation {
+  /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
+  keys: () => Promise<KeyRing>
   log: Log
   /** What long work says of itself while it works. */
   progress: (text: string) => void
+  /** Takes one of many results as soon as it is there. */
+  found?: (one: unknown) => void
 }

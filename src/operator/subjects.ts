@@ -21,6 +21,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
   filter:   { does: 'what payments are screened by: lists, limits, amounts, countries, times of day', load: async () => [(await import('./configuration/filter-actions.ts')).filterActions] },
   order:    { does: 'payments: search them, see their life, take up parked ones', load: async () => [(await import('./orders/order-actions.ts')).orderActions] },
   delivery: { does: 'callbacks to merchants: see what arrived, send again', load: async () => [(await import('./orders/delivery-actions.ts')).deliveryActions] },
+  doctor:   { does: 'checks the configuration and the running installation, and says what to do', load: async () => [(await import('./doctor/doctor-actions.ts')).doctorActions] },
   audit:    { does: 'who changed what', load: async () => [(await import('./audit/audit-actions.ts')).auditActions] },
   access:   { does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often', load: async () => [(await import('./audit/access-actions.ts')).accessActions] },
   invoice:  { does: 'transactions of the mobile API without an order yet: find parked ones, take them up', load: async () => [(await import('./orders/invoice-actions.ts')).invoiceActions] },
@@ -29,6 +30,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
   cards:    { does: 'the card numbers of orders, which are kept sealed', load: async () => [(await import('./persons/card-actions.ts')).cardActions] },
   subject:  { does: 'data of a person: find, export and erase it', load: async () => [(await import('./persons/subject-actions.ts')).subjectActions] },
   partitions: { does: 'the tables of orders, by ranges of order ids', load: async () => [(await import('./partitions/partition-actions.ts')).partitionActions] },
+  backup:   { does: 'what belongs to backups of the database', load: async () => [(await import('./doctor/backup-actions.ts')).backupActions] },
   reconcile: { does: "compares an acquirer's record with the attempts at its gate, and settles what a restore has lost", load: async () => [(await import('./books/reconcile-actions.ts')).reconcileActions] },
   acquirer: { does: "play with the sandbox's simulated acquirer", load: async () => [(await import('./books/acquirer-actions.ts')).acquirerActions] },
 }

@@ -1,11 +1,10 @@
 /** What tells whether a copy of the database is whole. Everything here only reads. */
 import { machine } from '../../order/decide/machine.ts'
 import { statusOfState } from '../../order/decide/order.ts'
-import { statement, type Runner } from '../../storage/pool.ts'
+import { entities, statement, type Runner } from '../../storage/pool.ts'
 import { firstId, openBatch, type RowId, type SealedTable } from '../../keys/reseal.ts'
-import { verifyChain, type ChainReport } from '../../storage/audit-rows.ts'
 import type { IdName } from '../../storage/ids.ts'
-import type { KeyRing } from '../../keys/ring.ts'
+import type { OpenKeys } from './rows.ts'
 
 /** What is in one cell of the copy. */
 export interface CellBooks {
@@ -17,27 +16,11 @@ export interface CellBooks {
   used: readonly UsedIds[]
 }
 
+type Counts = Readonly<Record<'orders' | 'transactions' | 'attempts' | 'events' | 'deliveries' | 'invoices', bigint>>
+
 export interface UsedIds {
   name: IdName
   used: bigint
-}
-
-/** What is in the copy for all its cells. */
-export interface CopyFacts {
-  blocks: readonly IdBlock[]
-  trail: ChainReport
-}
-
-export type Counts = Readonly<Record<'orders' | 'transactions' | 'attempts' | 'events' | 'deliveries' | 'invoices', bigint>>
-
-/** How the rows of an order contradict each other. */
-export type BookRule = 'sums' | 'numbers of rows' | 'states' | 'last event' | 'approval without answer'
-
-export interface BookFault {
-  rule: BookRule
-  count: bigint
-  /** The first of them. */
-  orderIds: readonly bigint[]
 }
 
 export interface IdBlock extends UsedIds {
@@ -45,15 +28,23 @@ export interface IdBlock extends UsedIds {
   next?: bigint
 }
 
-const counts = statement<Counts>(`
+/** How the rows of an order contradict each other. */
+export type BookRule = 'sums' | 'numbers of rows' | 'states' | 'last event' | 'approval without answer'
+
+interface FaultyOrders {
+  count: bigint
+  /** The first of them. */
+  orderIds: readonly string[]
+}
+export type BookFault = FaultyOrders & { rule: BookRule }
+
+/** Gateways beat every second, so that the newest is the moment of the copy while one ran. */
+const contents = entities<Counts & Pick<CellBooks, 'newestAt'>>(`
   select (select count(*) from orders) as orders, (select count(*) from all_transactions) as transactions,
     (select count(*) from all_attempts) as attempts, (select count(*) from all_events) as events,
-    (select count(*) from delivery) as deliveries, (select count(*) from mobile_invoice) as invoices`)
-
-/** Gateways beat every second, so that this is the moment of the copy while one ran. */
-const newest = statement<{ at: number | null }>(`
-  select greatest((select max(created_at) from orders), (select max(at) from order_event),
-    (select max(beat_at) from heartbeat)) as at`)
+    (select count(*) from delivery) as deliveries, (select count(*) from mobile_invoice) as invoices,
+    greatest((select max(created_at) from orders), (select max(at) from order_event),
+      (select max(beat_at) from heartbeat)) as newest_at`)
 
 /** The ids of a transaction that has failed no longer count; `$1` has the states of these. */
 const sums = `
@@ -110,7 +101,7 @@ const standing = [...new Set(machine.map(({ to, asks }) => (asks === undefined ?
 const known = [...new Set(machine.map(({ to }) => to))]
 
 const found = (rows: string) =>
-  statement<{ count: bigint; order_ids: bigint[] }>(`
+  entities<FaultyOrders>(`
     select count(*) as count, (array_agg(order_id order by order_id))[1:5]::text[] as order_ids
     from (select distinct order_id from (${rows}) r) f`)
 
@@ -130,13 +121,15 @@ const usedInCell = statement<UsedIds>(`
     ('attempt', (select max(rrn::bigint) from all_attempts where rrn ~ '^[0-9]{12}$')),
     ('process', greatest((select max(process_id) from heartbeat), (select max(lease) from all_transactions)))
   ) as u (name, used)`)
-const usedInInstallation = statement<UsedIds>(`
-  select u.name, coalesce(u.used, 0) as used from (values
-    ('merchant', (select max(merchant_id) from merchant)),
-    ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
-    ('gate', (select max(gate_id) from gate))
-  ) as u (name, used)`)
-const drawnNext = statement<{ name: IdName; next_id: bigint }>(`select name, next_id from id_block`)
+/** `$1` and `$2` have the names and the highest ids of all cells. */
+const blocks = entities<IdBlock>(`
+  select u.name, coalesce(max(u.used), 0) as used, max(b.next_id) as next from (
+    values ('merchant', (select max(merchant_id) from merchant)),
+      ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
+      ('gate', (select max(gate_id) from gate))
+    union all select * from unnest($1::text[], $2::bigint[])) u (name, used)
+  left join id_block b on b.name = u.name group by u.name order by u.name`)
+
 /**
  * A counter of attempts makes their RRN, of twelve digits. Beyond those it begins again, and then
  * nothing can be said of it.
@@ -148,34 +141,19 @@ export const isBehind = ({ name, next, used }: IdBlock): boolean =>
 
 /** `runner` is a snapshot of a cell, so that all that is compared is of one moment. */
 export async function cellBooks(runner: Runner): Promise<CellBooks> {
-  const [count] = await runner.run(counts)
-  const [last] = await runner.run(newest)
+  const [first] = await runner.run(contents)
+  const { newestAt, ...counts } = first!
   const faults: BookFault[] = []
   for (const [rule, sql, values] of rules) {
     const [row] = await runner.run(sql, values)
-    if (row!.count > 0n) faults.push({ rule, count: row!.count, orderIds: row!.order_ids.map(BigInt) })
+    if (row!.count > 0n) faults.push({ rule, ...row! })
   }
-  return { counts: count!, ...(last!.at !== null && { newestAt: last!.at }), faults, used: await runner.run(usedInCell) }
+  return { counts, ...(newestAt !== undefined && { newestAt }), faults, used: await runner.run(usedInCell) }
 }
 
-/** `runner` is a snapshot of the installation. `cells`: what its cells have used. */
-export async function copyFacts(
-  runner: Runner,
-  cells: readonly Pick<CellBooks, 'used'>[],
-  progress: (rows: bigint, of: bigint) => void,
-): Promise<CopyFacts> {
-  const next = new Map((await runner.run(drawnNext)).map((row) => [row.name, row.next_id]))
-  const most = new Map<IdName, bigint>()
-  for (const { name, used } of [...(await runner.run(usedInInstallation)), ...cells.flatMap((cell) => cell.used)])
-    if (used >= (most.get(name) ?? 0n)) most.set(name, used)
-  const blocks = [...most]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, used]): IdBlock => {
-      const drawn = next.get(name)
-      return { name, used, ...(drawn !== undefined && { next: drawn }) }
-    })
-  return { blocks, trail: await verifyChain(runner, undefined, progress) }
-}
+/** The ids of the installation and of its cells. */
+export const idBlocks = (runner: Runner, ofCells: readonly UsedIds[]): Promise<IdBlock[]> =>
+  runner.run(blocks, [ofCells.map(({ name }) => name), ofCells.map(({ used }) => used)])
 
 export interface OpenedTable {
   table: string
@@ -197,7 +175,7 @@ const countOf = (table: string, column: string) =>
 export async function openSealed(
   runner: Runner,
   from: readonly SealedTable[],
-  keys: Pick<KeyRing, 'version'>,
+  keys: OpenKeys,
   which: 'all' | 'sample',
 ): Promise<OpenedTable[]> {
   const tables: OpenedTable[] = []

@@ -1,12 +1,12 @@
 /** What the facts of a restored copy say. */
 import { agoText, counted, timeText } from '../../base/moments.ts'
+import type { Finding } from '../../entity/show.ts'
+import type { ChainReport } from '../../storage/audit-rows.ts'
 import { chainFaultText } from '../audit/verify.ts'
-import { ok, problem, warning, type Finding } from '../doctor/finding.ts'
-import { isBehind, type BookRule, type CellBooks, type CopyFacts, type OpenedTable } from './backup-rows.ts'
+import { ok, problem, someOf, warning } from './finding.ts'
+import { isBehind, type BookRule, type CellBooks, type IdBlock, type OpenedTable } from './backup-rows.ts'
 
 const otherCopy = 'do not start a gateway on this copy: restore an earlier backup, or another one'
-const someOf = (ids: readonly unknown[], count: bigint | number): string =>
-  `${ids.map(String).join(', ')}${BigInt(count) > BigInt(ids.length) ? ' …' : ''}`
 
 export const sealedFindings = (tables: readonly OpenedTable[]): Finding[] =>
   tables.map(({ table, column, opened, closed, rows }) => {
@@ -41,7 +41,7 @@ export function* booksFindings({ newestAt, counts, faults }: CellBooks, now: num
     )
 }
 
-export function* copyFindings({ blocks, trail: { rows, faults, faultCount } }: CopyFacts): Generator<Finding> {
+export function* idFindings(blocks: readonly IdBlock[]): Generator<Finding> {
   const behind = blocks.filter(isBehind)
   const allNext = blocks.map(({ name, next }) => `${name} ${next}`).join(', ')
   if (behind.length === 0) yield ok('ids', `the next ones are above all that were used: ${allNext}`)
@@ -49,7 +49,10 @@ export function* copyFindings({ blocks, trail: { rows, faults, faultCount } }: C
     const again = `the next ${name} id is ${next}, and ${used} is used already: ids would be drawn again`
     yield problem('ids', next === undefined ? `the row of ${name} ids is missing` : again, otherCopy)
   }
+}
+
+export function trailFinding({ rows, faults: [first], faultCount }: ChainReport): Finding {
+  if (!first) return ok('audit trail', `whole: ${counted(rows, 'row')}`)
   const more = faultCount > 1 ? ` And ${faultCount - 1} more.` : ''
-  if (faultCount === 0) yield ok('audit trail', `whole: ${counted(rows, 'row')}`)
-  else yield problem('audit trail', `${chainFaultText(faults[0]!)}${more}`, 'see all of it: {audit verify}')
+  return problem('audit trail', `${chainFaultText(first)}${more}`, 'see all of it: {audit verify}')
 }

@@ -2,34 +2,26 @@
  * Whether a restored copy is whole, in order of dependency: if the schema or the keys are not those
  * of this version, what depends on them is left out. It changes nothing.
  */
-import type { Clock } from '../../base/clock.ts'
-import type { KeyEncryption } from '../../keys/encryption.ts'
-import type { SealedTable } from '../../keys/reseal.ts'
+import type { Finding } from '../../entity/show.ts'
 import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
+import type { SealedTable } from '../../keys/reseal.ts'
+import { verifyChain } from '../../storage/audit-rows.ts'
 import { pendingMigrations } from '../../storage/migrate.ts'
-import type { Runner } from '../../storage/pool.ts'
+import type { Pool, Runner } from '../../storage/pool.ts'
 import { snapshot } from '../../storage/transaction.ts'
 import { trailProgress } from '../audit/verify.ts'
-import type { CellDesk, Databases } from '../desk.ts'
-import { databaseName, failedDatabase, migrationFinding, noDatabase } from '../doctor/database.ts'
-import { ok, type Finding } from '../doctor/finding.ts'
-import { keyFinding } from '../doctor/keys.ts'
-import { countKeys, migrationFacts, openedKeys } from '../doctor/rows.ts'
+import { databaseName, failedDatabase, migrationFinding, noDatabase } from './database.ts'
+import { ofCell, ok } from './finding.ts'
+import { lookAtKeys } from './keys.ts'
+import { migrationFacts } from './rows.ts'
 import { sealedTables } from '../keys/sealed-tables.ts'
-import { booksFindings, copyFindings, sealedFindings } from './backup.ts'
-import { cellBooks, copyFacts, openSealed, type CellBooks, type OpenedTable } from './backup-rows.ts'
-
-export interface Copy extends Databases {
-  clock: Clock
-  databaseUrl: string
-  kek: () => KeyEncryption
-  /** What long work says of itself. */
-  progress: (text: string) => void
-}
+import type { Office } from '../office.ts'
+import { booksFindings, idFindings, sealedFindings, trailFinding } from './backup.ts'
+import { cellBooks, idBlocks, openSealed, type CellBooks, type OpenedTable } from './backup-rows.ts'
 
 /** `which`: all sealed values are opened, or some of each table. */
-export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGenerator<Finding> {
-  const { pool, clock, databaseUrl, kek, progress } = copy
+export async function* checkCopy(office: Office, which: 'all' | 'sample'): AsyncGenerator<Finding> {
+  const { pool, cells, clock, databaseUrl, kek, progress } = office
   let migrated
   try {
     migrated = migrationFinding(await migrationFacts(pool))
@@ -40,41 +32,40 @@ export async function* checkCopy(copy: Copy, which: 'all' | 'sample'): AsyncGene
   yield ok('database', databaseName(databaseUrl))
   yield migrated
   if (migrated.is === 'problem') return
-  const keys = await keyFinding(pool, kek, await countKeys(pool))
-  yield keys
   // A key service may be asked for them, which no transaction waits for.
-  const opened = keys.is === 'problem' ? undefined : await openedKeys(pool, kek())
-  const open = async (runner: Runner, tables: readonly SealedTable[]) => (opened ? openSealed(runner, tables, opened, which) : [])
-  const others: CellBooks[] = []
-  for (const cell of await copy.cells()) {
-    if (cell.cellNo === 0) continue
-    const { books, findings } = await lookAt(cell, clock, (runner) => open(runner, sealedWithOrders))
-    if (books) others.push(books)
-    for (const finding of findings) yield { ...finding, cellNo: cell.cellNo }
-  }
-  const { sealed, books, facts } = await snapshot(pool, async (runner) => {
-    const own = { sealed: await open(runner, sealedTables), books: await cellBooks(runner) }
-    return { ...own, facts: await copyFacts(runner, [own.books, ...others], trailProgress(progress)) }
+  const { finding, opened } = await lookAtKeys(pool, kek)
+  yield finding
+  const look = async (runner: Runner, tables: readonly SealedTable[]): Promise<Look> => ({
+    sealed: opened ? await openSealed(runner, tables, opened, which) : [],
+    books: await cellBooks(runner),
   })
-  yield* [...sealedFindings(sealed), ...booksFindings(books, clock.now()), ...copyFindings(facts)]
+  const findings = ({ sealed, books }: Look) => [...sealedFindings(sealed), ...booksFindings(books, clock.now())]
+  const looks: Look[] = []
+  for (const { cellNo, pool: own } of await cells()) {
+    if (cellNo === 0) continue
+    const seen = await lookAtCell(own, (runner) => look(runner, sealedWithOrders))
+    if ('books' in seen) looks.push(seen)
+    yield* ofCell(cellNo, 'books' in seen ? findings(seen) : [seen])
+  }
+  const { home, blocks, trail } = await snapshot(pool, async (runner) => {
+    const home = await look(runner, sealedTables)
+    const used = [home, ...looks].flatMap(({ books }) => books.used)
+    return { home, blocks: await idBlocks(runner, used), trail: await verifyChain(runner, undefined, trailProgress(progress)) }
+  })
+  yield* [...findings(home), ...idFindings(blocks), trailFinding(trail)]
 }
 
-interface CellLook {
-  findings: readonly Finding[]
-  books?: CellBooks
+interface Look {
+  sealed: readonly OpenedTable[]
+  books: CellBooks
 }
 
-/** A cell other than 0, which may be in another database. */
-async function lookAt({ pool }: CellDesk, clock: Clock, open: (runner: Runner) => Promise<OpenedTable[]>): Promise<CellLook> {
+/** A cell other than 0, which may be in another database. A finding is why it cannot be looked at. */
+async function lookAtCell(pool: Pool, look: (runner: Runner) => Promise<Look>): Promise<Look | Finding> {
   try {
-    const pending = await pendingMigrations(pool, 'cell')
-    if (pending.length > 0) return { findings: [migrationFinding({ missing: pending, foreign: [], changed: [] })] }
-    const { sealed, books } = await snapshot(pool, async (runner) => ({
-      sealed: await open(runner),
-      books: await cellBooks(runner),
-    }))
-    return { findings: [...sealedFindings(sealed), ...booksFindings(books, clock.now())], books }
+    const missing = await pendingMigrations(pool, 'cell')
+    return missing.length > 0 ? migrationFinding({ missing, foreign: [], changed: [] }) : await snapshot(pool, look)
   } catch (error) {
-    return { findings: [failedDatabase(error, 'restore it too, or correct its address')] }
+    return failedDatabase(error, 'restore it too, or correct its address')
   }
 }

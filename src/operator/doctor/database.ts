@@ -2,16 +2,11 @@
 import { reasonOf } from '../../base/log.ts'
 import { spanText } from '../../base/moments.ts'
 import { isSafeLine, type Encryption, type LineDemand } from '../../storage/database-line.ts'
+import type { Sandbox } from '../office.ts'
 import { troubleOf } from '../trouble.ts'
-import { ok, problem, warning, type Finding } from './finding.ts'
+import type { Finding } from '../../entity/show.ts'
+import { ok, problem, warning } from './finding.ts'
 import type { DatabaseFacts, MigrationFacts } from './rows.ts'
-
-export interface SandboxProcess {
-  directory: string
-  pid: number
-  baseUrl: string
-  isAlive: boolean
-}
 
 /** `tollgate at db.example`: without what is secret in the URL. */
 export function databaseName(databaseUrl: string): string {
@@ -19,10 +14,10 @@ export function databaseName(databaseUrl: string): string {
   return `${pathname.slice(1)} at ${host}`
 }
 
-export function installationFinding(databaseUrl: string, sandbox: SandboxProcess | undefined): Finding {
+export function installationFinding(databaseUrl: string, sandbox: Sandbox | undefined): Finding {
   if (!sandbox) return ok('installation', `database ${databaseName(databaseUrl)}, by DATABASE_URL`)
-  const { directory, pid, baseUrl, isAlive } = sandbox
-  if (isAlive) return ok('installation', `sandbox in ${directory}, process ${pid}, ${baseUrl}`)
+  const { directory, pid, baseUrl, isRunning } = sandbox
+  if (isRunning) return ok('installation', `sandbox in ${directory}, process ${pid}, ${baseUrl}`)
   const says = `sandbox.json in ${directory} names process ${pid}, which is gone`
   return problem('installation', says, 'the sandbox was killed; start it again, its data is kept')
 }

@@ -1,8 +1,11 @@
 /** The card ranges of directory servers, and what came through them. */
 import { agoText } from '../../base/moments.ts'
+import type { Finding } from '../../entity/show.ts'
 import type { OdditySum } from '../../three-d-secure/oddities.ts'
-import { ok, problem, warning, type Finding } from './finding.ts'
-import type { DirectoryFact, DirectoryFacts } from './rows.ts'
+import { ok, problem, warning } from './finding.ts'
+import type { ConfigurationFacts, DirectoryFact, DirectoryFacts } from './rows.ts'
+
+type Facts = DirectoryFacts & Pick<ConfigurationFacts, 'secure'>
 
 /**
  * Card ranges are requested daily; they get this old only if the gateway was down or nobody asks.
@@ -12,17 +15,18 @@ const nobodyAsksMs = 600_000
 /** An oddity that did not come for a week is mended or gone. */
 const oddForMs = 7 * 86_400_000
 
-/** Empty if nobody wants 3-D Secure and no gateway was ever given a directory server. */
-export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
-  const { directories, oddities, secureEndpoints: secure } = f
+/**
+ * `secure` are the endpoints with 3-D Secure. Empty if nobody wants it and no gateway was ever given
+ * a directory server.
+ */
+export function directoryFindings({ directories, oddities, secure }: Facts, now: number): Finding[] {
   if (directories.length === 0 && secure.length > 0)
     return [
       warning(
         '3-D Secure',
         `wanted by endpoint ${secure.join(', ')}, and no gateway ever had a directory server: ` +
           'authentication fails for every card',
-        'start serve with THREE_DS_CONFIG (docs/install.md), or go without: ' +
-          `{endpoint set ${secure[0]} --three-d-secure off}`,
+        `start serve with THREE_DS_CONFIG (docs/install.md), or go without: {endpoint set ${secure[0]} --three-d-secure off}`,
       ),
     ]
   const odd = oddities.filter(({ lastAt }) => now - lastAt < oddForMs)
@@ -34,7 +38,7 @@ export function directoryFindings(f: DirectoryFacts, now: number): Finding[] {
 function rangesFinding(d: DirectoryFact, now: number): Finding {
   const { name, dueAt } = d
   const age = d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)
-  const ranges = `${name}: ${d.ranges} ranges, refreshed ${age}${leftOutText(d.leftOut)}`
+  const ranges = `${name}: ${d.ranges} ranges, refreshed ${age}${leftOutText(d)}`
   const failed = d.error === undefined ? '' : `; the last ${d.tries === 1 ? 'try' : `${d.tries} tries`} failed: ${d.error}`
   const again = dueAt === undefined || dueAt < now ? '' : ` It is asked again ${agoText(dueAt, now)}.`
   const look = `see network, URLs and certificates of ${name} in THREE_DS_CONFIG.${again}`
@@ -48,13 +52,13 @@ function rangesFinding(d: DirectoryFact, now: number): Finding {
   if (!d.loaded) return problem('card ranges', `${name}: none loaded yet, so authentication fails for its cards${failed}`, look)
   if (d.error !== undefined || now - (d.refreshedAt ?? 0) > longestRefreshMs)
     return warns(`${ranges}${failed}`, `the old ones are used meanwhile; ${look}`)
-  if (d.leftOut.count === 0) return ok('card ranges', ranges)
+  if (d.leftOutCount === 0) return ok('card ranges', ranges)
   return warns(ranges, `cards that are in no other range count as not enrolled; only whoever runs ${name} can correct its list`)
 }
 
 const mostNamed = 3
 
-const leftOutText = ({ count, entries }: DirectoryFact['leftOut']): string =>
-  count === 0
-    ? ''
-    : `; left out ${count} that cannot be used: ${entries.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`
+function leftOutText({ leftOutCount: count, leftOut }: DirectoryFact): string {
+  if (count === 0) return ''
+  return `; left out ${count} that cannot be used: ${leftOut.slice(0, mostNamed).join('; ')}${count > mostNamed ? '; …' : ''}`
+}

@@ -5,7 +5,8 @@ import { reachOf } from '../../http/client-address.ts'
 import type { Gate } from '../../merchant/merchant.ts'
 import { certificateFacts, dayOf } from '../configuration/gate-tls.ts'
 import { spanText } from '../../base/moments.ts'
-import { ok, problem, warning, type Finding } from './finding.ts'
+import type { Finding } from '../../entity/show.ts'
+import { ok, problem, warning } from './finding.ts'
 
 /** How long a connection may take. */
 const reachMs = 3_000

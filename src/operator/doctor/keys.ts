@@ -1,27 +1,40 @@
+/** Whether the keys of a database can be used, and whether control keys can be guessed. */
 import { reasonOf } from '../../base/log.ts'
+import type { Finding } from '../../entity/show.ts'
 import type { KeyEncryption } from '../../keys/encryption.ts'
 import { KeyServiceFailed } from '../../keys/service.ts'
 import type { Pool } from '../../storage/pool.ts'
-import { ok, problem, warning, type Finding } from './finding.ts'
-import { keysOpen } from './rows.ts'
+import { keyComplaint } from '../configuration/control-key.ts'
+import { ok, problem, warning } from './finding.ts'
+import { controlKeysOf, openKeys, type OpenKeys, type OpenedKeys } from './rows.ts'
 
-/** Whether the key-encryption key opens the keys of a database, which has so many. */
-export async function keyFinding(pool: Pool, kek: () => KeyEncryption, count: bigint): Promise<Finding> {
+interface KeyLook {
+  finding: Finding
+  /** Absent if there is a problem. */
+  opened?: OpenKeys
+}
+
+/** Whether the key-encryption key opens the keys of a database. */
+export async function lookAtKeys(pool: Pool, kek: () => KeyEncryption): Promise<KeyLook> {
   let encryption
   try {
     encryption = kek()
   } catch (error) {
-    return problem('keys', reasonOf(error), kekAdvice)
+    return { finding: problem('keys', reasonOf(error), kekAdvice) }
   }
-  if (count === 0n) return ok('keys', 'none made yet; the first start of the gateway makes them')
-  const found = await keysOpen(pool, encryption).catch((error: unknown) => {
-    if (error instanceof KeyServiceFailed) return error
-    throw error
-  })
-  if (found instanceof KeyServiceFailed)
-    return problem('keys', found.message, 'gateways that run go on with the keys they have, but none can start')
-  const { unopened, byOlder } = found
-  if (unopened.length > 0) return unopenedFinding(unopened, BigInt(unopened.length) === count)
+  try {
+    const keys = await openKeys(pool, encryption)
+    const finding = keysFinding(keys)
+    return finding.is === 'problem' ? { finding } : { finding, opened: keys.opened }
+  } catch (error) {
+    if (!(error instanceof KeyServiceFailed)) throw error
+    return { finding: problem('keys', error.message, 'gateways that run go on with the keys they have, but none can start') }
+  }
+}
+
+function keysFinding({ count, unopened, byOlder }: OpenedKeys): Finding {
+  if (count === 0) return ok('keys', 'none made yet; the first start of the gateway makes them')
+  if (unopened.length > 0) return unopenedFinding(unopened, unopened.length === count)
   return byOlder === 0
     ? ok('keys', `the key-encryption key opens all ${count}`)
     : warning('keys', `an older key-encryption key wraps ${byOlder} of ${count}`, 'bring them under the new one: {keys rewrap}')
@@ -30,9 +43,7 @@ export async function keyFinding(pool: Pool, kek: () => KeyEncryption, count: bi
 const kekAdvice =
   'give by TOLLGATE_KEY_FILE the key that this installation was begun with; without it no card and no control key can be read'
 
-type Unopened = Awaited<ReturnType<typeof keysOpen>>['unopened']
-
-function unopenedFinding(unopened: Unopened, isAll: boolean): Finding {
+function unopenedFinding(unopened: OpenedKeys['unopened'], isAll: boolean): Finding {
   const names = unopened.map(({ purpose, version }) => `${purpose} ${version}`).join(', ')
   if (isAll) return problem('keys', `the key-encryption key does not open the keys of this database: ${names}`, kekAdvice)
   const { purpose, version } = unopened[0]!
@@ -47,13 +58,13 @@ function unopenedFinding(unopened: Unopened, isAll: boolean): Finding {
   )
 }
 
-/** A merchant whose control key would be refused today, and why. */
-export interface WeakKey {
-  login: string
-  why: string
-}
-
-export function controlKeyFinding(weak: readonly WeakKey[]): Finding {
+/** Names the merchants whose control key would be refused today. */
+export async function controlKeyFinding(pool: Pool, keys: OpenKeys, of: 'sandbox' | 'production'): Promise<Finding> {
+  const weak: { login: string; why: string }[] = []
+  for (const { login, controlKey } of await controlKeysOf(pool, keys)) {
+    const why = await keyComplaint(controlKey, of)
+    if (why !== undefined) weak.push({ login, why })
+  }
   const [first, ...others] = weak
   if (!first) return ok('control keys', 'none can be guessed')
   return warning(

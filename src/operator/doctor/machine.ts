@@ -1,6 +1,7 @@
 /** The machine that the doctor runs on. */
 import { readFileSync } from 'node:fs'
-import { ok, warning, type Finding } from './finding.ts'
+import type { Finding } from '../../entity/show.ts'
+import { ok, warning } from './finding.ts'
 
 /**
  * Whether this machine may write the memory of a process to a disk; memory has card numbers. Linux

@@ -1,13 +1,13 @@
+/** What the doctor looks at in the database of the installation. */
 import { createHash } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
 import { secret, type Secret } from '../../base/secret.ts'
-import { openControlKey } from '../../merchant/control-key.ts'
 import { WrongKek, type KeyEncryption } from '../../keys/encryption.ts'
+import { contextOf, type StoredPurpose, type KeyRing } from '../../keys/ring.ts'
+import { openControlKey } from '../../merchant/control-key.ts'
 import { migrations } from '../../storage/migrate.ts'
 import { entities, statement, type Pool } from '../../storage/pool.ts'
-import { contextOf, type StoredPurpose, type KeyRing } from '../../keys/ring.ts'
-import type { Clock } from '../../base/clock.ts'
 import type { OdditySum } from '../../three-d-secure/oddities.ts'
-import { cellWork, type CellWork } from './work-rows.ts'
 
 export interface DatabaseFacts {
   /** As the server reports it, such as 18.4; and 180004. */
@@ -29,18 +29,18 @@ export interface MigrationFacts {
   changed: readonly string[]
 }
 
-/** The work of cell 0, and what the installation has for all cells. */
-export interface WorkFacts extends CellWork {
-  keys: bigint
+export interface ConfigurationFacts {
   merchants: bigint
   hasBins: boolean
   /** Switched-on endpoints of which no gate is switched on. */
-  gateless: readonly bigint[]
+  gateless: readonly string[]
   /**
    * Switched-on endpoints that take v4 signatures over the parameters alone, of merchants with a
    * key.
    */
-  parameterSigned: readonly bigint[]
+  parameterSigned: readonly string[]
+  /** Switched-on endpoints with 3-D Secure. */
+  secure: readonly string[]
 }
 
 export interface DirectoryFacts {
@@ -48,8 +48,6 @@ export interface DirectoryFacts {
   directories: readonly DirectoryFact[]
   /** What came through directory servers, was taken and does not fit, most often first. */
   oddities: readonly OdditySum[]
-  /** Switched-on endpoints with 3-D Secure. */
-  secureEndpoints: readonly bigint[]
 }
 
 export interface DirectoryFact {
@@ -63,16 +61,15 @@ export interface DirectoryFact {
   /** Tries since the last success, and how the last one ended. */
   tries: number
   error?: string
-  /**
-   * Entries of the last full load that cannot be used: how many, and the first of them with the
-   * reason.
-   */
-  leftOut: { count: number; entries: readonly string[] }
+  /** How many entries of the last full load cannot be used, and the first of them with the reason. */
+  leftOutCount: number
+  leftOut: readonly string[]
 }
 
-const server = statement<{ version: string; number: string; now: number; fsync: string; commit: string }>(`
-  select current_setting('server_version') as version, current_setting('server_version_num') as number, clock_timestamp() as now,
-    current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`)
+const server = entities<Omit<DatabaseFacts, 'roundTripMs' | 'aheadMs'> & { now: number }>(`
+  select split_part(current_setting('server_version'), ' ', 1) as version,
+    current_setting('server_version_num')::int as version_number, clock_timestamp() as now,
+    current_setting('fsync') = 'on' as fsync, current_setting('synchronous_commit') <> 'off' as synchronous_commit`)
 
 export async function serverFacts(pool: Pool, clock: Clock): Promise<DatabaseFacts> {
   // The first query also opens the connection, so the second is measured.
@@ -80,14 +77,7 @@ export async function serverFacts(pool: Pool, clock: Clock): Promise<DatabaseFac
   const [began, wall] = [clock.monotonic(), clock.now()]
   const [row] = await pool.run(server)
   const roundTripMs = clock.monotonic() - began
-  return {
-    version: row!.version.split(' ')[0]!,
-    versionNumber: Number(row!.number),
-    roundTripMs,
-    aheadMs: row!.now - (wall + roundTripMs / 2),
-    fsync: row!.fsync === 'on',
-    synchronousCommit: row!.commit !== 'off',
-  }
+  return { ...row!, roundTripMs, aheadMs: row!.now - (wall + roundTripMs / 2) }
 }
 
 const hasLedger = statement<{ there: boolean }>(`select to_regclass('migration') is not null as there`)
@@ -96,11 +86,12 @@ const ledger = statement<{ name: string; sha256: string }>(`select name, sha256 
 export async function migrationFacts(pool: Pool): Promise<MigrationFacts> {
   const known = new Map(migrations().map((m) => [m.name, createHash('sha256').update(m.sql).digest('hex')]))
   const [there] = await pool.run(hasLedger)
-  const applied = there!.there ? await pool.run(ledger) : []
+  const applied = new Map(there!.there ? (await pool.run(ledger)).map((a) => [a.name, a.sha256]) : [])
+  const both = [...applied.keys()].filter((name) => known.has(name))
   return {
-    missing: [...known.keys()].filter((name) => !applied.some((a) => a.name === name)),
-    foreign: applied.filter((a) => !known.has(a.name)).map((a) => a.name),
-    changed: applied.filter((a) => known.has(a.name) && known.get(a.name) !== a.sha256).map((a) => a.name),
+    missing: [...known.keys()].filter((name) => !applied.has(name)),
+    foreign: [...applied.keys()].filter((name) => !known.has(name)),
+    changed: both.filter((name) => known.get(name) !== applied.get(name)),
   }
 }
 
@@ -115,78 +106,66 @@ const wrapped = entities<WrappedVersion>(
   `select purpose, version, wrapped, kek, active_at <= now() as active from key_version order by purpose, version`,
 )
 
-/**
- * Which keys the key-encryption key does not open, and how many are still wrapped by an older one.
- * Opening the ring would also create and destroy hourly keys, and the doctor must not
- * change anything.
- */
-export async function keysOpen(pool: Pool, encryption: KeyEncryption): Promise<{ unopened: WrappedVersion[]; byOlder: number }> {
-  const keys = await pool.run(wrapped)
-  const id = await encryption.id()
-  const unopened: WrappedVersion[] = []
-  for (const key of keys) if (!(await openedKey(key, encryption))) unopened.push(key)
-  const byOlder = keys.filter((key) => key.kek !== id && !unopened.includes(key)).length
-  return { unopened, byOlder }
+/** Keys to look with. */
+export type OpenKeys = Pick<KeyRing, 'version'>
+
+export interface OpenedKeys {
+  count: number
+  /** Which ones the key-encryption key does not open, and how many an older one still wraps. */
+  unopened: readonly WrappedVersion[]
+  byOlder: number
+  opened: OpenKeys
 }
 
-const openedKey = (key: WrappedVersion, encryption: KeyEncryption): Promise<Buffer | undefined> =>
-  encryption.unwrap(key, contextOf(key.purpose, key.version)).catch((error: unknown) => {
-    if (error instanceof WrongKek) return undefined
-    throw error
-  })
+/**
+ * Opens the keys of a database without its ring, which would also create and destroy hourly keys:
+ * whoever looks must not change anything.
+ */
+export async function openKeys(pool: Pool, encryption: KeyEncryption): Promise<OpenedKeys> {
+  const keys = await pool.run(wrapped)
+  const byContext = new Map<string, Secret<Buffer>>()
+  const unopened: WrappedVersion[] = []
+  for (const key of keys) {
+    const context = contextOf(key.purpose, key.version)
+    const bytes = await encryption.unwrap(key, context).catch(unlessWrong)
+    if (bytes) byContext.set(context, secret(bytes))
+    else unopened.push(key)
+  }
+  const id = keys.length === 0 ? '' : await encryption.id()
+  return {
+    count: keys.length,
+    unopened,
+    byOlder: keys.filter((key) => key.kek !== id && !unopened.includes(key)).length,
+    opened: { version: (purpose, version) => (purpose === 'cvv2' ? undefined : byContext.get(contextOf(purpose, version))) },
+  }
+}
+
+function unlessWrong(error: unknown): undefined {
+  if (!(error instanceof WrongKek)) throw error
+}
 
 const controlKeys = entities<{ merchantId: bigint; login: string; sealed: Buffer; version: bigint }>(
   `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
 )
 
-/** Keys to look with: opened without the ring, for the same reason. */
-export async function openedKeys(pool: Pool, encryption: KeyEncryption): Promise<Pick<KeyRing, 'version'>> {
-  const opened = new Map<string, Secret<Buffer>>()
-  for (const key of await pool.run(wrapped)) {
-    const bytes = await openedKey(key, encryption)
-    if (bytes) opened.set(contextOf(key.purpose, key.version), secret(bytes))
-  }
-  return { version: (purpose, version) => (purpose === 'cvv2' ? undefined : opened.get(contextOf(purpose, version))) }
-}
-
 /** The control key of every merchant. */
-export async function controlKeysOf(
-  pool: Pool,
-  keys: Pick<KeyRing, 'version'>,
-): Promise<{ login: string; controlKey: Secret<string> }[]> {
-  const rows = await pool.run(controlKeys)
-  return rows.map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchantId, keys) }))
-}
+export const controlKeysOf = async (pool: Pool, keys: OpenKeys): Promise<{ login: string; controlKey: Secret<string> }[]> =>
+  (await pool.run(controlKeys)).map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchantId, keys) }))
 
-const keyCount = statement<{ n: bigint }>(`select count(*) as n from key_version`)
-export const countKeys = async (pool: Pool): Promise<bigint> => (await pool.run(keyCount))[0]!.n
-
-const merchantCount = statement<{ n: bigint; bins: boolean }>(`
-  select count(*) as n, exists (select from bin_range) as bins from merchant`)
-const gateless = entities<{ endpointId: bigint }>(`
-  select endpoint_id from endpoint e
-  where e.enabled and not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled) order by endpoint_id`)
-const parameterSigned = entities<{ endpointId: bigint }>(`
-  select endpoint_id from endpoint e
-  where e.enabled and e.settings ->> 'parameterSignatures' is distinct from 'false'
-    and exists (select from merchant_key k where k.merchant_id = e.merchant_id and k.retired_at is null) order by endpoint_id`)
-
-const idsOf = (rows: readonly { endpointId: bigint }[]) => rows.map((row) => row.endpointId)
-
-export async function workFacts(pool: Pool): Promise<WorkFacts> {
-  const [work, keys, [counts], lonely, signed] = await Promise.all([
-    cellWork(pool, pool, 0),
-    countKeys(pool),
-    pool.run(merchantCount),
-    pool.run(gateless),
-    pool.run(parameterSigned),
-  ])
-  const { n: merchants, bins: hasBins } = counts!
-  return { ...work, keys, merchants, hasBins, gateless: idsOf(lonely), parameterSigned: idsOf(signed) }
-}
+/** The ids of switched-on endpoints of which this holds. */
+const endpointsWhere = (holds: string) =>
+  `array(select e.endpoint_id::text from endpoint e where e.enabled and ${holds} order by e.endpoint_id)`
+const hasNoGate = `not exists (select from gate g where g.gate_id = any (e.gate_ids) and g.enabled)`
+const takesParameterSignatures = `e.settings ->> 'parameterSignatures' is distinct from 'false'
+  and exists (select from merchant_key k where k.merchant_id = e.merchant_id and k.retired_at is null)`
+const configuration = entities<ConfigurationFacts>(`
+  select (select count(*) from merchant) as merchants, exists (select from bin_range) as has_bins,
+    ${endpointsWhere(hasNoGate)} as gateless, ${endpointsWhere(takesParameterSignatures)} as parameter_signed,
+    ${endpointsWhere(`(e.settings ->> 'threeDSecure')::boolean`)} as secure`)
+export const configurationFacts = async (pool: Pool): Promise<ConfigurationFacts> => (await pool.run(configuration))[0]!
 
 /** The same name of the duty as in three-d-secure/range-rows.ts. */
-const directories = entities<Omit<DirectoryFact, 'leftOut'> & { leftOut: string[]; leftOutCount: number }>(`
+const directories = entities<DirectoryFact>(`
   select s.directory as name, s.version > 0 as loaded, s.refreshed_at, s.left_out_count, s.left_out, d.due_at,
     coalesce(d.tries, 0) as tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
@@ -194,18 +173,8 @@ const directories = entities<Omit<DirectoryFact, 'leftOut'> & { leftOut: string[
 const oddities = entities<OdditySum>(
   `select directory, what, count::float8 as count, last_at from directory_oddity order by directory, count desc, what`,
 )
-const secure = entities<{ endpointId: bigint }>(
-  `select endpoint_id from endpoint where enabled and (settings ->> 'threeDSecure')::boolean order by endpoint_id`,
-)
 
 export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
-  const [found, odd, endpoints] = await Promise.all([pool.run(directories), pool.run(oddities), pool.run(secure)])
-  return {
-    oddities: odd,
-    directories: found.map(({ leftOut, leftOutCount, ...one }) => ({
-      ...one,
-      leftOut: { count: leftOutCount, entries: leftOut },
-    })),
-    secureEndpoints: idsOf(endpoints),
-  }
+  const [found, odd] = await Promise.all([pool.run(directories), pool.run(oddities)])
+  return { directories: found, oddities: odd }
 }

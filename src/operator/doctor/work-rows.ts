@@ -5,10 +5,19 @@ import { deadAfterMs } from '../../leases/heartbeat.ts'
 import { partitionsAhead } from '../../storage/partitions.ts'
 
 /** The work of a cell, and who does it. */
-export interface CellWork {
+export interface CellWork extends Waiting {
   alive: readonly LeaseFact[]
   /** Processes that fell silent within the last hour, without a stop. */
   silent: readonly { instance: string; beatAt: number; orders: bigint }[]
+  nextOrderId: bigint
+  /** For each partitioned table the end of its last partition. */
+  partitions: readonly { table: string; end: bigint }[]
+  /** How long they last, by the orders of the last 30 days. */
+  partitionDays: number
+  moving: readonly MovingMerchant[]
+}
+
+interface Waiting {
   /** Transactions due for more than half a minute. */
   overdue: bigint
   overdueSince?: number
@@ -17,19 +26,13 @@ export interface CellWork {
    * process works on them.
    */
   awaiting: bigint
-  parked: readonly bigint[]
-  /** The ids of parked invoices, at most twenty. */
+  /** Orders, and ids of invoices: at most twenty of each. */
+  parked: readonly string[]
   parkedInvoices: readonly string[]
   due: bigint
   dueSince?: number
   /** Messages given up in the last day. */
   givenUp: bigint
-  nextOrderId: bigint
-  /** For each partitioned table the end of its last partition. */
-  partitions: readonly { table: string; end: bigint }[]
-  /** How long they last, by the orders of the last 30 days. */
-  partitionDays: number
-  moving: readonly MovingMerchant[]
 }
 
 /** A merchant of this cell that is being moved: a command moves it now, or was cut off. */
@@ -63,73 +66,48 @@ const heartbeats = entities<LeaseFact & CellWork['silent'][number] & { alive: bo
     (select count(distinct order_id) from all_transactions t
      where t.due_at is not null and t.lease = h.process_id and not h.alive) as orders
   from (select *, beat_at > now() - $1::int * interval '1 millisecond' as alive from heartbeat) h order by started_at`)
-/** Uses the index of due rows. A parked transaction is due in the far future or never. */
-const overdue = entities<{ n: bigint; since?: number }>(`
-  select count(*) as n, min(due_at) as since from all_transactions
-  where due_at < now() - interval '30 seconds' and alarm is null`)
-const awaiting = statement<{ n: bigint }>(`
-  select count(*) as n from all_transactions where due_at >= now() and step like 'await %' and alarm is null`)
-const parked = entities<{ orderId: bigint }>(
-  `select distinct order_id from all_transactions where alarm is not null order by order_id limit 20`,
-)
-const parkedInvoices = entities<{ invoiceId: string }>(
-  `select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20`,
-)
-const dueDeliveries = entities<{ n: bigint; since?: number }>(
-  `select count(*) as n, min(created_at) as since from delivery where due_at is not null`,
-)
-const givenUp = statement<{ n: bigint }>(`
-  select count(*) as n from delivery
-  where state = 'given up' and created_at > now() - interval '15 days' and done_at > now() - interval '1 day'`)
+/**
+ * What is overdue is found by the index of due rows: a parked transaction is due in the far future
+ * or never.
+ */
+const waiting = entities<Waiting>(`
+  select late.n as overdue, late.since as overdue_since, owed.n as due, owed.since as due_since,
+    (select count(*) from all_transactions where due_at >= now() and step like 'await %' and alarm is null) as awaiting,
+    array(select distinct order_id from all_transactions where alarm is not null order by order_id limit 20)::text[] as parked,
+    array(select invoice_id from mobile_invoice where alarm is not null order by created_at limit 20) as parked_invoices,
+    (select count(*) from delivery where state = 'given up'
+      and created_at > now() - interval '15 days' and done_at > now() - interval '1 day') as given_up
+  from (select count(*) as n, min(due_at) as since from all_transactions
+      where due_at < now() - interval '30 seconds' and alarm is null) late,
+    (select count(*) as n, min(created_at) as since from delivery where due_at is not null) owed`)
 /** Every table that has partitions; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
-const partitions = statement<{ name: string; bound: string | null }>(`
-  select t.relname as name, pg_get_expr(p.relpartbound, p.oid) as bound
+const partitions = entities<CellWork['partitions'][number]>(`
+  select t.relname as "table", coalesce(max(substring(pg_get_expr(p.relpartbound, p.oid) from 'TO \\(''?([0-9]+)')::bigint), 0) as "end"
   from pg_partitioned_table pt
   join pg_class t on t.oid = pt.partrelid
   left join pg_inherits i on i.inhparent = t.oid
   left join pg_class p on p.oid = i.inhrelid
-  where t.relnamespace = current_schema()::regnamespace`)
+  where t.relnamespace = current_schema()::regnamespace group by t.relname order by t.relname`)
 const moves = statement<MovingMerchant>(`
   select m.login, v.state, v.to_cell as to, v.since from merchant_move v join merchant m using (merchant_id)
   where m.cell_no = $1 order by merchant_id`)
 
 /** `installation` has the order ids, and the merchants. */
 export async function cellWork(pool: Pool, installation: Pool, cellNo: number): Promise<CellWork> {
-  const [beats, late, waiting, stuck, stuckInvoices, owed, lost, parts, ahead, moving] = await Promise.all([
+  const [beats, [waits], ends, { nextOrderId, days }, moving] = await Promise.all([
     pool.run(heartbeats, [deadAfterMs]),
-    pool.run(overdue),
-    pool.run(awaiting),
-    pool.run(parked),
-    pool.run(parkedInvoices),
-    pool.run(dueDeliveries),
-    pool.run(givenUp),
+    pool.run(waiting),
     pool.run(partitions),
     partitionsAhead(pool, installation),
     installation.run(moves, [cellNo]),
   ])
   return {
+    ...waits!,
     alive: beats.filter((b) => b.alive),
     silent: beats.filter((b) => !b.alive),
-    overdue: late[0]!.n,
-    ...(late[0]!.since !== undefined && { overdueSince: late[0]!.since }),
-    awaiting: waiting[0]!.n,
-    parked: stuck.map((r) => r.orderId),
-    parkedInvoices: stuckInvoices.map((r) => r.invoiceId),
-    due: owed[0]!.n,
-    ...(owed[0]!.since !== undefined && { dueSince: owed[0]!.since }),
-    givenUp: lost[0]!.n,
-    nextOrderId: ahead.nextOrderId,
-    partitions: endsOf(parts),
-    partitionDays: ahead.days,
+    nextOrderId,
+    partitions: ends,
+    partitionDays: days,
     moving,
   }
-}
-
-function endsOf(rows: readonly { name: string; bound: string | null }[]): { table: string; end: bigint }[] {
-  const ends = new Map<string, bigint>()
-  for (const { name, bound } of rows) {
-    const end = BigInt(/TO \('?(\d+)'?\)/.exec(bound ?? '')?.[1] ?? 0)
-    if (end >= (ends.get(name) ?? 0n)) ends.set(name, end)
-  }
-  return [...ends].map(([table, end]) => ({ table, end })).sort((a, b) => (a.table < b.table ? -1 : 1))
 }

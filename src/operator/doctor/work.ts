@@ -1,14 +1,17 @@
 /** Gateways, their work and what waits for it: of the installation, and of each cell. */
 import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
+import type { Finding } from '../../entity/show.ts'
 import { forInstallation } from '../../leases/heartbeat.ts'
+import type { MoveState } from '../../merchant/merchant.ts'
 import { nodeName, type CellSeat, type WhyThrough } from '../../storage/cell-seat.ts'
 import { scarceDays } from '../../storage/partitions.ts'
 import { lineAdvice, migrateAdvice } from './database.ts'
-import { ok, problem, warning, type Finding } from './finding.ts'
-import type { WorkFacts } from './rows.ts'
+import { ok, problem, someOf, warning } from './finding.ts'
+import type { ConfigurationFacts } from './rows.ts'
 import type { CellWork, LeaseFact, MovingMerchant } from './work-rows.ts'
 
-export const workFindings = (f: WorkFacts, now: number): Finding[] => [
+/** What is found in cell 0, and of what the installation has for all cells. */
+export const workFindings = (f: CellWork & ConfigurationFacts, now: number): Finding[] => [
   gatewaysFinding(f, now),
   ...leaseFindings(f, now),
   ...configurationFindings(f),
@@ -22,15 +25,15 @@ export const cellFindings = (f: CellWork, merchants: number, now: number): Findi
   ...orderFindings(f, now),
 ]
 
-function* configurationFindings({ merchants, hasBins, gateless, parameterSigned }: WorkFacts): Generator<Finding> {
+function* configurationFindings({ merchants, hasBins, gateless, parameterSigned }: ConfigurationFacts): Generator<Finding> {
   if (merchants > 0n) yield ok('merchants', `${merchants} registered`)
   else yield warning('merchants', 'none is registered', 'add one: {merchant add --help}')
   const noTable = 'no BIN table: in texts, card numbers are recognised by the ranges of the networks'
   if (!hasBins) yield warning('cards', noTable, 'import one: {bin import <file>}')
   const lonely = `without a gate that is switched on: ${gateless.join(', ')}`
   if (gateless.length > 0) yield warning('endpoints', lonely, 'give them one: {endpoint set <id> --gate <gate>}')
-  const at = parameterSigned.join(', ')
-  if (at !== '') yield ok('v4', `signatures over the parameters alone, without the address, are taken at endpoint ${at}`)
+  const parametersAlone = 'signatures over the parameters alone, without the address, are taken at endpoint'
+  if (parameterSigned.length > 0) yield ok('v4', `${parametersAlone} ${parameterSigned.join(', ')}`)
 }
 
 function gatewaysFinding({ alive }: CellWork, now: number): Finding {
@@ -111,17 +114,14 @@ function* orderFindings(f: CellWork, now: number): Generator<Finding> {
   const overdue = `${f.overdue} overdue, the oldest since ${agoText(f.overdueSince ?? now, now)}`
   const look = 'see that a gateway is running and reaches its acquirer; its log says what fails'
   yield f.overdue === 0n ? ok('transactions', `none is overdue${authenticated}`) : problem('transactions', overdue, look)
-  if (parked.length > 0)
-    yield problem('transactions', parkedText(parked), `see why: {order show ${parked[0]}}; then: {order resume ${parked[0]}}`)
-  if (invoices.length > 0)
-    yield problem('invoices', parkedText(invoices), `see why: {invoice find}; then: {invoice resume ${invoices[0]}}`)
+  const resumeOrder = `see why: {order show ${parked[0]}}; then: {order resume ${parked[0]}}`
+  if (parked.length > 0) yield problem('transactions', `parked for an operator: ${someOf(parked)}`, resumeOrder)
+  const resumeInvoice = `see why: {invoice find}; then: {invoice resume ${invoices[0]}}`
+  if (invoices.length > 0) yield problem('invoices', `parked for an operator: ${someOf(invoices)}`, resumeInvoice)
   yield* callbackFindings(f, now)
   if (f.moving.length > 0) yield movingFinding(f.moving)
   yield partitionFinding(f)
 }
-
-const parkedText = (ids: readonly (bigint | string)[]): string =>
-  `parked for an operator: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}`
 
 const patienceMs = 3_600_000
 
@@ -139,29 +139,25 @@ function* callbackFindings({ due, dueSince, givenUp }: CellWork, now: number): G
     )
 }
 
-function movingFinding(moving: CellWork['moving']): Finding {
+const movingTexts: Readonly<Record<MoveState, (moving: MovingMerchant) => string>> = {
+  copying: ({ login, to }) => `${login} is on its way to cell ${to}`,
+  closed: ({ login, to, since }) =>
+    `${login} is on its way to cell ${to}, and its requests have been refused since ${timeText(since)}`,
+  clearing: ({ login }) => `orders of ${login} are still in a cell that it is not in`,
+}
+
+function movingFinding(moving: readonly MovingMerchant[]): Finding {
   const { login, to } = moving[0]!
   const advice = `if no command moves it now, a move was cut off: {merchant move ${login} --to ${to}}, or with --give-up`
   const isClosed = moving.some(({ state }) => state === 'closed')
-  return (isClosed ? problem : warning)('moves', moving.map(movingText).join('; '), advice)
-}
-
-function movingText({ login, state, to, since }: MovingMerchant): string {
-  switch (state) {
-    case 'copying':
-      return `${login} is on its way to cell ${to}`
-    case 'closed':
-      return `${login} is on its way to cell ${to}, and its requests have been refused since ${timeText(since)}`
-    case 'clearing':
-      return `orders of ${login} are still in a cell that it is not in`
-  }
+  return (isClosed ? problem : warning)('moves', moving.map((one) => movingTexts[one.state](one)).join('; '), advice)
 }
 
 function partitionFinding({ partitions, nextOrderId, partitionDays: days }: CellWork): Finding {
   const short = partitions.find(({ end }) => end <= nextOrderId)
   if (short || partitions.length === 0)
     return problem('partitions', `${short?.table ?? 'orders'} has none for the next order id ${nextOrderId}`, migrateAdvice)
-  const soonest = partitions.reduce((least, { end }) => (end < least ? end : least), partitions[0]!.end)
+  const soonest = partitions.map(({ end }) => end).reduce((least, end) => (end < least ? end : least))
   const room = `room for ${soonest - nextOrderId} more order ids`
   if (days >= scarceDays) return ok('partitions', room)
   const last = `which last ${counted(Math.floor(days), 'day')}`

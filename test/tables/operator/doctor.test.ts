@@ -3,12 +3,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { withCommands } from '../../../src/cli/present.ts'
+import { withCommands } from '../../../src/entity/show.ts'
 import { lineFinding, migrationFinding, serverFindings } from '../../../src/operator/doctor/database.ts'
 import { machineFacts, machineFindings, nodeFinding } from '../../../src/operator/doctor/machine.ts'
-import type { DatabaseFacts, WorkFacts } from '../../../src/operator/doctor/rows.ts'
+import type { ConfigurationFacts, DatabaseFacts } from '../../../src/operator/doctor/rows.ts'
 import { passingFindings, workFindings } from '../../../src/operator/doctor/work.ts'
-import type { LeaseFact } from '../../../src/operator/doctor/work-rows.ts'
+import type { CellWork, LeaseFact } from '../../../src/operator/doctor/work-rows.ts'
+
+type WorkFacts = CellWork & ConfigurationFacts
 
 const now = Date.parse('2030-01-31T12:00:00Z')
 
@@ -21,7 +23,6 @@ const goodServer: DatabaseFacts = {
   synchronousCommit: true,
 }
 const goodWork: WorkFacts = {
-  keys: 6n,
   alive: [{ instance: 'vm:8080', startedAt: now - 60_000, lapses: 0, lapsedOrders: 0, takenOver: 0 }],
   silent: [],
   overdue: 0n,
@@ -38,6 +39,7 @@ const goodWork: WorkFacts = {
   hasBins: true,
   gateless: [],
   parameterSigned: [],
+  secure: [],
 }
 
 test('the doctor is content where all is well, and has advice for each thing that is not', () => {
@@ -78,7 +80,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
       /vm:8080 took 5 orders over from silent processes, last 1 min ago/,
     ],
     [sick({ overdue: 3n, overdueSince: now - 60_000 }), 'problem', /3 overdue.*1 min ago/],
-    [sick({ parked: [1_000_007n] }), 'problem', /1000007/],
+    [sick({ parked: ['1000007'] }), 'problem', /1000007/],
     [sick({ parkedInvoices: ['invoice-7'] }), 'problem', /invoice-7/],
     [sick({ due: 2n, dueSince: now - 7_200_000 }), 'warning', /2 waiting, the oldest for 2 h/],
     [sick({ givenUp: 4n }), 'warning', /4 given up/],
@@ -94,7 +96,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ moving: [{ login: 'shop', state: 'clearing', to: 2, since: 0 }] }), 'warning', /orders of shop are still in a cell/],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
     [sick({ hasBins: false }), 'warning', /no BIN table.*in texts/],
-    [sick({ gateless: [101n] }), 'warning', /101/],
+    [sick({ gateless: ['101'] }), 'warning', /101/],
   ] as const) {
     assert.deepEqual(
       findings.map((finding) => finding.is),
@@ -111,7 +113,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
 })
 
 test('an advice has its commands in braces, and a terminal says them with the program', () => {
-  const parked = workFindings({ ...goodWork, parked: [7n] }, now).find(({ is }) => is === 'problem')
+  const parked = workFindings({ ...goodWork, parked: ['7'] }, now).find(({ is }) => is === 'problem')
   assert.equal(parked?.advice, 'see why: {order show 7}; then: {order resume 7}')
   assert.equal(withCommands(parked.advice), 'see why: npx tollgate order show 7; then: npx tollgate order resume 7')
 })

@@ -58,11 +58,12 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
     refreshedAt: now - hour,
     dueAt: now + hour,
     tries: 0,
-    leftOut: { count: 0, entries: [] },
+    leftOutCount: 0,
+    leftOut: [],
   }
   const look = (changes: Partial<DirectoryFact>) =>
-    directoryFindings({ directories: [{ ...fresh, ...changes }], oddities: [], secureEndpoints: [] }, now)
-  const endpoints = (...ids: bigint[]) => directoryFindings({ directories: [], oddities: [], secureEndpoints: ids }, now)
+    directoryFindings({ directories: [{ ...fresh, ...changes }], oddities: [], secure: [] }, now)
+  const endpoints = (...secure: string[]) => directoryFindings({ directories: [], oddities: [], secure }, now)
   assert.deepEqual(endpoints(), [])
 
   for (const [findings, is, says, advice] of [
@@ -83,19 +84,19 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
     [look({ dueAt: now - hour }), 'warning', /no gateway asks for them/, /delete from directory_state where directory = 'visa'/],
     [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
     [
-      look({ leftOut: { count: 1, entries: ['4 to 3: odd'] } }),
+      look({ leftOutCount: 1, leftOut: ['4 to 3: odd'] }),
       'warning',
       /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/,
       /not enrolled.*whoever runs visa/,
     ],
     [
-      look({ leftOut: { count: 5, entries: ['a', 'b', 'c', 'd'] }, error: 'timeout', tries: 1 }),
+      look({ leftOutCount: 5, leftOut: ['a', 'b', 'c', 'd'], error: 'timeout', tries: 1 }),
       'warning',
       /left out 5 that cannot be used: a; b; c; …; the last try failed/,
       /old ones are used/,
     ],
     [
-      endpoints(103n, 104n),
+      endpoints('103', '104'),
       'warning',
       /endpoint 103, 104.*fails for every card/,
       /THREE_DS_CONFIG.*endpoint set 103 --three-d-secure off/,

@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { staysAt } from '../../../src/storage/cells.ts'
-import { workFacts } from '../../../src/operator/doctor/rows.ts'
+import { cellWork } from '../../../src/operator/doctor/work-rows.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import { heartOnThread } from '../../../src/leases/heart-start.ts'
 import { heartbeatStore, startHeartbeat, type Heartbeat } from '../../../src/leases/heartbeat.ts'
@@ -98,7 +98,7 @@ test('the database goes and comes back: the doctor sees the lease lapse and retu
   const judges = await until(() => heartbeat.judges(), Boolean)
   assert.equal(judges, true)
   const [noted] = await until(
-    async () => (await workFacts(doctors)).alive,
+    async () => (await cellWork(doctors, doctors, 0)).alive,
     ([process]) => process?.lapses === 1,
   )
   assert.equal(noted?.lapsedOrders, 12)

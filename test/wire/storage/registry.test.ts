@@ -10,7 +10,7 @@ import { openPool, type Pool, type Runner, type Statement } from '../../../src/s
 import { fixedKek } from '../../../src/keys/encryption.ts'
 import { openKeyRing } from '../../../src/keys/ring.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
-import { workFacts } from '../../../src/operator/doctor/rows.ts'
+import { configurationFacts } from '../../../src/operator/doctor/rows.ts'
 import { endpointFields } from '../../../src/merchant/fields/endpoint.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
@@ -71,10 +71,10 @@ test('without a BIN table a number of a known network has an issuer, and the doc
   const bins = await openBins(pool)
   const isIssued = (pan: string) => bins.issuerOf(pan) !== undefined
   assert.deepEqual([isIssued('4111111111111111'), isIssued('9000000000000001')], [true, false])
-  assert.equal((await workFacts(pool)).hasBins, false)
+  assert.equal((await configurationFacts(pool)).hasBins, false)
   await transaction(pool, (runner) => replaceBins(runner, [{ first: 51_000_000_000, last: 51_999_999_999, country: 'SE' }]))
   await bins.refresh()
   assert.equal(bins.issuerOf('5100000000000008')?.country, 'SE')
   assert.equal(isIssued('4111111111111111'), false)
-  assert.equal((await workFacts(pool)).hasBins, true)
+  assert.equal((await configurationFacts(pool)).hasBins, true)
 })
