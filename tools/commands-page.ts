@@ -1,13 +1,14 @@
 /** The commands of an operator as a document. */
-import { jsonName, optionName } from '../src/entity/fields.ts'
+import { jsonName } from '../src/entity/fields.ts'
 import { withCommands } from '../src/entity/show.ts'
-import type { AnyAction, Input, Subject } from '../src/operator/action.ts'
+import type { AnyAction, Inputs, Subject } from '../src/operator/action.ts'
 import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'
 import { subjects } from '../src/operator/subjects.ts'
 import { serveVariables } from '../src/settings/serve.ts'
 import { variablesTable } from '../src/settings/variables.ts'
+import { awayText, meansText, optionText, placeText } from '../src/cli/rows.ts'
 
-type Named = readonly [name: string, input: Input<unknown, unknown>]
+type Words = readonly [words: string, action: AnyAction]
 
 export async function commandsReference(): Promise<string> {
   const parts: string[] = []
@@ -32,40 +33,31 @@ ${variablesTable(serveVariables)}
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
-const ownActions = (first: string, { actions }: Subject): (readonly [string, AnyAction])[] =>
+const ownActions = (first: string, { actions }: Subject): Words[] =>
   Object.entries(actions).filter(([words]) => words.split(' ')[0] === first)
 
-function actionText([words, action]: readonly [string, AnyAction], all: readonly (readonly [string, AnyAction])[]): string {
-  const takes = Object.entries(action.takes as Record<string, Named[1]>)
-  const places = takes
-    .filter(([, { argument }]) => argument)
-    .map(([name, { needed }]) => (needed ? `<${jsonName(name)}>` : `[${jsonName(name)}]`))
+function actionText([words, action]: Words, all: readonly Words[]): string {
+  const takes = Object.entries(action.takes)
+  const places = takes.filter(([, { argument }]) => argument).map(([name, input]) => placeText(name, input))
   // The settings of an entity stand with the first action that takes them.
-  const first = all.find(([, { takes: others }]) =>
-    Object.values(others as Record<string, Named[1]>).some(({ change }) => change),
-  )
-  const isFirst = first === undefined || first[0] === words
-  const shown = takes.filter(([, { change }]) => !change || isFirst)
+  const [first = words] = all.find(([, one]) => Object.values(one.takes).some(({ change }) => change)) ?? []
+  const shown = takes.filter(([, { change }]) => !change || first === words)
   const head = `\`${[words, ...places].join(' ')}\` · ${sentence(action.does)} Needs \`${action.needs}\``
   return [
     `### ${words}`,
     `${head}${action.here ? ', on this machine' : ''}.`,
     ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}`] : []),
-    ...(shown.length < takes.length ? [`And the settings of [${first![0]}](#${first![0].replaceAll(' ', '-')}).`] : []),
+    ...(shown.length < takes.length ? [`And the settings of [${first}](#${first.replaceAll(' ', '-')}).`] : []),
     ...(action.more === undefined ? [] : [`\`\`\`text\n${withCommands(action.more.trim())}\n\`\`\``]),
-    `\`\`\`\n${action.examples.map((one: string) => `npx tollgate ${one}`).join('\n')}\n\`\`\``,
+    `\`\`\`\n${action.examples.map((one) => `npx tollgate ${one}`).join('\n')}\n\`\`\``,
   ].join('\n\n')
 }
 
-function inputRow([name, input]: Named): string {
-  const { is, means, usual, argument, change, needed } = input
-  const option = `--${optionName(name, input)}${is.hint === '' ? '' : ` <${is.hint}>`}`
-  const away = change && usual === undefined && !needed ? `, \`--no-${optionName(name, input)}\`` : ''
-  const called = argument ? `\`${jsonName(name)}\`` : `\`${option}\`${away}`
-  return `| ${called} | ${means}${usual === undefined || is.hint === '' ? '' : ` (${is.written(usual)})`} |`.replaceAll(
-    'on|off',
-    'on\\|off',
-  )
+function inputRow([name, input]: [string, Inputs[string]]): string {
+  const away = awayText(name, input)
+  const options = [optionText(name, input), ...(away === undefined ? [] : [away])]
+  const called = input.argument ? [jsonName(name)] : options
+  return `| ${called.map((one) => `\`${one}\``).join(', ')} | ${meansText(input)} |`.replaceAll('on|off', 'on\\|off')
 }
 
 const permissionsTable = (): string =>

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import { openLog } from '../base/log.ts'
 import type { Given, Inputs, Task } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
+import { merchantOf } from '../operator/integration/merchant.ts'
 import type { Office } from '../operator/office.ts'
 import { openPool } from '../storage/pool.ts'
 import { WrongUsage } from './failure.ts'
@@ -47,6 +48,10 @@ export async function performAt<T extends Inputs, Result>(
     await close()
   }
 }
+
+/** A merchant with its secrets, for a command that signs as it would. */
+export const merchantAt = (terminal: Terminal, words: string, login: string) =>
+  performAt(terminal, words, { needs: 'secrets', takes: {}, perform: (office) => merchantOf(office, login) }, {})
 
 /** The name that an operator gives, with the user of the operating system, who may be shared. */
 function actorOf({ TOLLGATE_ACTOR: name }: Environment): string {

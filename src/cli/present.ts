@@ -1,4 +1,5 @@
 /** How results look: tables for people, JSON for machines. */
+import type { Fact } from '../entity/facts.ts'
 import { printable, withCommands, type Block, type Column, type Finding } from '../entity/show.ts'
 
 type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
@@ -9,39 +10,26 @@ const paint = (text: string, colour: Colour | undefined): string =>
 
 /** Rows under headings; the last column is not limited in width. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const cells = columns.map((column) =>
-    alignPoints(
-      column,
-      rows.map((row) => printable(column.of(row))),
-    ),
-  )
-  const widths = columns.map((column, i) => Math.max(length(column.title), ...cells[i]!.map(length)))
-  const line = (texts: string[], colours: (Colour | undefined)[]) =>
-    texts
-      .map((text, i) => {
-        const pad = ' '.repeat(widths[i]! - length(text))
-        const right = columns[i]!.align !== undefined
-        const last = i === texts.length - 1
-        return right ? pad + paint(text, colours[i]) : paint(text, colours[i]) + (last ? '' : pad)
-      })
-      .join('  ')
-      .trimEnd()
-  const head = line(
-    columns.map((c) => c.title),
-    columns.map(() => 'bold'),
-  )
-  const body = rows.map((row, r) =>
-    line(
-      cells.map((column) => column[r]!),
-      columns.map((column) => colourOf(column, row)),
-    ),
-  )
-  return [head, ...body].join('\n')
+  const painted = columns.map((column) => paintedColumn(column, rows))
+  const line = (at: number) => painted.map((cells) => cells[at]!).join('  ')
+  return ['headings', ...rows].map((_, at) => line(at).trimEnd()).join('\n')
 }
 
-function alignPoints<Row>(column: Column<Row>, cells: string[]): string[] {
-  if (column.align !== 'point') return cells
-  const behind = Math.max(0, ...cells.map((cell) => decimals(cell)))
+/** The heading and the cells of a column, all of one width. */
+function paintedColumn<Row>(column: Column<Row>, rows: readonly Row[]): string[] {
+  const cells = [column.title, ...cellsOf(column, rows)]
+  const width = Math.max(...cells.map(length))
+  return cells.map((cell, at) => {
+    const pad = ' '.repeat(width - length(cell))
+    const shown = paint(cell, at === 0 ? 'bold' : colourOf(column, rows[at - 1]!))
+    return column.align === undefined ? shown + pad : pad + shown
+  })
+}
+
+function cellsOf<Row>({ of, align }: Column<Row>, rows: readonly Row[]): string[] {
+  const cells = rows.map((row) => printable(of(row)))
+  if (align !== 'point') return cells
+  const behind = Math.max(0, ...cells.map(decimals))
   return cells.map((cell) => cell + ' '.repeat(behind - decimals(cell)))
 }
 
@@ -52,17 +40,12 @@ const decimals = (cell: string) => (cell.includes('.') ? cell.length - cell.inde
 const length = (text: string) => Array.from(text).length
 
 /** Names and values, one pair per line. */
-export function facts(
-  pairs: readonly (readonly [name: string, value: string | undefined, colour?: Colour | 'status' | undefined])[],
-): string {
-  const rows = pairs.filter(([, value]) => value !== undefined)
-  const width = Math.max(0, ...rows.map(([name]) => length(name)))
-  return rows
-    .map(([name, value, colour]) => {
-      const shown = paint(printable(value!), colour === 'status' ? statusColour(value!) : colour)
-      return `  ${paint(name.padEnd(width), 'dim')}  ${shown}`
-    })
-    .join('\n')
+function factsText(facts: readonly Fact[]): string {
+  const shown = facts.filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...shown.map(([name]) => length(name)))
+  const line = ([name, value = '', is]: Fact) =>
+    `  ${paint(name.padEnd(width), 'dim')}  ${paint(printable(value), is && statusColour(value))}`
+  return shown.map(line).join('\n')
 }
 
 const statusColour = (status: string): Colour | undefined => {
@@ -91,7 +74,7 @@ function findingText({ is, what, says, advice }: Finding): string {
 export function blockText(block: Block): string {
   if (typeof block === 'string') return block
   if ('says' in block) return findingText(block)
-  if ('facts' in block) return facts(block.facts)
+  if ('facts' in block) return factsText(block.facts)
   if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
   return table(block.columns, block.rows)
 }

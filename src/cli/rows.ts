@@ -4,14 +4,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonName, optionName } from '../entity/fields.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import { withCommands } from '../entity/show.ts'
-import type { AnyAction, Input, Subject } from '../operator/action.ts'
+import type { AnyAction, Inputs, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { WrongUsage } from './failure.ts'
 import { blockText } from './present.ts'
 import { performAt } from './desk.ts'
 import type { Terminal } from './terminal.ts'
 
-type AnyInput = Input<unknown, unknown>
+type AnyInput = Inputs[string]
 
 /** Adds the commands of a subject that begin with this word. */
 export function addSubject(
@@ -30,7 +30,7 @@ export function addSubject(
     const path = words.split(' ')
     if (path[0] !== first) continue
     const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
-    for (const [name, input] of Object.entries(action.takes as Record<string, AnyInput>)) addInput(command, name, input)
+    for (const [name, input] of Object.entries(action.takes)) addInput(command, name, input)
     command.option('--json', 'print JSON for machines')
     const paragraphs = [action.more && withCommands(action.more), examplesText(action.examples)]
     command.addHelpText('after', paragraphs.flatMap((text) => (text === undefined ? [] : [`\n${text}`])).join('\n'))
@@ -58,21 +58,29 @@ function helpOf(group: string, more: string | undefined, actions: Subject['actio
 
 const examplesText = (examples: readonly string[]) => `Examples\n${examples.map((one) => `  npx tollgate ${one}`).join('\n')}`
 
+/** `<login>`, or `[login]` where it may be left out. */
+export const placeText = (name: string, { needed }: AnyInput): string => (needed ? `<${jsonName(name)}>` : `[${jsonName(name)}]`)
+
+/** `--port <number>`. */
+export const optionText = (name: string, input: AnyInput): string =>
+  `--${optionName(name, input)}${input.is.hint === '' ? '' : ` <${input.is.hint}>`}`
+
+/** What it means, and what it is where it is left out. */
+export const meansText = ({ is, means, usual }: AnyInput): string =>
+  usual === undefined || is.hint === '' ? means : `${means} (${is.written(usual)})`
+
+/** The option that takes a value away, if an entity may be without one. */
+export const awayText = (name: string, input: AnyInput): string | undefined =>
+  input.change && input.usual === undefined && !input.needed ? `--no-${optionName(name, input)}` : undefined
+
 function addInput(command: Command, name: string, input: AnyInput): void {
-  const { is, means } = input
-  if (input.argument) {
-    const called = jsonName(name)
-    command.argument(input.needed ? `<${called}>` : `[${called}]`, means)
-    return
-  }
-  const option = optionName(name, input)
-  const usual = input.usual === undefined ? '' : ` (${is.written(input.usual)})`
-  if (is.hint === '') return void command.option(`--${option}`, means)
-  const row = new Option(`--${option} <${is.hint}>`, means + usual)
+  if (input.argument) return void command.argument(placeText(name, input), input.means)
+  const row = new Option(optionText(name, input), meansText(input))
   if (input.needed && !input.change) row.makeOptionMandatory()
-  if (is.isList) row.argParser((text: string, before: string | undefined) => (before === undefined ? text : `${before},${text}`))
+  if (input.is.isList) row.argParser((text: string, before?: string) => (before === undefined ? text : `${before},${text}`))
   command.addOption(row)
-  if (input.change && input.usual === undefined && !input.needed) command.option(`--no-${option}`, 'takes it away')
+  const away = awayText(name, input)
+  if (away !== undefined) command.option(away, 'takes it away')
 }
 
 /** What the parser has of an option; of `--no-answer` it has that there is no answer. */
@@ -90,7 +98,7 @@ async function askedBy(
 ): Promise<Record<string, unknown>> {
   const asked: Record<string, unknown> = {}
   const places = [...positional]
-  for (const [name, input] of Object.entries(takes as Record<string, AnyInput>)) {
+  for (const [name, input] of Object.entries(takes)) {
     const option = optionName(name, input)
     const given = input.argument ? places.shift() : givenOf(option, options)
     if (given === undefined && !input.change && input.usual !== undefined) asked[name] = input.usual

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
@@ -60,21 +60,13 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode
   } catch (thrown) {
-    if (thrown instanceof ParserEnd) return thrown.code
+    // The parser printed help or an error message, and no command runs.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const error: unknown = thrown instanceof Refused ? failureOf(thrown.refusal) : thrown
     terminal.complain(
       error instanceof ConfigError ? `Cannot start:\n${error.complaints.map((c) => `  - ${c}`).join('\n')}` : reasonOf(error),
     )
     return error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1
-  }
-}
-
-/** The parser printed help or an error message, and no command runs. */
-class ParserEnd extends Error {
-  readonly code: 0 | 2
-  constructor(exitCode: number) {
-    super()
-    this.code = exitCode === 0 ? 0 : 2
   }
 }
 
@@ -89,9 +81,7 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
     })
     .showHelpAfterError('(add --help for what there is)')
     .showSuggestionAfterError()
-    .exitOverride(({ exitCode }) => {
-      throw new ParserEnd(exitCode)
-    })
+    .exitOverride()
     .addHelpText(
       'after',
       `

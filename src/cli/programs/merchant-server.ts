@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import type { Command } from 'commander'
 import { programFile } from '../../sandbox/programs.ts'
 import type { Terminal } from '../terminal.ts'
@@ -39,6 +39,9 @@ Examples
         stdio: ['pipe', 'inherit', 'inherit'],
       })
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill('SIGTERM'))
-      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+      terminal.exitCode = await exitCodeOf(child)
     })
 }
+
+export const exitCodeOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)))

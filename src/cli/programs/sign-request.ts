@@ -4,9 +4,7 @@ import type { Secret } from '../../base/secret.ts'
 import { kind, text, Unreadable } from '../../entity/kinds.ts'
 import { signMessage, type MessageToSign } from '../../merchant/message-sign.ts'
 import { readSigningSecret } from '../../merchant/signing-secret-rows.ts'
-import { merchantOf } from '../../operator/integration/merchant.ts'
-import type { Office } from '../../operator/office.ts'
-import { performAt } from '../desk.ts'
+import { merchantAt } from '../desk.ts'
 import { bytesOf, reads } from '../rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from '../failure.ts'
@@ -87,8 +85,7 @@ async function signerFor(terminal: Terminal, { login, privateKey }: Options): Pr
 }
 
 async function secretOfInstallation(terminal: Terminal, login: string): Promise<Secret<Buffer>> {
-  const find = (office: Office) => merchantOf(office, login)
-  const { merchant } = await performAt(terminal, 'sign-request', { needs: 'secrets', takes: {}, perform: find }, {})
+  const { merchant } = await merchantAt(terminal, 'sign-request', login)
   if (merchant.signingSecret) return merchant.signingSecret
   throw new Failure(`Merchant ${login} has no signing secret. Make one: npx tollgate merchant signing-secret ${login}`)
 }

@@ -7,15 +7,13 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { signOauth } from '../../merchant/oauth-sign.ts'
 import { memberFor, type Registry } from '../../merchant/merchant.ts'
 import type { EndpointSettings } from '../../merchant/fields/endpoint.ts'
-import { merchantOf } from '../../operator/integration/merchant.ts'
-import type { Office } from '../../operator/office.ts'
 import { hiddenKey, signingOf } from '../../reference/signing.ts'
 import { inWords, pathId } from '../../spec/gateway/control.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
-import { performAt } from '../desk.ts'
+import { merchantAt } from '../desk.ts'
 import type { Terminal } from '../terminal.ts'
 import { findInstallation } from '../installation.ts'
-import { facts } from '../present.ts'
+import { blockText } from '../present.ts'
 
 const keyVariable = 'TOLLGATE_CONTROL_KEY'
 
@@ -32,7 +30,7 @@ interface Request {
   operation: Operation
   /** From the path: an id, or `group/` and one. */
   endpoint: string | undefined
-  pairs: [name: string, value: string][]
+  fields: ReadonlyMap<string, string>
 }
 
 export function addSignCommand(program: Command, terminal: Terminal): void {
@@ -68,16 +66,15 @@ async function sign(terminal: Terminal, name: string, given: string[], options: 
   const request = readRequest(name, given)
   if (operationRow(request.operation).signed === 'OAuth') return signV4(terminal, request, options)
   const { key, login, units } = await keyFor(terminal, request, options)
-  const { operation, endpoint, pairs } = request
-  const isSaid = pairs.some(([field]) => field === 'login')
-  const whole: typeof pairs = isSaid || login === undefined ? pairs : [['login', login], ...pairs]
+  const { operation, endpoint, fields } = request
+  const pairs = [...(login === undefined ? [] : [['login', login] as const]), ...fields]
   const id = endpoint?.replace('group/', '')
-  const signing = signingOf(operation, { id, pairs: whole, ...(units === undefined ? {} : { units }) }, key)
+  const signing = signingOf(operation, { id, pairs, ...(units && { units }) }, key)
   if ('complaint' in signing) throw new WrongUsage(signing.complaint)
   const { parts, text, control } = signing
   const formula = inWords(parts.map((part) => part.name))
   if (options.json) return terminal.printJson({ operation, formula, parts, string_to_sign: text + hiddenKey, control })
-  terminal.print(facts(parts.map((part) => [part.name, part.value || '(nothing)'])))
+  terminal.print(blockText({ facts: parts.map(({ name, value }) => [name, value || '(nothing)']) }))
   terminal.print(`\nString to sign  ${text}${hiddenKey}\ncontrol         ${control}`)
 }
 
@@ -86,20 +83,20 @@ function readRequest(operation: string, given: readonly string[]): Request {
     throw new WrongUsage(`${JSON.stringify(operation)} is not an operation. There are:\n  ${operationNames.join('\n  ')}`)
   const { request } = operationRow(operation)
   const names = Object.entries(request).flatMap(([name, { alias }]) => (alias === undefined ? [name] : [name, alias]))
-  const pairs: Request['pairs'] = given.map((text) => {
-    const at = text.indexOf('=')
-    if (at < 1) throw new WrongUsage(`${JSON.stringify(text)} is not field=value.`)
-    return [text.slice(0, at), text.slice(at + 1)]
-  })
-  for (const [i, [name]] of pairs.entries()) {
-    if (pairs.findIndex(([other]) => other === name) !== i) throw new WrongUsage(`${name} is given twice.`)
+  const fields = new Map<string, string>()
+  for (const text of given) {
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    if (name === undefined) throw new WrongUsage(`${JSON.stringify(text)} is not field=value.`)
+    if (fields.has(name)) throw new WrongUsage(`${name} is given twice.`)
     if (name !== 'endpoint' && !names.includes(name))
       throw new WrongUsage(`${operation} has no field ${name}. It has:\n  ${names.join('\n  ')}`)
+    fields.set(name, value)
   }
-  const endpoint = pairs.find(([name]) => name === 'endpoint')?.[1]
+  const endpoint = fields.get('endpoint')
+  fields.delete('endpoint')
   if (endpoint !== undefined && !/^(?:group\/)?[1-9][0-9]{0,17}$/.test(endpoint))
     throw new WrongUsage(`endpoint is ${JSON.stringify(endpoint)}: it is an id such as 101, or group/104.`)
-  return { operation, endpoint, pairs: pairs.filter(([name]) => name !== 'endpoint') }
+  return { operation, endpoint, fields }
 }
 
 interface Key {
@@ -122,17 +119,15 @@ async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }:
   return keyOfInstallation(terminal, request, login)
 }
 
-async function keyOfInstallation(terminal: Terminal, { endpoint, pairs }: Request, named: string | undefined): Promise<Key> {
-  const valueOf = (name: string) => pairs.find(([field]) => field === name)?.[1]
-  const login = named ?? valueOf('login') ?? findInstallation(terminal.env).sandbox?.login
+async function keyOfInstallation(terminal: Terminal, { endpoint, fields }: Request, named: string | undefined): Promise<Key> {
+  const login = named ?? fields.get('login') ?? findInstallation(terminal.env).sandbox?.login
   if (login === undefined)
     throw new WrongUsage(`Whose control key? Name the merchant by --login, or give the key as ${keyVariable}.`)
-  const find = (office: Office) => merchantOf(office, login)
-  const { merchant, registry } = await performAt(terminal, 'sign', { needs: 'secrets', takes: {}, perform: find }, {})
+  const { merchant, registry } = await merchantAt(terminal, 'sign', login)
   const entry = endpoint === undefined ? undefined : entryOf(registry, endpoint)
   if (endpoint !== undefined && entry?.merchant !== merchant)
     throw new Failure(`Merchant ${login} has no ${endpoint.startsWith('group/') ? '' : 'endpoint '}${endpoint}.`)
-  const member = entry && (memberFor(entry, valueOf('currency') ?? '') ?? entry.endpoints[0])
+  const member = entry && (memberFor(entry, fields.get('currency') ?? '') ?? entry.endpoints[0])
   return { key: merchant.controlKeys[0]!, login, units: member?.settings.controlMinorUnits }
 }
 
@@ -143,13 +138,12 @@ const entryOf = (registry: Registry, endpoint: string) => {
   return registry.entry(id, isGroup) ?? registry.entry(id, true)
 }
 
-function signV4(terminal: Terminal, { operation, endpoint, pairs }: Request, options: Options): void {
+function signV4(terminal: Terminal, { operation, endpoint, fields }: Request, options: Options): void {
   if (options.keyStdin) throw new WrongUsage(`${operation} is signed with a private key: --private-key names its file.`)
   const { path, request } = operationRow(operation)
-  const missing = Object.keys(request).find(
-    (name) => request[name]!.need === 'mandatory' && !pairs.some(([given]) => given === name || given === request[name]!.alias),
-  )
-  if (missing !== undefined) throw new WrongUsage(`${missing} is missing: ${operation} needs it.`)
+  for (const [name, { need, alias = name }] of Object.entries(request))
+    if (need === 'mandatory' && !fields.has(name) && !fields.has(alias))
+      throw new WrongUsage(`${name} is missing: ${operation} needs it.`)
   if (endpoint === undefined) throw new WrongUsage(`endpoint is missing: the signature covers the address, with the ${pathId}.`)
   const isWhole = options.privateKey !== undefined && options.baseUrl !== undefined && options.login !== undefined
   const sandbox = isWhole ? undefined : findInstallation(terminal.env).sandbox
@@ -163,7 +157,7 @@ function signV4(terminal: Terminal, { operation, endpoint, pairs }: Request, opt
   const nonce = uuid(terminal.random)
   const timestampSeconds = Math.floor(terminal.clock.now() / 1_000)
   const { baseString, authorization } = signOauth(
-    { url, login, nonce, timestampSeconds, bodyPairs: pairs },
+    { url, login, nonce, timestampSeconds, bodyPairs: [...fields] },
     privateKeyIn(file, 'rsa'),
   )
   if (options.json) return terminal.printJson({ operation, url, base_string: baseString, authorization })

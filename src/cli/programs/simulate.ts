@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { spawn } from 'node:child_process'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { exitCodeOf } from './merchant-server.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Replays one seed of the simulation, a separate program that the gateway does not contain. */
@@ -23,13 +23,10 @@ Examples
   npx tollgate simulate --seed 42 --orders 40 --trace
   npx tollgate simulate --seed 42 --orders 40 --cells 8`,
     )
-    .action(async (options: { seed: string; orders?: string; cells?: string; trace?: boolean }) => {
-      const args = ['--seed', options.seed]
-      if (options.orders !== undefined) args.push('--orders', options.orders)
-      if (options.cells !== undefined) args.push('--cells', options.cells)
-      if (options.trace) args.push('--trace')
-      const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../simulation/program.js')
+    .action(async (options: { seed: string; orders?: string; cells?: string; trace?: true }) => {
+      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value])])
+      const simulation = fileURLToPath(new URL('../../../simulation/program.js', import.meta.url))
       const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
-      terminal.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+      terminal.exitCode = await exitCodeOf(child)
     })
 }
