@@ -1,6 +1,7 @@
 /** Commands from rows: words, options, help, exit codes and what is printed follow from actions. */
 import { readFileSync, statSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { reasonOf } from '../base/log.ts'
 import { jsonName, optionName } from '../entity/fields.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import { withCommands } from '../entity/show.ts'
@@ -32,8 +33,7 @@ export function addSubject(
     const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
     for (const [name, input] of Object.entries(action.takes)) addInput(command, name, input)
     command.option('--json', 'print JSON for machines')
-    const paragraphs = [action.more && withCommands(action.more), examplesText(action.examples)]
-    command.addHelpText('after', paragraphs.flatMap((text) => (text === undefined ? [] : [`\n${text}`])).join('\n'))
+    command.addHelpText('after', helpText(action.more, action.examples))
     command.action(async (...all: unknown[]) => {
       const positional = all.slice(0, -2) as (string | undefined)[]
       const options = all.at(-2) as Record<string, unknown>
@@ -44,19 +44,17 @@ export function addSubject(
       show(terminal, action, { result, asked, asJson })
     })
   }
-  for (const words of Object.keys(groups))
-    if (words.split(' ')[0] === first) groupOf(words.split(' ')).addHelpText('after', helpOf(words, more?.[words], actions))
+  for (const group of Object.keys(groups).filter((words) => words.split(' ')[0] === first)) {
+    const own = Object.entries(actions).filter(([words]) => words.startsWith(`${group} `))
+    const examples = own.map(([, action]) => action.examples[0]!)
+    groupOf(group.split(' ')).addHelpText('after', helpText(more?.[group], examples))
+  }
 }
 
-/** The first example of each action of a group. */
-function helpOf(group: string, more: string | undefined, actions: Subject['actions']): string {
-  const own = Object.entries(actions).filter(([words]) => words.startsWith(`${group} `))
-  return [...(more === undefined ? [] : [more]), examplesText(own.map(([, action]) => action.examples[0]!))]
-    .map((text) => `\n${text}`)
-    .join('\n')
+function helpText(more: string | undefined, examples: readonly string[]): string {
+  const all = `\nExamples\n${examples.map((one) => `  npx tollgate ${one}`).join('\n')}`
+  return more === undefined ? all : `\n${withCommands(more)}\n${all}`
 }
-
-const examplesText = (examples: readonly string[]) => `Examples\n${examples.map((one) => `  npx tollgate ${one}`).join('\n')}`
 
 /** `<login>`, or `[login]` where it may be left out. */
 export const placeText = (name: string, { needed }: AnyInput): string => (needed ? `<${jsonName(name)}>` : `[${jsonName(name)}]`)
@@ -145,16 +143,14 @@ export const reads =
 
 /** The content of a file as it is; `-` is standard input. */
 export async function bytesOf(terminal: Terminal, called: string, file: string, mostBytes: number): Promise<Buffer> {
-  if (file === '-') return readPiped(terminal)
+  if (file === '-') {
+    if (terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
+    return terminal.readBytes()
+  }
   try {
     if (statSync(file).size > mostBytes) throw new Error('it is too large')
     return readFileSync(file)
   } catch (error) {
-    throw new WrongUsage(`${called}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new WrongUsage(`${called}: ${file} cannot be read: ${reasonOf(error)}`)
   }
-}
-
-function readPiped(terminal: Terminal): Promise<Buffer> {
-  if (terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
-  return terminal.readBytes()
 }

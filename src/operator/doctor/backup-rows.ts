@@ -8,15 +8,24 @@ import type { OpenKeys } from './rows.ts'
 
 /** What is in one cell of the copy. */
 export interface CellBooks {
-  counts: Counts
-  /** The newest time that anything in it has. */
-  newestAt?: number
+  contents: Contents
   faults: readonly BookFault[]
   /** The highest ids that its rows have. */
   used: readonly UsedIds[]
 }
 
-type Counts = Readonly<Record<'orders' | 'transactions' | 'attempts' | 'events' | 'deliveries' | 'invoices', bigint>>
+interface Contents extends Record<'orders' | 'transactions' | 'attempts' | 'events' | 'deliveries' | 'invoices', bigint> {
+  /** The newest time that anything has. */
+  newestAt?: number
+}
+
+/** Orders whose rows contradict each other. */
+interface BookFault {
+  says: string
+  count: bigint
+  /** The first of them. */
+  orderIds: readonly string[]
+}
 
 export interface UsedIds {
   name: IdName
@@ -28,18 +37,8 @@ export interface IdBlock extends UsedIds {
   next?: bigint
 }
 
-/** How the rows of an order contradict each other. */
-export type BookRule = 'sums' | 'numbers of rows' | 'states' | 'last event' | 'approval without answer'
-
-interface FaultyOrders {
-  count: bigint
-  /** The first of them. */
-  orderIds: readonly string[]
-}
-export type BookFault = FaultyOrders & { rule: BookRule }
-
 /** Gateways beat every second, so that the newest is the moment of the copy while one ran. */
-const contents = entities<Counts & Pick<CellBooks, 'newestAt'>>(`
+const contents = entities<Contents>(`
   select (select count(*) from orders) as orders, (select count(*) from all_transactions) as transactions,
     (select count(*) from all_attempts) as attempts, (select count(*) from all_events) as events,
     (select count(*) from delivery) as deliveries, (select count(*) from mobile_invoice) as invoices,
@@ -94,23 +93,21 @@ const approvalWithoutAnswer = `
     select from all_attempts a where a.merchant_id = t.merchant_id and a.order_id = t.order_id
       and a.transaction_no = t.transaction_no and a.outcome = 'approved')`
 
-const failed = [...new Set(machine.map(({ to }) => to))].filter((state) =>
-  ['declined', 'error', 'filtered'].includes(statusOfState(state)),
-)
-const standing = [...new Set(machine.map(({ to, asks }) => (asks === undefined ? to : `${to}>${asks}`)))]
 const known = [...new Set(machine.map(({ to }) => to))]
+const failed = known.filter((state) => ['declined', 'error', 'filtered'].includes(statusOfState(state)))
+const standing = [...new Set(machine.map(({ to, asks }) => (asks === undefined ? to : `${to}>${asks}`)))]
 
 const found = (rows: string) =>
-  entities<FaultyOrders>(`
+  entities<Omit<BookFault, 'says'>>(`
     select count(*) as count, (array_agg(order_id order by order_id))[1:5]::text[] as order_ids
     from (select distinct order_id from (${rows}) r) f`)
 
-const rules: readonly (readonly [BookRule, ReturnType<typeof found>, readonly unknown[]])[] = [
-  ['sums', found(sums), [failed]],
-  ['numbers of rows', found(numbersOfRows), []],
-  ['states', found(states), [standing, known, known.map(statusOfState)]],
-  ['last event', found(lastEvent), []],
-  ['approval without answer', found(approvalWithoutAnswer), []],
+const rules: readonly (readonly [says: string, ReturnType<typeof found>, ...values: readonly unknown[]])[] = [
+  ['what was captured or returned is not the sum of its transactions', found(sums), failed],
+  ['transactions, attempts, events or callbacks are missing or too many', found(numbersOfRows)],
+  ['there is a state, step or status that this version does not know', found(states), standing, known, known.map(statusOfState)],
+  ['a transaction is in another state than its last event left it in', found(lastEvent)],
+  ['an approval has no attempt that the acquirer approved', found(approvalWithoutAnswer)],
 ]
 
 /** The highest ids in a cell, zero if none has one. */
@@ -141,14 +138,13 @@ export const isBehind = ({ name, next, used }: IdBlock): boolean =>
 
 /** `runner` is a snapshot of a cell, so that all that is compared is of one moment. */
 export async function cellBooks(runner: Runner): Promise<CellBooks> {
-  const [first] = await runner.run(contents)
-  const { newestAt, ...counts } = first!
+  const [all] = await runner.run(contents)
   const faults: BookFault[] = []
-  for (const [rule, sql, values] of rules) {
+  for (const [says, sql, ...values] of rules) {
     const [row] = await runner.run(sql, values)
-    if (row!.count > 0n) faults.push({ rule, ...row! })
+    if (row!.count > 0n) faults.push({ says, ...row! })
   }
-  return { counts, ...(newestAt !== undefined && { newestAt }), faults, used: await runner.run(usedInCell) }
+  return { contents: all!, faults, used: await runner.run(usedInCell) }
 }
 
 /** The ids of the installation and of its cells. */

@@ -4,7 +4,7 @@ import type { Finding } from '../../entity/show.ts'
 import type { ChainReport } from '../../storage/audit-rows.ts'
 import { chainFaultText } from '../audit/verify.ts'
 import { ok, problem, someOf, warning } from './finding.ts'
-import { isBehind, type BookRule, type CellBooks, type IdBlock, type OpenedTable } from './backup-rows.ts'
+import { isBehind, type CellBooks, type IdBlock, type OpenedTable } from './backup-rows.ts'
 
 const otherCopy = 'do not start a gateway on this copy: restore an earlier backup, or another one'
 
@@ -19,24 +19,16 @@ export const sealedFindings = (tables: readonly OpenedTable[]): Finding[] =>
     )
   })
 
-const broken: Readonly<Record<BookRule, string>> = {
-  sums: 'what was captured or returned is not the sum of its transactions',
-  'numbers of rows': 'transactions, attempts, events or callbacks are missing or too many',
-  states: 'there is a state, step or status that this version does not know',
-  'last event': 'a transaction is in another state than its last event left it in',
-  'approval without answer': 'an approval has no attempt that the acquirer approved',
-}
-
-export function* booksFindings({ newestAt, counts, faults }: CellBooks, now: number): Generator<Finding> {
+export function* booksFindings({ contents: { newestAt, ...counts }, faults }: CellBooks, now: number): Generator<Finding> {
   if (newestAt === undefined) yield warning('moment', 'nothing has a time: no gateway ever ran on this database', otherCopy)
   else yield ok('moment', `the newest row is of ${timeText(newestAt)} UTC, ${agoText(newestAt, now)}`)
   const texts = Object.entries(counts).map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
   yield ok('counts', texts.join(', '))
   if (faults.length === 0) yield ok('books', 'sums, numbers of rows, states and events agree in every order')
-  for (const { rule, count, orderIds } of faults)
+  for (const { says, count, orderIds } of faults)
     yield problem(
       'books',
-      `${broken[rule]} in ${counted(count, 'order')}: ${someOf(orderIds, count)}`,
+      `${says} in ${counted(count, 'order')}: ${someOf(orderIds, count)}`,
       `rows were lost or changed; see: {order show ${orderIds[0]}}. ${otherCopy}`,
     )
 }

@@ -16,39 +16,33 @@ const expiresSoonMs = 30 * 86_400_000
 
 /** Opens a line like the gateway's and sends nothing over it. */
 export async function gateFindings(own: Gate, clock: Clock): Promise<Finding[]> {
-  const { host, port, tls } = own.settings
-  const gate = `gate ${own.gateId} (${own.name}) at ${host}:${port}`
-  const set = `gate set ${own.gateId}`
+  const { gateId, name, settings } = own
+  const { host, port, tls } = settings
+  const gate = `gate ${gateId} (${name}) at ${host}:${port}`
   const began = clock.monotonic()
   const reached = await reach(own, clock)
-  const now = clock.now()
-  const findings = [
+  const took = spanText(clock.monotonic() - began)
+  const cannot = `check network, address and certificates, or switch it off: {gate disable ${gateId}}`
+  const inClear = `the line of ${gate} is in clear: whoever is on the way reads card numbers and can turn declines into approvals`
+  const useTls = `use TLS, or a VPN that ends on this machine: {gate set ${gateId} --tls on --tls-ca <file>}`
+  const isSafe = tls !== undefined || isLoopback('address' in reached ? reached.address : host)
+  return [
     'failed' in reached
-      ? problem(
-          'gates',
-          `${gate} cannot be reached: ${reached.failed}`,
-          `check network, address and certificates, or switch it off: {gate disable ${own.gateId}}`,
-        )
-      : ok('gates', `${gate} takes connections${tls ? ' by TLS' : ''}, ${spanText(clock.monotonic() - began)}`),
+      ? problem('gates', `${gate} cannot be reached: ${reached.failed}`, cannot)
+      : ok('gates', `${gate} takes connections${tls ? ' by TLS' : ''}, ${took}`),
+    ...(isSafe ? [] : [warning('gates', inClear, useTls)]),
+    ...[tls?.ca, tls?.certificate].flatMap((pem) => certificateFindings(gate, gateId, pem, clock.now())),
   ]
-  if (!tls && !isLoopback('address' in reached ? reached.address : host))
-    findings.push(
-      warning(
-        'gates',
-        `the line of ${gate} is in clear: whoever is on the way reads card numbers and can turn declines into approvals`,
-        `use TLS, or a VPN that ends on this machine: {${set} --tls on --tls-ca <file>}`,
-      ),
-    )
-  for (const { subject, until } of [...certificateFacts(tls?.ca ?? ''), ...certificateFacts(tls?.certificate ?? '')])
-    if (until - now < expiresSoonMs)
-      findings.push(
-        (until <= now ? problem : warning)(
-          'gates',
-          `a certificate of ${gate} ${until <= now ? 'has expired' : 'expires'} on ${dayOf(until)}: ${subject}`,
-          `give it the next one: {${set} --tls-ca <file>}, or --tls-cert <file> --tls-key <file>`,
-        ),
-      )
-  return findings
+}
+
+function certificateFindings(gate: string, gateId: bigint, pem: string | undefined, now: number): Finding[] {
+  const next = `give it the next one: {gate set ${gateId} --tls-ca <file>}, or --tls-cert <file> --tls-key <file>`
+  return certificateFacts(pem ?? '')
+    .filter(({ until }) => until - now < expiresSoonMs)
+    .map(({ subject, until }) => {
+      const [make, ends] = until <= now ? [problem, 'has expired'] : [warning, 'expires']
+      return make('gates', `a certificate of ${gate} ${ends} on ${dayOf(until)}: ${subject}`, next)
+    })
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || reachOf(host) === 'loopback'

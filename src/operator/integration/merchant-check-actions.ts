@@ -78,7 +78,7 @@ const findingJson = ({ call, promise, complaint }: CheckFinding) => ({
   call,
   promise,
   conforms: complaint === undefined,
-  ...(complaint !== undefined && { complaint }),
+  complaint,
 })
 
 function summary(findings: readonly CheckFinding[]): string {
