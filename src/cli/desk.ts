@@ -29,7 +29,7 @@ export async function performAt<T extends Inputs, Result>(
   found?: Office['found'],
 ): Promise<Result> {
   const { env, stderr, clock, random, complain: progress } = terminal
-  const own = { clock, random, action: words, progress, ...(found && { found }) }
+  const own = { clock, random, action: words, progress, found }
   // It asks nothing else of the office.
   if (task.alone?.(asked)) return atDesk(actorAt(terminal), own as Office, task, asked)
   const who = actorOf(env)

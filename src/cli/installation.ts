@@ -6,7 +6,6 @@ import type { CellDesk } from '../operator/desk.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { withCommands } from '../entity/show.ts'
 import type { Installation } from '../operator/office.ts'
-import { Refused } from '../operator/refused.ts'
 import type { SandboxFile } from '../sandbox/banner.ts'
 import { troubleOf } from '../operator/trouble.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
@@ -17,7 +16,7 @@ import { openKeyRing, type KeyRing } from '../keys/ring.ts'
 import { databaseUrlOf, encryptionBy, kekSource } from '../settings/keys.ts'
 import type { Terminal } from './terminal.ts'
 import type { Environment } from '../settings/variables.ts'
-import { Failure, failureOf, WrongUsage } from './failure.ts'
+import { Failure, WrongUsage } from './failure.ts'
 
 /**
  * Finds the installation: the sandbox of TOLLGATE_DIR if that is set, else the database of
@@ -130,9 +129,8 @@ export function openCells(pool: Pool, installation: Installation, settings: Omit
   }
 }
 
-/** What was refused, and what an operator can do about the usual failures. */
+/** What an operator can do about the usual failures. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof Refused) return failureOf(error.refusal)
   const trouble = error instanceof Failure ? undefined : troubleOf(error)
   if (!trouble) return error
   const { says, advice } = trouble

@@ -14,35 +14,9 @@ import { addSimulateCommand } from './programs/simulate.ts'
 import { ConfigError } from '../settings/serve.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
-const commands: readonly (string | ((program: Command, terminal: Terminal) => void))[] = [
-  addSandboxCommand,
-  addServeCommand,
-  addMigrateCommand,
-  'cell',
-  'merchant',
-  'endpoint',
-  'group',
-  'gate',
-  'filter',
-  'order',
-  'invoice',
-  'bin',
-  'keys',
-  'delivery',
-  'doctor',
-  'access',
-  'audit',
-  'cards',
-  'subject',
-  'partitions',
-  'backup',
-  'reconcile',
-  'acquirer',
-  addSignCommand,
-  addSignRequestCommand,
-  addMerchantServerCommand,
-  addSimulateCommand,
-]
+/** Beside what an operator can do, which comes between them. */
+const firstPrograms = [addSandboxCommand, addServeCommand, addMigrateCommand]
+const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCommand, addSimulateCommand]
 
 /**
  * Runs one command and resolves with its exit code: 0 for success, 1 for failure, 2 for wrong
@@ -51,11 +25,11 @@ const commands: readonly (string | ((program: Command, terminal: Terminal) => vo
 export async function runTollgate(args: readonly string[], shell: Shell): Promise<number> {
   const terminal = openTerminal(shell)
   const program = programOn(terminal)
-  for (const one of commands) {
-    if (typeof one !== 'string') one(program, terminal)
-    else if (!args.includes(one)) program.command(one).description(subjects[one]!.does)
-    else for (const subject of await subjects[one]!.load()) addSubject(program, terminal, one, subject)
-  }
+  for (const add of firstPrograms) add(program, terminal)
+  for (const [first, { does, load }] of Object.entries(subjects))
+    if (!args.includes(first)) program.command(first).description(does)
+    else for (const subject of await load()) addSubject(program, terminal, first, subject)
+  for (const add of lastPrograms) add(program, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode

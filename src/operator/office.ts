@@ -35,5 +35,5 @@ export interface Office extends OrderDesk, Installation {
   /** What long work says of itself while it works. */
   progress: (text: string) => void
   /** Takes one of many results as soon as it is there. */
-  found?: (one: unknown) => void
+  found?: ((one: unknown) => void) | undefined
 }

@@ -1,4 +1,7 @@
-/** All that an operator can do, by subject. A command loads no other subject than its own. */
+/**
+ * All that an operator can do, by subject, in the order of help and documents. A command loads no
+ * other subject than its own.
+ */
 import type { Subject } from './action.ts'
 
 interface Entry {
@@ -20,13 +23,13 @@ export const subjects: Readonly<Record<string, Entry>> = {
   gate:     { does: 'lines to acquirers', load: async () => [(await import('./configuration/gate-actions.ts')).gateActions] },
   filter:   { does: 'what payments are screened by: lists, limits, amounts, countries, times of day', load: async () => [(await import('./configuration/filter-actions.ts')).filterActions] },
   order:    { does: 'payments: search them, see their life, take up parked ones', load: async () => [(await import('./orders/order-actions.ts')).orderActions] },
-  delivery: { does: 'callbacks to merchants: see what arrived, send again', load: async () => [(await import('./orders/delivery-actions.ts')).deliveryActions] },
-  doctor:   { does: 'checks the configuration and the running installation, and says what to do', load: async () => [(await import('./doctor/doctor-actions.ts')).doctorActions] },
-  audit:    { does: 'who changed what', load: async () => [(await import('./audit/audit-actions.ts')).auditActions] },
-  access:   { does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often', load: async () => [(await import('./audit/access-actions.ts')).accessActions] },
   invoice:  { does: 'transactions of the mobile API without an order yet: find parked ones, take them up', load: async () => [(await import('./orders/invoice-actions.ts')).invoiceActions] },
   bin:      { does: 'the BIN table: who issued a card, by its first digits', load: async () => [(await import('./configuration/bin-actions.ts')).binActions] },
   keys:     { does: 'the keys of the vault: their versions, and how to replace them', load: async () => [(await import('./keys/keys-actions.ts')).keysActions] },
+  delivery: { does: 'callbacks to merchants: see what arrived, send again', load: async () => [(await import('./orders/delivery-actions.ts')).deliveryActions] },
+  doctor:   { does: 'checks the configuration and the running installation, and says what to do', load: async () => [(await import('./doctor/doctor-actions.ts')).doctorActions] },
+  access:   { does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often', load: async () => [(await import('./audit/access-actions.ts')).accessActions] },
+  audit:    { does: 'who changed what', load: async () => [(await import('./audit/audit-actions.ts')).auditActions] },
   cards:    { does: 'the card numbers of orders, which are kept sealed', load: async () => [(await import('./persons/card-actions.ts')).cardActions] },
   subject:  { does: 'data of a person: find, export and erase it', load: async () => [(await import('./persons/subject-actions.ts')).subjectActions] },
   partitions: { does: 'the tables of orders, by ranges of order ids', load: async () => [(await import('./partitions/partition-actions.ts')).partitionActions] },

@@ -62,8 +62,8 @@ Examples
     .action(sign.bind(undefined, terminal))
 }
 
-async function sign(terminal: Terminal, name: string, given: string[], options: Options): Promise<void> {
-  const request = readRequest(name, given)
+async function sign(terminal: Terminal, named: string, given: string[], options: Options): Promise<void> {
+  const request = readRequest(named, given)
   if (operationRow(request.operation).signed === 'OAuth') return signV4(terminal, request, options)
   const { key, login, units } = await keyFor(terminal, request, options)
   const { operation, endpoint, fields } = request

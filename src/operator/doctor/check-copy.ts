@@ -47,12 +47,12 @@ export async function* checkCopy(office: Office, which: 'all' | 'sample'): Async
     if ('books' in seen) looks.push(seen)
     yield* ofCell(cellNo, 'books' in seen ? findings(seen) : [seen])
   }
-  const { home, blocks, trail } = await snapshot(pool, async (runner) => {
+  const all = await snapshot(pool, async (runner) => {
     const home = await look(runner, sealedTables)
     const used = [home, ...looks].flatMap(({ books }) => books.used)
     return { home, blocks: await idBlocks(runner, used), trail: await verifyChain(runner, undefined, trailProgress(progress)) }
   })
-  yield* [...findings(home), ...idFindings(blocks), trailFinding(trail)]
+  yield* [...findings(all.home), ...idFindings(all.blocks), trailFinding(all.trail)]
 }
 
 interface Look {

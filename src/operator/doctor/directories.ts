@@ -3,9 +3,7 @@ import { agoText } from '../../base/moments.ts'
 import type { Finding } from '../../entity/show.ts'
 import type { OdditySum } from '../../three-d-secure/oddities.ts'
 import { ok, problem, warning } from './finding.ts'
-import type { ConfigurationFacts, DirectoryFact, DirectoryFacts } from './rows.ts'
-
-type Facts = DirectoryFacts & Pick<ConfigurationFacts, 'secure'>
+import type { DirectoryFact } from './rows.ts'
 
 /**
  * Card ranges are requested daily; they get this old only if the gateway was down or nobody asks.
@@ -15,11 +13,15 @@ const nobodyAsksMs = 600_000
 /** An oddity that did not come for a week is mended or gone. */
 const oddForMs = 7 * 86_400_000
 
-/**
- * `secure` are the endpoints with 3-D Secure. Empty if nobody wants it and no gateway was ever given
- * a directory server.
- */
-export function directoryFindings({ directories, oddities, secure }: Facts, now: number): Finding[] {
+interface DirectoryLook {
+  directories: readonly DirectoryFact[]
+  oddities: readonly OdditySum[]
+  /** Endpoints with 3-D Secure. */
+  secure: readonly string[]
+}
+
+/** Empty if nobody wants 3-D Secure and no gateway was ever given a directory server. */
+export function directoryFindings({ directories, oddities, secure }: DirectoryLook, now: number): Finding[] {
   if (directories.length === 0 && secure.length > 0)
     return [
       warning(

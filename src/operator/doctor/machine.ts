@@ -25,19 +25,20 @@ export function machineFacts(proc = '/proc'): MachineFacts | undefined {
   }
 }
 
-export function machineFindings({ dumpsCore, swap }: MachineFacts): Finding[] {
-  const dumps = warning(
-    'memory',
-    'a process that is started as this one was may write a core dump, with card numbers in it',
-    'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
-  )
-  const swaps = warning(
-    'memory',
-    `memory, with card numbers in it, may be swapped to ${swap.join(', ')}`,
-    'swapoff -a, or MemorySwapMax=0 for the gateway in a unit of systemd; encrypted swap with a key of each boot does as well',
-  )
-  if (!dumpsCore && swap.length === 0) return [ok('memory', 'is written to no disk: no core dumps, no swap')]
-  return [...(dumpsCore ? [dumps] : []), ...(swap.length > 0 ? [swaps] : [])]
+export function* machineFindings({ dumpsCore, swap }: MachineFacts): Generator<Finding> {
+  if (dumpsCore)
+    yield warning(
+      'memory',
+      'a process that is started as this one was may write a core dump, with card numbers in it',
+      'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
+    )
+  if (swap.length > 0)
+    yield warning(
+      'memory',
+      `memory, with card numbers in it, may be swapped to ${swap.join(', ')}`,
+      'swapoff -a, or MemorySwapMax=0 for the gateway in a unit of systemd; encrypted swap with a key of each boot does as well',
+    )
+  if (!dumpsCore && swap.length === 0) yield ok('memory', 'is written to no disk: no core dumps, no swap')
 }
 
 /** The last days on which release lines of Node get repairs, as their project announces. */

@@ -43,13 +43,6 @@ export interface ConfigurationFacts {
   secure: readonly string[]
 }
 
-export interface DirectoryFacts {
-  /** All directory servers that any gateway was given, by name. */
-  directories: readonly DirectoryFact[]
-  /** What came through directory servers, was taken and does not fit, most often first. */
-  oddities: readonly OdditySum[]
-}
-
 export interface DirectoryFact {
   name: string
   ranges: bigint
@@ -174,7 +167,7 @@ const oddities = entities<OdditySum>(
   `select directory, what, count::float8 as count, last_at from directory_oddity order by directory, count desc, what`,
 )
 
-export async function directoryFacts(pool: Pool): Promise<DirectoryFacts> {
-  const [found, odd] = await Promise.all([pool.run(directories), pool.run(oddities)])
-  return { directories: found, oddities: odd }
-}
+/** All directory servers that any gateway was given, by name. */
+export const directoriesOf = (pool: Pool): Promise<DirectoryFact[]> => pool.run(directories)
+/** What came through them, was taken and does not fit, most often first. */
+export const odditiesOf = (pool: Pool): Promise<OdditySum[]> => pool.run(oddities)

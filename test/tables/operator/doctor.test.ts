@@ -152,7 +152,7 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
     const line = (name: string, soft: string) => `${name.padEnd(25)} ${soft.padEnd(20)} unlimited            bytes     \n`
     writeFileSync(join(proc, 'self', 'limits'), line('Max data size', 'unlimited') + line('Max core file size', limit))
     writeFileSync(join(proc, 'swaps'), `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${swaps}`)
-    return machineFindings(machineFacts(proc)!).map(({ is, says }) => `${is}: ${says}`)
+    return Array.from(machineFindings(machineFacts(proc)!), ({ is, says }) => `${is}: ${says}`)
   }
   assert.deepEqual(saysOf('0', ''), ['ok: is written to no disk: no core dumps, no swap'])
   const dumps = 'warning: a process that is started as this one was may write a core dump, with card numbers in it'
