@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { spawn } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { exitCodeOf } from './merchant-server.ts'
 import type { Terminal } from '../terminal.ts'
@@ -25,7 +26,7 @@ Examples
     )
     .action(async (options: { seed: string; orders?: string; cells?: string; trace?: true }) => {
       const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value])])
-      const simulation = fileURLToPath(new URL('../../../simulation/program.js', import.meta.url))
+      const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../simulation/program.js')
       const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
       terminal.exitCode = await exitCodeOf(child)
     })

@@ -19,9 +19,9 @@ export const backupActions: Subject = {
         json: { whole: problems === 0 },
         text: problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`,
       })),
-      more: `Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the key
-opens the data keys and these open what is sealed, whether the books of every order add up, whether new ids are above all
-that were used, the chain of the audit trail, and of which moment the newest row is.
+      more: `Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the
+key opens the data keys and these open what is sealed, whether the books of every order add up, whether new ids are above
+all that were used, the chain of the audit trail, and of which moment the newest row is.
 It reads all orders of every cell, in one read-only transaction each, and changes nothing.
 Ends with 0 when the copy is whole, 1 when something was found.
 

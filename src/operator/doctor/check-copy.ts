@@ -60,7 +60,7 @@ interface Look {
   books: CellBooks
 }
 
-/** A cell other than 0, which may be in another database. A finding is why it cannot be looked at. */
+/** A cell other than 0, which may be in another database; a finding says why it cannot be read. */
 async function lookAtCell(pool: Pool, look: (runner: Runner) => Promise<Look>): Promise<Look | Finding> {
   try {
     const missing = await pendingMigrations(pool, 'cell')

@@ -54,7 +54,7 @@ export interface DirectoryFact {
   /** Tries since the last success, and how the last one ended. */
   tries: number
   error?: string
-  /** How many entries of the last full load cannot be used, and the first of them with the reason. */
+  /** How many entries of the last full load cannot be used; the first of them with the reason. */
   leftOutCount: number
   leftOut: readonly string[]
 }

@@ -82,7 +82,8 @@ const waiting = entities<Waiting>(`
     (select count(*) as n, min(created_at) as since from delivery where due_at is not null) owed`)
 /** Every table that has partitions; a bound reads FOR VALUES FROM ('0') TO ('10000000'). */
 const partitions = entities<CellWork['partitions'][number]>(`
-  select t.relname as "table", coalesce(max(substring(pg_get_expr(p.relpartbound, p.oid) from 'TO \\(''?([0-9]+)')::bigint), 0) as "end"
+  select t.relname as "table",
+    coalesce(max(substring(pg_get_expr(p.relpartbound, p.oid) from 'TO \\(''?([0-9]+)')::bigint), 0) as "end"
   from pg_partitioned_table pt
   join pg_class t on t.oid = pt.partrelid
   left join pg_inherits i on i.inhparent = t.oid

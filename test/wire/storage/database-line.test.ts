@@ -69,14 +69,16 @@ test('commands and migrate refuse an unverified line before they connect; the do
 
 test('a line that serve would refuse is a problem for the doctor, who looks at all else', async () => {
   const database = closing(await testDatabase())
-  const migrated = await run({ DATABASE_URL: database.url }, ['migrate'])
-  assert.equal(migrated.code, 0, migrated.err)
+  for (const words of [['migrate'], ['cell', 'add', '1']]) {
+    const { code, err } = await run({ DATABASE_URL: database.url }, words)
+    assert.equal(code, 0, err)
+  }
   const whatOf = async (url: string) => {
     const { out } = await run({ DATABASE_URL: url }, ['doctor', '--json'])
     return (JSON.parse(out) as Checked).checks.map(({ is, what }) => `${what} ${is}`)
   }
   const here = await whatOf(database.url)
-  assert.ok(here.includes('line ok'))
+  assert.ok(here.includes('line ok') && here.includes('cell 1: transactions ok'))
   assert.deepEqual(
     await whatOf(elsewhere(database.url)),
     here.map((check) => (check === 'line ok' ? 'line problem' : check)),
