@@ -12,11 +12,6 @@ export function processesOf(env: Environment): number {
   return PROCESSES
 }
 
-/** Throws a ConfigError for what one process may do, and several may not. */
-export function mayShare({ PORT: text = '' }: Environment): void {
-  if (/^0+$/.test(text)) throw new ConfigError(['PORT is 0, a port that is free: several processes need one that they can share'])
-}
-
 /** A key that comes by a descriptor, which can be read once: the parent keeps it for all. */
 export function keyByDescriptor({ TOLLGATE_KEY_FD: descriptor }: Environment): Secret<string> | undefined {
   if (!descriptor) return undefined

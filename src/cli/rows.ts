@@ -34,14 +34,18 @@ export function addSubject(
     for (const [name, input] of Object.entries(action.takes)) addInput(command, name, input)
     command.option('--json', 'print JSON for machines')
     command.addHelpText('after', helpText(action.more, action.examples))
-    command.action(async (...all: unknown[]) => {
-      const positional = all.slice(0, -2) as (string | undefined)[]
-      const options = all.at(-2) as Record<string, unknown>
-      const asJson = options.json === true
-      const asked = await askedBy(terminal, action, positional, options)
-      const found = (one: unknown) => asJson || terminal.print(blockText(action.gives.each!(one as never)))
+    command.action(async () => {
+      const { gives, leaves } = action
+      const asJson = command.opts().json === true
+      const asked = await askedBy(terminal, action, command)
+      const found = (one: unknown) => asJson || terminal.print(blockText(gives.each!(one as never)))
       const result = await perform(terminal, words, action, asked, found)
-      show(terminal, action, { result, asked, asJson })
+      if (gives.fails?.(result)) terminal.exitCode = 1
+      const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
+      if (blocks === undefined) terminal.printJson(gives.json(result, asked))
+      else if (blocks.length > 0) terminal.print((gives.each ? '\n' : '') + blocks.map(blockText).join('\n\n'))
+      const left = leaves?.(result)
+      if (left) throw new Refused(left)
     })
   }
   for (const group of Object.keys(groups).filter((words) => words.split(' ')[0] === first)) {
@@ -88,14 +92,10 @@ const givenOf = (option: string, options: Record<string, unknown>): unknown =>
 const camel = (option: string): string => option.replace(/-[a-z]/g, (two) => two[1]!.toUpperCase())
 
 /** What a command asks of an action: read, and with all usual values. */
-async function askedBy(
-  terminal: Terminal,
-  { takes }: AnyAction,
-  positional: readonly (string | undefined)[],
-  options: Readonly<Record<string, unknown>>,
-): Promise<Record<string, unknown>> {
+async function askedBy(terminal: Terminal, { takes }: AnyAction, command: Command): Promise<Record<string, unknown>> {
   const asked: Record<string, unknown> = {}
-  const places = [...positional]
+  const options = command.opts<Record<string, unknown>>()
+  const places: unknown[] = [...command.processedArgs]
   for (const [name, input] of Object.entries(takes)) {
     const option = optionName(name, input)
     const given = input.argument ? places.shift() : givenOf(option, options)
@@ -105,21 +105,6 @@ async function askedBy(
     asked[name] = given === false ? null : await readInput(terminal, called, input, given ?? '-')
   }
   return asked
-}
-
-interface Done {
-  result: unknown
-  asked: Record<string, unknown>
-  asJson: boolean
-}
-
-function show(terminal: Terminal, { gives, leaves }: AnyAction, { result, asked, asJson }: Done): void {
-  if (gives.fails?.(result)) terminal.exitCode = 1
-  const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
-  if (blocks === undefined) terminal.printJson(gives.json(result, asked))
-  else if (blocks.length > 0) terminal.print((gives.each ? '\n' : '') + blocks.map(blockText).join('\n\n'))
-  const left = leaves?.(result)
-  if (left) throw new Refused(left)
 }
 
 async function readInput(terminal: Terminal, called: string, { is }: AnyInput, given: unknown): Promise<unknown> {

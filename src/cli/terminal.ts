@@ -1,4 +1,5 @@
 import { Console } from 'node:console'
+import { buffer, text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -22,10 +23,10 @@ export interface Shell {
  */
 export interface Terminal extends Shell {
   /** A line on standard output. */
-  print(text: string): void
+  print(line: string): void
   printJson(value: object): void
   /** A line on standard error. */
-  complain(text: string): void
+  complain(line: string): void
   /** All of standard input. */
   readBytes(): Promise<Buffer>
   /** The same as a text, trimmed. */
@@ -39,27 +40,22 @@ export function openTerminal(shell: Shell): Terminal {
   const lines = new Console({ stdout, stderr })
   // Colour only if a person is looking (https://no-color.org).
   const coloured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
-  const readBytes = async () => {
-    const chunks: Buffer[] = []
-    for await (const chunk of stdin()) chunks.push(Buffer.from(chunk))
-    return Buffer.concat(chunks)
-  }
   return {
     ...shell,
-    print(text) {
+    print(line) {
       forgive(stdout)
-      lines.log(coloured ? text : stripVTControlCharacters(text))
+      lines.log(coloured ? line : stripVTControlCharacters(line))
     },
     printJson(value) {
       forgive(stdout)
       lines.log(jsonText(value))
     },
-    complain(text) {
+    complain(line) {
       forgive(stderr)
-      lines.error(text)
+      lines.error(line)
     },
-    readBytes,
-    readInput: async () => (await readBytes()).toString('utf8').trim(),
+    readBytes: () => buffer(stdin()),
+    readInput: async () => (await text(stdin())).trim(),
     exitCode: 0,
   }
 }

@@ -31,7 +31,8 @@ export const callerOf =
     return { is: 'answered', status: reply.status, json: objectIn(reply.body.toString('utf8')) }
   }
 
-function objectIn(text: string): Json | undefined {
+/** A text that is no object is none. */
+export function objectIn(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined

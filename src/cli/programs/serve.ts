@@ -10,10 +10,10 @@ import { openStarter } from '../../processes/cluster.ts'
 import { openSlot, type OwnSlot } from '../../processes/slot.ts'
 import { Processes } from '../../processes/supervisor.ts'
 import { whileRestarting } from '../../storage/patience.ts'
-import { mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../settings/serve.ts'
+import { ConfigError, mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../settings/serve.ts'
 import { variablesHelp } from '../../settings/variables.ts'
 import { encryptionBy, hourKeysBy } from '../../settings/keys.ts'
-import { keyByDescriptor, mayShare, processesOf } from '../process-start.ts'
+import { keyByDescriptor, processesOf } from '../process-start.ts'
 import type { Terminal } from '../terminal.ts'
 import { reads } from '../rows.ts'
 
@@ -75,7 +75,8 @@ async function serve(terminal: Terminal, slot?: OwnSlot): Promise<void> {
 /** This process is the parent of those that serve. */
 async function serveTogether(count: number, terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
-  mayShare(env)
+  if (/^0+$/.test(env.PORT ?? ''))
+    throw new ConfigError(['PORT is 0, a port that is free: several processes need one that they can share'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
   const start = openStarter(keyByDescriptor(env))

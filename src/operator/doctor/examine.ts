@@ -5,6 +5,7 @@
 import type { Finding } from '../../entity/show.ts'
 import { peerStore } from '../../gateway/peers/rows.ts'
 import { readGates } from '../../merchant/gate-rows.ts'
+import type { Gate } from '../../merchant/merchant.ts'
 import { encryptionOf, lineDemandOf } from '../../storage/database-line.ts'
 import { cellFacts } from '../cell-facts.ts'
 import { listGates } from '../known.ts'
@@ -67,10 +68,8 @@ async function* otherCells({ pool, cells, clock, databaseUrl }: Office, { alive 
 
 /** Side by side, since each may take seconds. */
 async function allGates({ pool, clock }: Office, opened: OpenKeys | undefined): Promise<Finding[]> {
-  const gates = (await listGates(pool)).filter((gate) => gate.enabled)
-  if (gates.length === 0)
-    return [warning('gates', 'none is switched on, so no payment can be made', 'add one: {gate add --help}')]
-  const secrets = new Map(opened && (await readGates(pool, opened)).map((gate) => [gate.gateId, gate.secrets]))
-  const looked = gates.map((gate) => gateFindings({ ...gate, secrets: secrets.get(gate.gateId) ?? {} }, clock))
-  return (await Promise.all(looked)).flat()
+  const gates: readonly Gate[] = opened ? await readGates(pool, opened) : await listGates(pool)
+  const used = gates.filter(({ enabled }) => enabled).toSorted((a, b) => Number(a.gateId - b.gateId))
+  if (used.length === 0) return [warning('gates', 'none is switched on, so no payment can be made', 'add one: {gate add --help}')]
+  return (await Promise.all(used.map((gate) => gateFindings(gate, clock)))).flat()
 }

@@ -6,7 +6,7 @@ import { secret, type Secret } from '../../base/secret.ts'
 import { anyText, currency, kind, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
-import { callerOf } from '../../merchant-check/wire.ts'
+import { callerOf, objectIn } from '../../merchant-check/wire.ts'
 import { action, type Subject } from '../action.ts'
 import { servesMobile } from '../configuration/control-key.ts'
 import type { Office } from '../office.ts'
@@ -39,7 +39,7 @@ const accountFile: ValueKind<Account> = kind<Account>({
 })
 
 function accountIn(text: string): Account | Unreadable {
-  const { control_key: key, endpoints } = objectIn(text)
+  const { control_key: key, endpoints } = objectIn(text) ?? {}
   if (typeof key !== 'string' || key === '') return new Unreadable('a JSON file with control_key')
   if (endpoints === undefined) return { key: secret(key) }
   const ids = new Set(
@@ -48,14 +48,6 @@ function accountIn(text: string): Account | Unreadable {
     ),
   )
   return { key: secret(key), knowsEndpoint: (id) => ids.has(id) }
-}
-
-function objectIn(text: string): { control_key?: unknown; endpoints?: unknown } {
-  try {
-    return Object(JSON.parse(text)) as object
-  } catch {
-    return {}
-  }
 }
 
 async function accountOf(office: Office, login: string | undefined): Promise<Account> {

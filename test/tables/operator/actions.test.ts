@@ -7,16 +7,22 @@ import { after, test } from 'node:test'
 import { Command } from 'commander'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
+import type { performAt } from '../../../src/cli/desk.ts'
 import { addSubject } from '../../../src/cli/rows.ts'
 import { openTerminal } from '../../../src/cli/terminal.ts'
 import { jsonName, optionName } from '../../../src/entity/fields.ts'
 import { Unreadable, type ValueKind } from '../../../src/entity/kinds.ts'
 import { image } from '../../harness/browser/images.ts'
-import type { AnyAction } from '../../../src/operator/action.ts'
+import type { Finding } from '../../../src/entity/show.ts'
+import { action as anAction, eachOf, type AnyAction } from '../../../src/operator/action.ts'
+import { findingsShown, ok, problem } from '../../../src/operator/doctor/finding.ts'
+import type { Office } from '../../../src/operator/office.ts'
 import { permissions, roleMay, roles, type Permission } from '../../../src/operator/permissions.ts'
 import { subjects } from '../../../src/operator/subjects.ts'
 
 /** What an operator can do, row by row. */
+
+const ground = { clock: systemClock, random: systemRandom }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-actions-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -56,7 +62,7 @@ for (const { subject, words, action } of rows)
     for (const example of action.examples as string[]) {
       const [stdout, stderr] = [new PassThrough(), new PassThrough()]
       const stdin = () => Readable.from([Buffer.from('4111111111111111')])
-      const terminal = openTerminal({ env: {}, stdin, stdout, stderr, clock: systemClock, random: systemRandom })
+      const terminal = openTerminal({ env: {}, stdin, stdout, stderr, ...ground })
       const program = new Command('tollgate').exitOverride().configureOutput({ writeErr: (text) => void stderr.write(text) })
       let performed = ''
       const perform = async (_terminal: unknown, called: string): Promise<never> => {
@@ -95,4 +101,38 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
       assert.ok(permissions[action.needs].changes, words)
   }
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)
+})
+
+test('a person sees each result as it comes and the sum at the end, a machine all at once', async () => {
+  const printed = new PassThrough({ encoding: 'utf8' })
+  const terminal = openTerminal({ env: {}, stdin: () => Readable.from([]), stdout: printed, stderr: printed, ...ground })
+  const seen: (string | null)[] = []
+  async function* look(): AsyncGenerator<Finding> {
+    yield ok('first', 'is well')
+    seen.push(printed.read() as string | null)
+    yield problem('second', 'is ill', 'see: {order list}')
+    seen.push(printed.read() as string | null)
+  }
+  const sum = (problems: number) => ({ json: { problems }, text: `${problems} in all` })
+  const row = { needs: 'read', does: '', takes: {}, gives: findingsShown(sum), examples: ['look'] } as const
+  const actions = { look: anAction({ ...row, perform: (office) => eachOf(office, look()) }) }
+  const program = new Command('tollgate')
+  const perform: typeof performAt = (_terminal, _words, task, asked, found) => task.perform({ found } as Office, asked)
+  addSubject(program, terminal, 'look', { groups: {}, actions }, perform)
+  await program.parseAsync(['look'], { from: 'user' })
+  assert.deepEqual(seen, [
+    'ok       first         is well\n',
+    'problem  second        is ill\n                       → see: npx tollgate order list\n',
+  ])
+  assert.equal(printed.read(), '\n1 in all\n')
+  assert.equal(terminal.exitCode, 1)
+  await program.parseAsync(['look', '--json'], { from: 'user' })
+  assert.deepEqual(seen.slice(2), [null, null])
+  assert.deepEqual(JSON.parse(printed.read() as string), {
+    problems: 1,
+    checks: [
+      { is: 'ok', what: 'first', says: 'is well', advice: null },
+      { is: 'problem', what: 'second', says: 'is ill', advice: 'see: npx tollgate order list' },
+    ],
+  })
 })
