@@ -5,6 +5,7 @@
 export const worldly: ReadonlySet<string> = new Set([
   'src/acquirer/iso8583/link.ts',
   'src/acquirer/iso8583/transport.ts',
+  'src/base/machine.ts',
   'src/base/hold-open.ts',
   'src/embedded/binaries.ts',
   'src/embedded/cluster.ts',
@@ -25,7 +26,6 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/leases/heart-start.ts',
   'src/leases/heart-thread.ts',
   'src/operator/doctor/gates.ts',
-  'src/operator/doctor/machine.ts',
   'src/operator/partitions/files.ts',
   'src/processes/cluster.ts',
   'src/processes/slot.ts',

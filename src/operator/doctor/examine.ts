@@ -2,6 +2,7 @@
  * What the doctor looks at, in order of dependency: if one thing cannot be examined, those that
  * depend on it are left out. It changes nothing.
  */
+import { machineFacts } from '../../base/machine.ts'
 import type { Finding } from '../../entity/show.ts'
 import { peerStore } from '../../gateway/peers/rows.ts'
 import { readGates } from '../../merchant/gate-rows.ts'
@@ -15,7 +16,7 @@ import { directoryFindings } from './directories.ts'
 import { ofCell, problem, warning } from './finding.ts'
 import { gateFindings } from './gates.ts'
 import { controlKeyFinding, lookAtKeys } from './keys.ts'
-import { machineFacts, machineFindings, nodeFinding } from './machine.ts'
+import { machineFindings, nodeFinding } from './machine.ts'
 import { configurationFacts, directoriesOf, migrationFacts, odditiesOf, serverFacts, type OpenKeys } from './rows.ts'
 import { cellFindings, passingFindings, seatFindings, workFindings } from './work.ts'
 import { cellWork, type CellWork } from './work-rows.ts'

@@ -11,7 +11,7 @@ import { action, type Subject } from '../action.ts'
 import { servesMobile } from '../configuration/control-key.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { merchantOf } from './merchant.ts'
+import { merchantOf } from '../merchant-secrets.ts'
 
 /** The account of the server's merchant: its key, and the endpoints that it may name. */
 interface Account {

@@ -1,7 +1,7 @@
-import type { Merchant, Registry } from '../../merchant/merchant.ts'
-import { loadRegistry } from '../../merchant/rows.ts'
-import type { Office } from '../office.ts'
-import { Refused } from '../refused.ts'
+import type { Merchant, Registry } from '../merchant/merchant.ts'
+import { loadRegistry } from '../merchant/rows.ts'
+import type { Office } from './office.ts'
+import { Refused } from './refused.ts'
 
 /** A merchant with its secrets, and the registry that has its endpoints. */
 export async function merchantOf(
