@@ -15,7 +15,7 @@ export class CellFailed extends Error {
 }
 
 /** A failure names the cell; cell 0 is in the database of the installation, which needs no name. */
-export async function inCell<T>(cell: CellDesk, work: (cell: CellDesk) => Promise<T>): Promise<T> {
+export async function inCell<Cell extends CellDesk, T>(cell: Cell, work: (cell: Cell) => Promise<T>): Promise<T> {
   try {
     return await work(cell)
   } catch (error) {
@@ -32,7 +32,7 @@ export const inEach = async <T>(cells: readonly CellDesk[], work: (cell: CellDes
   resultsOf(await Promise.allSettled(cells.map((cell) => inCell(cell, work))))
 
 /** The same one after the other, for heavy work; those after a cell that failed are done too. */
-export async function inTurn<T>(cells: readonly CellDesk[], work: (cell: CellDesk) => Promise<T>): Promise<T[]> {
+export async function inTurn<Cell extends CellDesk, T>(cells: readonly Cell[], work: (cell: Cell) => Promise<T>): Promise<T[]> {
   const ended: PromiseSettledResult<T>[] = []
   for (const cell of cells) ended.push(...(await Promise.allSettled([inCell(cell, work)])))
   return resultsOf(ended)

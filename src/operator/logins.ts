@@ -1,4 +1,5 @@
 /** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
+import type { OrderKey } from '../order/decide/change.ts'
 import { entities, type Runner } from '../storage/pool.ts'
 import type { CellDesk, Databases } from './desk.ts'
 import { whereItIs } from './in-cells.ts'
@@ -11,6 +12,8 @@ export interface Logins {
   cellOf(merchantId: bigint): number
   /** All merchants, or those whose orders are in a cell. */
   merchantIds(cellNo?: number): readonly bigint[]
+  /** A row with the login of its merchant. */
+  named<Row extends { merchantId: bigint }>(row: Row): Row & { login: string }
 }
 
 const merchants = entities<{ merchantId: bigint; login: string; cellNo: number }>(
@@ -29,6 +32,7 @@ export async function loginsIn(registry: Runner): Promise<Logins> {
     of: (merchantId) => rowOf(merchantId).login,
     cellOf: (merchantId) => rowOf(merchantId).cellNo,
     merchantIds: (cellNo) => rows.flatMap((row) => (cellNo === undefined || row.cellNo === cellNo ? [row.merchantId] : [])),
+    named: (row) => ({ ...row, login: rowOf(row.merchantId).login }),
   }
 }
 
@@ -53,12 +57,11 @@ export function cellNumbered(cells: readonly CellDesk[], cellNo: number): CellDe
  * up for each merchant.
  */
 const order = entities<Omit<DatedOrder, 'cell'>>(`
-  select o.merchant_id, o.created_at
+  select o.merchant_id, o.order_id, o.created_at
   from unnest($2::bigint[]) m (merchant_id) join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
 
-export interface DatedOrder {
+export interface DatedOrder extends OrderKey {
   cell: CellDesk
-  merchantId: bigint
   createdAt: number
 }
 
@@ -68,3 +71,15 @@ export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: b
     const [row] = await cell.pool.run(order, [orderId, logins.merchantIds(cell.cellNo)])
     return row && { cell, ...row }
   })
+
+/** An order that is needed; `thing` is how a refusal calls it. */
+export async function orderOf(
+  cells: readonly CellDesk[],
+  logins: Logins,
+  orderId: bigint,
+  thing: 'order' | 'order to resume' | 'order of page' = 'order',
+): Promise<DatedOrder> {
+  const found = await orderById(cells, logins, orderId)
+  if (!found) throw new Refused({ what: 'unknown', thing, name: String(orderId) })
+  return found
+}

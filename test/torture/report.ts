@@ -1,8 +1,6 @@
 import { reasonOf } from '../../src/base/log.ts'
 import { blockText } from '../../src/cli/present.ts'
-import { storyBlocks } from '../../src/operator/orders/order-story.ts'
-import { orderStory } from '../../src/operator/orders/order.ts'
-import { orderWithLife } from '../../src/operator/orders/order-rows.ts'
+import { orderStory, storyBlocks } from '../../src/operator/orders/order.ts'
 import type { Book } from './book.ts'
 import type { Verdict } from './promises.ts'
 import { withPool, type Books } from './state.ts'
@@ -29,10 +27,7 @@ export function tableOf(verdicts: readonly Verdict[]): { text: string; isGood: b
 /** The life of an order, the acquirer's entries of it and what the merchant saw. */
 export async function lifeOf(orderid: string, books: Books, book: Book): Promise<string> {
   const life = await withPool(books, async (pool) =>
-    storyBlocks(
-      await orderStory(pool, await orderWithLife({ pool, cells: async () => [{ cellNo: 0, pool }] }, BigInt(orderid))),
-      Date.now(),
-    )
+    storyBlocks(await orderStory({ pool, cells: async () => [{ cellNo: 0, pool }] }, BigInt(orderid)), Date.now())
       .map(blockText)
       .join('\n\n'),
   ).catch((thrown: unknown) => `Order ${orderid}: ${reasonOf(thrown)}`)

@@ -2,10 +2,9 @@
  * 3-D Secure of an order in words. The proof for the acquirer, the addresses of its pages and the
  * cardholder's browser are never shown.
  */
-import { defined } from '../../base/defined.ts'
-import type { Transaction } from '../../order/decide/order.ts'
-import type { Authentication, TransStatus } from '../../three-d-secure/authentication.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
+import type { Transaction } from '../../order/decide/order.ts'
+import type { TransStatus } from '../../three-d-secure/authentication.ts'
 
 const statuses: Readonly<Record<TransStatus, string>> = {
   Y: 'authenticated',
@@ -65,20 +64,27 @@ const methods: Readonly<Record<string, string>> = {
 }
 
 /** A code with its meaning, if it has one. */
-const meant = (codes: Readonly<Record<string, string>>, code: string): string =>
-  Object.hasOwn(codes, code) ? `${code}, ${codes[code]}` : code
+const meant = (codes: Readonly<Record<string, string>>, code: string | undefined): string | undefined =>
+  code !== undefined && Object.hasOwn(codes, code) ? `${code}, ${codes[code]}` : code
 
-const wordsOf = (...parts: (string | undefined)[]): string => parts.filter((part) => part !== undefined).join('; ')
+const joined = (by: string, ...parts: (string | undefined)[]): string => parts.filter((part) => part !== undefined).join(by)
+
+/** `ECI 05`; undefined without a value. */
+const named = (name: string, value: string | undefined): string | undefined =>
+  value === undefined ? undefined : `${name} ${value}`
+
+/** The facts of an event. */
+type Facts = Readonly<Record<string, string | undefined>>
 
 /** The issuer's result: `authenticated (Y); ECI 05`. Undefined if there is none. */
-function answerText(about: { status?: string; reason?: string; cancel?: string; eci?: string }): string | undefined {
-  if (about.status === undefined) return undefined
-  const status = Object.hasOwn(statuses, about.status) ? statuses[about.status as TransStatus] : 'an unknown status'
-  return wordsOf(
-    `${status} (${about.status})`,
-    about.reason === undefined ? undefined : `reason ${meant(reasons, about.reason)}`,
-    about.cancel === undefined ? undefined : `cancel ${meant(cancels, about.cancel)}`,
-    about.eci === undefined ? undefined : `ECI ${about.eci}`,
+function answerText({ status, reason, cancel, eci }: Facts): string | undefined {
+  if (status === undefined) return undefined
+  return joined(
+    '; ',
+    `${Object.hasOwn(statuses, status) ? statuses[status as TransStatus] : 'an unknown status'} (${status})`,
+    named('reason', meant(reasons, reason)),
+    named('cancel', meant(cancels, cancel)),
+    named('ECI', eci),
   )
 }
 
@@ -87,96 +93,67 @@ function answerText(about: { status?: string; reason?: string; cancel?: string; 
  */
 export function authenticationText({ authentication: a, result }: Transaction): string | undefined {
   if (a === undefined && result.verified === undefined) return undefined
-  const answer = a && answerText({ ...namedAsFacts(a), ...(result.eci === undefined ? {} : { eci: result.eci }) })
-  const byNetwork = answer === undefined && result.eci !== undefined ? `ECI ${result.eci}` : undefined
-  return wordsOf(
+  const { status, statusReason: reason, challengeCancel: cancel, eci } = { ...a, ...result }
+  return joined(
+    '; ',
     a === undefined ? 'not performed' : `${a.version} by ${a.directory}${a.round > 1 ? ', the second one' : ''}`,
-    answer ?? byNetwork,
-    a?.legacy === undefined ? undefined : `XID ${a.legacy.xid}`,
-    result.verified === undefined ? undefined : `verified-3d-status ${result.verified}`,
+    answerText({ status, reason, cancel, eci }) ?? named('ECI', result.eci),
+    named('XID', a?.legacy?.xid),
+    named('verified-3d-status', result.verified),
   )
 }
 
-const namedAsFacts = ({ status, statusReason, challengeCancel, eci }: Authentication) =>
-  defined({ status, reason: statusReason, cancel: challengeCancel, eci })
-
-interface Sentence {
-  says: string
-  went?: 'well' | 'badly'
-}
-
-type Fact = (name: string) => string | undefined
-
 /** The text for each event of 3-D Secure; other events have none here. */
-const sentences: Readonly<Record<string, (fact: Fact, transaction: Transaction) => Sentence>> = {
-  'authentication begun': (fact) => ({
-    says: `3-D Secure ${fact('version')} begins, threeDSServerTransID ${fact('three_ds_server_trans_id')}`,
-  }),
-  'enrolment unknown': (fact) => ({
-    says: `3-D Secure ${fact('version')} begins: the directory server is asked whether the card is enrolled`,
-  }),
-  'payer authentication required': (fact) => ({
-    says: wordsOf('the card is enrolled; the issuer authenticates by the browser', answerText(learned(fact))),
-  }),
-  'authentication waived': (_fact, t) => ({
-    says:
-      '3-D Secure is not possible for this card; the endpoint authorises all the same' +
-      (t.result.eci === undefined ? '' : `, ECI ${t.result.eci}`),
-  }),
-  'method begun': () => ({ says: 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest' }),
-  'method uploaded': (fact) => ({ says: `${methods[fact('comp_ind') ?? ''] ?? 'the method is over'}; the issuer is asked` }),
-  'challenge required': (fact) => ({ says: wordsOf(answerText(learned(fact)), idsIn(fact)) }),
-  'challenge returned': () => ({ says: 'the browser is back from the challenge; the issuer tells how it went' }),
-  authenticated: (fact) => {
-    const answer = answerText(learned(fact))
-    const proven = fact('status') === 'Y' || fact('status') === 'A'
-    return {
-      ...(proven ? { went: 'well' as const } : {}),
-      says: wordsOf(
-        answer ?? 'nothing is proven by the issuer',
-        proven ? undefined : 'the endpoint authorises all the same',
-        idsIn(fact),
-      ),
-    }
-  },
-  'not authenticated': (fact, t) => ({
-    went: 'badly',
-    says: wordsOf(answerText(learned(fact)), refusalOf(fact, t), idsIn(fact)),
-  }),
-  'result missing': (fact, t) => ({ went: 'badly', says: wordsOf(refusalOf(fact, t)) }),
-  'authentication demanded': (fact) => ({
-    says:
-      `the acquirer demands authentication (action code ${fact('action_code')}); ` +
-      `a mandated challenge begins, threeDSServerTransID ${fact('three_ds_server_trans_id')}`,
-  }),
+const sentences: Readonly<Record<string, (facts: Facts, transaction: Transaction) => string>> = {
+  'authentication begun': ({ version, three_ds_server_trans_id: id }) =>
+    `3-D Secure ${version} begins, threeDSServerTransID ${id}`,
+  'enrolment unknown': ({ version }) =>
+    `3-D Secure ${version} begins: the directory server is asked whether the card is enrolled`,
+  'payer authentication required': (facts) =>
+    joined('; ', 'the card is enrolled; the issuer authenticates by the browser', answerText(facts)),
+  'authentication waived': (_, { result }) =>
+    joined(', ', '3-D Secure is not possible for this card; the endpoint authorises all the same', named('ECI', result.eci)),
+  'method begun': () => 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest',
+  'method uploaded': (facts) => `${methods[facts.comp_ind ?? ''] ?? 'the method is over'}; the issuer is asked`,
+  'challenge required': (facts) => joined('; ', answerText(facts), idsIn(facts)),
+  'challenge returned': () => 'the browser is back from the challenge; the issuer tells how it went',
+  authenticated: (facts) =>
+    joined(
+      '; ',
+      answerText(facts) ?? 'nothing is proven by the issuer',
+      isProven(facts) ? undefined : 'the endpoint authorises all the same',
+      idsIn(facts),
+    ),
+  'not authenticated': (facts, t) => joined('; ', answerText(facts), refusalOf(facts, t), idsIn(facts)),
+  'result missing': (facts, t) => refusalOf(facts, t) ?? '',
+  'authentication demanded': ({ action_code: code, three_ds_server_trans_id: id }) =>
+    `the acquirer demands authentication (action code ${code}); a mandated challenge begins, threeDSServerTransID ${id}`,
 }
 
-function learned(fact: Fact) {
-  const [status, reason, cancel, eci] = [fact('status'), fact('reason'), fact('cancel'), fact('eci')]
-  return defined({ status, reason, cancel, eci })
-}
+const isProven = ({ status }: Facts): boolean => status === 'Y' || status === 'A'
 
 /** The code that the merchant receives, with its text if it is still the transaction's. */
-function refusalOf(fact: Fact, { result }: Transaction): string | undefined {
-  const code = fact('error_code')
+function refusalOf({ error_code: code }: Facts, { result }: Transaction): string | undefined {
   if (code === undefined || code === '') return undefined
-  return code === result.errorCode && result.errorMessage !== undefined ? `${code} ${result.errorMessage}` : code
+  return joined(' ', code, code === result.errorCode ? result.errorMessage : undefined)
 }
 
-function idsIn(fact: Fact): string | undefined {
-  const [acs, ds] = [fact('acs_trans_id'), fact('ds_trans_id')]
-  if (acs === undefined && ds === undefined) return undefined
-  return [...(acs === undefined ? [] : [`acsTransID ${acs}`]), ...(ds === undefined ? [] : [`dsTransID ${ds}`])].join(', ')
+function idsIn({ acs_trans_id: acs, ds_trans_id: ds }: Facts): string | undefined {
+  return joined(', ', named('acsTransID', acs), named('dsTransID', ds)) || undefined
+}
+
+function wentOf(event: string, facts: Facts): 'well' | 'badly' | undefined {
+  if (event === 'authenticated') return isProven(facts) ? 'well' : undefined
+  return event === 'not authenticated' || event === 'result missing' ? 'badly' : undefined
 }
 
 /**
  * An event of 3-D Secure in words, from its facts and the current transaction. Undefined for other
  * events.
  */
-export function authenticationTold(event: string, facts: object, transaction: Transaction): Sentence | undefined {
-  const all: Readonly<Record<string, unknown>> = { ...facts }
-  const fact = (name: string) => (typeof all[name] === 'string' ? all[name] : undefined)
-  return Object.hasOwn(sentences, event) ? sentences[event]!(fact, transaction) : undefined
+export function authenticationEvent(event: string, facts: Facts, transaction: Transaction) {
+  if (!Object.hasOwn(sentences, event)) return undefined
+  return { says: sentences[event]!(facts, transaction), went: wentOf(event, facts) }
 }
 
 /** The fields of an authentication that programs may read. */

@@ -1,41 +1,24 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
 import { agoText, counted } from '../../base/moments.ts'
-import { choice, flag, id, kind, Unreadable, whole, type GivenTime } from '../../entity/kinds.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
+import { choice, flag, id, kind, Unreadable, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
-import { action, pageOf, paging, type Subject } from '../action.ts'
+import { action, pageOf, paging, type Given, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
+import { merchantIdOf } from '../logins.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { deliveryJson, deliveryStateText } from './delivery.ts'
-import {
-  countDeliveries,
-  listDeliveries,
-  resendDeliveries,
-  type DeliveryKey,
-  type DeliveryLine,
-  type DeliveryQuery,
-} from './delivery-rows.ts'
-import { merchantIdOf } from '../logins.ts'
-
-const states = ['due', 'delivered', 'given-up'] as const
+import { countDeliveries, listDeliveries, resendDeliveries, type DeliveryKey, type DeliveryLine } from './delivery-rows.ts'
 
 const filters = {
-  state: { is: choice(states, 'state'), means: 'due, delivered or given-up' },
+  state: { is: choice(['due', 'delivered', 'given-up'], 'state'), means: 'due, delivered or given-up' },
   merchant: ofOneMerchant,
   ...times('owed'),
 } as const
 
-interface Filters {
-  state?: (typeof states)[number]
-  order?: bigint
-  merchant?: string
-  from?: GivenTime
-  to?: GivenTime
-}
-
-const queryOf = async ({ pool, clock }: Office, asked: Filters): Promise<DeliveryQuery> =>
+const queryOf = async ({ pool, clock }: Office, asked: Given<typeof filters> & { order?: bigint }) =>
   defined({
     state: asked.state === 'given-up' ? ('given up' as const) : asked.state,
     orderId: asked.order,
@@ -53,7 +36,11 @@ const place = kind<DeliveryKey>({
   },
 })
 
-const lastOf = ({ last }: DeliveryLine) => (last === undefined ? 'none yet' : (last.failure ?? `answered ${last.httpStatus}`))
+/** In one word, as in searches. */
+const stateText = ({ state }: DeliveryLine) => (state === 'given up' ? 'given-up' : state)
+
+const lastOf = ({ lastAt, failure, httpStatus }: DeliveryLine) =>
+  lastAt === undefined ? 'none yet' : (failure ?? `answered ${httpStatus}`)
 
 export const deliveryActions: Subject = {
   groups: { delivery: 'callbacks to merchants: see what arrived, send again' },
@@ -68,17 +55,24 @@ export const deliveryActions: Subject = {
         after: { is: place, means: 'the next page: after this one' },
       },
       async perform(office, { limit, after, ...asked }) {
-        const query = { ...(await queryOf(office, asked)), ...defined({ after }) }
-        return pageOf(await listDeliveries(office, { ...query, limit: limit + 1 }), limit, (d) => `${d.orderId}/${d.deliveryNo}`)
+        const query = { ...(await queryOf(office, asked)), ...defined({ after }), limit: limit + 1 }
+        return pageOf(await listDeliveries(office, query), limit, (d) => `${d.orderId}/${d.deliveryNo}`)
       },
       gives: paging<DeliveryLine, { limit: number; after?: DeliveryKey }>({
         name: 'deliveries',
-        json: deliveryJson,
+        json: (d) =>
+          jsonOf({
+            ...pick(d, 'orderId', 'kind', 'url', 'tries', 'createdAt', 'dueAt'),
+            delivery: d.deliveryNo,
+            merchant: d.login,
+            state: stateText(d),
+            lastTry: d.lastAt && jsonOf({ ...pick(d, 'httpStatus', 'failure'), at: d.lastAt }),
+          }),
         columns: (now) => [
           numbered('ORDER', (d) => d.orderId),
           numbered('NO', (d) => d.deliveryNo),
           { title: 'MERCHANT', of: (d) => d.login },
-          { title: 'STATE', of: (d) => deliveryStateText(d.state), is: 'status' },
+          { title: 'STATE', of: stateText, is: 'status' },
           numbered('TRIES', (d) => d.tries),
           { title: 'LAST TRY', of: lastOf },
           { title: 'NEXT', of: (d) => (d.dueAt === undefined ? '' : agoText(Math.max(d.dueAt, now), now)) },

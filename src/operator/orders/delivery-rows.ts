@@ -1,12 +1,11 @@
-import { defined } from '../../base/defined.ts'
+import { notNull } from '../../base/defined.ts'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { changeInCell } from '../change.ts'
+import { Conditions } from '../conditions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll, inCell, inEach, whereItIs } from '../in-cells.ts'
-import { Refused } from '../refused.ts'
-import { changeInCell } from '../change.ts'
 import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
-
-export type DeliveryState = 'due' | 'delivered' | 'given up'
+import { Refused } from '../refused.ts'
 
 /** A message by its order and its number there. */
 export interface DeliveryKey {
@@ -19,61 +18,56 @@ export interface DeliveryLine extends DeliveryKey {
   login: string
   kind: string
   url: string
-  state: DeliveryState
+  state: 'due' | 'delivered' | 'given up'
   tries: number
   createdAt: number
   dueAt?: number
   /** The result of the last try; absent before the first. */
-  last?: { at: number; httpStatus?: number; failure?: string }
+  lastAt?: number
+  httpStatus?: number
+  failure?: string
 }
 
 export interface DeliveryQuery {
   merchantId?: bigint
   orderId?: bigint
   deliveryNo?: number
-  state?: DeliveryState
+  state?: DeliveryLine['state']
   from?: number
   to?: number
 }
 
 /**
  * Conditions on `delivery d`. Due messages are found by their due time, given-up ones by their
- * partial index, those of an order by the primary key, and the rest by the blocks of their time; so
- * the text of the query depends on its conditions.
+ * partial index, those of an order by the primary key, and the rest by the blocks of their time.
  */
-function conditionsOf(query: PlacedQuery, put: (value: unknown) => string): string[] {
-  return [
-    ...(query.orderId === undefined ? [] : [`d.merchant_id = ${put(query.orderOf)}`, `d.order_id = ${put(query.orderId)}`]),
-    ...(query.deliveryNo === undefined ? [] : [`d.delivery_no = ${put(query.deliveryNo)}`]),
-    ...(query.merchantId === undefined ? [] : [`d.merchant_id = ${put(query.merchantId)}`]),
-    ...(query.state === undefined
-      ? []
-      : [query.state === 'due' ? `d.state = 'due' and d.due_at is not null` : `d.state = '${query.state}'`]),
-    ...(query.from === undefined ? [] : [`d.created_at >= ${put(timestamp(query.from))}`]),
-    ...(query.to === undefined ? [] : [`d.created_at < ${put(timestamp(query.to))}`]),
-  ]
+function conditionsOf(query: DeliveryQuery): Conditions {
+  const asked = new Conditions()
+  asked.add('d.merchant_id = ?', query.merchantId)
+  asked.add('d.order_id = ?', query.orderId)
+  asked.add('d.delivery_no = ?', query.deliveryNo)
+  if (query.state) asked.add(`d.state = '${query.state}'`)
+  if (query.state === 'due') asked.add('d.due_at is not null')
+  asked.add('d.created_at >= ?', timestamp(query.from))
+  asked.add('d.created_at < ?', timestamp(query.to))
+  return asked
 }
-
-/** Includes the merchant of its order: the primary key begins with the merchant. */
-type PlacedQuery = DeliveryQuery & { orderOf?: bigint }
 
 interface Placed {
   /** Where the messages are; none if there is no such order. */
   cells: readonly CellDesk[]
-  query: PlacedQuery
+  /** With the merchant of its order, by whom the primary key begins. */
+  query: DeliveryQuery
 }
 
 async function placed(databases: Databases, logins: Logins, query: DeliveryQuery): Promise<Placed> {
   const cells = await cellsFor(databases, logins, query.merchantId)
   if (query.orderId === undefined) return { cells, query }
   const order = await orderById(cells, logins, query.orderId)
-  return order ? { cells: [order.cell], query: { ...query, orderOf: order.merchantId } } : { cells: [], query }
-}
-
-interface LineRow extends Omit<DeliveryLine, 'login' | 'last'> {
-  lastAt?: number
-  httpStatus?: number
-  failure?: string
+  const { merchantId = order?.merchantId } = query
+  return order && order.merchantId === merchantId
+    ? { cells: [order.cell], query: { ...query, merchantId } }
+    : { cells: [], query }
 }
 
 /** Newest first. Continues after the message `after`. */
@@ -83,73 +77,57 @@ export async function listDeliveries(
 ): Promise<DeliveryLine[]> {
   const logins = await loginsIn(databases.pool)
   const { cells, query } = await placed(databases, logins, asked)
-  const createdAt = after && (await timeIn(await cellsFor(databases, logins, query.merchantId), logins, after))
-  const page = after && { ...after, createdAt: createdAt! }
-  return firstOfAll(cells, limit, newestFirst, (cell) => listIn(cell, logins, { query, page, limit }))
+  const page = after && (await placeOf(await cellsFor(databases, logins, asked.merchantId), logins, after))
+  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => listIn(pool, query, page, limit))
+  return rows.map(logins.named)
 }
 
-type Moment = DeliveryKey & { createdAt: number }
-const newestFirst = (a: Moment, b: Moment): number =>
+type Row = Omit<DeliveryLine, 'login'>
+type Place = DeliveryKey & { createdAt: number }
+const newestFirst = (a: Place, b: Place): number =>
   b.createdAt - a.createdAt || (a.orderId === b.orderId ? b.deliveryNo - a.deliveryNo : a.orderId < b.orderId ? 1 : -1)
 
-async function timeIn(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryKey): Promise<number> {
-  const at = await whereItIs(cells, async ({ cellNo, pool }) => {
-    const [row] = await pool.run(timeOf, [orderId, deliveryNo, logins.merchantIds(cellNo)])
-    return row?.createdAt
+async function placeOf(cells: readonly CellDesk[], logins: Logins, { orderId, deliveryNo }: DeliveryKey): Promise<Place> {
+  const place = await whereItIs(cells, async ({ cellNo, pool }) => {
+    const [row] = await pool.run(placeById, [orderId, deliveryNo, logins.merchantIds(cellNo)])
+    return row
   })
-  if (at === undefined) throw new Refused({ what: 'unknown', thing: 'message of page', name: `${orderId}/${deliveryNo}` })
-  return at
+  if (!place) throw new Refused({ what: 'unknown', thing: 'message of page', name: `${orderId}/${deliveryNo}` })
+  return place
 }
 
-async function listIn(
-  { pool }: CellDesk,
-  logins: Logins,
-  { query, page: after, limit }: { query: PlacedQuery; page: Moment | undefined; limit: number },
-): Promise<DeliveryLine[]> {
-  const values: unknown[] = []
-  const put = (value: unknown) => `$${values.push(value)}`
-  const conditions = conditionsOf(query, put)
-  if (after) {
-    const [time, order, no] = [put(timestamp(after.createdAt)), put(after.orderId), put(after.deliveryNo)]
-    conditions.push(`d.created_at <= ${time} and (d.created_at, d.order_id, d.delivery_no) < (${time}, ${order}, ${no})`)
-  }
-  const page = entities<LineRow>(`
+const placeById = entities<Place>(`
+  select d.order_id, d.delivery_no, d.created_at from unnest($3::bigint[]) m (merchant_id)
+  join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
+
+function listIn(runner: Runner, query: DeliveryQuery, after: Place | undefined, limit: number): Promise<Row[]> {
+  const asked = conditionsOf(query)
+  const time = timestamp(after?.createdAt)
+  asked.add('d.created_at <= ?', time)
+  asked.add('(d.created_at, d.order_id, d.delivery_no) < (?, ?, ?)', time, after?.orderId, after?.deliveryNo)
+  const page = entities<Row>(`
     select d.*, t.at as last_at, t.http_status, t.failure
     from (
       select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
-      from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${put(limit)}) d
+      from delivery d ${asked.where}
+      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${asked.put(limit)}) d
     left join lateral (
       select at, http_status, failure from all_tries a
       where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       order by a.try_no desc limit 1) t on true
     order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
-  return (await pool.run(page, values)).map((row) => lineOf(row, logins))
+  return runner.run(page, asked.values)
 }
-
-const timeOf = entities<Pick<DeliveryLine, 'createdAt'>>(`
-  select d.created_at from unnest($3::bigint[]) m (merchant_id)
-  join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
-
-const lineOf = ({ lastAt: at, httpStatus, failure, ...line }: LineRow, logins: Logins): DeliveryLine => ({
-  ...line,
-  login: logins.of(line.merchantId),
-  ...(at !== undefined && { last: defined({ at, httpStatus, failure }) }),
-})
 
 export async function countDeliveries(databases: Databases, asked: DeliveryQuery): Promise<number> {
   const { cells, query } = await placed(databases, await loginsIn(databases.pool), asked)
-  const counts = await inEach(cells, (cell) => countIn(cell, query))
+  const counts = await inEach(cells, ({ pool }) => countIn(pool, query))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-async function countIn({ pool }: CellDesk, query: PlacedQuery): Promise<number> {
-  const values: unknown[] = []
-  const conditions = conditionsOf(query, (value) => `$${values.push(value)}`)
-  const count = statement<{ n: bigint }>(
-    `select count(*) as n from delivery d ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}`,
-  )
-  const [row] = await pool.run(count, values)
+async function countIn(runner: Runner, query: DeliveryQuery): Promise<number> {
+  const asked = conditionsOf(query)
+  const [row] = await runner.run(statement<{ n: bigint }>(`select count(*) as n from delivery d ${asked.where}`), asked.values)
   return Number(row!.n)
 }
 
@@ -175,56 +153,40 @@ const atOnce = 500
 export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery): Promise<Resent> {
   const total: Resent = { resent: 0, inHand: 0, erased: 0 }
   const { cells, query } = await placed(desk, await loginsIn(desk.pool), asked)
-  for (const cell of cells)
+  for (const cell of cells) {
     // The audit trail has no lines of cells in which nothing fits.
-    if (cells.length === 1 || (await inCell(cell, () => countIn(cell, query))) > 0) await resendIn(desk, cell, query, total)
+    if (cells.length > 1 && (await inCell(cell, ({ pool }) => countIn(pool, query))) === 0) continue
+    let after: Key | undefined = { merchantId: 0n, orderId: 0n, deliveryNo: 0 }
+    while (after) {
+      const { rows, free, erased } = await resendSome(desk, cell, query, after)
+      total.resent += free
+      total.erased += erased
+      total.inHand += rows.length - free - erased
+      after = rows.length < atOnce ? undefined : rows.at(-1)
+    }
+  }
   return total
 }
 
-async function resendIn(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, total: Resent): Promise<void> {
-  let after: readonly [bigint, bigint, number] = [0n, 0n, 0]
-  for (;;) {
-    const page = await resendSome(desk, cell, query, after)
-    total.resent += page.resent
-    total.inHand += page.inHand
-    total.erased += page.erased
-    if (!page.last) return
-    after = page.last
-  }
-}
+type Key = Pick<DeliveryLine, 'merchantId' | 'orderId' | 'deliveryNo'>
 
-interface KeyRow extends DeliveryKey {
-  merchantId: bigint
-  lease?: bigint
-  erased: boolean
-}
-
-async function resendSome(desk: OrderDesk, cell: CellDesk, query: PlacedQuery, after: readonly [bigint, bigint, number]) {
+function resendSome(desk: OrderDesk, cell: CellDesk, query: DeliveryQuery, { merchantId, orderId, deliveryNo }: Key) {
   return changeInCell(desk, cell, async (runner) => {
-    const values: unknown[] = []
-    const put = (value: unknown) => `$${values.push(value)}`
-    const conditions = [
-      ...conditionsOf(query, put),
-      `(d.merchant_id, d.order_id, d.delivery_no) > (${after.map(put).join(', ')})`,
-    ]
-    const some = entities<KeyRow>(`
+    const asked = conditionsOf(query)
+    asked.add('(d.merchant_id, d.order_id, d.delivery_no) > (?, ?, ?)', merchantId, orderId, deliveryNo)
+    const some = entities<Key & { lease?: bigint; erased: boolean }>(`
       select d.merchant_id, d.order_id, d.delivery_no, d.lease, exists (select from order_facts f
         where f.merchant_id = d.merchant_id and f.order_id = d.order_id and f.request->>'erasedAt' is not null) as erased
-      from delivery d where ${conditions.join(' and ')}
+      from delivery d ${asked.where}
       order by d.merchant_id, d.order_id, d.delivery_no limit ${atOnce} for update`)
-    const rows = await runner.run(some, values)
-    const kept = rows.filter((r) => !r.erased)
-    const free = kept.filter((r) => r.lease === undefined)
+    const rows = await runner.run(some, asked.values)
+    const free = rows.filter(({ erased, lease }) => !erased && lease === undefined)
     await makeDue(runner, free, desk.clock.now())
-    const last = rows.length < atOnce ? undefined : rows.at(-1)!
+    const { state, from, to } = query
+    const span = notNull({ from: timestamp(from), to: timestamp(to) })
     return {
-      note: { subject: subjectOf(query), details: { messages: free.length, ...spanOf(query) } },
-      result: {
-        resent: free.length,
-        inHand: kept.length - free.length,
-        erased: rows.length - kept.length,
-        ...(last ? { last: [last.merchantId, last.orderId, last.deliveryNo] as const } : {}),
-      },
+      note: { subject: subjectOf(query), details: { messages: free.length, ...(state && { state }), ...span } },
+      result: { rows, free: free.length, erased: rows.filter(({ erased }) => erased).length },
     }
   })
 }
@@ -249,8 +211,8 @@ const due = statement<object>(`
   from unnest($1::bigint[], $2::bigint[], $3::int[]) as n (merchant_id, order_id, delivery_no)
   where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.delivery_no = n.delivery_no`)
 
-async function makeDue(runner: Runner, rows: readonly KeyRow[], now: number): Promise<void> {
-  const keys = [rows.map((r) => r.merchantId), rows.map((r) => r.orderId), rows.map((r) => r.deliveryNo)]
+async function makeDue(runner: Runner, rows: readonly Key[], now: number): Promise<void> {
+  const keys = [rows.map((row) => row.merchantId), rows.map((row) => row.orderId), rows.map((row) => row.deliveryNo)]
   await runner.run(moveFirstTries, keys)
   await runner.run(setTriesAside, keys)
   await runner.run(due, [...keys, timestamp(now)])
@@ -261,9 +223,3 @@ function subjectOf(query: DeliveryQuery): string {
     return query.deliveryNo === undefined ? `order ${query.orderId}` : `delivery ${query.orderId}/${query.deliveryNo}`
   return query.merchantId === undefined ? 'deliveries' : `deliveries of merchant number ${query.merchantId}`
 }
-
-const spanOf = (query: DeliveryQuery): object => ({
-  ...(query.state === undefined ? {} : { state: query.state }),
-  ...(query.from === undefined ? {} : { from: new Date(query.from).toISOString() }),
-  ...(query.to === undefined ? {} : { to: new Date(query.to).toISOString() }),
-})

@@ -1,13 +1,16 @@
 /** Transactions of the mobile API without an order yet: find parked ones, take them up. */
 import { agoText } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText } from '../../entity/kinds.ts'
 import { hint, numbered, printable } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf } from '../lists.ts'
-import { invoiceJson } from './invoice.ts'
-import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
 import { merchantIdOf } from '../logins.ts'
+import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
+
+const invoiceJson = (i: ParkedInvoice) =>
+  jsonOf({ ...pick(i, 'invoiceId', 'kind', 'state', 'tries', 'alarm', 'createdAt'), merchant: i.login })
 
 export const invoiceActions: Subject = {
   groups: { invoice: 'transactions of the mobile API without an order yet: find parked ones, take them up' },

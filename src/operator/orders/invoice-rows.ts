@@ -1,9 +1,9 @@
-import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { entities, statement, timestamp } from '../../storage/pool.ts'
+import { changeInCell } from '../change.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll, inEach } from '../in-cells.ts'
+import { cellsFor, loginsIn } from '../logins.ts'
 import { Refused } from '../refused.ts'
-import { changeInCell } from '../change.ts'
-import { cellsFor, loginsIn, type Logins } from '../logins.ts'
 
 /** A parked transaction of the mobile API. */
 export interface ParkedInvoice {
@@ -20,17 +20,16 @@ export interface ParkedInvoice {
 
 type Row = Omit<ParkedInvoice, 'login'>
 
-const columns = 'merchant_id, invoice_id, kind, state, tries, alarm, created_at'
-const from = 'from mobile_invoice where alarm is not null'
-const parked = entities<Row>(`
-  select ${columns} ${from} and ($1::bigint is null or merchant_id = $1) order by created_at desc, invoice_id limit $2`)
-const named = entities<Row>(`select ${columns} ${from} and invoice_id = $1 and ($2::bigint is null or merchant_id = $2)`)
-const hold = entities<Row>(`select ${columns} ${from} and invoice_id = $1 and merchant_id = $2 for update`)
+const parkedBy = (condition: string) =>
+  entities<Row>(`
+  select merchant_id, invoice_id, kind, state, tries, alarm, created_at from mobile_invoice
+  where alarm is not null and ${condition}`)
+const newest = parkedBy('($1::bigint is null or merchant_id = $1) order by created_at desc, invoice_id limit $2')
+const named = parkedBy('invoice_id = $1 and ($2::bigint is null or merchant_id = $2)')
+const hold = parkedBy('invoice_id = $1 and merchant_id = $2 for update')
 const unpark = statement<object>(`
   update mobile_invoice set alarm = null, tries = 0, lease = null, due_at = $3
-  where merchant_id = $1 and invoice_id = $2 and alarm is not null`)
-
-const invoiceOf = (row: Row, logins: Logins): ParkedInvoice => ({ ...row, login: logins.of(row.merchantId) })
+  where invoice_id = $1 and merchant_id = $2 and alarm is not null`)
 
 /** Newest first. */
 export async function parkedInvoices(
@@ -40,8 +39,8 @@ export async function parkedInvoices(
 ): Promise<ParkedInvoice[]> {
   const logins = await loginsIn(databases.pool)
   const cells = await cellsFor(databases, logins, merchantId)
-  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(parked, [merchantId ?? null, limit]))
-  return rows.map((row) => invoiceOf(row, logins))
+  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(newest, [merchantId ?? null, limit]))
+  return rows.map(logins.named)
 }
 
 const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.invoiceId < b.invoiceId ? -1 : 1)
@@ -49,28 +48,21 @@ const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.
 /** Resumes a parked invoice: due now, as if never tried. */
 export async function resumeInvoice(desk: OrderDesk, invoiceId: string, merchantId: bigint | undefined): Promise<ParkedInvoice> {
   const logins = await loginsIn(desk.pool)
-  const cells = await cellsFor(desk, logins, merchantId)
-  const found = await inEach(cells, async (cell) => {
+  const found = await inEach(await cellsFor(desk, logins, merchantId), async (cell) => {
     const rows = await cell.pool.run(named, [invoiceId, merchantId ?? null])
-    return rows.map((row) => ({ cell, row }))
+    return rows.map((row) => ({ cell, ...logins.named(row) }))
   })
   const [one, ...others] = found.flat()
   if (!one) throw new Refused({ what: 'invoice not parked', invoiceId })
   if (others.length > 0)
-    throw new Refused({
-      what: 'invoice of several',
-      invoiceId,
-      logins: [one, ...others].map(({ row }) => logins.of(row.merchantId)),
-    })
-  return changeInCell(desk, one.cell, (runner) => resumeOf(runner, one.row, logins, desk.clock.now()))
-}
-
-async function resumeOf(runner: Runner, { merchantId, invoiceId }: Row, logins: Logins, now: number) {
-  const [row] = await runner.run(hold, [invoiceId, merchantId])
-  if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
-  await runner.run(unpark, [merchantId, invoiceId, timestamp(now)])
-  const invoice = invoiceOf(row, logins)
-  const { login, state, alarm } = invoice
-  const note = { subject: `invoice ${invoiceId}`, details: { merchant: login, state, alarm } }
-  return { note, result: invoice }
+    throw new Refused({ what: 'invoice of several', invoiceId, logins: [one, ...others].map(({ login }) => login) })
+  return changeInCell(desk, one.cell, async (runner) => {
+    const key = [invoiceId, one.merchantId]
+    const [row] = await runner.run(hold, key)
+    if (!row) throw new Refused({ what: 'invoice not parked', invoiceId })
+    await runner.run(unpark, [...key, timestamp(desk.clock.now())])
+    const { state, alarm } = row
+    const note = { subject: `invoice ${invoiceId}`, details: { merchant: one.login, state, alarm } }
+    return { note, result: logins.named(row) }
+  })
 }

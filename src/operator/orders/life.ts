@@ -1,13 +1,25 @@
-import type { Order } from '../../order/decide/order.ts'
-import { authenticationTold } from './authentication-story.ts'
 import { spanText } from '../../base/moments.ts'
+import type { Order } from '../../order/decide/order.ts'
+import { authenticationEvent } from './authentication-story.ts'
+
+/** In the order of cause and effect. */
+const causes = ['request', 'answer', 'owed', '3ds', 'state', 'sent', 'message'] as const
 
 /** Facts about an order that are stored outside of it. */
 export interface Life {
-  events: readonly { transactionNo: number; event: string; from: string; to: string; facts: object; at: number }[]
+  events: readonly LifeEvent[]
   /** Requests that created no transaction: repeats, and uploads of 3-D Secure. */
   repeats: readonly { serialNumber: string; operation: string; transactionNo: number; at: number }[]
   deliveries: readonly LifeDelivery[]
+}
+
+export interface LifeEvent {
+  transactionNo: number
+  event: string
+  from: string
+  to: string
+  facts: Readonly<Record<string, string>>
+  at: number
 }
 
 export interface LifeDelivery {
@@ -23,9 +35,9 @@ export interface LifeDelivery {
 
 export interface LifeMoment {
   at: number
-  what: 'request' | 'owed' | '3ds' | 'state' | 'sent' | 'answer' | 'message'
+  what: (typeof causes)[number]
   /** The result, if there is one: for colour. */
-  went?: 'well' | 'badly'
+  went?: 'well' | 'badly' | undefined
   says: string
 }
 
@@ -34,21 +46,15 @@ export interface LifeMoment {
  * cause and effect.
  */
 export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) => string): LifeMoment[] {
-  const moments: LifeMoment[] = [
+  const moments = [
     ...requests(order, life),
     ...authentications(order, life),
     ...states(order, life),
     ...attempts(order, gateName),
     ...messages(life),
   ]
-  return moments
-    .map((moment, i) => ({ moment, i }))
-    .sort((a, b) => a.moment.at - b.moment.at || rank(a.moment) - rank(b.moment) || a.i - b.i)
-    .map(({ moment }) => moment)
+  return moments.sort((a, b) => a.at - b.at || causes.indexOf(a.what) - causes.indexOf(b.what))
 }
-
-const ranks = { request: 0, answer: 1, owed: 2, '3ds': 3, state: 4, sent: 5, message: 6 }
-const rank = (moment: LifeMoment) => ranks[moment.what]
 
 const requests = (order: Order, life: Life): LifeMoment[] => [
   ...order.transactions.map((t): LifeMoment =>
@@ -68,7 +74,7 @@ const requests = (order: Order, life: Life): LifeMoment[] => [
 const authentications = (order: Order, life: Life): LifeMoment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {
     const transaction = order.transactions.find((t) => t.no === transactionNo)
-    const sentence = transaction && authenticationTold(event, facts, transaction)
+    const sentence = transaction && authenticationEvent(event, facts, transaction)
     return sentence ? [{ at, what: '3ds' as const, ...sentence }] : []
   })
 
@@ -77,74 +83,62 @@ const authentications = (order: Order, life: Life): LifeMoment[] =>
  * event is named.
  */
 function states(order: Order, life: Life): LifeMoment[] {
-  const several = order.transactions.length > 1
-  const moments: LifeMoment[] = []
-  let chain: { transactionNo: number; at: number; names: string[]; to: string } | undefined
-  const close = () => {
-    if (chain)
-      moments.push({
-        at: chain.at,
-        what: 'state',
-        ...goodOrBad(chain.to),
-        says: `${several ? `#${chain.transactionNo} ` : ''}${chain.names.join(' → ')}`,
-      })
-    chain = undefined
-  }
-  for (const e of life.events) {
+  const chains: { transactionNo: number; at: number; names: string[]; to: string }[] = []
+  for (const { event, from, to, facts, at, transactionNo } of life.events) {
     // These have their own lines.
-    if (e.event === 'method begun' || e.event === 'challenge returned') continue
-    const why = reasonOf(e.facts)
-    const to = why === undefined ? e.to : `${e.to} (${why})`
-    if (chain && chain.at === e.at && chain.transactionNo === e.transactionNo && e.from !== e.to) {
-      chain.names.push(to)
-      chain.to = e.to
-      continue
+    if (event === 'method begun' || event === 'challenge returned') continue
+    const why = facts.why === undefined ? '' : ` (${facts.why})`
+    const chain = chains.at(-1)
+    if (chain?.at === at && chain.transactionNo === transactionNo && from !== to) {
+      chain.names.push(`${to}${why}`)
+      chain.to = to
+    } else {
+      const names = from === to ? [`${from}: ${event}${why}`] : [from, `${to}${why}`]
+      chains.push({ transactionNo, at, names, to })
     }
-    close()
-    const names = e.from === e.to ? [`${e.from}: ${e.event}${why === undefined ? '' : ` (${why})`}`] : [e.from, to]
-    chain = { transactionNo: e.transactionNo, at: e.at, names, to: e.to }
   }
-  close()
-  return moments
+  const several = order.transactions.length > 1
+  return chains.map(({ transactionNo, at, names, to }) => ({
+    at,
+    what: 'state',
+    went: goodOrBad(to),
+    says: `${several ? `#${transactionNo} ` : ''}${names.join(' → ')}`,
+  }))
 }
 
-const reasonOf = (facts: object): string | undefined => ('why' in facts && typeof facts.why === 'string' ? facts.why : undefined)
-
-const goodOrBad = (state: string): Pick<LifeMoment, 'went'> => {
-  if (/^(approved|reversed)/.test(state)) return { went: 'well' }
-  return /^(declined|error|unknown|filtered)/.test(state) ? { went: 'badly' } : {}
+function goodOrBad(state: string): LifeMoment['went'] {
+  if (/^(approved|reversed)/.test(state)) return 'well'
+  return /^(declined|error|unknown|filtered)/.test(state) ? 'badly' : undefined
 }
 
 const attempts = (order: Order, gateName: (gateId: bigint) => string): LifeMoment[] =>
-  order.attempts.flatMap((a) => {
+  order.attempts.flatMap(({ no, gateId, terminalId, stan, rrn, startedAt, endedAt, outcome, ...a }) => {
+    const isOpen = outcome === undefined || endedAt === undefined
+    const names = `terminal ${terminalId}, STAN ${stan}, RRN ${rrn}${isOpen ? '; no outcome yet' : ''}`
     const sent: LifeMoment = {
-      at: a.startedAt,
+      at: startedAt,
       what: 'sent',
-      says: `attempt ${a.no} to gate ${a.gateId} (${gateName(a.gateId)}): terminal ${a.terminalId}, STAN ${a.stan}, RRN ${a.rrn}`,
+      says: `attempt ${no} to gate ${gateId} (${gateName(gateId)}): ${names}`,
     }
-    if (a.outcome === undefined || a.endedAt === undefined) return [{ ...sent, says: `${sent.says}; no outcome yet` }]
+    if (isOpen) return [sent]
     const code = a.actionCode === undefined ? '' : ` with action code ${a.actionCode}`
     const why = a.why === undefined ? '' : `: ${a.why}`
     const answer: LifeMoment = {
-      at: a.endedAt,
+      at: endedAt,
       what: 'answer',
-      went: a.outcome === 'approved' ? 'well' : 'badly',
-      says: `attempt ${a.no} ${a.outcome}${code} after ${spanText(a.endedAt - a.startedAt)}${why}`,
+      went: outcome === 'approved' ? 'well' : 'badly',
+      says: `attempt ${no} ${outcome}${code} after ${spanText(endedAt - startedAt)}${why}`,
     }
     return [sent, answer]
   })
 
-const answerText = (httpStatus: number | undefined) => `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
-
 const messages = (life: Life): LifeMoment[] =>
   life.deliveries.flatMap((d) => {
     const name = `${d.kind} ${d.deliveryNo}`
-    const owed: LifeMoment = { at: d.createdAt, what: 'message', says: `${name} owed to ${d.url}` }
-    const tries = d.tries.map((t, i): LifeMoment => ({
-      at: t.at,
-      what: 'message',
-      went: t.failure === undefined && t.httpStatus === 200 ? 'well' : 'badly',
-      says: `${name}, try ${i + 1}: ${t.failure ?? answerText(t.httpStatus)}, ${spanText(t.durationMs)}`,
-    }))
-    return [owed, ...tries]
+    const tries = d.tries.map(({ at, durationMs, httpStatus, failure }, i): LifeMoment => {
+      const result = failure ?? `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
+      const went = result === 'answered 200' ? 'well' : 'badly'
+      return { at, what: 'message', went, says: `${name}, try ${i + 1}: ${result}, ${spanText(durationMs)}` }
+    })
+    return [{ at: d.createdAt, what: 'message' as const, says: `${name} owed to ${d.url}` }, ...tries]
   })

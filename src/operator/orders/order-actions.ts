@@ -1,15 +1,16 @@
 /** Payments: search them, see their life, take up parked ones. */
 import { defined } from '../../base/defined.ts'
-import { agoText, counted } from '../../base/moments.ts'
-import { choice, currency, flag, id, list, anyText } from '../../entity/kinds.ts'
-import { hint, numbered, printable } from '../../entity/show.ts'
+import { counted } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
+import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
+import { hint, printable } from '../../entity/show.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../logins.ts'
-import { findOrders, orderWithLife, resumeOrder, type OrderLine } from './order-rows.ts'
-import { storyBlocks } from './order-story.ts'
-import { decimalOf, orderJson, orderLineJson, orderStory } from './order.ts'
+import { decimalOf, orderColumns } from '../order-lines.ts'
+import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
+import { orderJson, orderStory, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
 const anOrder = { is: id, argument: true, needed: true, means: "the gateway's order id" } as const
@@ -26,7 +27,7 @@ export const orderActions: Subject = {
         'callbacks with every try',
       needs: 'cards',
       takes: { id: anOrder },
-      perform: async (office, asked) => orderStory(office.pool, await orderWithLife(office, asked.id)),
+      perform: (office, asked) => orderStory(office, asked.id),
       looks: (_, asked) => ({ subject: `order ${asked.id}` }),
       gives: { json: orderJson, blocks: (story, { now }) => storyBlocks(story, now) },
       more: 'Times are UTC. The card is masked always.',
@@ -67,17 +68,14 @@ export const orderActions: Subject = {
       }),
       gives: paging<OrderLine, { merchant?: string; parked?: boolean; after?: bigint }>({
         name: 'orders',
-        json: orderLineJson,
-        columns: (now) => [
-          numbered('ORDER', (o) => o.orderId),
-          { title: 'MERCHANT', of: (o) => o.login },
-          { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
-          { title: 'AMOUNT', of: decimalOf, align: 'point' },
-          { title: 'CUR', of: (o) => o.currency },
-          { title: 'STATUS', of: (o) => `${o.status}${o.parked ? ' (parked)' : ''}`, is: 'status' },
-          { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
-          { title: 'MADE', of: (o) => agoText(o.createdAt, now) },
-        ],
+        json: (o) =>
+          jsonOf({
+            ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
+            merchant: o.login,
+            amount: decimalOf(o),
+            card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
+          }),
+        columns: orderColumns,
         none({ merchant, after, ...asked }) {
           const by = criteriaOf(asked).join()
           if (merchant !== undefined || after !== undefined || (by !== '' && by !== 'parked'))
@@ -104,7 +102,7 @@ export const orderActions: Subject = {
       gives: {
         json: (resumed, asked) => ({
           order_id: asked.id,
-          resumed: resumed.map(({ transactionNo, step = null, alarm }) => ({ transaction: transactionNo, step, alarm })),
+          resumed: resumed.map(({ transactionNo: transaction, step = null, alarm }) => ({ transaction, step, alarm })),
         }),
         blocks: (resumed, { asked }) => [
           [

@@ -1,27 +1,19 @@
-import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import currencyCodes from 'currency-codes'
-import type { ShownCard } from '../../card/number.ts'
+import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import type { Order } from '../../order/decide/order.ts'
-import type { OrderKey } from '../../order/decide/change.ts'
 import { openOrderStore } from '../../order/store/store.ts'
-import { entities, statement, timestamp } from '../../storage/pool.ts'
-import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll } from '../in-cells.ts'
-import type { Life, LifeDelivery } from './life.ts'
-import { Refused, unfit } from '../refused.ts'
+import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
-import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
+import { Conditions } from '../conditions.ts'
+import type { Databases, OrderDesk } from '../desk.ts'
+import { firstOfAll } from '../in-cells.ts'
+import { cellsFor, loginsIn, orderOf } from '../logins.ts'
+import type { ListedOrder } from '../order-lines.ts'
+import { Refused, unfit } from '../refused.ts'
+import type { Life, LifeDelivery } from './life.ts'
 
-export interface OrderLine extends OrderKey {
-  login: string
-  clientOrderid: string
-  amountMinor: bigint
-  currency: string
-  status: string
-  card: ShownCard
-  createdAt: number
+export interface OrderLine extends ListedOrder {
   finalAt?: number
-  /** One of its transactions was parked for an operator. */
   parked: boolean
 }
 
@@ -45,59 +37,48 @@ export interface OrderQuery {
 export async function findOrders(databases: Databases, query: OrderQuery): Promise<OrderLine[]> {
   const logins = await loginsIn(databases.pool)
   const cells = await cellsFor(databases, logins, query.merchantId)
-  const at = query.after === undefined ? undefined : await orderById(cells, logins, query.after)
-  if (query.after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(query.after) })
-  const page = at && { createdAt: at.createdAt, orderId: query.after! }
-  return firstOfAll(cells, query.limit, newestFirst, (cell) => findIn(cell, logins, query, page))
+  const page = query.after === undefined ? undefined : await orderOf(cells, logins, query.after, 'order of page')
+  const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => findIn(pool, query, page))
+  return rows.map(logins.named)
 }
 
-type Moment = Pick<OrderLine, 'createdAt' | 'orderId'>
-const newestFirst = (a: Moment, b: Moment): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
+type Row = Omit<OrderLine, 'login'>
+type Place = Pick<OrderLine, 'createdAt' | 'orderId'>
+const newestFirst = (a: Place, b: Place): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
 
-/**
- * Walks back along the index by time, filtered by the conditions. The text of the query depends on
- * the conditions, so that the planner can use an index for them; values are always parameters.
- */
-async function findIn({ pool }: CellDesk, logins: Logins, query: OrderQuery, after: Moment | undefined): Promise<OrderLine[]> {
-  const values: unknown[] = []
-  const put = (value: unknown) => `$${values.push(value)}`
-  const conditions = [
-    ...(query.clientOrderid === undefined ? [] : [`o.client_orderid = ${put(query.clientOrderid)}`]),
-    ...(query.cardHashId === undefined ? [] : [`f.card_hash = ${put(query.cardHashId.toLowerCase())}`]),
-    ...(query.status === undefined ? [] : [statusCondition(query.status, put)]),
-    ...(query.amount === undefined ? [] : [amountCondition(query.amount, query.currency, put)]),
-    ...(query.amount !== undefined || query.currency === undefined ? [] : [`o.currency = ${put(query.currency)}`]),
-    ...(query.from === undefined ? [] : [`o.created_at >= ${put(timestamp(query.from))}`]),
-    ...(query.to === undefined ? [] : [`o.created_at < ${put(timestamp(query.to))}`]),
-    ...(query.parked === true
-      ? [`o.order_id in (select t.order_id from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null)`]
-      : []),
-  ]
-  if (after !== undefined) {
-    const time = put(timestamp(after.createdAt))
-    conditions.push(`o.created_at <= ${time} and (o.created_at < ${time} or o.order_id < ${put(after.orderId)})`)
-  }
-  const limit = put(query.limit)
-  const where = [...conditions, ...(query.merchantId === undefined ? [] : [`o.merchant_id = ${put(query.merchantId)}`])]
-  const found = entities<Omit<OrderLine, 'login'>>(`
+const isParked = 'select from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
+
+/** Walks back along the index by time, filtered by the conditions. */
+function findIn(runner: Runner, query: OrderQuery, after: Place | undefined): Promise<Row[]> {
+  const asked = new Conditions()
+  asked.add('o.client_orderid = ?', query.clientOrderid)
+  asked.add('f.card_hash = ?', query.cardHashId?.toLowerCase())
+  if (query.status) addStatus(asked, query.status)
+  if (query.amount !== undefined) addAmount(asked, query.amount, query.currency)
+  asked.add('o.currency = ?', query.currency)
+  asked.add('o.created_at >= ?', timestamp(query.from))
+  asked.add('o.created_at < ?', timestamp(query.to))
+  if (query.parked) asked.add(`o.order_id in (select t.order_id ${isParked})`)
+  const time = timestamp(after?.createdAt)
+  asked.add('o.created_at <= ? and (o.created_at, o.order_id) < (?, ?)', time, time, after?.orderId)
+  asked.add('o.merchant_id = ?', query.merchantId)
+  const found = entities<Row>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
-      exists (
-        select from all_transactions t
-        where t.merchant_id = o.merchant_id and t.order_id = o.order_id and t.alarm is not null) as parked
+      exists (${isParked} and t.order_id = o.order_id) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
-    ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
-    order by o.created_at desc, o.order_id desc limit ${limit}`)
-  return (await pool.run(found, values)).map((line) => ({ ...line, login: logins.of(line.merchantId) }))
+    ${asked.where}
+    order by o.created_at desc, o.order_id desc limit ${asked.put(query.limit)}`)
+  return runner.run(found, asked.values)
 }
 
 /**
  * Rare statuses have an index of their own, by a column that all others leave empty; it serves only
  * if no other status is wanted.
  */
-function statusCondition(statuses: readonly string[], put: (value: unknown) => string): string {
+function addStatus(asked: Conditions, statuses: readonly string[]): void {
   const unusual = new Set(['unknown', 'error', 'filtered'])
-  return `o.${statuses.every((s) => unusual.has(s)) ? 'unusual' : 'status'} = any (${put([...statuses])})`
+  asked.add(`o.${statuses.every((s) => unusual.has(s)) ? 'unusual' : 'status'} = any (?)`, [...statuses])
 }
 
 /**
@@ -105,7 +86,7 @@ function statusCondition(statuses: readonly string[], put: (value: unknown) => s
  * by amount, so every row that is walked over is compared. For 300,000 orders, comparing pairs
  * takes 4 s, and one list of currencies for each of the few possible numbers takes 0.2 s.
  */
-function amountCondition(amount: string, currency: string | undefined, put: (value: unknown) => string): string {
+function addAmount(asked: Conditions, amount: string, currency: string | undefined): void {
   const spellings = new Map<bigint, string[]>()
   for (const code of currency === undefined ? currencyCodes.codes() : [currency]) {
     const minor = decimalToMinor(amount, knownCurrency(code).exponent)
@@ -113,12 +94,12 @@ function amountCondition(amount: string, currency: string | undefined, put: (val
   }
   if (spellings.size === 0)
     throw new Refused(unfit('amount', `an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42`))
-  const each = [...spellings].map(([minor, codes]) => `o.amount_minor = ${put(minor)} and o.currency = any (${put(codes)})`)
-  return `(${each.join(' or ')})`
+  const each = Array.from(spellings, () => 'o.amount_minor = ? and o.currency = any (?)')
+  asked.add(`(${each.join(' or ')})`, ...[...spellings].flat())
 }
 
-const events = entities<Omit<Life['events'][number], 'facts'> & { facts?: object }>(`
-  select transaction_no, event, from_state as "from", to_state as "to", facts, at
+const events = entities<Life['events'][number]>(`
+  select transaction_no, event, from_state as "from", to_state as "to", coalesce(facts, '{}') as facts, at
   from all_events where merchant_id = $1 and order_id = $2 order by event_no`)
 const repeats = entities<Life['repeats'][number]>(`
   select serial_number, operation, transaction_no, at from request where merchant_id = $1 and order_id = $2 order by at`)
@@ -129,34 +110,24 @@ const tries = entities<LifeDelivery['tries'][number] & { deliveryNo: number }>(`
   select delivery_no, at, duration_ms, http_status, failure
   from all_tries where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
 
-export interface LivingOrder {
-  order: Order
-  life: Life
-}
-
 /** Everything that is stored about an order. */
-export async function orderWithLife({ pool: registry, cells }: Databases, orderId: bigint): Promise<LivingOrder> {
-  const unknown = new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
-  const found = await orderById(await cells(), await loginsIn(registry), orderId)
-  if (!found) throw unknown
-  const { pool } = found.cell
-  const [order] = await openOrderStore(pool).load([{ merchantId: found.merchantId, orderId }])
-  if (!order) throw unknown
-  const key = [found.merchantId, orderId]
+export async function orderWithLife(
+  { pool: registry, cells }: Databases,
+  orderId: bigint,
+): Promise<{ order: Order; life: Life }> {
+  const { cell, merchantId } = await orderOf(await cells(), await loginsIn(registry), orderId)
+  const { pool } = cell
+  const [order] = await openOrderStore(pool).load([{ merchantId, orderId }])
+  if (!order) throw new Refused({ what: 'unknown', thing: 'order', name: String(orderId) })
+  const key = [merchantId, orderId]
   const [e, r, d, t] = await Promise.all([
     pool.run(events, key),
     pool.run(repeats, key),
     pool.run(deliveries, key),
     pool.run(tries, key),
   ])
-  return {
-    order,
-    life: {
-      events: e.map((event) => ({ ...event, facts: event.facts ?? {} })),
-      repeats: r,
-      deliveries: d.map((one) => ({ ...one, tries: t.filter(({ deliveryNo }) => deliveryNo === one.deliveryNo) })),
-    },
-  }
+  const triesOf = (no: number) => t.filter(({ deliveryNo }) => deliveryNo === no)
+  return { order, life: { events: e, repeats: r, deliveries: d.map((one) => ({ ...one, tries: triesOf(one.deliveryNo) })) } }
 }
 
 /** A process that still has the order in memory must not overwrite this change. */
@@ -179,15 +150,14 @@ export interface Resumed {
 
 /** Resumes the parked transactions of an order: due now, as if never tried. */
 export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Resumed[]> {
-  const found = await orderById(await desk.cells(), await loginsIn(desk.pool), orderId)
-  if (!found) throw new Refused({ what: 'unknown', thing: 'order to resume', name: String(orderId) })
-  return changeInCell(desk, found.cell, async (runner) => {
-    const place = [found.merchantId, orderId]
+  const { cell, merchantId } = await orderOf(await desk.cells(), await loginsIn(desk.pool), orderId, 'order to resume')
+  return changeInCell(desk, cell, async (runner) => {
+    const key = [merchantId, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
-    await runner.run(raiseVersion, place)
-    const why = new Map((await runner.run(alarms, place)).map((r) => [r.transactionNo, r.alarm]))
-    const now = timestamp(desk.clock.now())
-    const freed = [...(await runner.run(unparkFirst, [...place, now])), ...(await runner.run(unparkOthers, [...place, now]))]
+    await runner.run(raiseVersion, key)
+    const why = new Map((await runner.run(alarms, key)).map((r) => [r.transactionNo, r.alarm]))
+    const due = [...key, timestamp(desk.clock.now())]
+    const freed = [...(await runner.run(unparkFirst, due)), ...(await runner.run(unparkOthers, due))]
     if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
     const resumed = freed.map((one) => ({ ...one, alarm: why.get(one.transactionNo) ?? '' }))
     return { note: { subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }

@@ -1,16 +1,18 @@
-/** The display of an order: in a list, and with its whole life. */
-import { currencyOf, minorToDecimal } from '../../base/money.ts'
-import { refusingScore } from '../../merchant/filter.ts'
-import { head, statusOf, statusOfState, type Order, type Transaction } from '../../order/decide/order.ts'
-import type { Pool } from '../../storage/pool.ts'
-import { authenticationJson, authenticationText } from './authentication-story.ts'
-import type { Fact } from '../../entity/facts.ts'
-import { firedJson } from '../configuration/filter.ts'
-import { momentsOf, type Life, type LifeMoment } from './life.ts'
+/** The display of an order with its whole life. */
 import { agoText, spanText, timeText } from '../../base/moments.ts'
-import { listEndpoints, listGates, listMerchants } from '../known.ts'
-import type { LivingOrder, OrderLine } from './order-rows.ts'
+import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
+import { hint, printable, tableOf, type Block } from '../../entity/show.ts'
+import { refusingScore } from '../../merchant/filter.ts'
+import { head, statusOf, statusOfState, type Attempt, type Order, type Transaction } from '../../order/decide/order.ts'
+import { firedTable } from '../configuration/filter-actions.ts'
+import { firedJson } from '../configuration/filter.ts'
+import type { Databases } from '../desk.ts'
+import { listEndpoints, listGates, listMerchants } from '../known.ts'
+import { decimalOf, maskOf } from '../order-lines.ts'
+import { authenticationJson, authenticationText } from './authentication-story.ts'
+import { momentsOf, type Life, type LifeDelivery, type LifeMoment } from './life.ts'
+import { orderWithLife } from './order-rows.ts'
 
 /** An order and its life with the names of everything it refers to. */
 export interface Story {
@@ -22,7 +24,9 @@ export interface Story {
   moments: LifeMoment[]
 }
 
-export async function orderStory(pool: Pool, { order, life }: LivingOrder): Promise<Story> {
+export async function orderStory(databases: Databases, orderId: bigint): Promise<Story> {
+  const { pool } = databases
+  const { order, life } = await orderWithLife(databases, orderId)
   const [merchants, endpoints, gates] = await Promise.all([listMerchants(pool), listEndpoints(pool), listGates(pool)])
   const merchant = merchants.find((m) => m.merchantId === order.merchantId)
   return {
@@ -35,21 +39,33 @@ export async function orderStory(pool: Pool, { order, life }: LivingOrder): Prom
   }
 }
 
-/** In the highest unit of its currency. */
-export const decimalOf = (o: { amountMinor: bigint; currency: string }): string =>
-  minorToDecimal(o.amountMinor, currencyOf(o.currency)?.exponent ?? 0)
+export function storyBlocks(story: Story, now: number): Block[] {
+  const { order, life, moments } = story
+  const { transactions, screening } = order
+  const several = transactions.some((t) => t.step !== undefined) || transactions.length > 1
+  return [
+    `Order ${order.orderId}`,
+    { facts: orderFacts(story, now) },
+    ...(screening && screening.fired.length > 0 ? [firedTable(screening.fired)] : []),
+    ...(several ? [{ facts: transactions.map((t) => [nameOf(t), transactionText(order, t, now), 'status'] as const) }] : []),
+    ...transactions.flatMap((t) => parkedNote(order, t)),
+    lifeTable(order, moments),
+    ...life.deliveries.flatMap((d) => waiting(order, d, now)),
+  ]
+}
 
-export function orderFacts({ order, login, merchantName, endpointName }: Story, now: number): Fact[] {
+function orderFacts({ order, login, merchantName, endpointName }: Story, now: number): Fact[] {
   const { card, pathId, endpointId } = order
   const { result } = head(order)
   const { erasedAt } = order.request
   const by = pathId === endpointId ? '' : `, by group ${pathId}`
   return [
+    ['Status', statusOf(order), 'status'],
     ['Merchant', `${login} (${merchantName})`],
     ['client_orderid', order.clientOrderid],
     ['Endpoint', `${endpointId} (${endpointName})${by}`],
     ['Amount', `${decimalOf(order)} ${order.currency}`],
-    ['Card', `${maskOf(order)} ${card.network ?? ''}${erasedAt === undefined ? cardDetails(card) : ''}`.trim()],
+    ['Card', `${maskOf(card)} ${card.network ?? ''}${erasedAt === undefined ? cardDetails(card) : ''}`.trim()],
     ['Erased', erasedAt && `the payer's data, ${timeText(Date.parse(erasedAt))} UTC`],
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
@@ -73,10 +89,10 @@ function screeningText({ screening }: Order): string | undefined {
 const cardDetails = ({ expiryMonth, expiryYear, hashId }: Order['card']) =>
   `, ${String(expiryMonth).padStart(2, '0')}/${expiryYear}, card-hash-id ${hashId}`
 
-export const maskOf = ({ card }: { card: Pick<Order['card'], 'bin' | 'lastFour'> }) => `${card.bin}******${card.lastFour}`
+const nameOf = (t: Transaction) => `#${t.no} ${t.kind}`
 
 /** The state of a transaction and its next step. */
-export function transactionText({ currency }: Order, t: Transaction, now: number): string {
+function transactionText({ currency }: Order, t: Transaction, now: number): string {
   const stands = `${decimalOf({ amountMinor: t.amountMinor, currency })} ${currency}, ${t.state}`
   if (t.alarm !== undefined) return `${stands}, parked`
   if (t.step === undefined) return stands
@@ -86,20 +102,43 @@ export function transactionText({ currency }: Order, t: Transaction, now: number
   return `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`
 }
 
-export const orderLineJson = (o: OrderLine) =>
-  jsonOf({
-    ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
-    merchant: o.login,
-    amount: decimalOf(o),
-    card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
-  })
+const parkedNote = (order: Order, t: Transaction): Block[] =>
+  t.alarm === undefined
+    ? []
+    : [
+        `${nameOf(t)} is parked before the step "${t.step ?? ''}": ${printable(t.alarm)}`,
+        hint('Mend the cause, then', `order resume ${order.orderId}`),
+      ]
+
+function lifeTable({ createdAt: began }: Order, moments: readonly LifeMoment[]): Block {
+  const timeOf = ({ at }: LifeMoment) => new Date(at).toISOString().slice(0, 23).replace('T', ' ')
+  const days = new Set(moments.map((m) => timeOf(m).slice(0, 10)))
+  return tableOf<LifeMoment>(
+    [
+      { title: 'TIME (UTC)', of: (m) => timeOf(m).slice(days.size > 1 ? 0 : 11) },
+      { title: 'AFTER', of: ({ at }) => `+${at === began ? '0' : spanText(Math.max(0, at - began))}`, align: 'right' },
+      { title: 'KIND', of: (m) => m.what },
+      { title: 'WHAT', of: (m) => m.says, went: (m) => m.went },
+    ],
+    moments,
+  )
+}
+
+function waiting(order: Order, d: LifeDelivery, now: number): Block[] {
+  const name = `${d.kind[0]!.toUpperCase()}${d.kind.slice(1)} ${d.deliveryNo}`
+  if (d.state === 'given up')
+    return [hint(`${name} was given up. To send it again`, `delivery resend ${order.orderId} ${d.deliveryNo}`)]
+  if (d.state !== 'due') return []
+  const when = d.tries.length === 0 ? 'is on its way' : `is tried again ${agoText(d.dueAt ?? now, now)}`
+  return [`${name} ${when}.`]
+}
 
 export const orderJson = ({ order, life, login, moments }: Story) => ({
   ...jsonOf(pick(order, 'orderId', 'clientOrderid', 'endpointId', 'pathId', 'amountMinor', 'currency', 'createdAt', 'finalAt')),
   merchant: login,
   status: statusOf(order),
   amount: decimalOf(order),
-  card: { masked: maskOf(order), ...jsonOf(pick(order.card, 'network', 'expiryMonth', 'expiryYear', 'hashId')) },
+  card: { masked: maskOf(order.card), ...jsonOf(pick(order.card, 'network', 'expiryMonth', 'expiryYear', 'hashId')) },
   screening: order.screening
     ? {
         score: order.screening.score,
@@ -133,7 +172,7 @@ const transactionJson = (t: Transaction) =>
     nextStep: t.step,
   })
 
-const attemptJson = (a: Order['attempts'][number]) =>
+const attemptJson = (a: Attempt) =>
   jsonOf({
     ...pick(a, 'gateId', 'terminalId', 'stan', 'rrn', 'startedAt', 'endedAt', 'outcome', 'actionCode', 'why'),
     attempt: a.no,

@@ -1,26 +1,25 @@
 /** Erasing data of a person. Amounts, states, attempts, events and the audit trail stay. */
-import { defined } from '../../base/defined.ts'
-import type { ShownCard } from '../../card/number.ts'
 import { erasedConfirmed, erasedInvoiceRequest } from '../../mobile-api/invoice/erased.ts'
 import type { Confirmed, MobileRequest } from '../../mobile-api/invoice/invoice.ts'
 import type { OrderKey } from '../../order/decide/change.ts'
 import { erasedAsked, erasedAuthentication, erasedCard, erasedRequest, erasedScreening } from '../../order/decide/erased.ts'
-import type { FollowAsked, OrderRequest } from '../../order/decide/order.ts'
-import type { Screening } from '../../risk/screening.ts'
-import { statement, type Runner } from '../../storage/pool.ts'
+import type { Order, Transaction } from '../../order/decide/order.ts'
+import { entities, statement, type Runner } from '../../storage/pool.ts'
 import { transaction } from '../../storage/transaction.ts'
-import type { Authentication } from '../../three-d-secure/authentication.ts'
-import type { CellDesk, Desk } from '../desk.ts'
-import { inTurn, refuseWhileMoving } from '../in-cells.ts'
 import { record } from '../change.ts'
-import { ordersAt } from './subject-rows.ts'
-import type { Traces } from './others.ts'
-import type { Bounds, LeftUnerased, OtherTrace, Person } from './subject.ts'
+import type { Desk } from '../desk.ts'
+import { inTurn, refuseWhileMoving } from '../in-cells.ts'
+import { keysOf, ordersAt } from './subject-rows.ts'
+import { together, type LeftUnerased, type OrderTrace, type OtherTrace, type Person, type Traces } from './subject.ts'
+import type { Search } from './walk.ts'
 
-export interface Erased {
+interface Counts {
   orders: number
   invoices: number
   references: number
+}
+
+export interface Erased extends Counts {
   /** Orders and invoices that stay for now. */
   left: Record<LeftUnerased, number>
 }
@@ -36,40 +35,25 @@ const hold = statement<object>(`
   select from orders o where (o.merchant_id, o.order_id) in (select * from unnest($1::bigint[], $2::bigint[]))
   order by o.merchant_id, o.order_id for update`)
 
-interface OrderRow {
-  merchant_id: bigint
-  order_id: bigint
-  request: OrderRequest
-  card: ShownCard
-  screening: Screening | null
-  authentication: Authentication | null
-}
-const orderRows = statement<OrderRow>(`
+const orderRows = entities<OrderKey & Pick<Order, 'request' | 'card' | 'screening'> & Pick<Transaction, 'authentication'>>(`
   select o.merchant_id, o.order_id, f.request, f.card, f.screening, o.authentication from ${ofPlaces('orders', 'o')}
   join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id`)
-interface TransactionRow {
-  merchant_id: bigint
-  order_id: bigint
-  transaction_no: number
-  asked: FollowAsked | null
-  authentication: Authentication | null
-}
-const transactionRows = statement<TransactionRow>(`
+const transactionRows = entities<OrderKey & Pick<Transaction, 'asked' | 'authentication'> & { transactionNo: number }>(`
   select t.merchant_id, t.order_id, t.transaction_no, t.asked, t.authentication from ${ofPlaces('transaction', 't')}
   where num_nonnulls(t.asked, t.authentication) > 0`)
-interface InvoiceRow {
-  merchant_id: bigint
-  invoice_id: string
+interface Invoice {
+  merchantId: bigint
+  invoiceId: string
   request: MobileRequest
-  confirmed: Confirmed | null
+  confirmed?: Confirmed
 }
 /** The invoice of a hold too, if no payment came of it. */
-const invoiceRows = statement<InvoiceRow>(`
+const invoiceRows = entities<Invoice>(`
   select i.merchant_id, i.invoice_id, i.request, i.confirmed from ${ofPlaces('order_facts', 'f')}
   join mobile_invoice i on i.merchant_id = f.merchant_id and i.invoice_id = f.request->'mobile'->>'invoiceId'
   where i.ended_at is not null and (i.order_id = f.order_id or not exists (
     select from orders o where o.merchant_id = i.merchant_id and o.order_id = i.order_id))`)
-const looseInvoiceRows = statement<InvoiceRow>(`
+const looseInvoiceRows = entities<Invoice>(`
   select i.merchant_id, i.invoice_id, i.request, i.confirmed
   from unnest($1::bigint[], $2::text[]) as n (merchant_id, invoice_id)
   join mobile_invoice i on i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id where i.ended_at is not null`)
@@ -105,109 +89,110 @@ const forgetReferences = statement<object>(`
   delete from card_reference r using unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)
   where r.merchant_id = n.merchant_id and r.order_id = n.order_id returning 1`)
 
-const list = <Row, Value>(rows: readonly Row[], value: (row: Row) => Value): Value[] => rows.map(value)
-const text = (value: object | undefined | null): string | null => (value ? JSON.stringify(value) : null)
-
-/** What was found in a cell. */
-export interface TracesIn extends Traces {
-  cell: CellDesk
-}
-
 /**
  * Erases what was found and can be erased, in small transactions. It can be stopped and begun
  * again, and run beside payments and beside itself.
  */
-export async function eraseTraces(desk: Desk, bounds: Bounds, by: Person['by'], found: readonly TracesIn[]): Promise<Erased> {
-  const counts = { orders: sumOf(found, ({ orders }) => orders.length), others: sumOf(found, ({ others }) => others.length) }
-  await note(desk, { by, ...counts })
-  const total: Erased = { orders: 0, invoices: 0, references: 0, left: { open: 0, callbacks: 0, young: 0 } }
-  const addTo = ({ left, ...erased }: Partial<Erased>) => {
-    for (const [what, count] of Object.entries(erased) as ['orders' | 'invoices' | 'references', number][]) total[what] += count
-    for (const [why, count] of Object.entries(left ?? {}) as [LeftUnerased, number][]) total.left[why] += count
-  }
-  const tracesOf = (cell: CellDesk) => found.find((one) => one.cell === cell)!
-  const cells = found.map(({ cell }) => cell)
-  await inTurn(cells, async (cell) => {
-    const { orders, others } = tracesOf(cell)
-    const erase = (work: (runner: Runner) => Promise<Partial<Erased>>) =>
-      transaction(cell.pool, async (runner) => {
-        await refuseWhileMoving(runner, cell.cellNo)
-        return work(runner)
-      })
-    for (const some of chunks(orders)) addTo(await erase((runner) => eraseOrders(runner, desk, bounds, some)))
-    for (const some of chunks(others)) addTo(await erase((runner) => eraseOthers(runner, some)))
+export async function eraseTraces(desk: Desk, by: Person['by'], found: readonly (Search & Traces)[]): Promise<Erased> {
+  const { orders, others } = together(found)
+  await note(desk, { by, orders: orders.length, others: others.length })
+  const total: Counts = { orders: 0, invoices: 0, references: 0 }
+  const judged: Judged[] = []
+  await inTurn(found, async (cell) => {
+    const erase = async <Trace>(traces: readonly Trace[], work: (runner: Runner, some: Trace[]) => Promise<Done>) => {
+      for (let at = 0; at < traces.length; at += atOnce) {
+        const done = await transaction(cell.pool, async (runner) => {
+          await refuseWhileMoving(runner, cell.cellNo)
+          return work(runner, traces.slice(at, at + atOnce))
+        })
+        total.orders += done.orders
+        total.invoices += done.invoices
+        total.references += done.references
+        judged.push(...done.judged)
+      }
+    }
+    await erase(cell.orders, (runner, some) => eraseOrders(runner, cell, some))
+    await erase(cell.others, eraseOthers)
   })
-  await note({ ...desk, action: 'subject erased' }, { by, ...total })
-  return total
+  const erased = { ...total, left: countedLeft(judged) }
+  await note({ ...desk, action: 'subject erased' }, { by, ...erased })
+  return erased
 }
 
-const sumOf = <Item>(items: readonly Item[], of: (item: Item) => number): number => items.reduce((sum, item) => sum + of(item), 0)
+interface Judged {
+  left?: LeftUnerased
+}
 
-async function eraseOrders(
-  runner: Runner,
-  { clock }: Desk,
-  bounds: Bounds,
-  orderKeys: readonly OrderKey[],
-): Promise<Partial<Erased>> {
-  await runner.run(hold, keysOf(orderKeys))
+/** What was erased in a transaction, and all that it looked at. */
+interface Done extends Counts {
+  judged: readonly Judged[]
+}
+
+async function eraseOrders(runner: Runner, { clock, bounds }: Search, some: readonly OrderKey[]): Promise<Done> {
+  await runner.run(hold, keysOf(some))
   // Read after they are held: what moved them before is seen.
-  const judged = await ordersAt(runner, bounds, orderKeys)
-  const fit = judged.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
+  const judged = await ordersAt(runner, bounds, some)
+  const fit = judged.filter(canBeErased)
   const keys = keysOf(fit)
   const [orders, transactions, invoices] = await Promise.all([
     runner.run(orderRows, keys),
     runner.run(transactionRows, keys),
     runner.run(invoiceRows, keys),
   ])
-  const authentication = (row: OrderRow | TransactionRow) => text(row.authentication && erasedAuthentication(row.authentication))
-  const rows = [list(orders, (o) => o.merchant_id), list(orders, (o) => o.order_id)]
-  await runner.run(eraseOrderRows, [...rows, list(orders, authentication)])
+  const authenticationsOf = (rows: readonly Pick<Transaction, 'authentication'>[]) =>
+    rows.map(({ authentication: a }) => text(a && erasedAuthentication(a)))
+  await runner.run(eraseOrderRows, [...keysOf(orders), authenticationsOf(orders)])
   await runner.run(eraseFacts, [
-    ...rows,
-    list(orders, (o) => text(erasedRequest(o.request, clock.now()))),
-    list(orders, (o) => text(erasedCard(o.card))),
-    list(orders, (o) => text(o.screening && erasedScreening(o.screening))),
+    ...keysOf(orders),
+    orders.map(({ request }) => text(erasedRequest(request, clock.now()))),
+    orders.map(({ card }) => text(erasedCard(card))),
+    orders.map(({ screening }) => text(screening && erasedScreening(screening))),
   ])
   await runner.run(eraseTransactions, [
-    list(transactions, (t) => t.merchant_id),
-    list(transactions, (t) => t.order_id),
-    list(transactions, (t) => t.transaction_no),
-    list(transactions, (t) => text(t.asked && erasedAsked(t.asked))),
-    list(transactions, authentication),
+    ...keysOf(transactions),
+    transactions.map(({ transactionNo }) => transactionNo),
+    transactions.map(({ asked }) => text(asked && erasedAsked(asked))),
+    authenticationsOf(transactions),
   ])
   await runner.run(eraseUrls, keys)
   await eraseInvoices(runner, invoices)
   const references = await runner.run(forgetReferences, keys)
-  return { orders: fit.length, invoices: invoices.length, references: references.length, left: countedLeft(judged) }
+  return { orders: fit.length, invoices: invoices.length, references: references.length, judged }
 }
 
-async function eraseOthers(runner: Runner, others: readonly OtherTrace[]): Promise<Partial<Erased>> {
-  const fit = others.filter(({ left }) => left === undefined)
+async function eraseOthers(runner: Runner, judged: readonly OtherTrace[]): Promise<Done> {
+  const fit = judged.filter(({ left }) => left === undefined)
   const named = fit.filter(({ is }) => is === 'invoice')
-  const invoices = await runner.run(looseInvoiceRows, [list(named, (i) => i.merchantId), list(named, (i) => i.id)])
+  const invoices = await runner.run(looseInvoiceRows, [named.map((i) => i.merchantId), named.map((i) => i.id)])
   await eraseInvoices(runner, invoices)
   const references = await runner.run(forgetReferences, keysOf(fit.filter(({ is }) => is === 'reference')))
-  return { invoices: invoices.length, references: references.length, left: countedLeft(others) }
+  return { orders: 0, invoices: invoices.length, references: references.length, judged }
 }
 
-const eraseInvoices = (runner: Runner, invoices: readonly InvoiceRow[]) =>
+const eraseInvoices = (runner: Runner, invoices: readonly Invoice[]) =>
   runner.run(eraseInvoiceRows, [
-    list(invoices, (i) => i.merchant_id),
-    list(invoices, (i) => i.invoice_id),
-    list(invoices, (i) => text(erasedInvoiceRequest(i.request))),
-    list(invoices, (i) => text(i.confirmed && erasedConfirmed(i.confirmed))),
+    invoices.map(({ merchantId }) => merchantId),
+    invoices.map(({ invoiceId }) => invoiceId),
+    invoices.map(({ request }) => text(erasedInvoiceRequest(request))),
+    invoices.map(({ confirmed }) => text(confirmed && erasedConfirmed(confirmed))),
   ])
 
-const keysOf = (orderKeys: readonly OrderKey[]) => [list(orderKeys, (p) => p.merchantId), list(orderKeys, (p) => p.orderId)]
+const text = (value: object | undefined): string | null => (value ? JSON.stringify(value) : null)
 
-export function countedLeft(judged: readonly { left?: LeftUnerased }[]): Record<LeftUnerased, number> {
+/** What `eraseTraces` would do now. */
+export function wouldErase(found: readonly Traces[]) {
+  const { orders, others } = together(found)
+  const loose = others.filter(({ left }) => left === undefined)
+  const would = { orders: orders.filter(canBeErased).length, others: loose.length }
+  return { would, left: countedLeft([...orders, ...others]) }
+}
+
+const canBeErased = ({ left, erasedAt }: OrderTrace): boolean => left === undefined && erasedAt === undefined
+
+function countedLeft(judged: readonly Judged[]): Erased['left'] {
   const count = (why: LeftUnerased) => judged.filter(({ left }) => left === why).length
   return { open: count('open'), callbacks: count('callbacks'), young: count('young') }
 }
 
-function* chunks<Item>(items: readonly Item[]): Generator<Item[]> {
-  for (let at = 0; at < items.length; at += atOnce) yield items.slice(at, at + atOnce)
-}
-
 /** Never with anything of the person: how they were named, and how many. */
-const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'a person', details: defined(details) })
+const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'a person', details })

@@ -5,15 +5,14 @@ import { hashIdOf, numberIdOf } from '../../card/vault.ts'
 import { orderKeyText } from '../../order/decide/change.ts'
 import type { Given } from '../action.ts'
 import { inCell, inTurn } from '../in-cells.ts'
-import { merchantNamed } from '../known.ts'
+import { cellsFor, loginsIn, merchantIdOf, orderOf, type Logins } from '../logins.ts'
 import type { Office } from '../office.ts'
-import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
 import { Refused } from '../refused.ts'
-import type { TracesIn } from './erase.ts'
 import { boundsOf, type named } from './inputs.ts'
-import { ledBy, tracesOf, type Traces } from './others.ts'
-import { isNamed, ordersOf, type Search } from './subject-rows.ts'
-import { emailSpellings, phoneSpellings, type Bounds, type OrderTrace, type Person } from './subject.ts'
+import { ledBy, tracesOf } from './others.ts'
+import { isNamed, ordersOf } from './subject-rows.ts'
+import { emailSpellings, phoneSpellings, together, type Bounds, type OrderTrace, type Person, type Traces } from './subject.ts'
+import type { Search } from './walk.ts'
 
 export type Naming = Given<typeof named>
 
@@ -28,12 +27,15 @@ export interface Sought {
 export async function soughtOf(office: Office, asked: Naming): Promise<Sought> {
   const { pool, clock } = office
   const bounds = boundsOf(asked, clock.now())
-  const of = asked.merchant === undefined ? {} : { merchantId: (await merchantNamed(pool, asked.merchant)).merchantId }
+  const merchantId = await merchantIdOf(pool, asked.merchant)
   const logins = await loginsIn(pool)
-  const person = await personOf(office, asked, of.merchantId === undefined ? logins.merchantIds() : [of.merchantId])
-  const cells = await cellsFor(office, logins, of.merchantId)
+  const person = await personOf(office, asked, merchantId === undefined ? logins.merchantIds() : [merchantId])
+  const cells = await cellsFor(office, logins, merchantId)
   const progress = progressOf(office)
-  const searches = cells.map((cell) => ({ cell, clock, bounds, merchantIds: logins.merchantIds(cell.cellNo), ...of, progress }))
+  const searches = cells.map((cell) => {
+    const merchantIds = merchantId === undefined ? logins.merchantIds(cell.cellNo) : [merchantId]
+    return { ...cell, clock, bounds, merchantIds, ...(merchantId !== undefined && { merchantId }), progress }
+  })
   return { searches, bounds, person, logins }
 }
 
@@ -100,14 +102,11 @@ async function pageOf(
   { searches, person, logins }: Sought,
   { after, limit }: PageAsked,
 ): Promise<{ orders: OrderTrace[]; next?: bigint }> {
-  const cells = searches.map(({ cell }) => cell)
-  const at = after === undefined ? undefined : await orderById(cells, logins, after)
-  if (after !== undefined && !at) throw new Refused({ what: 'unknown', thing: 'order of page', name: String(after) })
+  const at = after === undefined ? undefined : await orderOf(searches, logins, after, 'order of page')
   const orders: OrderTrace[] = []
-  for (const search of searches.slice(at && cells.indexOf(at.cell))) {
-    const place = at && search.cell === at.cell ? { merchantId: at.merchantId, orderId: after! } : undefined
-    const isFull = await inCell(search.cell, async () => {
-      for await (const trace of ordersOf(search, person, place)) {
+  for (const search of searches.slice(at && searches.findIndex((one) => one === at.cell))) {
+    const isFull = await inCell(search, async () => {
+      for await (const trace of ordersOf(search, person, search === at?.cell ? at : undefined)) {
         if (orders.length === limit) return true
         orders.push(trace)
       }
@@ -118,24 +117,17 @@ async function pageOf(
   return { orders }
 }
 
-/** Besides the orders that the pages have. */
+/** Besides the orders that the pages have. Cell by cell: each may read every order. */
 async function lastOf({ searches, person }: Sought, page: readonly OrderTrace[]): Promise<Traces> {
   const known = new Set(page.map(orderKeyText))
-  const last = await inSearches(searches, async (search) => {
+  const last = await inTurn(searches, async (search) => {
     const { orders, others } = await ledBy(search, person, known)
     const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
     return { orders: orders.filter((_, i) => !onPages[i]), others }
   })
-  return { orders: last.flatMap(({ orders }) => orders), others: last.flatMap(({ others }) => others) }
+  return together(last)
 }
 
 /** Everything that holds data of the person, by cell. */
-export const allTraces = ({ searches, person }: Sought): Promise<TracesIn[]> =>
-  inSearches(searches, async (search) => ({ cell: search.cell, ...(await tracesOf(search, person)) }))
-
-/** One after the other: each may read every order of its cell. */
-const inSearches = <T>(searches: readonly Search[], work: (search: Search) => Promise<T>): Promise<T[]> =>
-  inTurn(
-    searches.map(({ cell }) => cell),
-    (cell) => work(searches.find((one) => one.cell === cell)!),
-  )
+export const allTraces = ({ searches, person }: Sought): Promise<(Search & Traces)[]> =>
+  inTurn(searches, (search) => tracesOf(search, person))

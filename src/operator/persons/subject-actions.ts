@@ -1,14 +1,14 @@
 /** Data of a person: to find, export and erase it. */
-import { agoText, counted } from '../../base/moments.ts'
+import { counted } from '../../base/moments.ts'
 import { flag, id, whole } from '../../entity/kinds.ts'
-import { numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
+import { tableOf, type Block, type Column } from '../../entity/show.ts'
 import { action, type Subject } from '../action.ts'
-import { inCell } from '../in-cells.ts'
-import { decimalOf } from '../orders/order.ts'
-import { countedLeft, eraseTraces, type Erased } from './erase.ts'
+import { inTurn } from '../in-cells.ts'
+import { orderColumns } from '../order-lines.ts'
+import { eraseTraces, wouldErase } from './erase.ts'
 import { readStored } from './export.ts'
 import { named } from './inputs.ts'
-import { allTraces, findTraces, soughtOf, type Naming, type Sought } from './search.ts'
+import { allTraces, findTraces, soughtOf, type Naming } from './search.ts'
 import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from './subject-json.ts'
 import type { LeftUnerased, OrderTrace } from './subject.ts'
 
@@ -28,22 +28,10 @@ function leftIn(left: Readonly<Record<LeftUnerased, number>>): string {
   return reasons.length === 0 ? '' : ` Left for now: ${reasons.map(([why, count]) => `${count} (${leftText[why]})`).join(', ')}.`
 }
 
-const seen = ({ person }: Sought, { merchant }: Naming, found: object) => ({
+const seen = (by: string, { merchant }: Naming, found: object) => ({
   subject: merchant === undefined ? 'a person' : `a person at ${merchant}`,
-  details: { by: person.by, ...found },
+  details: { by, ...found },
 })
-
-const columns = ({ logins }: Sought, now: number): Column<OrderTrace>[] => [
-  numbered('ORDER', (o) => o.orderId),
-  { title: 'MERCHANT', of: (o) => logins.of(o.merchantId) },
-  { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
-  { title: 'AMOUNT', of: decimalOf, align: 'point' },
-  { title: 'CUR', of: (o) => o.currency },
-  { title: 'STATUS', of: (o) => o.status, is: 'status' },
-  { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
-  { title: 'MADE', of: (o) => agoText(o.createdAt, now) },
-  { title: 'DATA', of: ({ erasedAt, left }) => (erasedAt ? 'erased' : left === undefined ? 'can be erased' : leftText[left]) },
-]
 
 const find = action({
   does: 'the orders that hold data of a person, and whether it can be erased',
@@ -56,23 +44,29 @@ const find = action({
   },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
-    return { sought, ...(await findTraces(sought, asked)) }
+    const { named: withLogin } = sought.logins
+    const { orders, others, next } = await findTraces(sought, asked)
+    return { by: sought.person.by, orders: orders.map(withLogin), others: others.map(withLogin), next }
   },
-  looks: ({ sought, orders }, asked) => seen(sought, asked, { found: orders.length }),
+  looks: ({ by, orders }, asked) => seen(by, asked, { found: orders.length }),
   gives: {
-    json: ({ sought: { logins }, orders, others, next }) => ({
-      orders: orders.map((o) => orderTraceJson(logins.of(o.merchantId), o)),
-      others: others.map((o) => otherTraceJson(logins.of(o.merchantId), o)),
+    json: ({ orders, others, next }) => ({
+      orders: orders.map(orderTraceJson),
+      others: others.map(otherTraceJson),
       next: next ?? null,
     }),
-    blocks({ sought, orders, others, next }, { now }): Block[] {
+    blocks({ orders, others, next }, { now }): Block[] {
       if (orders.length + others.length === 0) return ['Nothing is stored of this person.']
-      const loose = others.map(({ is, id: called, merchantId, left }) => {
+      const loose = others.map(({ is, id: called, login, left }) => {
         const why = left === undefined ? '' : `: ${leftText[left]}`
-        return `${is} ${called} of ${sought.logins.of(merchantId)}, without an order${why}`
+        return `${is} ${called} of ${login}, without an order${why}`
       })
+      const data: Column<OrderTrace> = {
+        title: 'DATA',
+        of: ({ erasedAt, left }) => (erasedAt ? 'erased' : left === undefined ? 'can be erased' : leftText[left]),
+      }
       return [
-        ...(orders.length > 0 ? [tableOf(columns(sought, now), orders)] : []),
+        ...(orders.length > 0 ? [tableOf([...orderColumns(now), data], orders)] : []),
         ...(loose.length > 0 ? [loose.join('\n')] : []),
         ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
       ]
@@ -89,40 +83,26 @@ const exportAll = action({
   takes: named,
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
-    const traces = await allTraces(sought)
-    const stored = []
-    for (const one of traces) stored.push(await inCell(one.cell, ({ pool }) => readStored(pool, one)))
-    return { sought, orders: stored.flatMap(({ orders }) => orders), others: stored.flatMap(({ others }) => others) }
+    const { named: withLogin } = sought.logins
+    const stored = await inTurn(await allTraces(sought), (cell) => readStored(cell.pool, cell))
+    const orders = stored.flatMap((one) => one.orders.map(withLogin))
+    return { by: sought.person.by, orders, others: stored.flatMap((one) => one.others.map(withLogin)) }
   },
-  looks: ({ sought, orders, others }, asked) => seen(sought, asked, { orders: orders.length, others: others.length }),
-  gives: {
-    json: ({ sought: { logins }, orders, others }) => ({
-      orders: orders.map(({ order, urls }) => storedOrderJson(logins.of(order.merchantId), order, urls)),
-      others: others.map((one) => storedOtherJson(logins.of(one.merchantId), one)),
-    }),
-  },
+  looks: ({ by, orders, others }, asked) => seen(by, asked, { orders: orders.length, others: others.length }),
+  gives: { json: ({ orders, others }) => ({ orders: orders.map(storedOrderJson), others: others.map(storedOtherJson) }) },
   more: naming,
   examples: ['subject export --email address.txt > person.json'],
 })
-
-interface WouldErase {
-  would: { orders: number; others: number }
-  left: Record<LeftUnerased, number>
-}
 
 const erase = action({
   does: 'erases what is stored of a person; amounts, states and the audit trail stay',
   needs: 'erase',
   long: true,
   takes: { ...named, yes: { is: flag, means: 'do it; without, it only says what would be erased' } },
-  async perform(office, asked): Promise<Erased | WouldErase> {
+  async perform(office, asked) {
     const sought = await soughtOf(office, asked)
     const found = await allTraces(sought)
-    if (asked.yes) return eraseTraces(office, sought.bounds, sought.person.by, found)
-    const [orders, others] = [found.flatMap((one) => one.orders), found.flatMap((one) => one.others)]
-    const fit = orders.filter(({ left, erasedAt }) => left === undefined && erasedAt === undefined)
-    const loose = others.filter(({ left }) => left === undefined)
-    return { would: { orders: fit.length, others: loose.length }, left: countedLeft([...orders, ...others]) }
+    return asked.yes ? eraseTraces(office, sought.person.by, found) : wouldErase(found)
   },
   gives: {
     json: (done) => ('would' in done ? { would_erase: done.would, left: done.left } : done),

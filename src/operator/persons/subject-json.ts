@@ -1,32 +1,27 @@
 /** What is stored of a person, to hand to that person. Card numbers are masked. */
 import { defined } from '../../base/defined.ts'
 import type { ShownCard } from '../../card/number.ts'
-import type { Order, Transaction } from '../../order/decide/order.ts'
-import { maskOf } from '../orders/order.ts'
-import { isoTime } from '../../base/moments.ts'
-import type { OrderTrace, OtherTrace } from './subject.ts'
-import type { StoredOther } from './export.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
+import type { Transaction } from '../../order/decide/order.ts'
+import { maskOf } from '../order-lines.ts'
+import type { StoredOrder, StoredOther } from './export.ts'
+import type { OrderTrace, OtherTrace } from './subject.ts'
 
-export const orderTraceJson = (login: string, o: OrderTrace) =>
+type Named<Row> = Row & { login: string }
+
+export const orderTraceJson = (o: Named<OrderTrace>) =>
   jsonOf({
     ...pick(o, 'orderId', 'clientOrderid', 'status', 'createdAt', 'endedAt', 'erasedAt', 'left'),
-    merchant: login,
+    merchant: o.login,
     card: jsonOf(pick(o.card, 'bin', 'lastFour')),
   })
 
-export const otherTraceJson = (login: string, o: OtherTrace) => ({
-  [o.is === 'invoice' ? 'invoice_id' : 'card_ref_id']: o.id,
-  merchant: login,
-  created_at: isoTime(o.createdAt),
-  left: o.left ?? null,
-})
+export const otherTraceJson = ({ is, id, login: merchant, createdAt, left }: Named<OtherTrace>) =>
+  jsonOf({ [is === 'invoice' ? 'invoiceId' : 'cardRefId']: id, merchant, createdAt, left })
 
-const cardJson = ({ bin, lastFour, network, expiryMonth, expiryYear, printedName, country, bank }: ShownCard) => ({
-  masked: maskOf({ card: { bin, lastFour } }),
-  expiry_month: expiryMonth,
-  expiry_year: expiryYear,
-  ...defined({ printed_name: printedName, network, country, bank }),
+const cardJson = (card: ShownCard) => ({
+  masked: maskOf(card),
+  ...jsonOf(defined(pick(card, 'expiryMonth', 'expiryYear', 'printedName', 'network', 'country', 'bank'))),
 })
 
 /** The proof of an authentication is sealed, and says nothing of a person. */
@@ -38,34 +33,24 @@ function authenticationJson({ authentication }: Transaction): object | undefined
 
 const transactionJson = (t: Transaction) => ({
   transaction: t.no,
-  kind: t.kind,
-  amount_minor: t.amountMinor,
-  created_at: isoTime(t.createdAt),
+  ...jsonOf(pick(t, 'kind', 'amountMinor', 'createdAt')),
   ...defined({ comment: t.asked?.comment, authentication: authenticationJson(t) }),
 })
 
 /** The request is shown as it is stored. */
-export const storedOrderJson = (login: string, { request, ...order }: Order, urls: readonly string[]) => ({
-  order_id: order.orderId,
-  merchant: login,
-  client_orderid: order.clientOrderid,
-  amount: order.amountText,
-  currency: order.currency,
-  created_at: isoTime(order.createdAt),
-  request,
-  card: cardJson(order.card),
-  screening: order.screening?.fired.map(({ name, found }) => ({ rule: name, found })) ?? [],
-  transactions: order.transactions.map(transactionJson),
-  callback_urls: urls,
-})
+export const storedOrderJson = ({ orderId, login: merchant, clientOrderid, currency, createdAt, ...o }: Named<StoredOrder>) =>
+  jsonOf({
+    ...{ orderId, merchant, clientOrderid, amount: o.amountText, currency, createdAt, request: o.request },
+    card: cardJson(o.card),
+    screening: o.screening?.fired.map(({ name, found }) => ({ rule: name, found })) ?? [],
+    transactions: o.transactions.map(transactionJson),
+    callbackUrls: o.urls,
+  })
 
-export const storedOtherJson = (login: string, stored: StoredOther) =>
-  stored.is === 'invoice'
-    ? {
-        invoice_id: stored.id,
-        merchant: login,
-        created_at: isoTime(stored.createdAt),
-        request: stored.request,
-        confirmed: stored.confirmed ?? null,
-      }
-    : { card_ref_id: stored.id, merchant: login, created_at: isoTime(stored.createdAt), card: stored.card, payer: stored.payer }
+export function storedOtherJson({ id, login: merchant, createdAt, ...stored }: Named<StoredOther>) {
+  if (stored.is === 'invoice')
+    return jsonOf({ invoiceId: id, merchant, createdAt, request: stored.request, confirmed: stored.confirmed })
+  const { hashId: _hash, ...card } = stored.card
+  const { payer, appEmail } = stored.firstPayment
+  return jsonOf({ cardRefId: id, merchant, createdAt, card, payer: { ...payer, ...defined({ appEmail }) } })
+}

@@ -1,8 +1,8 @@
 /** A person whose data is looked for: how they are named, and what was found. */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import type { ShownCard } from '../../card/number.ts'
 import type { OrderKey } from '../../order/decide/change.ts'
+import type { ListedOrder } from '../order-lines.ts'
 
 /** By `card`: the number at each merchant, as its keyed hashes. */
 export type Person =
@@ -26,13 +26,7 @@ export interface Bounds {
  */
 export type LeftUnerased = 'open' | 'callbacks' | 'young'
 
-export interface OrderTrace extends OrderKey {
-  clientOrderid: string
-  amountMinor: bigint
-  currency: string
-  status: string
-  card: ShownCard
-  createdAt: number
+export interface OrderTrace extends Omit<ListedOrder, 'login' | 'parked'> {
   /** When its last transaction ended; absent while one is open. */
   endedAt?: number
   erasedAt?: string
@@ -40,14 +34,24 @@ export interface OrderTrace extends OrderKey {
 }
 
 /** An invoice or a card reference. Its order may exist, or not. */
-export interface OtherTrace {
+export interface OtherTrace extends OrderKey {
   is: 'invoice' | 'reference'
-  merchantId: bigint
   id: string
-  orderId: bigint
   createdAt: number
   left?: LeftUnerased
 }
+
+export interface Traces {
+  orders: OrderTrace[]
+  /** Without an order: it was never made, or its partition was dropped. */
+  others: OtherTrace[]
+}
+
+/** What was found in several cells. */
+export const together = (found: readonly Traces[]): Traces => ({
+  orders: found.flatMap(({ orders }) => orders),
+  others: found.flatMap(({ others }) => others),
+})
 
 /**
  * E-mail addresses are compared without case. All spellings of one: with letters composed and
