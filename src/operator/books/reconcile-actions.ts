@@ -1,26 +1,90 @@
 /** An acquirer's record against the books of its gate. */
-import { counted, timeText } from '../../base/moments.ts'
+import { counted, isoTime, timeText } from '../../base/moments.ts'
+import { spellMinor } from '../../base/money.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { fileText, flag, id, list, moment, name } from '../../entity/kinds.ts'
-import { hint, type Block } from '../../entity/show.ts'
+import { hint, tableOf, type Block } from '../../entity/show.ts'
 import { action, type Subject } from '../action.ts'
 import { Refused, unfit } from '../refused.ts'
-import { readRecord } from './acquirer-record.ts'
-import { reconcile, type Reconciled } from './reconcile-run.ts'
-import { blockText, differenceJson, differencesTable, leftText, settledJson, unsettledJson } from './reconcile-words.ts'
+import { readRecord, type RecordedOperation } from './acquirer-record.ts'
+import type { Booked, Disagreement } from './reconcile.ts'
+import { isBehind, type BlockFacts } from './reconcile-rows.ts'
+import { isSettled, reconcile, stuckOf, type Reconciled } from './reconcile-run.ts'
+import type { LeftToOperator, Unsettled } from './settle.ts'
 
-function blocks({ gate, operations, from, to, compared, behind, moved, gateways, settled, left }: Reconciled): Block[] {
-  const { agree, open, differences } = compared
-  const stuck = behind.filter((block) => !moved.some((one) => one.name === block.name))
+const leftText: Readonly<Record<LeftToOperator, string>> = {
+  transfer: 'a leg of a transfer. Ask the acquirer whether both legs stand, and settle it there',
+  'no money': 'no money moved. It can be taken over: --import',
+  'too old': 'older than 30 days, when it may have left the database with its partition',
+  'no endpoint of its currency': 'no endpoint is named for its currency: --endpoint',
+  'its payment is not here': 'the payment that it draws on is not here. Add that to the record, or settle it there',
+  'its order is here': 'its order is here, and goes on without this payment: --reverse',
+  'captured or returned since': 'money of the payment was captured or returned since, so it is not reversed: --import',
+  'order does not allow it': 'with it the order would have more captured or returned than it has',
+  'order moved': 'a gateway changed the order meanwhile. Run it again',
+}
+
+type Side = RecordedOperation | Booked
+
+const sideOf = (one: Disagreement): Side => (one.is === 'only here' ? one.booked : one.operation)
+
+const amountOf = ({ amountMinor, currency }: Side): string => `${spellMinor(amountMinor, currency)} ${currency}`
+
+/** How it stands on one side. */
+const outcomeOf = (side: Side | undefined, is: Disagreement['is']): string =>
+  side ? `${side.outcome}${is === 'amount' ? `, ${amountOf(side)}` : ''}` : 'unknown'
+
+const differencesTable = (differences: readonly Disagreement[]): Block =>
+  tableOf<Disagreement>(
+    [
+      { title: 'TIME (UTC)', of: (one) => timeText(sideOf(one).at) },
+      { title: 'STAN', of: (one) => sideOf(one).stan },
+      { title: 'RRN', of: (one) => sideOf(one).rrn },
+      { title: 'KIND', of: (one) => sideOf(one).kind },
+      { title: 'AMOUNT', of: (one) => amountOf(sideOf(one)) },
+      { title: 'ORDER', of: ({ operation, booked }) => String(booked?.orderId ?? operation?.orderId ?? '') },
+      { title: 'ACQUIRER', of: ({ operation, is }) => outcomeOf(operation, is) },
+      { title: 'HERE', of: ({ booked, is }) => outcomeOf(booked, is) },
+    ],
+    differences,
+  )
+
+function blockText({ name: of, next, seen }: BlockFacts, isMoved: boolean, gateways: readonly string[]): string {
+  const found = `The acquirer has seen ${of} ids up to ${seen}`
+  if (!isMoved)
+    return `${found}, and the next one is ${next}: ids would be drawn again. Start no gateway before --reverse or --import.`
+  const running = gateways.length === 0 ? '' : ` Restart ${gateways.join(', ')}: what runs may have reserved ids before.`
+  return `${found}; the next one is ${next} from now on.${running}`
+}
+
+const leftLine = ({ operation: { stan, at, kind }, why }: Unsettled): string =>
+  `  ${stan} ${timeText(at)}, ${kind}: ${leftText[why]}`
+
+function blocks(done: Reconciled): Block[] {
+  const { gate, operations, from, to, moved, gateways, settled, left } = done
+  const { agree, open, differences } = done.compared
   return [
     `${counted(operations.length, 'operation')} of gate ${gate.gateId} (${gate.name}) ` +
       `from ${timeText(from)} to ${timeText(to)} UTC: ${agree} agree, ` +
       `${open} ${open === 1 ? 'is' : 'are'} open here, ${differences.length} differ.`,
     ...(differences.length > 0 ? [differencesTable(differences)] : []),
-    ...[...moved, ...stuck].map((block) => blockText(block, moved.includes(block), gateways)),
+    ...moved.map((block) => blockText(block, true, gateways)),
+    ...stuckOf(done).map((block) => blockText(block, false, gateways)),
     ...(settled.length > 0 ? [hint(`${counted(settled.length, 'operation')} settled. See`, 'order find')] : []),
-    ...(left.length > 0 ? [`Left to you:\n${leftText(left)}`] : []),
+    ...(left.length > 0 ? [`Left to you:\n${left.map(leftLine).join('\n')}`] : []),
   ]
 }
+
+const namesJson = ({ at, terminalId: terminal, stan, rrn, kind }: Side) => ({ time: isoTime(at), terminal, stan, rrn, kind })
+
+const sideJson = (side: Side | undefined) => side && jsonOf(pick(side, 'outcome', 'amountMinor', 'currency', 'orderId'))
+
+const differenceJson = (one: Disagreement) => ({
+  differs: one.is.replace(' ', '_'),
+  ...namesJson(sideOf(one)),
+  acquirer: sideJson(one.operation) ?? null,
+  here: one.booked ? { ...sideJson(one.booked), transaction: one.booked.transactionNo } : null,
+})
 
 export const reconcileActions: Subject = {
   groups: {},
@@ -53,24 +117,24 @@ export const reconcileActions: Subject = {
         const record = readRecord(file)
         if (typeof record === 'string') throw new Refused({ what: 'unusable record', why: record })
         const now = office.clock.now()
-        return reconcile(office, record, { gate, from: from?.(now), to: to?.(now), endpointIds }, how)
+        return reconcile(office, record, { gate, from: from?.(now), to: to?.(now), endpointIds, how })
       },
       gives: {
-        json: ({ gate, from, to, operations, compared, behind, moved, settled, left }) => ({
+        json: ({ gate, from, to, operations, compared, blocks: ids, moved, settled, left }) => ({
           gate_id: gate.gateId,
-          from: new Date(from).toISOString(),
-          to: new Date(to).toISOString(),
+          from: isoTime(from),
+          to: isoTime(to),
           operations: operations.length,
           agree: compared.agree,
           open: compared.open,
           differences: compared.differences.map(differenceJson),
-          ids_behind: behind.map(({ name: ids, next, seen }) => ({ ids, next, seen })),
-          ids_moved: moved.map(({ name: ids, next }) => ({ ids, next })),
-          settled: settled.map(settledJson),
-          left: left.map(unsettledJson),
+          ids_behind: ids.filter(isBehind).map(({ name: of, next, seen }) => ({ ids: of, next, seen })),
+          ids_moved: moved.map(({ name: of, next }) => ({ ids: of, next })),
+          settled: settled.map(({ operation, orderId }) => ({ ...namesJson(operation), order_id: orderId })),
+          left: left.map(({ operation, why }) => ({ ...namesJson(operation), order_id: operation.orderId ?? null, why })),
         }),
         blocks,
-        fails: ({ isSettled }) => !isSettled,
+        fails: (done) => !isSettled(done),
       },
       more: `Columns of the file, with these names in its first line:
   terminal, stan, time, rrn   fields 41, 11, 12 (YYMMDDhhmmss) and 37 of the message; an rrn may lack zeros in front

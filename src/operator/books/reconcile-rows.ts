@@ -1,10 +1,11 @@
 /** The attempts of a gate as they stand, and the ids that an acquirer has seen. */
-import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
+import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { change } from '../change.ts'
 import type { CellDesk, Desk } from '../desk.ts'
 import { inEach } from '../in-cells.ts'
+import type { GateEntry } from '../known.ts'
 import type { Booked, Highest } from './reconcile.ts'
-import { change } from '../change.ts'
 
 /**
  * A void takes back the payment of its order; everything else has an attempt under its own names.
@@ -16,7 +17,7 @@ const attempts = entities<Booked>(`
       when a.outcome is null or t.state in ('unknown', 'returning') or v.state in ('owed', 'reversing') then 'open'
       when a.outcome in ('declined', 'not sent') then 'declined'
       when a.outcome = 'approved' and t.state in ('approved', 'crediting') and v.state is null then 'approved'
-      else 'reversed' end as stands
+      else 'reversed' end as outcome
   from all_attempts a
   join all_transactions t using (merchant_id, order_id, transaction_no)
   join orders o using (merchant_id, order_id)
@@ -29,18 +30,13 @@ const attempts = entities<Booked>(`
  * In all cells: an attempt of one that was passed over would look lost. `from` and `to` are whole
  * seconds; `to` itself is not in it.
  */
-export const bookedOf = async (cells: readonly CellDesk[], span: Span): Promise<Booked[]> =>
-  (await inEach(cells, ({ pool }) => bookedIn(pool, span))).flat()
-
-interface Span {
-  gateId: bigint
-  terminalId: string
-  from: number
-  to: number
+export async function bookedOf(
+  cells: readonly CellDesk[],
+  { gate: { gateId, settings }, from, to }: { gate: GateEntry; from: number; to: number },
+): Promise<Booked[]> {
+  const values = [gateId, settings.terminalId, timestamp(from), timestamp(to)]
+  return (await inEach(cells, ({ pool }) => pool.run(attempts, values))).flat()
 }
-
-const bookedIn = (runner: Runner, { gateId, terminalId, from, to }: Span): Promise<Booked[]> =>
-  runner.run(attempts, [gateId, terminalId, timestamp(from), timestamp(to)])
 
 /**
  * Processes reserve a thousand ids at a time and use them in turn, so that ids beyond the highest
@@ -56,22 +52,17 @@ export interface BlockFacts {
   seen: bigint
 }
 
-const blocks = statement<{ name: BlockFacts['name']; next_id: bigint }>(
-  `select name, next_id from id_block where name in ('order', 'attempt') order by name`,
-)
-const moveOn = statement<{ next_id: bigint }>(
-  `update id_block set next_id = $2 where name = $1 and next_id < $2 returning next_id`,
-)
-const beating = statement<{ instance: string }>(
-  `select instance from heartbeat where beat_at > now() - $1::int * interval '1 millisecond' order by instance`,
-)
+const blocks = statement<Omit<BlockFacts, 'seen'>>(`
+  select name, next_id as next from id_block where name in ('order', 'attempt') order by name`)
+const moveOn = statement<Omit<BlockFacts, 'seen'>>(`
+  update id_block set next_id = $2 where name = $1 and next_id < $2 returning name, next_id as next`)
+const beating = statement<{ instance: string }>(`
+  select instance from heartbeat where beat_at > now() - $1::int * interval '1 millisecond' order by instance`)
 
 /** Beyond twelve digits the numbers of attempts begin again, and nothing can be compared. */
 export async function blockFacts(runner: Runner, highest: Highest): Promise<BlockFacts[]> {
-  const rows = await runner.run(blocks)
-  return rows
-    .map(({ name, next_id: next }) => ({ name, next, seen: highest[name] }))
-    .filter(({ name, next }) => name !== 'attempt' || next < 10n ** 12n)
+  const usable = (await runner.run(blocks)).filter(({ name, next }) => name !== 'attempt' || next < 10n ** 12n)
+  return usable.map((block) => ({ ...block, seen: highest[block.name] }))
 }
 
 /** The next id was seen by the acquirer already. */
@@ -83,10 +74,8 @@ export async function moveBlocks(desk: Desk, facts: readonly BlockFacts[]): Prom
   if (short.length === 0) return []
   return change({ ...desk, action: 'reconcile ids' }, 'orders', async (runner) => {
     const moved: BlockFacts[] = []
-    for (const block of short) {
-      const [row] = await runner.run(moveOn, [block.name, block.seen + room])
-      if (row) moved.push({ ...block, next: row.next_id })
-    }
+    for (const { name, seen } of short)
+      for (const block of await runner.run(moveOn, [name, seen + room])) moved.push({ ...block, seen })
     const details = Object.fromEntries(moved.map(({ name, next }) => [name, String(next)]))
     return { note: { subject: 'ids', details }, result: moved }
   })

@@ -14,6 +14,8 @@ interface Asked {
   from: number | undefined
   to: number | undefined
   endpointIds: readonly bigint[] | undefined
+  /** Without it, nothing is changed. */
+  how: How | undefined
 }
 
 interface Run {
@@ -26,7 +28,7 @@ interface Run {
   to: number
 }
 
-interface Found {
+export interface Reconciled extends Run {
   compared: Compared
   /** As they were found, and those that were moved where they are now. */
   blocks: readonly BlockFacts[]
@@ -36,32 +38,22 @@ interface Found {
   left: readonly Unsettled[]
 }
 
-export interface Reconciled extends Run, Omit<Found, 'blocks'> {
-  /** New ids would be drawn again from these. */
-  behind: readonly BlockFacts[]
-  /** Nothing differed, or all that differed is settled now. */
-  isSettled: boolean
+export async function reconcile(office: Office, record: readonly RecordedOperation[], asked: Asked): Promise<Reconciled> {
+  const run = await runOf(office, record, asked)
+  const { how, endpointIds } = asked
+  return how === undefined ? look(office, run) : asKeeperOfAll(office, () => settleAll(office, run, how, endpointIds))
 }
 
-/** Without `how` it only looks. */
-export async function reconcile(
-  office: Office,
-  record: readonly RecordedOperation[],
-  { endpointIds, ...asked }: Asked,
-  how: How | undefined,
-): Promise<Reconciled> {
-  const run = await runOf(office, record, asked)
-  const { blocks, ...found } =
-    how === undefined ? await look(office, run) : await asKeeperOfAll(office, () => settleAll(office, run, how, endpointIds))
-  const { compared, settled, moved } = found
-  const behind = blocks.filter(isBehind)
-  const isSettled =
-    compared.differences.length === settled.length && behind.every(({ name }) => moved.some((one) => one.name === name))
-  return { ...run, ...found, behind, isSettled }
-}
+/** New ids would be drawn again from these. */
+export const stuckOf = ({ blocks, moved }: Reconciled): BlockFacts[] =>
+  blocks.filter((block) => isBehind(block) && !moved.some(({ name }) => name === block.name))
+
+/** Nothing differed, or all that differed is settled now. */
+export const isSettled = (done: Reconciled): boolean =>
+  done.compared.differences.length === done.settled.length && stuckOf(done).length === 0
 
 /** By default from the first line of the gate to the last. */
-async function runOf({ pool }: Office, record: readonly RecordedOperation[], asked: Omit<Asked, 'endpointIds'>): Promise<Run> {
+async function runOf({ pool }: Office, record: readonly RecordedOperation[], asked: Asked): Promise<Run> {
   const gate = await gateNamed(pool, asked.gate)
   const { terminalId } = gate.settings
   const ours = record.filter((one) => one.terminalId === terminalId)
@@ -83,15 +75,14 @@ async function asKeeperOfAll<T>(office: Office, work: () => Promise<T>): Promise
  * An attempt is stored before it is sent, and the file is older than this look: what is not here
  * was lost.
  */
-async function look(office: Office, { gate, operations, highest, from, to }: Run): Promise<Found> {
-  const span = { gateId: gate.gateId, terminalId: gate.settings.terminalId, from, to }
+async function look(office: Office, run: Run): Promise<Reconciled> {
   const cells = await office.cells()
-  const compared = compare(operations, await bookedOf(cells, span))
-  const [blocks, gateways] = [await blockFacts(office.pool, highest), await gatewaysAlive(cells)]
-  return { compared, blocks, moved: [], gateways, settled: [], left: [] }
+  const compared = compare(run.operations, await bookedOf(cells, run))
+  const [blocks, gateways] = [await blockFacts(office.pool, run.highest), await gatewaysAlive(cells)]
+  return { ...run, compared, blocks, moved: [], gateways, settled: [], left: [] }
 }
 
-async function settleAll(office: Office, run: Run, how: How, endpointIds: readonly bigint[] | undefined): Promise<Found> {
+async function settleAll(office: Office, run: Run, how: How, endpointIds: readonly bigint[] | undefined): Promise<Reconciled> {
   const { gate } = run
   const endpoints = await endpointsFor(office, gate, endpointIds)
   const receipts = how === 'import' ? openReceiptIds(await office.keys()) : undefined
@@ -99,7 +90,7 @@ async function settleAll(office: Office, run: Run, how: How, endpointIds: readon
   // First, since a reversal of an order that is here has a new order id.
   const moved = await moveBlocks(office, found.blocks)
   const lost = found.compared.differences.flatMap((one) => (one.is === 'only there' ? [one.operation] : []))
-  const done = await settle({ desk: office, gate, endpoints, ...(receipts && { receipts }) }, lost, how)
+  const done = await settle({ desk: office, gate, endpoints, how, receipts }, lost)
   return { ...found, moved, ...done }
 }
 

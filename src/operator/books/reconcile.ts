@@ -14,17 +14,16 @@ export interface Booked extends OrderKey {
   amountMinor: bigint
   currency: string
   /** `open`: the gateway is at work on it, or owes its reversal. */
-  stands: 'approved' | 'declined' | 'reversed' | 'open'
+  outcome: 'approved' | 'declined' | 'reversed' | 'open'
 }
 
 export type Disagreement =
   /** The acquirer approved it, and no attempt here has these names. */
-  | { is: 'only there'; operation: RecordedOperation }
+  | { is: 'only there'; operation: RecordedOperation; booked?: never }
   /** Approved here, and not in the record. */
-  | { is: 'only here'; booked: Booked }
-  | { is: 'amount'; operation: RecordedOperation; booked: Booked }
-  /** Money moved on one side, and on the other it did not. */
-  | { is: 'outcome'; operation: RecordedOperation; booked: Booked }
+  | { is: 'only here'; operation?: never; booked: Booked }
+  /** `outcome`: money moved on one side, and on the other it did not. */
+  | { is: 'amount' | 'outcome'; operation: RecordedOperation; booked: Booked }
 
 export interface Compared {
   /** Operations and attempts that agree. */
@@ -46,10 +45,10 @@ export function compare(operations: readonly RecordedOperation[], here: readonly
     byName.delete(nameOf(operation))
     const difference = booked ? differenceOf(operation, booked) : unknownHere(operation)
     if (difference) compared.differences.push(difference)
-    else if (booked?.stands === 'open') compared.open++
+    else if (booked?.outcome === 'open') compared.open++
     else if (booked) compared.agree++
   }
-  for (const booked of byName.values()) if (booked.stands === 'approved') compared.differences.push({ is: 'only here', booked })
+  for (const booked of byName.values()) if (booked.outcome === 'approved') compared.differences.push({ is: 'only here', booked })
   return compared
 }
 
@@ -58,11 +57,11 @@ const unknownHere = (operation: RecordedOperation): Disagreement | undefined =>
   operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
 
 function differenceOf(operation: RecordedOperation, booked: Booked): Disagreement | undefined {
-  if (booked.stands === 'open') return undefined
-  const stands = { here: booked.stands === 'approved', there: operation.outcome === 'approved' }
-  if (stands.here !== stands.there) return { is: 'outcome', operation, booked }
+  if (booked.outcome === 'open') return undefined
+  const [here, there] = [booked.outcome === 'approved', operation.outcome === 'approved']
+  if (here !== there) return { is: 'outcome', operation, booked }
   const same = operation.amountMinor === booked.amountMinor && operation.currency === booked.currency
-  return stands.here && !same ? { is: 'amount', operation, booked } : undefined
+  return here && !same ? { is: 'amount', operation, booked } : undefined
 }
 
 /** The highest numbers of the gateway that the record shows. */

@@ -1,8 +1,9 @@
 /** Settles what only the acquirer knows: its reversal is owed, or it is taken over as it stands. */
-import { uuid } from '../../base/random.ts'
+import { defined } from '../../base/defined.ts'
 import { spellMinor } from '../../base/money.ts'
+import { uuid } from '../../base/random.ts'
 import { networkOf } from '../../card/number.ts'
-import { judgeFollow, type FollowAsk } from '../../order/decide/amounts.ts'
+import { judgeFollow } from '../../order/decide/amounts.ts'
 import { orderKeyText, type Change } from '../../order/decide/change.ts'
 import type { Order, Transaction } from '../../order/decide/order.ts'
 import { commissionsOf, gateFactsOf } from '../../order/decide/gate.ts'
@@ -10,13 +11,13 @@ import { restoredFollow, restoredPayment, type RestoredOutcome, type RestoredNam
 import type { ReceiptIds } from '../../order/decide/receipt.ts'
 import { saveOrders } from '../../order/store/save.ts'
 import { openOrderStore } from '../../order/store/store.ts'
-import type { OrderKind } from '../../spec/words.ts'
+import type { OrderKind, TransactionKind } from '../../spec/words.ts'
 import { openIds } from '../../storage/ids.ts'
-import type { RecordedOperation } from './acquirer-record.ts'
-import type { CellDesk, OrderDesk } from '../desk.ts'
 import { changeInCell } from '../change.ts'
+import type { CellDesk, OrderDesk } from '../desk.ts'
 import type { EndpointEntry, GateEntry } from '../known.ts'
 import { cellNumbered, loginsIn, orderById } from '../logins.ts'
+import type { RecordedOperation } from './acquirer-record.ts'
 
 export type How = 'reverse' | 'import'
 
@@ -25,8 +26,9 @@ export interface SettleParts {
   gate: GateEntry
   /** Where payments are booked that are of no order here: one for each currency. */
   endpoints: readonly EndpointEntry[]
+  how: How
   /** Needed to import. */
-  receipts?: ReceiptIds
+  receipts: ReceiptIds | undefined
 }
 
 export interface Settled {
@@ -64,12 +66,11 @@ const oldestMs = 30 * 86_400_000
 export async function settle(
   parts: SettleParts,
   lost: readonly RecordedOperation[],
-  how: How,
 ): Promise<{ settled: Settled[]; left: Unsettled[] }> {
   const settled: Settled[] = []
   const left: Unsettled[] = []
   for (const operation of lost.toSorted((a, b) => a.at - b.at || Number(isFollow(a)) - Number(isFollow(b)))) {
-    const done = await settleOne(parts, operation, lost, how)
+    const done = await settleOne(parts, operation, lost)
     if (typeof done === 'bigint') settled.push({ operation, orderId: done })
     else left.push({ operation, why: done })
   }
@@ -82,53 +83,45 @@ async function settleOne(
   parts: SettleParts,
   operation: RecordedOperation,
   lost: readonly RecordedOperation[],
-  how: How,
 ): Promise<bigint | LeftToOperator> {
+  const { desk, how } = parts
   const { kind, orderId } = operation
   if (kind === 'debit' || kind === 'credit') return 'transfer'
   if (how === 'reverse' && kind === 'account-verification') return 'no money'
-  if (operation.at < parts.desk.clock.now() - oldestMs) return 'too old'
-  const { pool } = parts.desk
-  const cells = await parts.desk.cells()
-  const logins = await loginsIn(pool)
+  if (operation.at < desk.clock.now() - oldestMs) return 'too old'
+  const cells = await desk.cells()
+  const logins = await loginsIn(desk.pool)
   const known = orderId === undefined ? undefined : await orderById(cells, logins, orderId)
-  const place = known && { merchantId: known.merchantId, orderId: orderId! }
+  const lostOfOrder = lost.filter((one) => one.orderId === orderId)
   if (kind === 'capture' || kind === 'return') {
-    const isPaymentLost = lost.some((one) => !isFollow(one) && one.orderId === orderId)
-    if (how === 'reverse' && isPaymentLost) return 'captured or returned since'
-    const [order] = place ? await openOrderStore(known.cell.pool).load([place]) : []
-    return order
-      ? saved(parts, known!.cell, followOf(parts, order, operation, kind, how), operation, how)
-      : 'its payment is not here'
+    if (how === 'reverse' && !lostOfOrder.every(isFollow)) return 'captured or returned since'
+    const [order] = known ? await openOrderStore(known.cell.pool).load([known]) : []
+    return order ? saved(parts, known!.cell, followOf(parts, order, operation, kind), operation) : 'its payment is not here'
   }
-  const drawnOn = lost.some((one) => isFollow(one) && one.orderId === orderId)
-  if (how === 'reverse' && drawnOn && orderId !== undefined) return 'captured or returned since'
+  if (how === 'reverse' && orderId !== undefined && lostOfOrder.some(isFollow)) return 'captured or returned since'
   // The order goes on by itself, and this payment of it with it: only a reversal can be apart.
-  if (how === 'import' && place) return 'its order is here'
+  if (how === 'import' && known) return 'its order is here'
   const endpoint = parts.endpoints.find(({ currency }) => currency === operation.currency)
   if (!endpoint) return 'no endpoint of its currency'
-  const ownId = place || orderId === undefined ? await openIds(pool, 'order', 1).take() : orderId
+  const ownId = known || orderId === undefined ? await openIds(desk.pool, 'order', 1).take() : orderId
   const cell = cellNumbered(cells, logins.cellOf(endpoint.merchantId))
-  return saved(parts, cell, paymentOf(parts, endpoint, ownId, operation, kind, how), operation, how)
+  return saved(parts, cell, paymentOf(parts, endpoint, ownId, operation, kind), operation)
 }
 
 async function saved(
-  { desk }: SettleParts,
+  { desk, how }: SettleParts,
   cell: CellDesk,
   made: Change | LeftToOperator,
-  operation: RecordedOperation,
-  how: How,
+  { terminalId: terminal, stan, rrn, kind, amountMinor, currency }: RecordedOperation,
 ): Promise<bigint | LeftToOperator> {
   if (typeof made === 'string') return made
   const { orderId } = made.after
-  const { terminalId, stan, rrn, kind, amountMinor, currency } = operation
-  const details = { terminal: terminalId, stan, rrn, kind, amount_minor: String(amountMinor), currency }
-  const note = { subject: `order ${orderId}`, details }
+  const details = { terminal, stan, rrn, kind, amount_minor: String(amountMinor), currency }
   try {
     return await changeInCell({ ...desk, action: `reconcile ${how}` }, cell, async (runner) => {
       const kept = await saveOrders(runner, [made], undefined)
       if (!kept.has(orderKeyText(made.after))) throw new OrderMoved()
-      return { note, result: orderId }
+      return { note: { subject: `order ${orderId}`, details }, result: orderId }
     })
   } catch (error) {
     if (error instanceof OrderMoved) return 'order moved'
@@ -138,6 +131,25 @@ async function saved(
 
 /** A gateway changed the order meanwhile: nothing is written, and the next run decides again. */
 class OrderMoved extends Error {}
+
+/** As if a merchant had just asked for it. */
+const transactionOf = (
+  { desk }: SettleParts,
+  { amountMinor, currency, at: createdAt }: RecordedOperation,
+  no: number,
+  kind: TransactionKind,
+) => ({
+  no,
+  kind,
+  origin: 'request' as const,
+  serialNumber: uuid(desk.random),
+  state: 'new' as const,
+  amountMinor,
+  amountText: spellMinor(amountMinor, currency),
+  result: {},
+  tries: 0,
+  createdAt,
+})
 
 /** The answer time of the gate: the reversal has the same limit. */
 const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: RecordedOperation): RestoredNames => ({
@@ -150,8 +162,7 @@ const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: RecordedO
 })
 
 function endingOf(
-  { gate, endpoints, receipts }: SettleParts,
-  how: How,
+  { gate, endpoints, how, receipts }: SettleParts,
   order: Order,
   no: number,
   operation: RecordedOperation,
@@ -162,7 +173,7 @@ function endingOf(
   return {
     is: 'approved',
     actionCode,
-    data: { processedAt: at, ...(approvalCode !== undefined && { approvalCode }) },
+    data: { processedAt: at, ...defined({ approvalCode }) },
     receiptId: receipts!.idOf(order, no),
     gate: { ...gateFactsOf(gate), ...commissionsOf(order, operation, gate, endpoint) },
   }
@@ -174,52 +185,39 @@ function paymentOf(
   orderId: bigint,
   operation: RecordedOperation,
   kind: Exclude<OrderKind, 'transfer'>,
-  how: How,
 ): Change {
-  const { random, clock } = parts.desk
-  const { amountMinor, currency, bin, lastFour, at } = operation
-  const amountText = spellMinor(amountMinor, currency)
-  const network = networkOf(bin)
-  const { callbackUrl } = endpoint.settings
-  const payment: Transaction = {
-    no: 1,
-    kind,
-    origin: 'request',
-    serialNumber: uuid(random),
-    state: 'new',
-    amountMinor,
-    amountText,
-    result: {},
-    tries: 0,
-    createdAt: at,
-  }
+  const { gate, desk } = parts
+  const { currency, bin, lastFour, at } = operation
+  const { merchantId, endpointId } = endpoint
+  const payment = transactionOf(parts, operation, 1, kind)
+  const { amountMinor, amountText } = payment
   const order: Order = {
-    merchantId: endpoint.merchantId,
+    merchantId,
     orderId,
     version: 0,
     kind,
     clientOrderid: operation.clientOrderid ?? `restored-${operation.orderId ?? orderId}`,
-    pathId: endpoint.endpointId,
-    endpointId: endpoint.endpointId,
+    pathId: endpointId,
+    endpointId,
     currency,
     amountMinor,
     amountText,
     // The merchant's request had URLs of its own, which are lost; that of the endpoint is known.
     request: {
-      orderDesc: `restored from the record of gate ${parts.gate.name}`,
+      orderDesc: `restored from the record of gate ${gate.name}`,
       ipAddress: '',
       email: '',
-      ...(callbackUrl === undefined ? {} : { endpointCallbackUrl: callbackUrl }),
+      ...defined({ endpointCallbackUrl: endpoint.settings.callbackUrl }),
     },
-    // Nobody else's id: what is not known must not look like a card that is.
     card: {
       bin,
       lastFour,
-      ...(network !== undefined && { network }),
+      ...defined({ network: networkOf(bin) }),
       expiryMonth: 0,
       expiryYear: 0,
       printedName: '',
-      hashId: random.bytes(16).toString('hex'),
+      // Nobody else's id: what is not known must not look like a card that is.
+      hashId: desk.random.bytes(16).toString('hex'),
     },
     events: 0,
     deliveries: 0,
@@ -227,7 +225,7 @@ function paymentOf(
     transactions: [payment],
     attempts: [],
   }
-  return restoredPayment(order, namesOf(parts, operation), endingOf(parts, how, order, 1, operation), clock.now())
+  return restoredPayment(order, namesOf(parts, operation), endingOf(parts, order, 1, operation), desk.clock.now())
 }
 
 function followOf(
@@ -235,32 +233,17 @@ function followOf(
   order: Order,
   operation: RecordedOperation,
   kind: 'capture' | 'return',
-  how: How,
 ): Change | LeftToOperator {
-  const { random, clock } = parts.desk
-  const { amountMinor, currency, at } = operation
-  const amountText = spellMinor(amountMinor, currency)
-  const serialNumber = uuid(random)
-  // With a key of its own it is no repeat of another one of the same amount.
-  const amount = { minor: amountMinor, text: amountText }
-  const ask: FollowAsk = { operation: kind, serialNumber, amount, idempotencyKey: serialNumber }
-  // The acquirer has taken it: what the gate allows today is no question.
-  const judged = judgeFollow(order, ask, { capture: true, return: true, repeatWindowMs: 0 }, clock.now())
-  if (judged.is !== 'allowed' || judged.kind !== kind || currency !== order.currency) return 'order does not allow it'
+  const now = parts.desk.clock.now()
   const no = order.transactions.length + 1
-  const follow: Transaction = {
-    no,
-    kind,
-    origin: 'request',
-    serialNumber,
-    parentNo: 1,
-    state: 'new',
-    amountMinor,
-    amountText,
-    result: { gateId: String(parts.gate.gateId) },
-    asked: { operation: kind, idempotencyKey: serialNumber },
-    tries: 0,
-    createdAt: at,
-  }
-  return restoredFollow(order, follow, namesOf(parts, operation), endingOf(parts, how, order, no, operation), clock.now())
+  const made = transactionOf(parts, operation, no, kind)
+  const { serialNumber, amountMinor, amountText } = made
+  // With a key of its own it is no repeat of another one of the same amount.
+  const asked = { operation: kind, idempotencyKey: serialNumber }
+  const ask = { ...asked, serialNumber, amount: { minor: amountMinor, text: amountText } }
+  // The acquirer has taken it: what the gate allows today is no question.
+  const judged = judgeFollow(order, ask, { capture: true, return: true, repeatWindowMs: 0 }, now)
+  if (judged.is !== 'allowed' || judged.kind !== kind || operation.currency !== order.currency) return 'order does not allow it'
+  const follow: Transaction = { ...made, parentNo: 1, result: { gateId: String(parts.gate.gateId) }, asked }
+  return restoredFollow(order, follow, namesOf(parts, operation), endingOf(parts, order, no, operation), now)
 }

@@ -11,7 +11,7 @@ import { Refused } from '../refused.ts'
 import { boundsOf, type named } from './inputs.ts'
 import { ledBy, tracesOf } from './others.ts'
 import { isNamed, ordersOf } from './subject-rows.ts'
-import { emailSpellings, phoneSpellings, together, type Bounds, type OrderTrace, type Person, type Traces } from './subject.ts'
+import { emailSpellings, phoneSpellings, together, type OrderTrace, type Person, type Traces } from './subject.ts'
 import type { Search } from './walk.ts'
 
 export type Naming = Given<typeof named>
@@ -19,7 +19,6 @@ export type Naming = Given<typeof named>
 export interface Sought {
   /** One in each cell. */
   searches: readonly Search[]
-  bounds: Bounds
   person: Person
   logins: Logins
 }
@@ -36,7 +35,7 @@ export async function soughtOf(office: Office, asked: Naming): Promise<Sought> {
     const merchantIds = merchantId === undefined ? logins.merchantIds(cell.cellNo) : [merchantId]
     return { ...cell, clock, bounds, merchantIds, ...(merchantId !== undefined && { merchantId }), progress }
   })
-  return { searches, bounds, person, logins }
+  return { searches, person, logins }
 }
 
 async function personOf(office: Office, { email, phone, card, order }: Naming, merchantIds: readonly bigint[]): Promise<Person> {
@@ -84,24 +83,22 @@ function progressOf(office: Office): (looked: number) => void {
   }
 }
 
-interface PageAsked {
-  after?: bigint
-  limit: number
+interface Page {
+  orders: OrderTrace[]
+  /** After this order are others. */
+  next?: bigint
 }
 
 /** A page of orders; with the last one comes what only invoices and card references lead to. */
-export async function findTraces(sought: Sought, asked: PageAsked): Promise<Traces & { next?: bigint }> {
-  const page = await pageOf(sought, asked)
+export async function findTraces(sought: Sought, limit: number, after?: bigint): Promise<Page & Traces> {
+  const page = await pageOf(sought, limit, after)
   if (page.next !== undefined) return { ...page, others: [] }
   const { orders, others } = await lastOf(sought, page.orders)
   return { orders: [...page.orders, ...orders], others }
 }
 
 /** Cell by cell, and in each as `ordersOf` has them. */
-async function pageOf(
-  { searches, person, logins }: Sought,
-  { after, limit }: PageAsked,
-): Promise<{ orders: OrderTrace[]; next?: bigint }> {
+async function pageOf({ searches, person, logins }: Sought, limit: number, after: bigint | undefined): Promise<Page> {
   const at = after === undefined ? undefined : await orderOf(searches, logins, after, 'order of page')
   const orders: OrderTrace[] = []
   for (const search of searches.slice(at && searches.findIndex((one) => one === at.cell))) {

@@ -1,9 +1,10 @@
 /** Data of a person: to find, export and erase it. */
 import { counted } from '../../base/moments.ts'
-import { flag, id, whole } from '../../entity/kinds.ts'
+import { flag, id } from '../../entity/kinds.ts'
 import { tableOf, type Block, type Column } from '../../entity/show.ts'
 import { action, type Subject } from '../action.ts'
 import { inTurn } from '../in-cells.ts'
+import { mostOf } from '../lists.ts'
 import { orderColumns } from '../order-lines.ts'
 import { eraseTraces, wouldErase } from './erase.ts'
 import { readStored } from './export.ts'
@@ -37,15 +38,11 @@ const find = action({
   does: 'the orders that hold data of a person, and whether it can be erased',
   needs: 'persons',
   long: true,
-  takes: {
-    ...named,
-    limit: { is: whole(1, 1_000), usual: 20, means: 'orders on a page' },
-    after: { is: id, means: 'the next page: after this order' },
-  },
+  takes: { ...named, limit: mostOf('orders on a page'), after: { is: id, means: 'the next page: after this order' } },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
     const { named: withLogin } = sought.logins
-    const { orders, others, next } = await findTraces(sought, asked)
+    const { orders, others, next } = await findTraces(sought, asked.limit, asked.after)
     return { by: sought.person.by, orders: orders.map(withLogin), others: others.map(withLogin), next }
   },
   looks: ({ by, orders }, asked) => seen(by, asked, { found: orders.length }),

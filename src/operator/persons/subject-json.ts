@@ -38,9 +38,11 @@ const transactionJson = (t: Transaction) => ({
 })
 
 /** The request is shown as it is stored. */
-export const storedOrderJson = ({ orderId, login: merchant, clientOrderid, currency, createdAt, ...o }: Named<StoredOrder>) =>
+export const storedOrderJson = (o: Named<StoredOrder>) =>
   jsonOf({
-    ...{ orderId, merchant, clientOrderid, amount: o.amountText, currency, createdAt, request: o.request },
+    ...pick(o, 'orderId', 'clientOrderid', 'currency', 'createdAt', 'request'),
+    merchant: o.login,
+    amount: o.amountText,
     card: cardJson(o.card),
     screening: o.screening?.fired.map(({ name, found }) => ({ rule: name, found })) ?? [],
     transactions: o.transactions.map(transactionJson),
