@@ -5,24 +5,13 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { fileText, flag, id, list, moment, name } from '../../entity/kinds.ts'
 import { hint, tableOf, type Block } from '../../entity/show.ts'
 import { action, type Subject } from '../action.ts'
+import { periodOf } from '../lists.ts'
 import { Refused, unfit } from '../refused.ts'
 import { readRecord, type RecordedOperation } from './acquirer-record.ts'
 import type { Booked, Disagreement } from './reconcile.ts'
 import { isBehind, type BlockFacts } from './reconcile-rows.ts'
 import { isSettled, reconcile, stuckOf, type Reconciled } from './reconcile-run.ts'
-import type { LeftToOperator, Unsettled } from './settle.ts'
-
-const leftText: Readonly<Record<LeftToOperator, string>> = {
-  transfer: 'a leg of a transfer. Ask the acquirer whether both legs stand, and settle it there',
-  'no money': 'no money moved. It can be taken over: --import',
-  'too old': 'older than 30 days, when it may have left the database with its partition',
-  'no endpoint of its currency': 'no endpoint is named for its currency: --endpoint',
-  'its payment is not here': 'the payment that it draws on is not here. Add that to the record, or settle it there',
-  'its order is here': 'its order is here, and goes on without this payment: --reverse',
-  'captured or returned since': 'money of the payment was captured or returned since, so it is not reversed: --import',
-  'order does not allow it': 'with it the order would have more captured or returned than it has',
-  'order moved': 'a gateway changed the order meanwhile. Run it again',
-}
+import { leftText, type Unsettled } from './settle.ts'
 
 type Side = RecordedOperation | Booked
 
@@ -110,14 +99,13 @@ export const reconcileActions: Subject = {
           means: 'where payments are booked that are of no order here; several by comma, one a currency',
         },
       },
-      perform(office, { file, gate, from, to, endpoint: endpointIds, ...asked }) {
+      perform(office, { file, gate, endpoint: endpointIds, ...asked }) {
         if (asked.reverse && asked.import)
           throw new Refused(unfit('import', 'left out with --reverse: one payment cannot have both'))
         const how = asked.reverse ? 'reverse' : asked.import ? 'import' : undefined
         const record = readRecord(file)
         if (typeof record === 'string') throw new Refused({ what: 'unusable record', why: record })
-        const now = office.clock.now()
-        return reconcile(office, record, { gate, from: from?.(now), to: to?.(now), endpointIds, how })
+        return reconcile(office, record, { gate, ...periodOf(asked, office.clock.now()), endpointIds, how })
       },
       gives: {
         json: ({ gate, from, to, operations, compared, blocks: ids, moved, settled, left }) => ({

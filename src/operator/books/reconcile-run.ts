@@ -5,28 +5,20 @@ import type { Office } from '../office.ts'
 import { asKeeper } from '../partitions/detach.ts'
 import { Refused } from '../refused.ts'
 import type { RecordedOperation } from './acquirer-record.ts'
-import { compare, highestOf, type Compared, type Highest } from './reconcile.ts'
+import { compare, reachOf, type Compared } from './reconcile.ts'
 import { blockFacts, bookedOf, gatewaysAlive, isBehind, moveBlocks, type BlockFacts } from './reconcile-rows.ts'
 import { settle, type How, type Settled, type Unsettled } from './settle.ts'
 
 interface Asked {
   gate: string
-  from: number | undefined
-  to: number | undefined
+  from?: number
+  to?: number
   endpointIds: readonly bigint[] | undefined
   /** Without it, nothing is changed. */
   how: How | undefined
 }
 
-interface Run {
-  gate: GateEntry
-  operations: readonly RecordedOperation[]
-  /** The highest ids in the whole file. */
-  highest: Highest
-  /** Whole seconds; `to` itself is not in it. */
-  from: number
-  to: number
-}
+type Run = Awaited<ReturnType<typeof runOf>>
 
 export interface Reconciled extends Run {
   compared: Compared
@@ -52,17 +44,19 @@ export const stuckOf = ({ blocks, moved }: Reconciled): BlockFacts[] =>
 export const isSettled = (done: Reconciled): boolean =>
   done.compared.differences.length === done.settled.length && stuckOf(done).length === 0
 
-/** By default from the first line of the gate to the last. */
-async function runOf({ pool }: Office, record: readonly RecordedOperation[], asked: Asked): Promise<Run> {
+/**
+ * By default from the first line of the gate to the last, in whole seconds; `to` itself is not in
+ * it. `highest` are ids of the whole file.
+ */
+async function runOf({ pool }: Office, record: readonly RecordedOperation[], asked: Asked) {
   const gate = await gateNamed(pool, asked.gate)
   const { terminalId } = gate.settings
   const ours = record.filter((one) => one.terminalId === terminalId)
-  const times = ours.map(({ at }) => at)
-  const from = asked.from ?? Math.min(...times)
-  const to = asked.to ?? Math.max(...times) + 1_000
+  const { first, last, ...highest } = reachOf(ours)
+  const { from = first, to = last + 1_000 } = asked
   const operations = ours.filter(({ at }) => at >= from && at < to)
   if (operations.length === 0) throw new Refused({ what: 'no line of terminal', terminalId, lines: record.length })
-  return { gate, operations, highest: highestOf(ours), from, to }
+  return { gate, operations, highest, from, to }
 }
 
 /** No partition of any cell is detached meanwhile. */

@@ -70,11 +70,15 @@ export interface Highest {
   attempt: bigint
 }
 
-export const highestOf = (operations: readonly RecordedOperation[]): Highest =>
-  operations.reduce<Highest>(
-    ({ order, attempt }, { orderId = 0n, rrn }) => ({
-      order: orderId > order ? orderId : order,
-      attempt: /^[0-9]{12}$/.test(rrn) && BigInt(rrn) > attempt ? BigInt(rrn) : attempt,
-    }),
-    { order: 0n, attempt: 0n },
-  )
+/** With the times of its first and last operation. */
+export function reachOf(operations: readonly RecordedOperation[]): Highest & { first: number; last: number } {
+  const reach = { order: 0n, attempt: 0n, first: Infinity, last: -Infinity }
+  for (const { orderId = 0n, rrn, at } of operations) {
+    const attempt = /^[0-9]{12}$/.test(rrn) ? BigInt(rrn) : 0n
+    if (orderId > reach.order) reach.order = orderId
+    if (attempt > reach.attempt) reach.attempt = attempt
+    reach.first = Math.min(reach.first, at)
+    reach.last = Math.max(reach.last, at)
+  }
+  return reach
+}

@@ -37,16 +37,18 @@ export interface Settled {
 }
 
 /** Why an operation is left to an operator. */
-export type LeftToOperator =
-  | 'transfer'
-  | 'no money'
-  | 'too old'
-  | 'no endpoint of its currency'
-  | 'its payment is not here'
-  | 'its order is here'
-  | 'captured or returned since'
-  | 'order does not allow it'
-  | 'order moved'
+export const leftText = {
+  transfer: 'a leg of a transfer. Ask the acquirer whether both legs stand, and settle it there',
+  'no money': 'no money moved. It can be taken over: --import',
+  'too old': 'older than 30 days, when it may have left the database with its partition',
+  'no endpoint of its currency': 'no endpoint is named for its currency: --endpoint',
+  'its payment is not here': 'the payment that it draws on is not here. Add that to the record, or settle it there',
+  'its order is here': 'its order is here, and goes on without this payment: --reverse',
+  'captured or returned since': 'money of the payment was captured or returned since, so it is not reversed: --import',
+  'order does not allow it': 'with it the order would have more captured or returned than it has',
+  'order moved': 'a gateway changed the order meanwhile. Run it again',
+} as const
+export type LeftToOperator = keyof typeof leftText
 
 export interface Unsettled {
   operation: RecordedOperation

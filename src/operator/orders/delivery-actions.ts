@@ -10,7 +10,7 @@ import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../logins.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { countDeliveries, listDeliveries, resendDeliveries, type DeliveryKey, type DeliveryLine } from './delivery-rows.ts'
+import { listDeliveries, resendDeliveries, type DeliveryKey, type DeliveryLine } from './delivery-rows.ts'
 
 const filters = {
   state: { is: choice(['due', 'delivered', 'given-up'], 'state'), means: 'due, delivered or given-up' },
@@ -102,11 +102,7 @@ export const deliveryActions: Subject = {
       async perform(office, { number: deliveryNo, yes, ...asked }) {
         const query = await queryOf(office, asked)
         if (Object.keys(query).length === 0) throw new Refused({ what: 'no deliveries named' })
-        const wanted = { ...query, ...defined({ deliveryNo }) }
-        const count = await countDeliveries(office, wanted)
-        if (count === 0) throw new Refused({ what: 'no delivery fits' })
-        if (count > 1 && !yes) throw new Refused({ what: 'many deliveries', count })
-        return resendDeliveries(office, wanted)
+        return resendDeliveries(office, { ...query, ...defined({ deliveryNo }) }, yes === true)
       },
       gives: {
         json: ({ resent, inHand, erased }) => ({ resent, in_hand: inHand, erased }),

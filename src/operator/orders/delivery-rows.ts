@@ -3,7 +3,7 @@ import { entities, statement, timestamp, type Runner } from '../../storage/pool.
 import { changeInCell } from '../change.ts'
 import { Conditions } from '../conditions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll, inCell, inEach, whereItIs } from '../in-cells.ts'
+import { firstOfAll, inEach, whereItIs } from '../in-cells.ts'
 import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
 import { Refused } from '../refused.ts'
 
@@ -53,14 +53,11 @@ function conditionsOf(query: DeliveryQuery): Conditions {
   return asked
 }
 
-interface Placed {
-  /** Where the messages are; none if there is no such order. */
-  cells: readonly CellDesk[]
-  /** With the merchant of its order, by whom the primary key begins. */
-  query: DeliveryQuery
-}
-
-async function placed(databases: Databases, logins: Logins, query: DeliveryQuery): Promise<Placed> {
+/**
+ * The cells where the messages are, none if there is no such order; and the query with the merchant
+ * of the order, by whom the primary key begins.
+ */
+async function placed(databases: Databases, logins: Logins, query: DeliveryQuery) {
   const cells = await cellsFor(databases, logins, query.merchantId)
   if (query.orderId === undefined) return { cells, query }
   const order = await orderById(cells, logins, query.orderId)
@@ -77,12 +74,26 @@ export async function listDeliveries(
 ): Promise<DeliveryLine[]> {
   const logins = await loginsIn(databases.pool)
   const { cells, query } = await placed(databases, logins, asked)
-  const page = after && (await placeOf(await cellsFor(databases, logins, asked.merchantId), logins, after))
-  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => listIn(pool, query, page, limit))
+  const place = after && (await placeOf(await cellsFor(databases, logins, asked.merchantId), logins, after))
+  const fit = conditionsOf(query)
+  const time = timestamp(place?.createdAt)
+  fit.add('d.created_at <= ?', time)
+  fit.add('(d.created_at, d.order_id, d.delivery_no) < (?, ?, ?)', time, place?.orderId, place?.deliveryNo)
+  const page = entities<Omit<DeliveryLine, 'login'>>(`
+    select d.*, t.at as last_at, t.http_status, t.failure
+    from (
+      select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
+      from delivery d ${fit.where}
+      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${fit.put(limit)}) d
+    left join lateral (
+      select at, http_status, failure from all_tries a
+      where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
+      order by a.try_no desc limit 1) t on true
+    order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
+  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(page, fit.values))
   return rows.map(logins.named)
 }
 
-type Row = Omit<DeliveryLine, 'login'>
 type Place = DeliveryKey & { createdAt: number }
 const newestFirst = (a: Place, b: Place): number =>
   b.createdAt - a.createdAt || (a.orderId === b.orderId ? b.deliveryNo - a.deliveryNo : a.orderId < b.orderId ? 1 : -1)
@@ -100,37 +111,6 @@ const placeById = entities<Place>(`
   select d.order_id, d.delivery_no, d.created_at from unnest($3::bigint[]) m (merchant_id)
   join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
 
-function listIn(runner: Runner, query: DeliveryQuery, after: Place | undefined, limit: number): Promise<Row[]> {
-  const asked = conditionsOf(query)
-  const time = timestamp(after?.createdAt)
-  asked.add('d.created_at <= ?', time)
-  asked.add('(d.created_at, d.order_id, d.delivery_no) < (?, ?, ?)', time, after?.orderId, after?.deliveryNo)
-  const page = entities<Row>(`
-    select d.*, t.at as last_at, t.http_status, t.failure
-    from (
-      select d.merchant_id, d.order_id, d.delivery_no, d.kind, d.url, d.state, d.tries, d.created_at, d.due_at
-      from delivery d ${asked.where}
-      order by d.created_at desc, d.order_id desc, d.delivery_no desc limit ${asked.put(limit)}) d
-    left join lateral (
-      select at, http_status, failure from all_tries a
-      where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
-      order by a.try_no desc limit 1) t on true
-    order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
-  return runner.run(page, asked.values)
-}
-
-export async function countDeliveries(databases: Databases, asked: DeliveryQuery): Promise<number> {
-  const { cells, query } = await placed(databases, await loginsIn(databases.pool), asked)
-  const counts = await inEach(cells, ({ pool }) => countIn(pool, query))
-  return counts.reduce((sum, count) => sum + count, 0)
-}
-
-async function countIn(runner: Runner, query: DeliveryQuery): Promise<number> {
-  const asked = conditionsOf(query)
-  const [row] = await runner.run(statement<{ n: bigint }>(`select count(*) as n from delivery d ${asked.where}`), asked.values)
-  return Number(row!.n)
-}
-
 export interface Resent {
   resent: number
   /** Being sent at this moment, and therefore skipped. */
@@ -146,16 +126,25 @@ export interface Resent {
 const atOnce = 500
 
 /**
- * Makes messages due now, as if never tried. The record of earlier tries is kept: their numbers
+ * Makes messages due now, as if never tried; several of them only if `many` is wanted. The record of earlier tries is kept: their numbers
  * become negative, because later ones start from one again. Messages that a process is sending are
  * skipped.
  */
-export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery): Promise<Resent> {
-  const total: Resent = { resent: 0, inHand: 0, erased: 0 }
+export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery, many: boolean): Promise<Resent> {
   const { cells, query } = await placed(desk, await loginsIn(desk.pool), asked)
-  for (const cell of cells) {
+  const fit = conditionsOf(query)
+  const countOf = statement<{ count: bigint }>(`select count(*) from delivery d ${fit.where}`)
+  const counted = await inEach(cells, async (cell) => {
+    const [row] = await cell.pool.run(countOf, fit.values)
+    return { cell, count: Number(row!.count) }
+  })
+  const all = counted.reduce((sum, { count }) => sum + count, 0)
+  if (all === 0) throw new Refused({ what: 'no delivery fits' })
+  if (all > 1 && !many) throw new Refused({ what: 'many deliveries', count: all })
+  const total: Resent = { resent: 0, inHand: 0, erased: 0 }
+  for (const { cell, count } of counted) {
     // The audit trail has no lines of cells in which nothing fits.
-    if (cells.length > 1 && (await inCell(cell, ({ pool }) => countIn(pool, query))) === 0) continue
+    if (count === 0) continue
     let after: Key | undefined = { merchantId: 0n, orderId: 0n, deliveryNo: 0 }
     while (after) {
       const { rows, free, erased } = await resendSome(desk, cell, query, after)

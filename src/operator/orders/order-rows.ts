@@ -2,7 +2,7 @@ import currencyCodes from 'currency-codes'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import type { Order } from '../../order/decide/order.ts'
 import { openOrderStore } from '../../order/store/store.ts'
-import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { entities, statement, timestamp } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
 import { Conditions } from '../conditions.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
@@ -33,23 +33,19 @@ export interface OrderQuery {
   limit: number
 }
 
-/** Newest first, by time and then by id, which is unique over all cells. */
+type Row = Omit<OrderLine, 'login'>
+const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
+
+const isParked = 'from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
+
+/**
+ * Newest first, by time and then by id, which is unique over all cells: walks back along the index
+ * by time.
+ */
 export async function findOrders(databases: Databases, query: OrderQuery): Promise<OrderLine[]> {
   const logins = await loginsIn(databases.pool)
   const cells = await cellsFor(databases, logins, query.merchantId)
-  const page = query.after === undefined ? undefined : await orderOf(cells, logins, query.after, 'order of page')
-  const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => findIn(pool, query, page))
-  return rows.map(logins.named)
-}
-
-type Row = Omit<OrderLine, 'login'>
-type Place = Pick<OrderLine, 'createdAt' | 'orderId'>
-const newestFirst = (a: Place, b: Place): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
-
-const isParked = 'select from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
-
-/** Walks back along the index by time, filtered by the conditions. */
-function findIn(runner: Runner, query: OrderQuery, after: Place | undefined): Promise<Row[]> {
+  const after = query.after === undefined ? undefined : await orderOf(cells, logins, query.after, 'order of page')
   const asked = new Conditions()
   asked.add('o.client_orderid = ?', query.clientOrderid)
   asked.add('f.card_hash = ?', query.cardHashId?.toLowerCase())
@@ -64,12 +60,13 @@ function findIn(runner: Runner, query: OrderQuery, after: Place | undefined): Pr
   asked.add('o.merchant_id = ?', query.merchantId)
   const found = entities<Row>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
-      exists (${isParked} and t.order_id = o.order_id) as parked
+      exists (select ${isParked} and t.order_id = o.order_id) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
     ${asked.where}
     order by o.created_at desc, o.order_id desc limit ${asked.put(query.limit)}`)
-  return runner.run(found, asked.values)
+  const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => pool.run(found, asked.values))
+  return rows.map(logins.named)
 }
 
 /**
@@ -132,15 +129,15 @@ export async function orderWithLife(
 
 /** A process that still has the order in memory must not overwrite this change. */
 const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
-const unpark = (table: string, transactionNo: string) =>
-  entities<Omit<Resumed, 'alarm'>>(`
+const parked = entities<Resumed>(`
+  select transaction_no, step, alarm from all_transactions
+  where merchant_id = $1 and order_id = $2 and alarm is not null order by transaction_no`)
+const unpark = (table: string) =>
+  statement<object>(`
   update ${table} set alarm = null, tries = 0, lease = null, due_at = case when step is null then null else $3::timestamptz end
-  where merchant_id = $1 and order_id = $2 and alarm is not null
-  returning ${transactionNo} as transaction_no, step`)
-const unparkFirst = unpark('orders', '1')
-const unparkOthers = unpark('transaction', 'transaction_no')
-const alarms = entities<Pick<Resumed, 'transactionNo' | 'alarm'>>(`
-  select transaction_no, alarm from all_transactions where merchant_id = $1 and order_id = $2 and alarm is not null`)
+  where merchant_id = $1 and order_id = $2 and alarm is not null`)
+const unparkFirst = unpark('orders')
+const unparkOthers = unpark('transaction')
 
 export interface Resumed {
   transactionNo: number
@@ -155,11 +152,9 @@ export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Res
     const key = [merchantId, orderId]
     // In the order in which the gateway writes them, so that nobody waits in a circle.
     await runner.run(raiseVersion, key)
-    const why = new Map((await runner.run(alarms, key)).map((r) => [r.transactionNo, r.alarm]))
-    const due = [...key, timestamp(desk.clock.now())]
-    const freed = [...(await runner.run(unparkFirst, due)), ...(await runner.run(unparkOthers, due))]
-    if (freed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
-    const resumed = freed.map((one) => ({ ...one, alarm: why.get(one.transactionNo) ?? '' }))
+    const resumed = await runner.run(parked, key)
+    if (resumed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
+    for (const sql of [unparkFirst, unparkOthers]) await runner.run(sql, [...key, timestamp(desk.clock.now())])
     return { note: { subject: `order ${orderId}`, details: { transactions: resumed } }, result: resumed }
   })
 }

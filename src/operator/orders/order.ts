@@ -11,20 +11,11 @@ import type { Databases } from '../desk.ts'
 import { listEndpoints, listGates, listMerchants } from '../known.ts'
 import { decimalOf, maskOf } from '../order-lines.ts'
 import { authenticationJson, authenticationText } from './authentication-story.ts'
-import { momentsOf, type Life, type LifeDelivery, type LifeMoment } from './life.ts'
+import { momentsOf, type LifeDelivery, type LifeMoment } from './life.ts'
 import { orderWithLife } from './order-rows.ts'
 
 /** An order and its life with the names of everything it refers to. */
-export interface Story {
-  order: Order
-  life: Life
-  login: string
-  merchantName: string
-  endpointName: string
-  moments: LifeMoment[]
-}
-
-export async function orderStory(databases: Databases, orderId: bigint): Promise<Story> {
+export async function orderStory(databases: Databases, orderId: bigint) {
   const { pool } = databases
   const { order, life } = await orderWithLife(databases, orderId)
   const [merchants, endpoints, gates] = await Promise.all([listMerchants(pool), listEndpoints(pool), listGates(pool)])
@@ -38,6 +29,8 @@ export async function orderStory(databases: Databases, orderId: bigint): Promise
     moments: momentsOf(order, life, (id) => gates.find((g) => g.gateId === id)?.name ?? 'gone'),
   }
 }
+
+type Story = Awaited<ReturnType<typeof orderStory>>
 
 export function storyBlocks(story: Story, now: number): Block[] {
   const { order, life, moments } = story

@@ -1,8 +1,45 @@
 /** The card numbers of orders, which are kept sealed. */
-import { counted } from '../../base/moments.ts'
+import { sleep, type Clock } from '../../base/clock.ts'
+import { counted, isoTime } from '../../base/moments.ts'
+import { forgetStep, walkFromStart, type Forgetting } from '../../card/forget-rows.ts'
+import type { Pool } from '../../storage/pool.ts'
 import { action, type Subject } from '../action.ts'
-import { forgetCards } from './cards.ts'
+import { record } from '../change.ts'
+import type { Desk, OrderDesk } from '../desk.ts'
+import { inTurn } from '../in-cells.ts'
 import { boundsOf, ended } from './inputs.ts'
+
+const pageRows = 1_000
+/** Payments come first. */
+const restMs = 20
+
+/**
+ * Erases the card numbers of ended orders; what is shown of a card stays. Returns how many. It can
+ * be stopped and begun again, and run beside payments and beside itself. Fails if a cell is away,
+ * when those of the others are erased.
+ */
+async function forgetCards(desk: OrderDesk, forgetting: Forgetting): Promise<number> {
+  const { approvedBefore, othersBefore } = forgetting
+  await note(desk, { approved_before: isoTime(approvedBefore), others_before: isoTime(othersBefore) })
+  const forgotten = await inTurn(await desk.cells(), ({ pool }) => forgetIn(pool, desk.clock, forgetting))
+  const cards = forgotten.reduce((sum, count) => sum + count, 0)
+  await note({ ...desk, action: 'cards forgotten' }, { cards })
+  return cards
+}
+
+async function forgetIn(pool: Pool, clock: Clock, forgetting: Forgetting): Promise<number> {
+  const madeBefore = Math.max(forgetting.approvedBefore, forgetting.othersBefore)
+  const bounds = { ...forgetting, madeBefore, skipsApproved: false }
+  let total = 0
+  for (let walk = walkFromStart; ; await sleep(clock, restMs)) {
+    const step = await forgetStep(pool, walk, bounds, pageRows)
+    total += step.forgotten
+    walk = step.walk
+    if (step.isOver) return total
+  }
+}
+
+const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'cards of orders', details })
 
 export const cardActions: Subject = {
   groups: { cards: 'the card numbers of orders, which are kept sealed' },

@@ -13,17 +13,6 @@ import { keysOf, ordersAt } from './subject-rows.ts'
 import { together, type LeftUnerased, type OrderTrace, type OtherTrace, type Person, type Traces } from './subject.ts'
 import type { Search } from './walk.ts'
 
-interface Counts {
-  orders: number
-  invoices: number
-  references: number
-}
-
-export interface Erased extends Counts {
-  /** Orders and invoices that stay for now. */
-  left: Record<LeftUnerased, number>
-}
-
 const atOnce = 50
 
 /** The list of keys is `n`. */
@@ -93,39 +82,36 @@ const forgetReferences = statement<object>(`
  * Erases what was found and can be erased, in small transactions. It can be stopped and begun
  * again, and run beside payments and beside itself.
  */
-export async function eraseTraces(desk: Desk, by: Person['by'], found: readonly (Search & Traces)[]): Promise<Erased> {
+export async function eraseTraces(desk: Desk, by: Person['by'], found: readonly (Search & Traces)[]) {
   const { orders, others } = together(found)
   await note(desk, { by, orders: orders.length, others: others.length })
-  const total: Counts = { orders: 0, invoices: 0, references: 0 }
-  const judged: Judged[] = []
+  const done: Done[] = []
   await inTurn(found, async (cell) => {
     const erase = async <Trace>(traces: readonly Trace[], work: (runner: Runner, some: Trace[]) => Promise<Done>) => {
-      for (let at = 0; at < traces.length; at += atOnce) {
-        const done = await transaction(cell.pool, async (runner) => {
-          await refuseWhileMoving(runner, cell.cellNo)
-          return work(runner, traces.slice(at, at + atOnce))
-        })
-        total.orders += done.orders
-        total.invoices += done.invoices
-        total.references += done.references
-        judged.push(...done.judged)
-      }
+      for (let at = 0; at < traces.length; at += atOnce)
+        done.push(
+          await transaction(cell.pool, async (runner) => {
+            await refuseWhileMoving(runner, cell.cellNo)
+            return work(runner, traces.slice(at, at + atOnce))
+          }),
+        )
     }
     await erase(cell.orders, (runner, some) => eraseOrders(runner, cell, some))
     await erase(cell.others, eraseOthers)
   })
-  const erased = { ...total, left: countedLeft(judged) }
+  const sum = (what: 'orders' | 'invoices' | 'references') => done.reduce((all, one) => all + one[what], 0)
+  const left = countedLeft(done.flatMap(({ judged }) => judged))
+  const erased = { orders: sum('orders'), invoices: sum('invoices'), references: sum('references'), left }
   await note({ ...desk, action: 'subject erased' }, { by, ...erased })
   return erased
 }
 
-interface Judged {
-  left?: LeftUnerased
-}
-
 /** What was erased in a transaction, and all that it looked at. */
-interface Done extends Counts {
-  judged: readonly Judged[]
+interface Done {
+  orders: number
+  invoices: number
+  references: number
+  judged: readonly { left?: LeftUnerased }[]
 }
 
 async function eraseOrders(runner: Runner, { clock, bounds }: Search, some: readonly OrderKey[]): Promise<Done> {
@@ -189,7 +175,8 @@ export function wouldErase(found: readonly Traces[]) {
 
 const canBeErased = ({ left, erasedAt }: OrderTrace): boolean => left === undefined && erasedAt === undefined
 
-function countedLeft(judged: readonly Judged[]): Erased['left'] {
+/** Orders and invoices that stay for now. */
+function countedLeft(judged: Done['judged']): Record<LeftUnerased, number> {
   const count = (why: LeftUnerased) => judged.filter(({ left }) => left === why).length
   return { open: count('open'), callbacks: count('callbacks'), young: count('young') }
 }

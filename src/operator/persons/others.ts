@@ -1,12 +1,12 @@
 /** Data of a person that is not in an order: invoices of the mobile API, and card references. */
-import { orderKeyText } from '../../order/decide/change.ts'
+import { orderKeyText, type OrderKey } from '../../order/decide/change.ts'
 import { bytea } from '../../storage/pool.ts'
-import { ordersAt, ordersOf } from './subject-rows.ts'
+import { isNamed, ordersAt, ordersOf } from './subject-rows.ts'
 import type { OrderTrace, OtherTrace, Person, Traces } from './subject.ts'
-import { anyOf, inSql, nextBy, pageOf, phonesOf, walk, type Search } from './walk.ts'
+import { anyOf, inSql, nextBy, pagesOf, phonesOf, walk, type Search } from './walk.ts'
 
 const invoices = (texts: readonly string[]) =>
-  pageOf<OtherTrace>(
+  pagesOf<OtherTrace>(
     `select merchant_id, invoice_id as id, order_id, created_at, ended_at, state, request, confirmed from mobile_invoice
     where ${nextBy('merchant_id, invoice_id')}`,
     `select i.merchant_id, i.id, 'invoice' as "is", i.order_id, i.created_at, case
@@ -15,7 +15,7 @@ const invoices = (texts: readonly string[]) =>
     from looked i where ${anyOf(texts)}`,
   )
 const references = (condition: string) =>
-  pageOf<OtherTrace>(
+  pagesOf<OtherTrace>(
     `select merchant_id, card_ref_id as id, order_id, created_at, first_payment, number_id from card_reference
     where ${nextBy('merchant_id, card_ref_id')}`,
     `select r.merchant_id, r.id::text as id, 'reference' as "is", r.order_id, r.created_at from looked r where ${condition}`,
@@ -44,20 +44,22 @@ async function* othersOf(search: Search, person: Person): AsyncGenerator<OtherTr
 }
 
 /**
- * What only invoices and card references lead to: their orders, unless `known`, and they
- * themselves where there is no order.
+ * What only invoices and card references lead to: their orders, unless `known` or found by the
+ * search itself, and they themselves where there is no order.
  */
-export async function ledBy(search: Search, person: Person, known: ReadonlySet<string>): Promise<Traces> {
+export async function ledBy(search: Search, person: Person, known: readonly OrderKey[]): Promise<Traces> {
+  const knownKeys = new Set(known.map(orderKeyText))
   const all: OtherTrace[] = []
-  for await (const trace of othersOf(search, person)) if (!known.has(orderKeyText(trace))) all.push(trace)
+  for await (const trace of othersOf(search, person)) if (!knownKeys.has(orderKeyText(trace))) all.push(trace)
   const orders = new Map((await ordersAt(search.pool, search.bounds, all)).map((trace) => [orderKeyText(trace), trace]))
-  return { orders: [...orders.values()], others: all.filter((trace) => !orders.has(orderKeyText(trace))) }
+  const led = await Promise.all([...orders.values()].map(async (trace) => ((await isNamed(search, person, trace)) ? [] : trace)))
+  return { orders: led.flat(), others: all.filter((trace) => !orders.has(orderKeyText(trace))) }
 }
 
 /** Everything that holds data of the person. */
 export async function tracesOf(search: Search, person: Person): Promise<Search & Traces> {
   const orders: OrderTrace[] = []
   for await (const trace of ordersOf(search, person)) orders.push(trace)
-  const led = await ledBy(search, person, new Set(orders.map(orderKeyText)))
+  const led = await ledBy(search, person, orders)
   return { ...search, orders: [...orders, ...led.orders], others: led.others }
 }

@@ -1,42 +1,36 @@
 /** The search for a person in all cells. */
+import { defined } from '../../base/defined.ts'
 import { cardDigits } from '../../base/luhn.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { hashIdOf, numberIdOf } from '../../card/vault.ts'
-import { orderKeyText } from '../../order/decide/change.ts'
 import type { Given } from '../action.ts'
 import { inCell, inTurn } from '../in-cells.ts'
-import { cellsFor, loginsIn, merchantIdOf, orderOf, type Logins } from '../logins.ts'
+import { cellsFor, loginsIn, merchantIdOf, orderOf } from '../logins.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { boundsOf, type named } from './inputs.ts'
 import { ledBy, tracesOf } from './others.ts'
-import { isNamed, ordersOf } from './subject-rows.ts'
+import { ordersOf } from './subject-rows.ts'
 import { emailSpellings, phoneSpellings, together, type OrderTrace, type Person, type Traces } from './subject.ts'
 import type { Search } from './walk.ts'
 
 export type Naming = Given<typeof named>
 
-export interface Sought {
-  /** One in each cell. */
-  searches: readonly Search[]
-  person: Person
-  logins: Logins
-}
-
-export async function soughtOf(office: Office, asked: Naming): Promise<Sought> {
+/** The searches, one in each cell. */
+export async function soughtOf(office: Office, asked: Naming) {
   const { pool, clock } = office
   const bounds = boundsOf(asked, clock.now())
   const merchantId = await merchantIdOf(pool, asked.merchant)
   const logins = await loginsIn(pool)
   const person = await personOf(office, asked, merchantId === undefined ? logins.merchantIds() : [merchantId])
-  const cells = await cellsFor(office, logins, merchantId)
   const progress = progressOf(office)
-  const searches = cells.map((cell) => {
+  const searches = (await cellsFor(office, logins, merchantId)).map((cell): Search => {
     const merchantIds = merchantId === undefined ? logins.merchantIds(cell.cellNo) : [merchantId]
-    return { ...cell, clock, bounds, merchantIds, ...(merchantId !== undefined && { merchantId }), progress }
+    return { ...cell, clock, bounds, merchantIds, ...defined({ merchantId }), progress }
   })
   return { searches, person, logins }
 }
+type Sought = Awaited<ReturnType<typeof soughtOf>>
 
 async function personOf(office: Office, { email, phone, card, order }: Naming, merchantIds: readonly bigint[]): Promise<Person> {
   if ([email, phone, card, order].filter((one) => one !== undefined).length !== 1) throw new Refused({ what: 'person to name' })
@@ -83,22 +77,15 @@ function progressOf(office: Office): (looked: number) => void {
   }
 }
 
-interface Page {
-  orders: OrderTrace[]
-  /** After this order are others. */
-  next?: bigint
-}
-
-/** A page of orders; with the last one comes what only invoices and card references lead to. */
-export async function findTraces(sought: Sought, limit: number, after?: bigint): Promise<Page & Traces> {
-  const page = await pageOf(sought, limit, after)
-  if (page.next !== undefined) return { ...page, others: [] }
-  const { orders, others } = await lastOf(sought, page.orders)
-  return { orders: [...page.orders, ...orders], others }
-}
-
-/** Cell by cell, and in each as `ordersOf` has them. */
-async function pageOf({ searches, person, logins }: Sought, limit: number, after: bigint | undefined): Promise<Page> {
+/**
+ * A page of orders, cell by cell and in each as `ordersOf` has them. With the last page comes what
+ * only invoices and card references lead to.
+ */
+export async function findTraces(
+  { searches, person, logins }: Sought,
+  limit: number,
+  after?: bigint,
+): Promise<Traces & { next?: bigint }> {
   const at = after === undefined ? undefined : await orderOf(searches, logins, after, 'order of page')
   const orders: OrderTrace[] = []
   for (const search of searches.slice(at && searches.findIndex((one) => one === at.cell))) {
@@ -109,20 +96,10 @@ async function pageOf({ searches, person, logins }: Sought, limit: number, after
       }
       return false
     })
-    if (isFull) return { orders, next: orders.at(-1)!.orderId }
+    if (isFull) return { orders, others: [], next: orders.at(-1)!.orderId }
   }
-  return { orders }
-}
-
-/** Besides the orders that the pages have. Cell by cell: each may read every order. */
-async function lastOf({ searches, person }: Sought, page: readonly OrderTrace[]): Promise<Traces> {
-  const known = new Set(page.map(orderKeyText))
-  const last = await inTurn(searches, async (search) => {
-    const { orders, others } = await ledBy(search, person, known)
-    const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
-    return { orders: orders.filter((_, i) => !onPages[i]), others }
-  })
-  return together(last)
+  const led = await inTurn(searches, (search) => ledBy(search, person, orders))
+  return together([{ orders, others: [] }, ...led])
 }
 
 /** Everything that holds data of the person, by cell. */

@@ -1,5 +1,6 @@
 /** Data of a person: to find, export and erase it. */
 import { counted } from '../../base/moments.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { flag, id } from '../../entity/kinds.ts'
 import { tableOf, type Block, type Column } from '../../entity/show.ts'
 import { action, type Subject } from '../action.ts'
@@ -7,10 +8,9 @@ import { inTurn } from '../in-cells.ts'
 import { mostOf } from '../lists.ts'
 import { orderColumns } from '../order-lines.ts'
 import { eraseTraces, wouldErase } from './erase.ts'
-import { readStored } from './export.ts'
+import { readStored, storedOrderJson, storedOtherJson } from './export.ts'
 import { named } from './inputs.ts'
 import { allTraces, findTraces, soughtOf, type Naming } from './search.ts'
-import { orderTraceJson, otherTraceJson, storedOrderJson, storedOtherJson } from './subject-json.ts'
 import type { LeftUnerased, OrderTrace } from './subject.ts'
 
 const naming = `A person is named by one of --email, --phone, --card and --order. The first three name a file with one
@@ -48,8 +48,16 @@ const find = action({
   looks: ({ by, orders }, asked) => seen(by, asked, { found: orders.length }),
   gives: {
     json: ({ orders, others, next }) => ({
-      orders: orders.map(orderTraceJson),
-      others: others.map(otherTraceJson),
+      orders: orders.map((o) =>
+        jsonOf({
+          ...pick(o, 'orderId', 'clientOrderid', 'status', 'createdAt', 'endedAt', 'erasedAt', 'left'),
+          merchant: o.login,
+          card: jsonOf(pick(o.card, 'bin', 'lastFour')),
+        }),
+      ),
+      others: others.map(({ is, id: called, login: merchant, createdAt, left }) =>
+        jsonOf({ [is === 'invoice' ? 'invoiceId' : 'cardRefId']: called, merchant, createdAt, left }),
+      ),
       next: next ?? null,
     }),
     blocks({ orders, others, next }, { now }): Block[] {
@@ -80,10 +88,9 @@ const exportAll = action({
   takes: named,
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
-    const { named: withLogin } = sought.logins
-    const stored = await inTurn(await allTraces(sought), (cell) => readStored(cell.pool, cell))
-    const orders = stored.flatMap((one) => one.orders.map(withLogin))
-    return { by: sought.person.by, orders, others: stored.flatMap((one) => one.others.map(withLogin)) }
+    const stored = await inTurn(await allTraces(sought), (found) => readStored(found, sought.logins))
+    const [orders, others] = [stored.flatMap((one) => one.orders), stored.flatMap((one) => one.others)]
+    return { by: sought.person.by, orders, others }
   },
   looks: ({ by, orders, others }, asked) => seen(by, asked, { orders: orders.length, others: others.length }),
   gives: { json: ({ orders, others }) => ({ orders: orders.map(storedOrderJson), others: others.map(storedOtherJson) }) },

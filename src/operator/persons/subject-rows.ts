@@ -3,7 +3,7 @@ import type { OrderKey } from '../../order/decide/change.ts'
 import { entities, type Runner } from '../../storage/pool.ts'
 import { partitionsByNumber } from '../../storage/partitions.ts'
 import type { Bounds, OrderTrace, Person } from './subject.ts'
-import { anyOf, inSql, nextBy, pageOf, phonesOf, walk, type Search } from './walk.ts'
+import { anyOf, inSql, nextBy, pagesOf, phonesOf, walk, type Search } from './walk.ts'
 
 /** The time that counts is the end of an order's last transaction. */
 const columns = (approvedBefore: string, othersBefore: string) => `
@@ -26,7 +26,7 @@ const facts = `join order_facts f on f.merchant_id = o.merchant_id and f.order_i
 
 /** A page of a partition, `$7` to `$8`. */
 const scan = (texts: readonly string[]) =>
-  pageOf<OrderTrace>(
+  pagesOf<OrderTrace>(
     `select merchant_id, order_id as id, request, card from order_facts
     where order_id >= $7 and order_id < $8 and ${nextBy('merchant_id, order_id')}`,
     `select ${columns('$5', '$6')}

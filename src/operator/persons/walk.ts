@@ -25,10 +25,10 @@ const restMs = 5
 type PageRow<Found> = Partial<Found> & { looked: bigint; lastMerchant?: bigint; lastId?: string }
 
 /**
- * `looked`: rows of merchants with an `id`, which come after `$1`, `$2`. `found`: those of them that
- * fit, first by their merchant and id. `$3` is a merchant or null, `$4` are values of the person.
+ * `looked`: rows of merchants with an `id`, which come after `$1`, `$2`. `found`: those that fit,
+ * with merchant and id as their first columns. `$3` is a merchant or null, `$4` are values of the person.
  */
-export const pageOf = <Found>(looked: string, found: string): Statement<PageRow<Found>> =>
+export const pagesOf = <Found>(looked: string, found: string): Statement<PageRow<Found>> =>
   entities(`
   with looked as (${looked} order by merchant_id, id limit ${pageRows}), found as (${found})
   select found.*, (select count(*) from looked) as looked, l.merchant_id as last_merchant, l.id::text as last_id
