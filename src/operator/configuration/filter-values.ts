@@ -4,12 +4,13 @@ import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
 import { anyText, fileText, id, list } from '../../entity/kinds.ts'
 import type { Listed } from '../../merchant/filter.ts'
+import { entities } from '../../storage/pool.ts'
 import type { Given } from '../action.ts'
 import type { Office } from '../office.ts'
-import { orderWithLife } from '../orders/order-rows.ts'
 import { isMisfit, Refused, unfit } from '../refused.ts'
 import { readEntries } from './filter-settings.ts'
 import { merchantNamed } from '../known.ts'
+import { loginsIn, orderOf } from '../logins.ts'
 
 const mostBytes = 256 * 1024 * 1024
 
@@ -57,11 +58,13 @@ async function cardHashes(office: Office, login: string, lines: readonly string[
 }
 
 async function cardHashOfOrder(office: Office, login: string, orderId: bigint): Promise<string> {
-  const { order } = await orderWithLife(office, orderId)
-  if (order.merchantId !== (await merchantNamed(office.pool, login)).merchantId)
+  const { cell, merchantId } = await orderOf(await office.cells(), await loginsIn(office.pool), orderId)
+  if (merchantId !== (await merchantNamed(office.pool, login)).merchantId)
     throw new Refused({ what: 'card of another merchant', orderId, login })
-  return order.card.hashId
+  const [facts] = await cell.pool.run(cardHash, [merchantId, orderId])
+  return facts!.cardHash
 }
+const cardHash = entities<{ cardHash: string }>(`select card_hash from order_facts where merchant_id = $1 and order_id = $2`)
 
 const linesOf = (content: string): string[] =>
   content
