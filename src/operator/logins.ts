@@ -7,7 +7,6 @@ import { merchantNamed } from './known.ts'
 import { Refused } from './refused.ts'
 
 export interface Logins {
-  of(merchantId: bigint): string
   /** Where the orders of a merchant are. */
   cellOf(merchantId: bigint): number
   /** All merchants, or those whose orders are in a cell. */
@@ -29,7 +28,6 @@ export async function loginsIn(registry: Runner): Promise<Logins> {
     return row
   }
   return {
-    of: (merchantId) => rowOf(merchantId).login,
     cellOf: (merchantId) => rowOf(merchantId).cellNo,
     merchantIds: (cellNo) => rows.flatMap((row) => (cellNo === undefined || row.cellNo === cellNo ? [row.merchantId] : [])),
     named: (row) => ({ ...row, login: rowOf(row.merchantId).login }),

@@ -153,32 +153,27 @@ const transactionOf = (
   createdAt,
 })
 
-/** The answer time of the gate: the reversal has the same limit. */
-const namesOf = ({ gate }: SettleParts, { terminalId, stan, rrn, at }: RecordedOperation): RestoredNames => ({
-  gateId: gate.gateId,
-  terminalId,
-  stan,
-  rrn,
-  startedAt: at,
-  deadlineAt: at + gate.settings.answerTimeoutMs,
-})
-
-function endingOf(
+/** Its attempt under the names that the acquirer has, and how it ended. */
+function attemptOf(
   { gate, endpoints, how, receipts }: SettleParts,
   order: Order,
   no: number,
   operation: RecordedOperation,
-): RestoredOutcome {
-  if (how === 'reverse') return { is: 'lost' }
-  const { actionCode, approvalCode, at } = operation
+): [RestoredNames, RestoredOutcome] {
+  const { terminalId, stan, rrn, at, actionCode, approvalCode } = operation
+  // The answer time of the gate: the reversal has the same limit.
+  const deadlineAt = at + gate.settings.answerTimeoutMs
+  const names = { gateId: gate.gateId, terminalId, stan, rrn, startedAt: at, deadlineAt }
+  if (how === 'reverse') return [names, { is: 'lost' }]
   const endpoint = endpoints.find(({ endpointId }) => endpointId === order.endpointId)
-  return {
-    is: 'approved',
+  const ending = {
+    is: 'approved' as const,
     actionCode,
     data: { processedAt: at, ...defined({ approvalCode }) },
     receiptId: receipts!.idOf(order, no),
     gate: { ...gateFactsOf(gate), ...commissionsOf(order, operation, gate, endpoint) },
   }
+  return [names, ending]
 }
 
 function paymentOf(
@@ -227,7 +222,7 @@ function paymentOf(
     transactions: [payment],
     attempts: [],
   }
-  return restoredPayment(order, namesOf(parts, operation), endingOf(parts, order, 1, operation), desk.clock.now())
+  return restoredPayment(order, ...attemptOf(parts, order, 1, operation), desk.clock.now())
 }
 
 function followOf(
@@ -247,5 +242,5 @@ function followOf(
   const judged = judgeFollow(order, ask, { capture: true, return: true, repeatWindowMs: 0 }, now)
   if (judged.is !== 'allowed' || judged.kind !== kind || operation.currency !== order.currency) return 'order does not allow it'
   const follow: Transaction = { ...made, parentNo: 1, result: { gateId: String(parts.gate.gateId) }, asked }
-  return restoredFollow(order, follow, namesOf(parts, operation), endingOf(parts, order, no, operation), now)
+  return restoredFollow(order, follow, ...attemptOf(parts, order, no, operation), now)
 }

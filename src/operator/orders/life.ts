@@ -56,26 +56,31 @@ export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) =
   return moments.sort((a, b) => a.at - b.at || causes.indexOf(a.what) - causes.indexOf(b.what))
 }
 
+const moment = (at: number, what: LifeMoment['what'], says: string, went?: LifeMoment['went']): LifeMoment => ({
+  at,
+  what,
+  says,
+  went,
+})
+
 const requests = (order: Order, life: Life): LifeMoment[] => [
-  ...order.transactions.map((t): LifeMoment =>
-    t.origin === 'request'
-      ? { at: t.createdAt, what: 'request', says: `${t.kind} asked for, serial ${t.serialNumber}` }
-      : { at: t.createdAt, what: 'owed', says: `#${t.no} ${t.kind}, by the gateway itself` },
+  ...order.transactions.map(({ no, kind, origin, serialNumber, createdAt }) =>
+    origin === 'request'
+      ? moment(createdAt, 'request', `${kind} asked for, serial ${serialNumber}`)
+      : moment(createdAt, 'owed', `#${no} ${kind}, by the gateway itself`),
   ),
-  ...life.repeats.map((r): LifeMoment => ({
-    at: r.at,
-    what: 'request',
-    says: order.transactions.some((t) => t.kind === r.operation)
-      ? `the same ${r.operation} again, serial ${r.serialNumber}: answered with this order`
-      : `${r.operation}, serial ${r.serialNumber}`,
-  })),
+  ...life.repeats.map(({ operation, serialNumber, at }) =>
+    order.transactions.some(({ kind }) => kind === operation)
+      ? moment(at, 'request', `the same ${operation} again, serial ${serialNumber}: answered with this order`)
+      : moment(at, 'request', `${operation}, serial ${serialNumber}`),
+  ),
 ]
 
 const authentications = (order: Order, life: Life): LifeMoment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {
     const transaction = order.transactions.find((t) => t.no === transactionNo)
     const sentence = transaction && authenticationEvent(event, facts, transaction)
-    return sentence ? [{ at, what: '3ds' as const, ...sentence }] : []
+    return sentence ? moment(at, '3ds', sentence.says, sentence.went) : []
   })
 
 /**
@@ -98,12 +103,9 @@ function states(order: Order, life: Life): LifeMoment[] {
     }
   }
   const several = order.transactions.length > 1
-  return chains.map(({ transactionNo, at, names, to }) => ({
-    at,
-    what: 'state',
-    went: goodOrBad(to),
-    says: `${several ? `#${transactionNo} ` : ''}${names.join(' → ')}`,
-  }))
+  return chains.map(({ transactionNo, at, names, to }) =>
+    moment(at, 'state', `${several ? `#${transactionNo} ` : ''}${names.join(' → ')}`, goodOrBad(to)),
+  )
 }
 
 function goodOrBad(state: string): LifeMoment['went'] {
@@ -113,32 +115,21 @@ function goodOrBad(state: string): LifeMoment['went'] {
 
 const attempts = (order: Order, gateName: (gateId: bigint) => string): LifeMoment[] =>
   order.attempts.flatMap(({ no, gateId, terminalId, stan, rrn, startedAt, endedAt, outcome, ...a }) => {
-    const isOpen = outcome === undefined || endedAt === undefined
-    const names = `terminal ${terminalId}, STAN ${stan}, RRN ${rrn}${isOpen ? '; no outcome yet' : ''}`
-    const sent: LifeMoment = {
-      at: startedAt,
-      what: 'sent',
-      says: `attempt ${no} to gate ${gateId} (${gateName(gateId)}): ${names}`,
-    }
-    if (isOpen) return [sent]
+    const sent = `attempt ${no} to gate ${gateId} (${gateName(gateId)}): terminal ${terminalId}, STAN ${stan}, RRN ${rrn}`
+    if (outcome === undefined || endedAt === undefined) return moment(startedAt, 'sent', `${sent}; no outcome yet`)
     const code = a.actionCode === undefined ? '' : ` with action code ${a.actionCode}`
     const why = a.why === undefined ? '' : `: ${a.why}`
-    const answer: LifeMoment = {
-      at: endedAt,
-      what: 'answer',
-      went: outcome === 'approved' ? 'well' : 'badly',
-      says: `attempt ${no} ${outcome}${code} after ${spanText(endedAt - startedAt)}${why}`,
-    }
-    return [sent, answer]
+    const answer = `attempt ${no} ${outcome}${code} after ${spanText(endedAt - startedAt)}${why}`
+    return [moment(startedAt, 'sent', sent), moment(endedAt, 'answer', answer, outcome === 'approved' ? 'well' : 'badly')]
   })
 
 const messages = (life: Life): LifeMoment[] =>
   life.deliveries.flatMap((d) => {
     const name = `${d.kind} ${d.deliveryNo}`
-    const tries = d.tries.map(({ at, durationMs, httpStatus, failure }, i): LifeMoment => {
+    const tries = d.tries.map(({ at, durationMs, httpStatus, failure }, i) => {
       const result = failure ?? `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
-      const went = result === 'answered 200' ? 'well' : 'badly'
-      return { at, what: 'message', went, says: `${name}, try ${i + 1}: ${result}, ${spanText(durationMs)}` }
+      const went = failure === undefined && httpStatus === 200 ? 'well' : 'badly'
+      return moment(at, 'message', `${name}, try ${i + 1}: ${result}, ${spanText(durationMs)}`, went)
     })
-    return [{ at: d.createdAt, what: 'message' as const, says: `${name} owed to ${d.url}` }, ...tries]
+    return [moment(d.createdAt, 'message', `${name} owed to ${d.url}`), ...tries]
   })

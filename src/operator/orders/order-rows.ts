@@ -36,7 +36,7 @@ export interface OrderQuery {
 type Row = Omit<OrderLine, 'login'>
 const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
 
-const isParked = 'from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
+const fromParked = 'from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
 
 /**
  * Newest first, by time and then by id, which is unique over all cells: walks back along the index
@@ -54,13 +54,13 @@ export async function findOrders(databases: Databases, query: OrderQuery): Promi
   asked.add('o.currency = ?', query.currency)
   asked.add('o.created_at >= ?', timestamp(query.from))
   asked.add('o.created_at < ?', timestamp(query.to))
-  if (query.parked) asked.add(`o.order_id in (select t.order_id ${isParked})`)
+  if (query.parked) asked.add(`o.order_id in (select t.order_id ${fromParked})`)
   const time = timestamp(after?.createdAt)
   asked.add('o.created_at <= ? and (o.created_at, o.order_id) < (?, ?)', time, time, after?.orderId)
   asked.add('o.merchant_id = ?', query.merchantId)
   const found = entities<Row>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
-      exists (select ${isParked} and t.order_id = o.order_id) as parked
+      exists (select ${fromParked} and t.order_id = o.order_id) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
     ${asked.where}

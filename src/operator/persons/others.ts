@@ -1,7 +1,7 @@
 /** Data of a person that is not in an order: invoices of the mobile API, and card references. */
 import { orderKeyText, type OrderKey } from '../../order/decide/change.ts'
 import { bytea } from '../../storage/pool.ts'
-import { isNamed, ordersAt, ordersOf } from './subject-rows.ts'
+import { ordersAt, ordersOf } from './subject-rows.ts'
 import type { OrderTrace, OtherTrace, Person, Traces } from './subject.ts'
 import { anyOf, inSql, nextBy, pagesOf, phonesOf, walk, type Search } from './walk.ts'
 
@@ -44,16 +44,15 @@ async function* othersOf(search: Search, person: Person): AsyncGenerator<OtherTr
 }
 
 /**
- * What only invoices and card references lead to: their orders, unless `known` or found by the
- * search itself, and they themselves where there is no order.
+ * What only invoices and card references lead to: their orders, unless `known`, and they
+ * themselves where there is no order.
  */
 export async function ledBy(search: Search, person: Person, known: readonly OrderKey[]): Promise<Traces> {
   const knownKeys = new Set(known.map(orderKeyText))
   const all: OtherTrace[] = []
   for await (const trace of othersOf(search, person)) if (!knownKeys.has(orderKeyText(trace))) all.push(trace)
   const orders = new Map((await ordersAt(search.pool, search.bounds, all)).map((trace) => [orderKeyText(trace), trace]))
-  const led = await Promise.all([...orders.values()].map(async (trace) => ((await isNamed(search, person, trace)) ? [] : trace)))
-  return { orders: led.flat(), others: all.filter((trace) => !orders.has(orderKeyText(trace))) }
+  return { orders: [...orders.values()], others: all.filter((trace) => !orders.has(orderKeyText(trace))) }
 }
 
 /** Everything that holds data of the person. */

@@ -10,7 +10,7 @@ import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { boundsOf, type named } from './inputs.ts'
 import { ledBy, tracesOf } from './others.ts'
-import { ordersOf } from './subject-rows.ts'
+import { isNamed, ordersOf } from './subject-rows.ts'
 import { emailSpellings, phoneSpellings, together, type OrderTrace, type Person, type Traces } from './subject.ts'
 import type { Search } from './walk.ts'
 
@@ -35,8 +35,8 @@ type Sought = Awaited<ReturnType<typeof soughtOf>>
 async function personOf(office: Office, { email, phone, card, order }: Naming, merchantIds: readonly bigint[]): Promise<Person> {
   if ([email, phone, card, order].filter((one) => one !== undefined).length !== 1) throw new Refused({ what: 'person to name' })
   if (order) return { by: 'order', orderIds: order }
-  if (email !== undefined) return { by: 'email', values: valuesIn('email', email, 'an e-mail address', emailsOf) }
-  if (phone !== undefined) return { by: 'phone', values: valuesIn('phone', phone, 'a telephone number', phonesOf) }
+  if (email !== undefined) return { by: 'email', values: valuesIn('email', email, 'an e-mail address', emailSpellings) }
+  if (phone !== undefined) return { by: 'phone', values: valuesIn('phone', phone, 'a telephone number', phoneSpellings) }
   const numbers = valuesIn('card', card!, 'the number of a card', cardsOf)
   const keys = await office.keys()
   const numberIds = merchantIds.flatMap((id) => numbers.map((digits) => numberIdOf(digits, id, keys)))
@@ -50,13 +50,6 @@ function valuesIn<Value>(field: string, content: string, must: string, of: (line
   if (lines.length === 0) throw new Refused({ what: 'unfit lines', field, must: 'a value, and there is none' })
   if (lines.some((values) => values.length === 0)) throw new Refused({ what: 'unfit lines', field, must })
   return lines.flat()
-}
-
-const emailsOf = (line: string): string[] => (line.includes('@') ? emailSpellings(line) : [])
-
-function phonesOf(line: string): string[] {
-  const spellings = phoneSpellings(line)
-  return spellings[0]!.length < 3 ? [] : spellings
 }
 
 function cardsOf(line: string): Secret<string>[] {
@@ -98,8 +91,14 @@ export async function findTraces(
     })
     if (isFull) return { orders, others: [], next: orders.at(-1)!.orderId }
   }
-  const led = await inTurn(searches, (search) => ledBy(search, person, orders))
+  const led = await inTurn(searches, (search) => besidesPages(search, person, orders))
   return together([{ orders, others: [] }, ...led])
+}
+
+async function besidesPages(search: Search, person: Person, page: readonly OrderTrace[]): Promise<Traces> {
+  const { orders, others } = await ledBy(search, person, page)
+  const onPages = await Promise.all(orders.map((trace) => isNamed(search, person, trace)))
+  return { orders: orders.filter((_, i) => !onPages[i]), others }
 }
 
 /** Everything that holds data of the person, by cell. */

@@ -55,10 +55,11 @@ export const together = (found: readonly Traces[]): Traces => ({
 
 /**
  * E-mail addresses are compared without case. All spellings of one: with letters composed and
- * decomposed, and the domain in Unicode and in ASCII.
+ * decomposed, and the domain in Unicode and in ASCII. None of a text that is no address.
  */
 export function emailSpellings(text: string): string[] {
   const at = text.lastIndexOf('@')
+  if (at === -1) return []
   const [local, domain] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
   const both = (part: string) => [part, part.normalize('NFC'), part.normalize('NFD')].map((one) => one.toLowerCase())
   const domains = [...both(domain), domainToASCII(domain), ...both(domainToUnicode(domain))].filter((one) => one !== '')
@@ -70,12 +71,13 @@ const comparablePhone = (text: string): string => text.replace(/[^0-9]/g, '').re
 
 /**
  * The same number in all its spellings. A number that names its country is also found as it is
- * dialled within that country: `GB:2079460000`.
+ * dialled within that country: `GB:2079460000`. None of a text with fewer than three digits.
  */
 export function phoneSpellings(text: string): string[] {
-  const spellings = [comparablePhone(text)]
+  const digits = comparablePhone(text)
+  if (digits.length < 3) return []
   const number = parsePhoneNumberFromString(text.replace(/^\s*00/, '+'))
-  if (number?.country === undefined || !number.isValid()) return spellings
+  if (number?.country === undefined || !number.isValid()) return [digits]
   const { countryCallingCode: code, nationalNumber: national, country } = number
-  return [...new Set([...spellings, `${code}${national}`, `${code}0${national}`, `${country}:${comparablePhone(national)}`])]
+  return [...new Set([digits, `${code}${national}`, `${code}0${national}`, `${country}:${comparablePhone(national)}`])]
 }
