@@ -43,7 +43,7 @@ export function compare(operations: readonly RecordedOperation[], here: readonly
   for (const operation of operations) {
     const booked = byName.get(nameOf(operation))
     byName.delete(nameOf(operation))
-    const difference = booked ? differenceOf(operation, booked) : unknownHere(operation)
+    const difference = differenceOf(operation, booked)
     if (difference) compared.differences.push(difference)
     else if (booked?.outcome === 'open') compared.open++
     else if (booked) compared.agree++
@@ -52,11 +52,9 @@ export function compare(operations: readonly RecordedOperation[], here: readonly
   return compared
 }
 
-/** What was declined or reversed moved no money: it may be lost. */
-const unknownHere = (operation: RecordedOperation): Disagreement | undefined =>
-  operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
-
-function differenceOf(operation: RecordedOperation, booked: Booked): Disagreement | undefined {
+function differenceOf(operation: RecordedOperation, booked: Booked | undefined): Disagreement | undefined {
+  // What was declined or reversed moved no money: it may be lost.
+  if (!booked) return operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
   if (booked.outcome === 'open') return undefined
   const [here, there] = [booked.outcome === 'approved', operation.outcome === 'approved']
   if (here !== there) return { is: 'outcome', operation, booked }

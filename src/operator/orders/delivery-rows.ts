@@ -126,9 +126,9 @@ export interface Resent {
 const atOnce = 500
 
 /**
- * Makes messages due now, as if never tried; several of them only if `many` is wanted. The record of earlier tries is kept: their numbers
- * become negative, because later ones start from one again. Messages that a process is sending are
- * skipped.
+ * Makes messages due now, as if never tried; several of them only if `many` is wanted. The record
+ * of earlier tries is kept: their numbers become negative, because later ones start from one again.
+ * Messages that a process is sending are skipped.
  */
 export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery, many: boolean): Promise<Resent> {
   const { cells, query } = await placed(desk, await loginsIn(desk.pool), asked)

@@ -41,9 +41,9 @@ const find = action({
   takes: { ...named, limit: mostOf('orders on a page'), after: { is: id, means: 'the next page: after this order' } },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
-    const { named: withLogin } = sought.logins
     const { orders, others, next } = await findTraces(sought, asked.limit, asked.after)
-    return { by: sought.person.by, orders: orders.map(withLogin), others: others.map(withLogin), next }
+    const { person, logins } = sought
+    return { by: person.by, orders: orders.map(logins.named), others: others.map(logins.named), next }
   },
   looks: ({ by, orders }, asked) => seen(by, asked, { found: orders.length }),
   gives: {

@@ -26,7 +26,8 @@ type PageRow<Found> = Partial<Found> & { looked: bigint; lastMerchant?: bigint; 
 
 /**
  * `looked`: rows of merchants with an `id`, which come after `$1`, `$2`. `found`: those that fit,
- * with merchant and id as their first columns. `$3` is a merchant or null, `$4` are values of the person.
+ * with merchant and id as their first columns. `$3` is a merchant or null, `$4` are values of the
+ * person.
  */
 export const pagesOf = <Found>(looked: string, found: string): Statement<PageRow<Found>> =>
   entities(`
@@ -37,7 +38,7 @@ export const pagesOf = <Found>(looked: string, found: string): Statement<PageRow
   left join found on true
   order by 1, 2`)
 
-/** Rows of merchants who may be all, and after `$1`, `$2` of these columns. */
+/** Rows of all merchants or of one, whose key comes after `$1`, `$2`. */
 export const nextBy = (key: string): string => `(${key}) > ($1, $2) and ($3::bigint is null or merchant_id = $3)`
 
 export const anyOf = (texts: readonly string[]): string => texts.map((text) => `${text} = any ($4::text[])`).join(' or ')
@@ -50,7 +51,7 @@ export const phonesOf = (country: string, ...numbers: string[]): string[] =>
 
 export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]
 
-/** All that fits after a place, page by page; `values` are from `$4` on. */
+/** All that fits after a place, page by page; the first of `values` is `$4`. */
 export async function* walk<Found extends { merchantId: bigint }>(
   { pool, clock, merchantId }: Search,
   page: Statement<PageRow<Found>>,
