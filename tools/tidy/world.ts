@@ -5,8 +5,8 @@
 export const worldly: ReadonlySet<string> = new Set([
   'src/acquirer/iso8583/link.ts',
   'src/acquirer/iso8583/transport.ts',
-  'src/base/machine.ts',
   'src/base/hold-open.ts',
+  'src/base/machine.ts',
   'src/embedded/binaries.ts',
   'src/embedded/cluster.ts',
   'src/embedded/lock.ts',

@@ -27,8 +27,8 @@ const attempts = entities<Booked>(`
     and t.kind not in ('reversal', 'void', 'cancel')`)
 
 /**
- * In all cells: an attempt of one that was passed over would look lost. `from` and `to` are whole
- * seconds; `to` itself is not in it.
+ * In all cells: the attempts of a cell that is passed over would look lost. `from` and `to` are
+ * whole seconds; `to` itself is not in it.
  */
 export async function bookedOf(
   cells: readonly CellDesk[],

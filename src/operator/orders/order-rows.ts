@@ -150,7 +150,7 @@ export async function resumeOrder(desk: OrderDesk, orderId: bigint): Promise<Res
   const { cell, merchantId } = await orderOf(await desk.cells(), await loginsIn(desk.pool), orderId, 'order to resume')
   return changeInCell(desk, cell, async (runner) => {
     const key = [merchantId, orderId]
-    // In the order in which the gateway writes them, so that nobody waits in a circle.
+    // In the order in which the gateway writes them: two transactions must not wait for each other.
     await runner.run(raiseVersion, key)
     const resumed = await runner.run(parked, key)
     if (resumed.length === 0) throw new Refused({ what: 'nothing parked', orderId })
