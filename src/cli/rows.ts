@@ -14,14 +14,17 @@ import type { Terminal } from './terminal.ts'
 
 type AnyInput = Inputs[string]
 
-/** Adds the commands of a subject that begin with this word. */
+/** Adds the commands that begin with this word, of all subjects that have some. */
 export function addSubject(
   program: Command,
   terminal: Terminal,
   first: string,
-  { groups, more, actions }: Subject,
+  { does, subjects }: { does: string; subjects: readonly Subject[] },
   perform: typeof performAt = performAt,
 ): void {
+  const actions: Subject['actions'] = Object.assign({}, ...subjects.map((one) => one.actions))
+  const groups: Record<string, string> = Object.assign({ [first]: does }, ...subjects.map((one) => one.groups))
+  const more: Record<string, string> = Object.assign({}, ...subjects.map((one) => one.more))
   const groupOf = (words: readonly string[]): Command =>
     words.reduce((parent, word, i) => {
       const there = parent.commands.find((one) => one.name() === word)
@@ -48,10 +51,10 @@ export function addSubject(
       if (left) throw new Refused(left)
     })
   }
-  for (const group of Object.keys(groups).filter((words) => words.split(' ')[0] === first)) {
+  for (const group of Object.keys(groups)) {
     const own = Object.entries(actions).filter(([words]) => words.startsWith(`${group} `))
     const examples = own.map(([, action]) => action.examples[0]!)
-    groupOf(group.split(' ')).addHelpText('after', helpText(more?.[group], examples))
+    if (own.length > 0) groupOf(group.split(' ')).addHelpText('after', helpText(more[group], examples))
   }
 }
 
@@ -68,8 +71,8 @@ export const optionText = (name: string, input: AnyInput): string =>
   `--${optionName(name, input)}${input.is.hint === '' ? '' : ` <${input.is.hint}>`}`
 
 /** What it means, and what it is where it is left out. */
-export const meansText = ({ is, means, usual }: AnyInput): string =>
-  usual === undefined || is.hint === '' ? means : `${means} (${is.written(usual)})`
+export const meansText = ({ is, means, usual, change }: AnyInput): string =>
+  usual === undefined || is.hint === '' || change === 'there' ? means : `${means} (${is.written(usual)})`
 
 /** The option that takes a value away, if an entity may be without one. */
 export const awayText = (name: string, input: AnyInput): string | undefined =>

@@ -28,7 +28,7 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   for (const add of firstPrograms) add(program, terminal)
   for (const [first, { does, load }] of Object.entries(subjects))
     if (!args.includes(first)) program.command(first).description(does)
-    else for (const subject of await load()) addSubject(program, terminal, first, subject)
+    else addSubject(program, terminal, first, { does, subjects: await load() })
   for (const add of lastPrograms) add(program, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })

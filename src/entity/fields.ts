@@ -43,7 +43,10 @@ export const optionName = (field: string, { option }: { option?: string | undefi
 /** Written with stored settings, so that a later form can tell them apart. */
 const version = 1
 
-export function fields<T extends FieldTable>(table: T) {
+/** Each row with the values of its own kind. */
+type Checked<T> = { [K in keyof T]: EntityField<ValueOf<T[K]>, WishOf<T[K]>> }
+
+export function fields<const T extends FieldTable>(table: T & Checked<T>) {
   type Whole = Settings<T>
   const names = Object.keys(table) as (keyof T & string)[]
   const usual = (name: keyof T): unknown => structuredClone(table[name]!.usual)
@@ -55,7 +58,8 @@ export function fields<T extends FieldTable>(table: T) {
     /** Settings as they were stored, or those given of a new entity, with all usual values. */
     whole<Given extends Partial<Whole>>(given: Given): Omit<Given, keyof Whole> & Whole {
       const { v: _version, ...whole } = { v: version, ...given } as Record<string, unknown>
-      for (const name of names) whole[name] ??= usual(name)
+      // An earlier form had an empty text for what is not set.
+      for (const name of names) if (whole[name] === undefined || whole[name] === '') whole[name] = usual(name)
       return defined(whole) as Omit<Given, keyof Whole> & Whole
     },
     stored: (settings: Whole): object => ({ v: version, ...settings }),
@@ -99,7 +103,7 @@ export function fromJson<T extends FieldTable>(table: T, object: Readonly<Record
 }
 
 /** JSON Schema of an object with the members of a table; null takes a setting away. */
-export function jsonSchemaOf(table: Readonly<Record<string, Omit<AnyField, 'label'> & { change?: true }>>): object {
+export function jsonSchemaOf(table: Readonly<Record<string, Omit<AnyField, 'label'> & { change?: string }>>): object {
   const rows = Object.entries(table)
   return {
     type: 'object',

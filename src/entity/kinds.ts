@@ -141,10 +141,7 @@ export const choice = <Word extends string>(words: readonly Word[], hint = words
     schema: { enum: words },
   })
 
-/**
- * Values of a kind in their order, each once: by comma, or given several times; `none` is an empty
- * list.
- */
+/** Values of a kind in their order, each once: by comma, or given several times. */
 export function list<Value>(of: ValueKind<Value>, hint = `${of.hint}s`): ValueKind<Value[]> {
   const all = <From>(parts: readonly From[], read: (part: From) => Value | Unreadable) => {
     const values = new Set<Value>()
@@ -157,14 +154,27 @@ export function list<Value>(of: ValueKind<Value>, hint = `${of.hint}s`): ValueKi
   }
   return kind<Value[]>({
     hint,
-    read: (written) => (written === 'none' ? [] : all(written.split(','), (part) => of.read(part.trim()))),
-    shown: (values) => values.map(of.shown).join(', ') || 'none',
-    written: (values) => values.map(of.written).join(',') || 'none',
+    read: (written) => all(written.split(','), (part) => of.read(part.trim())),
+    shown: (values) => values.map(of.shown).join(', '),
+    written: (values) => values.map(of.written).join(','),
     json: (values) => values.map(of.json),
-    fromJson: (json) => (Array.isArray(json) ? all(json, of.fromJson) : new Unreadable('a list')),
-    schema: { type: 'array', items: of.schema },
+    fromJson: (json) => (Array.isArray(json) && json.length > 0 ? all(json, of.fromJson) : new Unreadable('a list')),
+    schema: { type: 'array', items: of.schema, minItems: 1 },
     isList: true,
   })
+}
+
+/** The same, or `none`. */
+export function listOrNone<Value>(of: ValueKind<Value>): ValueKind<Value[]> {
+  const some = list(of)
+  return {
+    ...some,
+    read: (written) => (written === 'none' ? [] : some.read(written)),
+    shown: (values) => some.shown(values) || 'none',
+    written: (values) => some.written(values) || 'none',
+    fromJson: (json) => (Array.isArray(json) && json.length === 0 ? [] : some.fromJson(json)),
+    schema: { type: 'array', items: of.schema },
+  }
 }
 
 /** A time, which may be said as so long ago: what it is depends on now. */

@@ -42,13 +42,13 @@ export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row
  * The difference of two versions of an entity: only the facts that changed; `more` are changes of
  * what is never shown.
  */
-export function changed(before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block {
+export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
   const was = new Map(before.map(([name, value]) => [name, value]))
   const facts = after.flatMap(([name, value]): Fact[] =>
     was.get(name) === value ? [] : [[name, `${was.get(name) ?? 'none'} → ${value ?? 'none'}`]],
   )
   const all = [...facts, ...more.filter(([, value]) => value !== undefined)]
-  return all.length === 0 ? 'It was so before.' : { facts: all }
+  return all.length === 0 ? [`${called} was so before.`] : [`${called} is changed.`, { facts: all }]
 }
 
 /** The number of what a row is about. */

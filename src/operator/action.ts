@@ -12,8 +12,8 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   label?: string
   /** Said by its place in a command, not by an option. */
   argument?: true
-  /** A change of a setting: left out, it stays as it is. */
-  change?: true
+  /** A setting: left out, it is as usual of a new entity, and stays as it is of one that is there. */
+  change?: 'new' | 'there'
   /** A command that leaves it out reads it from standard input. */
   piped?: true
 }
@@ -23,7 +23,7 @@ export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
 type Taken<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
 type Wished<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
 type Sure<T> = {
-  [K in keyof T]: T[K] extends { change: true }
+  [K in keyof T]: T[K] extends { change: string }
     ? never
     : T[K] extends { usual: unknown } | { needed: true } | { piped: true }
       ? K
@@ -32,13 +32,13 @@ type Sure<T> = {
 
 /** What an action is given: read, and with all usual values. */
 export type Given<T> = { [K in Sure<T>]: Taken<T[K]> } & {
-  [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: true } ? Wished<T[K]> | null : Taken<T[K]>
+  [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: string } ? Wished<T[K]> | null : Taken<T[K]>
 }
 
-/** The settings of an entity as inputs of what adds or changes one. */
-export const changes = <T extends FieldTable>(table: T) =>
-  Object.fromEntries(Object.entries(table).map(([name, field]) => [name, { ...field, change: true }])) as {
-    readonly [K in keyof T]: T[K] & { change: true }
+/** The settings of an entity as inputs of what adds one, or changes one that is there. */
+export const settingsOf = <T extends FieldTable>(table: T, change: 'new' | 'there') =>
+  Object.fromEntries(Object.entries(table).map(([name, field]) => [name, { ...field, change }])) as {
+    readonly [K in keyof T]: T[K] & { change: 'new' | 'there' }
   }
 
 /** How a result is shown, and what a machine gets. */
@@ -98,8 +98,8 @@ export async function eachOf<One>({ found }: Office, results: AsyncIterable<One>
 
 /** The actions of a subject, by their words. */
 export interface Subject {
-  /** What a group of actions is about, by its words: `merchant key`. */
-  groups: Readonly<Record<string, string>>
+  /** What a group of actions within the subject is about, by its words: `merchant key`. */
+  groups?: Readonly<Record<string, string>>
   /** Paragraphs of the help of a group. */
   more?: Readonly<Record<string, string>>
   actions: Readonly<Record<string, AnyAction>>

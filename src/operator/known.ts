@@ -32,7 +32,7 @@ export interface GroupEntry extends EndpointGroup {
   createdAt: number
 }
 
-/** Without its secrets, which nobody is shown. */
+/** Without its secrets, which are never shown. */
 export interface GateEntry extends Omit<Gate, 'secrets'> {
   createdAt: number
 }

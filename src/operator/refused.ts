@@ -18,9 +18,10 @@ const misfits = {
   /** What a new entity has to have. */
   needed: ({ of, fields }: { of: 'gate'; fields: readonly string[] }, called: Called) =>
     hint(`A ${of} needs ${fields.map(called).join(', ')} as well. See`, `${of} add --help`),
-  'nothing to set': () => 'Nothing to set. Say what: see --help.',
+  'nothing to set': ({ of }: { of: 'endpoint' | 'gate' | 'merchant' }) =>
+    hint('Nothing to set. Say what; see', `${of} set --help`),
   foreign: ({ field, kind }: { field: string; kind: string }, called: Called) =>
-    `${called(field)} says nothing of a ${kind} filter.`,
+    `${called(field)} says nothing of filters of the kind ${kind}.`,
   /** `allow` is a field of the endpoint that would allow it. */
   'unusable URL': ({ field, why, allow }: { field: string; why: string; allow?: string }, called: Called) =>
     `${called(field)} cannot be used: ${why}${allow === undefined ? '' : ` (or allow it with ${called(allow)} on)`}.`,
@@ -30,7 +31,7 @@ const misfits = {
     return `${JSON.stringify(value)} is not ${must}${cards}.`
   },
   'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
-    `A ${kind} filter has no list, so ${called('value')}, ${called('file')} and ${called('cardOf')} say nothing of it.`,
+    `Filters of the kind ${kind} have no list, so ${called('value')}, ${called('file')} and ${called('cardOf')} say nothing of them.`,
   'no entries': (_: object, called: Called) => `Say what: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
   /** The line is not repeated: it may be almost a card number. */
   'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not the number of a card.`,
@@ -175,8 +176,8 @@ const unknown = {
   cell: (no: string) => hint(`There is no cell ${no}. See`, 'cell list'),
   order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
   'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),
-  'order of page': (id: string) => `There is no order ${id} to go on from. Begin again without --after.`,
-  'message of page': (name: string) => `There is no message ${name} to go on from. Begin again without --after.`,
+  'order of page': (id: string) => `There is no order ${id} to go on from. Begin again at the first page.`,
+  'message of page': (name: string) => `There is no message ${name} to go on from. Begin again at the first page.`,
 }
 
 const unknownOf = {

@@ -42,8 +42,8 @@ function read(text: string): Partial<AuthenticationPolicy> | Unreadable {
     const [key] = ends.find(([, known]) => known === name) ?? []
     if (key === undefined)
       return new Unreadable(
-        `of ends of an authentication: ${JSON.stringify(name)} is none. There are ` +
-          `${Object.values(names).join(', ')}; or safe alone`,
+        `safe, or ends of an authentication with authorise or decline. ` +
+          `${JSON.stringify(name)} is none of ${Object.values(names).join(', ')}`,
       )
     if (!isChoice(choice)) return new Unreadable(`${name}=authorise or ${name}=decline`)
     if (choices[key] !== undefined) return new Unreadable(`unambiguous: ${name} is there twice`)

@@ -1,6 +1,6 @@
 /** What can be set at an endpoint; the type of its settings, and all that is shown, follows. */
 import { fields, type Settings } from '../../entity/fields.ts'
-import { choice, kind, list, onOff, span, text, Unreadable, type ValueKind } from '../../entity/kinds.ts'
+import { choice, kind, listOrNone, onOff, span, text, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { isOperation, operationNames, switchedAs, type Operation } from '../../spec/gateway/operations.ts'
 import type { ChallengeIndicator } from '../../spec/three-d-secure/kinds.ts'
 import { authenticationPolicy, safePolicy } from './authentication-policy.ts'
@@ -43,7 +43,7 @@ const mandatory = kind<string>({
     isPaymentField(name)
       ? name
       : new Unreadable(
-          `fields of a payment: ${JSON.stringify(name)} is none. Optional by themselves are ${[...choosableFields].join(', ')}`,
+          `fields of a payment, which ${JSON.stringify(name)} is not. Optional by themselves are ${[...choosableFields].join(', ')}`,
         ),
 })
 
@@ -61,7 +61,7 @@ const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
     for (const part of written.split(',')) {
       const [name = '', state] = part.trim().split('=')
       if (!isOperation(name))
-        return new Unreadable(`of operations: ${JSON.stringify(name)} is none. There are ${operationNames.join(', ')}`)
+        return new Unreadable(`operations with on or off. ${JSON.stringify(name)} is none of ${operationNames.join(', ')}`)
       if (state !== 'on' && state !== 'off') return new Unreadable(`${name}=on or ${name}=off`)
       changes.set(switchedAs(name), state === 'on')
     }
@@ -111,8 +111,8 @@ export const endpointFields = fields({
   parameterSignatures:      { is: onOff,                usual: true,       label: 'Parameter signatures',    means: 'whether signatures of v4 may cover the parameters alone, without the address' },
   cardNumbersInText:        { is: onOff,                usual: false,      label: 'Card numbers in text',    means: 'whether descriptions, comments and merchant_data may have numbers of cards; never that of the payment itself' },
   repeatWindowMs:           { is: span('0', '24h'),     usual: 600_000,    label: 'Repeat window',           means: 'for so long after its approval an equal capture, return or void is a repeat; 0 for not at all' },
-  mandatoryFields:          { is: list(mandatory),      usual: [],         label: 'Mandatory fields',        means: 'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none', option: 'mandatory' },
-  optionalFields:           { is: list(lifted),         usual: [],         label: 'Optional fields',         means: 'state: it may be left out of an address in US, CA or AU; or none', option: 'optional' },
+  mandatoryFields:          { is: listOrNone(mandatory), usual: [],         label: 'Mandatory fields',        means: 'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none', option: 'mandatory' },
+  optionalFields:           { is: listOrNone(lifted), usual: [],         label: 'Optional fields',         means: 'state: it may be left out of an address in US, CA or AU; or none', option: 'optional' },
   descriptor:               { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), none: "the gate's", label: 'Descriptor', means: "what the cardholder's statement says, in place of the gate's" },
   disabledOperations:       { is: operations,           usual: ['capture', 'return', 'void'], label: 'Operations off', means: 'operations switched on or off, such as sale=off', option: 'operations' },
   controlMinorUnits:        { is: units,                usual: 'iso4217',  label: 'Amounts in checksums',    means: "how amounts are spelled in checksums: by the currency's decimals, or always times a hundred" },

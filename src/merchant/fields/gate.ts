@@ -41,6 +41,10 @@ const country = kind<string>({
       : new Unreadable('a country by three digits of ISO 3166-1'),
 })
 
+/** In minor units of the currency of the payment. */
+const minorUnits = { ...whole(0, 1_000_000_000), shown: (minor: number) => `${minor} minor units` }
+const basisPoints = { ...whole(0, 10_000), shown: (points: number) => `${points / 100} %` }
+
 const initiators = ['MERCHANT', 'CARDHOLDER'] as const
 const scenarios = ['REGULAR', 'IRREGULAR'] as const
 export type RecurrentInitiator = (typeof initiators)[number]
@@ -64,8 +68,8 @@ export const gateFields = fields({
   partialReversal:       { is: onOff,                   usual: true,      label: 'Parts returned',           means: 'whether parts may be returned' },
   recognisesRepeats:     { is: onOff,                   usual: false,     label: 'Recognises repeats',       means: 'whether the acquirer knows a repeat by STAN and RRN, so that a lost answer may be asked for again' },
   maxOpen:               { is: whole(1, 100_000),       usual: 2_000,     label: 'Most open at once',        means: 'authorisations open at once, the last half in equal shares of the merchants; beyond, code 20' },
-  commissionFixedMinor:  { is: whole(0, 1_000_000_000), usual: 0,         label: 'Commission of a transfer', means: 'what a transfer costs, in minor units of its currency', option: 'commission-fixed' },
-  commissionBasisPoints: { is: whole(0, 10_000),        usual: 0,         label: 'and of its amount',        means: 'what it costs besides, in hundredths of a per cent of its amount' },
+  commissionFixedMinor:  { is: minorUnits,              usual: 0,         label: 'Commission of a transfer', means: 'what a transfer costs, in minor units of its currency', option: 'commission-fixed' },
+  commissionBasisPoints: { is: basisPoints,             usual: 0,         label: 'and of its amount',        means: 'what it costs besides, in hundredths of a per cent of its amount' },
   sellerCommission:      { is: commission,                                label: "Seller's commission",      means: 'what a merchant pays for a payment, for endpoints that show it: minor units + hundredths of a per cent, such as 30+150' },
   acquirerCommission:    { is: commission,                                label: "Acquirer's commission",    means: 'what the acquirer takes of it, likewise' },
   recurrentInitiator:    { is: choice(initiators, 'who'), usual: 'MERCHANT', label: 'Recurrent payments',    means: 'who asks for a recurrent payment whose request does not say: MERCHANT or CARDHOLDER' },

@@ -11,7 +11,6 @@ import { accessJson, refusedAccess, type RefusedAccessEntry } from './access.ts'
 const usualSpanMs = 86_400_000
 
 export const accessActions: Subject = {
-  groups: {},
   actions: {
     access: action({
       does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often',

@@ -33,7 +33,6 @@ const signedHead = kind<SignedHead>({
 const rawKey = kind<KeyObject>({ hint: 'base64', read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64') })
 
 export const auditActions: Subject = {
-  groups: { audit: 'who changed what' },
   actions: {
     'audit list': action({
       does: 'changes that operators made, newest first',

@@ -146,7 +146,6 @@ const entriesAction = action({
 
 export const acquirerActions: Subject = {
   groups: {
-    acquirer: "play with the sandbox's simulated acquirer",
     'acquirer fault': 'lost, late, wrong and broken answers, on purpose',
   },
   actions: {

@@ -76,7 +76,6 @@ const differenceJson = (one: Disagreement) => ({
 })
 
 export const reconcileActions: Subject = {
-  groups: {},
   actions: {
     reconcile: action({
       does: "compares an acquirer's record with the attempts at its gate, and settles what a restore has lost",

@@ -53,7 +53,6 @@ const movedJson = ({ removed, ...one }: OneMove) =>
   jsonOf({ ...pick(one, 'login', 'from', 'to', 'pausedMs'), removedOrders: removed })
 
 export const cellActions: Subject = {
-  groups: { cell: 'cells: where the orders of a part of the merchants are' },
   actions: {
     'cell list': action({
       does: 'all cells, and whether they answer',

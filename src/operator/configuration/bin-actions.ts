@@ -10,7 +10,6 @@ const mostBytes = 256 * 1024 * 1024
 const digits = text('digits', /^[1-9][0-9]{3,10}$/, '4 to 11 digits')
 
 export const binActions: Subject = {
-  groups: { bin: 'the BIN table: who issued a card, by its first digits' },
   actions: {
     'bin import': action({
       does: 'puts a new table in the place of the old one, all or nothing',

@@ -6,7 +6,7 @@ import { changed, hint, numbered, stateColumn, tableOf, type Block } from '../..
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { switchGroup, updateEndpoint } from '../../merchant/rows.ts'
-import { action, changes, type Subject } from '../action.ts'
+import { action, settingsOf, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, setEndpoint } from './endpoint-rows.ts'
 import { ofOneMerchant, whose } from '../inputs.ts'
@@ -87,10 +87,6 @@ Authentication policy, each authorise or decline; what is not named stays
 `
 
 export const endpointActions: Subject = {
-  groups: {
-    endpoint: 'where a merchant takes payments: currency, gate and rules',
-    group: 'endpoint groups: one id for endpoints in several currencies',
-  },
   actions: {
     'endpoint add': action({
       does: 'makes an endpoint; captures, returns and voids are off, and what else is on or off says each option',
@@ -100,7 +96,7 @@ export const endpointActions: Subject = {
         currency: { is: currency, needed: true, means: 'of ISO 4217; it cannot be changed later' },
         name: { is: name, means: 'for people; the currency in lower case, unless said' },
         gate: { ...gates, means: `${gates.means}; the only gate there is, unless said` },
-        ...changes(endpointFields.table),
+        ...settingsOf(endpointFields.table, 'new'),
       },
       perform: addEndpoint,
       gives: {
@@ -143,14 +139,16 @@ export const endpointActions: Subject = {
     'endpoint set': action({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
-      takes: { endpoint: anEndpoint, name: { is: name, means: 'for people' }, gate: gates, ...changes(endpointFields.table) },
+      takes: {
+        endpoint: anEndpoint,
+        name: { is: name, means: 'for people' },
+        gate: gates,
+        ...settingsOf(endpointFields.table, 'there'),
+      },
       perform: setEndpoint,
       gives: {
         json: ({ after }) => endpointJson(after),
-        blocks: ({ before, after }) => [
-          `Endpoint ${after.endpointId} is changed.`,
-          changed(endpointFacts(before), endpointFacts(after)),
-        ],
+        blocks: ({ before, after }) => changed(`Endpoint ${after.endpointId}`, endpointFacts(before), endpointFacts(after)),
       },
       more: threeDSecureHelp,
       examples: [

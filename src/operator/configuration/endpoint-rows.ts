@@ -62,7 +62,7 @@ export async function setEndpoint(
   office: Office,
   { endpoint, ...wish }: EndpointWish & { endpoint: bigint },
 ): Promise<Versions<EndpointEntry>> {
-  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'endpoint' })
   return change(office, 'config', async (runner) => {
     const before = await endpointOf(runner, endpoint)
     const { name = before.name, gate } = wish

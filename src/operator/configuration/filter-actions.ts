@@ -50,7 +50,6 @@ const shownEntries = 100
 const many = (count: number) => count.toLocaleString('en')
 
 export const filterActions: Subject = {
-  groups: { filter: 'what payments are screened by: lists, limits, amounts, countries, times of day' },
   more: {
     filter: `Each filter that fires adds its score; from 100 on the order is filtered, with the code of the highest score.
 A listed value of a white list is let through whatever else fires, one of a loyalty list takes its score off.

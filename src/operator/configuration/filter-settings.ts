@@ -58,17 +58,17 @@ export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>
 /** What can be asked of a filter besides its list. */
 // oxfmt-ignore
 export const ruleInputs = {
-  of:       { is: choice(listedKinds, 'what'),   means: `of a list: ${listedKinds.join(', ')}` },
-  per:      { is: choice(countedKinds, 'what'),  means: `of a limit: what payments are counted, or added up, by: ${countedKinds.join(', ')}` },
-  limit:    { is: anyText('number'),             means: 'velocity: so many payments; volume: so much money' },
-  withinMs: { is: span('1min', '366d'),          means: 'of a limit: how far back it counts, from 1min to 366d' },
-  counts:   { is: choice(countings, 'which'),    means: `of a limit: ${countings.join(', ')} (all)` },
-  currency: { is: isoCurrency,                      means: 'volume and amount: of payments in this currency alone' },
-  least:    { is: anyText('amount'),             means: 'amount: no less' },
-  most:     { is: anyText('amount'),             means: 'amount: no more' },
-  from:     { is: minuteOfDay,                   means: 'time-of-day: fires from then' },
-  to:       { is: minuteOfDay,                   means: 'time-of-day: until then' },
-  zone:     { is: timeZone,                      means: 'time-of-day: of IANA, such as Europe/Berlin (UTC)' },
+  of:       { is: choice(listedKinds, 'what'),   means: `what a list has: ${listedKinds.join(', ')}` },
+  per:      { is: choice(countedKinds, 'what'),  means: `what payments of a limit are counted, or added up, by: ${countedKinds.join(', ')}` },
+  limit:    { is: anyText('number'),             means: 'so many payments (velocity), or so much money (volume)' },
+  withinMs: { is: span('1min', '366d'),          means: 'how far back a limit counts, from 1min to 366d' },
+  counts:   { is: choice(countings, 'which'),    means: `which payments a limit counts: ${countings.join(', ')} (all)` },
+  currency: { is: isoCurrency,                      means: 'the currency of the payments that volume and amount look at' },
+  least:    { is: anyText('amount'),             means: 'the least amount' },
+  most:     { is: anyText('amount'),             means: 'the most' },
+  from:     { is: minuteOfDay,                   means: 'the time of day from which it fires' },
+  to:       { is: minuteOfDay,                   means: 'and until which' },
+  zone:     { is: timeZone,                      means: 'the zone of these times, of IANA, such as Europe/Berlin (UTC)' },
 } as const
 
 export type FilterWish = Given<typeof ruleInputs>

@@ -5,7 +5,7 @@ import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
 import { updateGate } from '../../merchant/gate-rows.ts'
-import { action, changes, listing, type Subject } from '../action.ts'
+import { action, settingsOf, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, setGate } from './gate-rows.ts'
@@ -30,14 +30,13 @@ const gateFacts = (g: GateEntry): Fact[] => [
 ]
 
 export const gateActions: Subject = {
-  groups: { gate: 'lines to acquirers' },
   actions: {
     'gate add': action({
       does: 'adds a gate',
       needs: 'configure',
       takes: {
         name: { is: name, needed: true, means: 'for people, and to name it in commands' },
-        ...changes(gateFields.table),
+        ...settingsOf(gateFields.table, 'new'),
         ...lineInputs,
       },
       perform: addGate,
@@ -89,17 +88,15 @@ export const gateActions: Subject = {
     'gate set': action({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
-      takes: { gate: aGate, ...changes(gateFields.table), ...lineInputs },
+      takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
       perform: setGate,
       gives: {
         json: ({ after }) => gateJson(after),
-        blocks: ({ before, after }, { asked }) => [
-          `${called(after)} is changed.`,
-          changed(gateFacts(before), gateFacts(after), [
+        blocks: ({ before, after }, { asked }) =>
+          changed(called(after), gateFacts(before), gateFacts(after), [
             ['Private key', asked.tlsKey && 'replaced'],
             ['Key of the MAC', asked.macKeyFile && 'replaced'],
           ]),
-        ],
       },
       more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
       examples: [

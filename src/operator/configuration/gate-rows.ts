@@ -38,7 +38,7 @@ export async function setGate(
   desk: GateDesk,
   { gate: named, ...wish }: GateWish & { gate: string },
 ): Promise<Versions<GateEntry>> {
-  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'gate' })
   const keys = await keysFor(desk, wish)
   return change(desk, 'config', async (runner) => {
     const before = await gateNamed(runner, named)

@@ -9,7 +9,7 @@ import { switchMerchant } from '../../merchant/rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
-import { action, changes, type Subject } from '../action.ts'
+import { action, settingsOf, type Subject } from '../action.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { switchesOf } from '../switches.ts'
@@ -74,7 +74,6 @@ const merchantJson = (m: MerchantEntry) =>
   })
 
 export const merchantActions: Subject = {
-  groups: { merchant: 'merchants, their control keys and their servers' },
   actions: {
     'merchant add': action({
       does: 'registers a merchant and prints its control key, this once',
@@ -172,13 +171,13 @@ export const merchantActions: Subject = {
     'merchant set': action({
       does: 'what cardholders see of a merchant on hosted pages and receipts',
       needs: 'configure',
-      takes: { login: aLogin, ...changes(pageFields.table) },
+      takes: { login: aLogin, ...settingsOf(pageFields.table, 'there') },
       perform: setMerchantPage,
       gives: {
         json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after) }),
         blocks: ({ before, after }, { asked }) => [
-          `Running gateways show this of merchant ${asked.login} within a second.`,
-          changed(pageFields.facts(before), pageFields.facts(after)),
+          ...changed(`The page of merchant ${asked.login}`, pageFields.facts(before), pageFields.facts(after)),
+          'Running gateways show it within a second.',
         ],
       },
       more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in

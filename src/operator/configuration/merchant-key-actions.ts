@@ -40,7 +40,6 @@ const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'ret
 
 export const merchantKeyActions: Subject = {
   groups: {
-    merchant: 'merchants, their control keys and their servers',
     'merchant key': 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
   },
   more: { 'merchant key': makeAPair },

@@ -61,7 +61,7 @@ export async function setMerchantPage(
   desk: Desk,
   { login, ...wish }: Wishes<typeof pageFields.table> & { login: string },
 ): Promise<Versions<MerchantPage>> {
-  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set' })
+  if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'merchant' })
   return change(desk, 'config', async (runner) => {
     const { merchantId, page: before } = await merchantNamed(runner, login)
     const after = pageFields.after(before, wish)

@@ -6,7 +6,6 @@ import { findingsShown } from './finding.ts'
 import { checkCopy } from './check-copy.ts'
 
 export const backupActions: Subject = {
-  groups: { backup: 'what belongs to backups of the database' },
   actions: {
     'backup check': action({
       does: 'proves that a restored copy is whole, before a gateway starts on it',

@@ -5,7 +5,6 @@ import { examine } from './examine.ts'
 import { findingsShown } from './finding.ts'
 
 export const doctorActions: Subject = {
-  groups: {},
   actions: {
     doctor: action({
       does: 'checks the configuration and the running installation, and says what to do',

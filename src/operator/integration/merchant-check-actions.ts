@@ -81,7 +81,6 @@ function summary(findings: readonly CheckFinding[]): string {
 }
 
 export const merchantCheckActions: Subject = {
-  groups: {},
   actions: {
     'merchant check': action({
       does: "plays app and gateway against a merchant's server of the mobile API, and says what conforms",

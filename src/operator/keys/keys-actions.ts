@@ -74,7 +74,6 @@ const keyJson = ({ purpose, version, kek, ...one }: KeyVersion) =>
   })
 
 export const keysActions: Subject = {
-  groups: { keys: 'the keys of the vault: their versions, and how to replace them' },
   actions: {
     'keys list': action({
       does: 'all versions, without the keys themselves',

@@ -43,7 +43,6 @@ const lastOf = ({ lastAt, failure, httpStatus }: DeliveryLine) =>
   lastAt === undefined ? 'none yet' : (failure ?? `answered ${httpStatus}`)
 
 export const deliveryActions: Subject = {
-  groups: { delivery: 'callbacks to merchants: see what arrived, send again' },
   actions: {
     'delivery list': action({
       does: 'callbacks with what their last try came to, newest first',

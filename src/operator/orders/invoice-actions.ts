@@ -13,7 +13,6 @@ const invoiceJson = (i: ParkedInvoice) =>
   jsonOf({ ...pick(i, 'invoiceId', 'kind', 'state', 'tries', 'alarm', 'createdAt'), merchant: i.login })
 
 export const invoiceActions: Subject = {
-  groups: { invoice: 'transactions of the mobile API without an order yet: find parked ones, take them up' },
   actions: {
     'invoice find': action({
       does: 'lists parked invoices, newest first, and says why each is parked',

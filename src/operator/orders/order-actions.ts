@@ -19,7 +19,6 @@ const anOrder = { is: id, argument: true, needed: true, means: "the gateway's or
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
 
 export const orderActions: Subject = {
-  groups: { order: 'payments: search them, see their life, take up parked ones' },
   actions: {
     'order show': action({
       does:

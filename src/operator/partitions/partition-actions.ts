@@ -224,7 +224,6 @@ It needs the owner of the tables.`,
 })
 
 export const partitionActions: Subject = {
-  groups: { partitions: 'the tables of orders, by ranges of order ids' },
   actions: {
     'partitions list': list,
     'partitions ensure': ensure,

@@ -42,7 +42,6 @@ async function forgetIn(pool: Pool, clock: Clock, forgetting: Forgetting): Promi
 const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'cards of orders', details })
 
 export const cardActions: Subject = {
-  groups: { cards: 'the card numbers of orders, which are kept sealed' },
   actions: {
     'cards forget': action({
       does: 'erases card numbers that no order needs any more',

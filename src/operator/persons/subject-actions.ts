@@ -127,6 +127,5 @@ const erase = action({
 })
 
 export const subjectActions: Subject = {
-  groups: { subject: 'data of a person: find, export and erase it' },
   actions: { 'subject find': find, 'subject export': exportAll, 'subject erase': erase },
 }

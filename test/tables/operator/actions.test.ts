@@ -69,7 +69,8 @@ for (const { subject, words, action } of rows)
         performed = called
         throw new Error('read')
       }
-      for (const one of await subjects[subject]!.load()) addSubject(program, terminal, subject, one, perform)
+      const { does, load } = subjects[subject]!
+      addSubject(program, terminal, subject, { does, subjects: await load() }, perform)
       const parsed = program.parseAsync(withFiles(wordsOf(example), action), { from: 'user' })
       await assert.rejects(parsed, /^Error: read$/, `${example}: ${String(stderr.read() ?? '')}`)
       assert.equal(performed, words)
@@ -118,7 +119,7 @@ test('a person sees each result as it comes and the sum at the end, a machine al
   const actions = { look: anAction({ ...row, perform: (office) => eachOf(office, look()) }) }
   const program = new Command('tollgate')
   const perform: typeof performAt = (_terminal, _words, task, asked, found) => task.perform({ found } as Office, asked)
-  addSubject(program, terminal, 'look', { groups: {}, actions }, perform)
+  addSubject(program, terminal, 'look', { does: '', subjects: [{ actions }] }, perform)
   await program.parseAsync(['look'], { from: 'user' })
   assert.deepEqual(seen, [
     'ok       first         is well\n',

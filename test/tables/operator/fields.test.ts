@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { fromJson, jsonSchemaOf, type FieldTable } from '../../../src/entity/fields.ts'
+import { list, listOrNone, onOff, Unreadable } from '../../../src/entity/kinds.ts'
 import { changed } from '../../../src/entity/show.ts'
 import { endpointFields, type EndpointSettings } from '../../../src/merchant/fields/endpoint.ts'
 import { gateFields } from '../../../src/merchant/fields/gate.ts'
-import { changes } from '../../../src/operator/action.ts'
+import { settingsOf } from '../../../src/operator/action.ts'
 import { gateActions } from '../../../src/operator/configuration/gate-actions.ts'
 import { subjects } from '../../../src/operator/subjects.ts'
 
@@ -49,7 +50,7 @@ const ajv = new Ajv({ allowUnionTypes: true })
 
 test('the JSON schema of a table takes what is read, and refuses no more than what is refused', () => {
   // Without a value, a change is null.
-  const schemaOf = (table: FieldTable) => ajv.compile(jsonSchemaOf(changes(table)))
+  const schemaOf = (table: FieldTable) => ajv.compile(jsonSchemaOf(settingsOf(table, 'there')))
   for (const settings of [custom, endpointFields.whole({})])
     assert.ok(schemaOf(endpointFields.table)(endpointFields.json(settings)))
   const ofGate = schemaOf(gateFields.table)
@@ -97,6 +98,8 @@ test('what an older version stored has the usual values, and what is stored says
   assert.equal(read.parameterSignatures, true)
   assert.equal((endpointFields.stored(read) as { v: number }).v, 1)
   assert.deepEqual(endpointFields.whole(endpointFields.stored(read) as EndpointSettings), read)
+  const emptied = endpointFields.whole({ sellerCommission: '' } as unknown as EndpointSettings)
+  assert.ok(!('sellerCommission' in emptied))
 })
 
 test('the difference of two versions is said fact by fact, as people read it', () => {
@@ -107,23 +110,26 @@ test('the difference of two versions is said fact by fact, as people read it', (
     threeDSecure: true,
   })
   const facts = (settings: EndpointSettings) => endpointFields.facts(settings)
-  assert.deepEqual(changed(facts(custom), facts(after)), {
-    facts: [
-      ['Callback URL', 'https://shop.example/paid → none; each request may name its own'],
-      ['Repeat window', 'none → 1 min'],
-      ['Mandatory fields', 'phone → none'],
-    ],
-  })
-  assert.equal(changed(facts(custom), facts(custom)), 'It was so before.')
-  assert.deepEqual(
-    changed(facts(custom), facts(custom), [
-      ['Private key', 'replaced'],
-      ['Key of the MAC', undefined],
-    ]),
+  assert.deepEqual(changed('Endpoint 101', facts(custom), facts(after)), [
+    'Endpoint 101 is changed.',
     {
-      facts: [['Private key', 'replaced']],
+      facts: [
+        ['Callback URL', 'https://shop.example/paid → none; each request may name its own'],
+        ['Repeat window', 'none → 1 min'],
+        ['Mandatory fields', 'phone → none'],
+      ],
     },
-  )
+  ])
+  assert.deepEqual(changed('It', facts(custom), facts(custom)), ['It was so before.'])
+  const replaced = ['Private key', 'replaced'] as const
+  const [, ...keys] = changed('It', facts(custom), facts(custom), [replaced, ['Key of the MAC', undefined]])
+  assert.deepEqual(keys, [{ facts: [replaced] }])
+})
+
+test('an empty list is said by none, where a list may be empty', () => {
+  assert.ok(list(onOff).read('none') instanceof Unreadable && list(onOff).fromJson([]) instanceof Unreadable)
+  assert.deepEqual([listOrNone(onOff).read('none'), listOrNone(onOff).fromJson([])], [[], []])
+  assert.ok(listOrNone(onOff).read('on,none') instanceof Unreadable)
 })
 
 test('a usual value is not shared: a change of one endpoint leaves the others', () => {
