@@ -49,9 +49,9 @@ type Checked<T> = { [K in keyof T]: EntityField<ValueOf<T[K]>, WishOf<T[K]>> }
 export function fields<const T extends FieldTable>(table: T & Checked<T>) {
   type Whole = Settings<T>
   const names = Object.keys(table) as (keyof T & string)[]
-  const usual = (name: keyof T): unknown => structuredClone(table[name]!.usual)
+  const usual = (name: keyof T): unknown => structuredClone(table[name].usual)
   const shownOf = (name: keyof T, value: unknown): string | undefined =>
-    value === undefined ? table[name]!.none : table[name]!.is.shown(value)
+    value === undefined ? table[name].none : table[name].is.shown(value)
 
   return {
     table,
@@ -68,7 +68,7 @@ export function fields<const T extends FieldTable>(table: T & Checked<T>) {
       for (const name of names) {
         const wish = wishes[name]
         if (wish === undefined) continue
-        const value: unknown = wish === null ? usual(name) : table[name]!.is.merge(before[name as keyof Whole], wish)
+        const value: unknown = wish === null ? usual(name) : table[name].is.merge(before[name as keyof Whole], wish)
         if (value === undefined) delete after[name]
         else after[name] = value
       }
@@ -76,14 +76,14 @@ export function fields<const T extends FieldTable>(table: T & Checked<T>) {
     },
     /** The fields that a new entity with these wishes would lack. */
     missing: (wishes: Wishes<T>): (keyof T & string)[] =>
-      names.filter((name) => table[name]!.needed === true && (wishes[name] ?? undefined) === undefined),
+      names.filter((name) => table[name].needed === true && (wishes[name] ?? undefined) === undefined),
     facts: (settings: Whole): Fact[] =>
-      names.map((name) => [table[name]!.label, shownOf(name, settings[name as keyof Whole])] as const),
+      names.map((name) => [table[name].label, shownOf(name, settings[name as keyof Whole])] as const),
     json: (settings: Whole): Record<string, unknown> =>
       Object.fromEntries(
         names.map((name) => {
           const value: unknown = settings[name as keyof Whole]
-          return [jsonName(name), value === undefined ? null : table[name]!.is.json(value)]
+          return [jsonName(name), value === undefined ? null : table[name].is.json(value)]
         }),
       ),
   }

@@ -12,7 +12,7 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   label?: string
   /** Said by its place in a command, not by an option. */
   argument?: true
-  /** A setting: left out, it is as usual of a new entity, and stays as it is of one that is there. */
+  /** A setting: left out, a new entity has the usual value, and one that is there keeps its own. */
   change?: 'new' | 'there'
   /** A command that leaves it out reads it from standard input. */
   piped?: true

@@ -31,7 +31,7 @@ const misfits = {
     return `${JSON.stringify(value)} is not ${must}${cards}.`
   },
   'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
-    `Filters of the kind ${kind} have no list, so ${called('value')}, ${called('file')} and ${called('cardOf')} say nothing of them.`,
+    `Filters of the kind ${kind} have no list, which ${called('value')}, ${called('file')} and ${called('cardOf')} are for.`,
   'no entries': (_: object, called: Called) => `Say what: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
   /** The line is not repeated: it may be almost a card number. */
   'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not the number of a card.`,

@@ -42,8 +42,8 @@ function read(text: string): Partial<AuthenticationPolicy> | Unreadable {
     const [key] = ends.find(([, known]) => known === name) ?? []
     if (key === undefined)
       return new Unreadable(
-        `safe, or ends of an authentication with authorise or decline. ` +
-          `${JSON.stringify(name)} is none of ${Object.values(names).join(', ')}`,
+        `choices such as unavailable=authorise. ${JSON.stringify(name)} is none of ` +
+          `${Object.values(names).join(', ')}, nor safe alone`,
       )
     if (!isChoice(choice)) return new Unreadable(`${name}=authorise or ${name}=decline`)
     if (choices[key] !== undefined) return new Unreadable(`unambiguous: ${name} is there twice`)

@@ -43,7 +43,7 @@ const mandatory = kind<string>({
     isPaymentField(name)
       ? name
       : new Unreadable(
-          `fields of a payment, which ${JSON.stringify(name)} is not. Optional by themselves are ${[...choosableFields].join(', ')}`,
+          `fields of a payment. ${JSON.stringify(name)} is none; optional by themselves are ${[...choosableFields].join(', ')}`,
         ),
 })
 
