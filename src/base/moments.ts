@@ -33,6 +33,13 @@ export function spanText(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d`
 }
 
+/** `90 min`: the whole of it, in the largest unit that has no fraction; days from two on. */
+export function exactSpan(ms: number): string {
+  const longest = ms < 2 * units.d ? (['h', 'min', 's'] as const) : (['d', 'h', 'min', 's'] as const)
+  const unit = longest.find((one) => ms % units[one] === 0) ?? 'ms'
+  return `${ms / units[unit]} ${unit}`
+}
+
 /** `3 min ago`, `in 5 s`, `now`. */
 export function agoText(at: number, now: number): string {
   const ms = now - at

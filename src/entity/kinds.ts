@@ -68,32 +68,17 @@ export const onOff: ValueKind<boolean> = kind<boolean>({
 export const flag: ValueKind<boolean> = { ...onOff, hint: '' }
 
 /** A secret text, which a command may take by standard input: other users can read commands. */
-export const typed = (kindOf: ValueKind<string>): ValueKind<Secret<string>> =>
-  kind<Secret<string>>({
-    hint: kindOf.hint,
-    read: (written) => {
-      const value = kindOf.read(written)
-      return value instanceof Unreadable ? value : secret(value)
-    },
-    shown: () => 'set',
-    json: () => undefined,
-    orInput: true,
-  })
+export const typed = (hint: string): ValueKind<Secret<string>> => kind<Secret<string>>({ hint, read: secret, orInput: true })
 
-/** The text of a file. */
-export const fileText = (mostBytes: number): ValueKind<string> =>
-  kind<string>({ hint: 'file', read: (content) => content, fromBytes: textOf, mostBytes })
+/** What is read from the text of a file. */
+export const fileOf = <Value>(mostBytes: number, read: (content: string) => Value | Unreadable): ValueKind<Value> =>
+  kind<Value>({ hint: 'file', read, fromBytes: (bytes) => read(textOf(bytes)), mostBytes })
+
+/** The text itself. */
+export const fileText = (mostBytes: number): ValueKind<string> => fileOf(mostBytes, (content) => content)
 
 /** The same, which is never shown again. */
-export const secretFile = (mostBytes: number): ValueKind<Secret<string>> =>
-  kind<Secret<string>>({
-    hint: 'file',
-    read: (content) => secret(content),
-    shown: () => 'set',
-    json: () => undefined,
-    fromBytes: (bytes) => secret(textOf(bytes)),
-    mostBytes,
-  })
+export const secretFile = (mostBytes: number): ValueKind<Secret<string>> => fileOf(mostBytes, secret<string>)
 
 /** A whole number within bounds. */
 export function whole(least: number, most: number, must = `a whole number from ${least} to ${most}`): ValueKind<number> {
@@ -186,8 +171,6 @@ export const moment: ValueKind<GivenTime> = kind<GivenTime>({
     readMoment(written, 0) === undefined
       ? new Unreadable('a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d)')
       : (now) => readMoment(written, now)!,
-  shown: () => '',
-  json: () => undefined,
 })
 
 /** A card number that passes its check digit, which is best given by standard input. */
@@ -197,8 +180,6 @@ export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
     const digits = written.replace(/[ -]/g, '')
     return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : new Unreadable('the number of a card')
   },
-  shown: () => 'set',
-  json: () => undefined,
   orInput: true,
 })
 

@@ -4,7 +4,7 @@ import { endpointFields } from '../merchant/fields/endpoint.ts'
 import { gateFields } from '../merchant/fields/gate.ts'
 import { pageFields, type MerchantPage } from '../merchant/fields/page.ts'
 import { entities, type Runner } from '../storage/pool.ts'
-import { Refused } from './refused.ts'
+import { orUnknown } from './refused.ts'
 
 export interface MerchantEntry {
   merchantId: bigint
@@ -71,28 +71,17 @@ export async function ofMerchant<One extends { merchantId: bigint }>(
   return (await all(runner)).filter((one) => one.merchantId === merchantId)
 }
 
-export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
-  const found = (await listMerchants(runner)).find((m) => m.login === login)
-  if (!found) throw new Refused({ what: 'unknown', thing: 'merchant', name: login })
-  return found
-}
+export const merchantNamed = async (runner: Runner, login: string): Promise<MerchantEntry> =>
+  orUnknown((await listMerchants(runner)).find((m) => m.login === login), 'merchant', login)
 
-export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
-  const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
-  if (!found) throw new Refused({ what: 'unknown', thing: 'endpoint', name: String(endpointId) })
-  return found
-}
+export const endpointOf = async (runner: Runner, endpointId: bigint): Promise<EndpointEntry> =>
+  orUnknown((await listEndpoints(runner)).find((e) => e.endpointId === endpointId), 'endpoint', endpointId)
 
-export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
-  const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
-  if (!found) throw new Refused({ what: 'unknown', thing: 'group', name: String(groupId) })
-  return found
-}
+export const groupOf = async (runner: Runner, groupId: bigint): Promise<GroupEntry> =>
+  orUnknown((await listGroups(runner)).find((g) => g.groupId === groupId), 'group', groupId)
 
 /** By id or by name. */
 export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
   const all = await listGates(runner)
-  const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
-  if (!found) throw new Refused({ what: 'unknown', thing: 'gate', name })
-  return found
+  return orUnknown(all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name), 'gate', name)
 }

@@ -4,7 +4,7 @@ import { entities, type Runner } from '../storage/pool.ts'
 import type { CellDesk, Databases } from './desk.ts'
 import { whereItIs } from './in-cells.ts'
 import { merchantNamed } from './known.ts'
-import { Refused } from './refused.ts'
+import { orUnknown } from './refused.ts'
 
 export interface Logins {
   /** Where the orders of a merchant are. */
@@ -44,11 +44,12 @@ export async function cellsFor({ cells }: Databases, logins: Logins, merchantId?
   return merchantId === undefined ? all : [cellNumbered(all, logins.cellOf(merchantId))]
 }
 
-export function cellNumbered(cells: readonly CellDesk[], cellNo: number): CellDesk {
-  const cell = cells.find((one) => one.cellNo === cellNo)
-  if (!cell) throw new Refused({ what: 'unknown', thing: 'cell', name: String(cellNo) })
-  return cell
-}
+export const cellNumbered = (cells: readonly CellDesk[], cellNo: number): CellDesk =>
+  orUnknown(
+    cells.find((one) => one.cellNo === cellNo),
+    'cell',
+    cellNo,
+  )
 
 /**
  * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked
@@ -71,13 +72,9 @@ export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: b
   })
 
 /** An order that is needed; `thing` is how a refusal calls it. */
-export async function orderOf(
+export const orderOf = async (
   cells: readonly CellDesk[],
   logins: Logins,
   orderId: bigint,
   thing: 'order' | 'order to resume' | 'order of page' = 'order',
-): Promise<DatedOrder> {
-  const found = await orderById(cells, logins, orderId)
-  if (!found) throw new Refused({ what: 'unknown', thing, name: String(orderId) })
-  return found
-}
+): Promise<DatedOrder> => orUnknown(await orderById(cells, logins, orderId), thing, orderId)

@@ -207,6 +207,18 @@ export class Refused extends Error {
 export const isMisfit = (read: unknown): read is Misfit =>
   typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
 
+/** What was read, if it is no misfit. */
+export function orRefused<Read>(read: Read): Exclude<Read, Misfit> {
+  if (isMisfit(read)) throw new Refused(read)
+  return read as Exclude<Read, Misfit>
+}
+
+/** What was looked for under a name, if there is such a thing. */
+export function orUnknown<Found>(found: Found | undefined, thing: keyof typeof unknown, name: string | number | bigint): Found {
+  if (found === undefined) throw new Refused({ what: 'unknown', thing, name: String(name) })
+  return found
+}
+
 export const unfit = (field: string, must: string) => ({ what: 'unfit', field, must }) as const
 
 /** A refusal as a person reads it. */

@@ -1,6 +1,6 @@
 /** The environment of `serve` and of the sandbox. */
 import { defined } from '../base/defined.ts'
-import { readSpan, spanText } from '../base/moments.ts'
+import { exactSpan, readSpan } from '../base/moments.ts'
 import { keptFor } from '../card/forget-rows.ts'
 import type { KeptFor } from '../card/forgetting.ts'
 import type { Settings } from '../entity/fields.ts'
@@ -97,14 +97,14 @@ const cardsKept = kind<KeptFor | 'off'>({
       const ms = readSpan(span)
       if (name === undefined || ms === undefined)
         return new Unreadable('approved or unapproved with a span, such as approved=180d, nor off alone')
-      return ms < keptFor[name].least ? new Unreadable(`at least ${spanText(keptFor[name].least)}`) : ([name, ms] as const)
+      return ms < keptFor[name].least ? new Unreadable(`a span of at least ${exactSpan(keptFor[name].least)}`) : ([name, ms] as const)
     }).read(written)
     return named instanceof Unreadable ? named : { ...usualSpans, ...Object.fromEntries(named) }
   },
   shown: (kept) =>
     kept === 'off'
       ? kept
-      : `approved=${spanText(kept.approved)} unapproved=${spanText(kept.unapproved)}`.replaceAll(/([0-9]) /g, '$1'),
+      : `approved=${exactSpan(kept.approved)} unapproved=${exactSpan(kept.unapproved)}`.replaceAll(/([0-9]) /g, '$1'),
 })
 
 // oxfmt-ignore

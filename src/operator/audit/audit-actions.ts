@@ -1,9 +1,8 @@
 /** Who changed what, and whether that is still what was written down. */
 import type { KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
-import { textOf } from '../../base/csv.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
-import { kind, anyText, Unreadable } from '../../entity/kinds.ts'
+import { anyText, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
@@ -22,13 +21,10 @@ const entryId = kind<string>({
       : new Unreadable('an id of this list; --json shows them'),
 })
 
-const readHead = (text: string) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote')
-const signedHead = kind<SignedHead>({
-  hint: 'file',
-  read: readHead,
-  fromBytes: (bytes) => readHead(textOf(bytes)),
-  mostBytes: 64 * 1024,
-})
+const signedHead = fileOf<SignedHead>(
+  64 * 1024,
+  (text) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote'),
+)
 
 const rawKey = kind<KeyObject>({ hint: 'base64', read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64') })
 

@@ -3,7 +3,7 @@ import { binTableOf } from '../../card/bins.ts'
 import { loadBins } from '../../card/bin-rows.ts'
 import { fileText, text } from '../../entity/kinds.ts'
 import { action, type Subject } from '../action.ts'
-import { Refused } from '../refused.ts'
+import { orUnknown } from '../refused.ts'
 import { importBins } from './bin-rows.ts'
 
 const mostBytes = 256 * 1024 * 1024
@@ -34,11 +34,7 @@ second.
       does: 'what the table says of cards that begin so',
       needs: 'read',
       takes: { digits: { is: digits, argument: true, needed: true, means: 'the first 4 to 11 digits of a card number' } },
-      async perform({ pool }, asked) {
-        const issuer = binTableOf(await loadBins(pool))(asked.digits)
-        if (!issuer) throw new Refused({ what: 'unknown', thing: 'BIN', name: asked.digits })
-        return issuer
-      },
+      perform: async ({ pool }, asked) => orUnknown(binTableOf(await loadBins(pool))(asked.digits), 'BIN', asked.digits),
       gives: {
         json: ({ country = null, bank = null }, asked) => ({ bin: asked.digits, country, bank }),
         blocks({ country = 'unknown', bank = 'unknown' }, { asked }) {

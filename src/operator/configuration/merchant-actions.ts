@@ -1,6 +1,6 @@
 /** Merchants and their control keys. */
 import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
-import { anyText, name, span, typed, whole } from '../../entity/kinds.ts'
+import { name, span, typed, whole } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { changed, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
@@ -21,7 +21,7 @@ import { addMerchant, rotateKey, setMerchantPage } from './merchant-rows.ts'
 import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
 
 const controlKey = {
-  is: typed(anyText('key')),
+  is: typed('key'),
   means: 'the control key to use instead of a new one; - reads it from standard input',
 } as const
 const keyRules = `Control keys

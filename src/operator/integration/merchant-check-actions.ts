@@ -1,9 +1,8 @@
 /** Whether a merchant's server of the mobile API conforms. */
-import { textOf } from '../../base/csv.ts'
 import { counted } from '../../base/moments.ts'
 import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
-import { anyText, currency, kind, Unreadable, type ValueKind } from '../../entity/kinds.ts'
+import { anyText, currency, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
 import { callerOf, objectIn } from '../../merchant-check/wire.ts'
@@ -20,7 +19,7 @@ interface Account {
 }
 
 /** Without a trailing slash. */
-const baseUrl: ValueKind<string> = kind<string>({
+const baseUrl = kind<string>({
   hint: 'url',
   read: (text) =>
     !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || /[?#]/.test(text)
@@ -29,14 +28,7 @@ const baseUrl: ValueKind<string> = kind<string>({
 })
 
 /** The configuration of a merchant server, or as much of it as has a key. */
-const accountFile: ValueKind<Account> = kind<Account>({
-  hint: 'file',
-  read: accountIn,
-  shown: () => 'set',
-  json: () => undefined,
-  fromBytes: (bytes) => accountIn(textOf(bytes)),
-  mostBytes: 1024 * 1024,
-})
+const accountFile = fileOf<Account>(1024 * 1024, accountIn)
 
 function accountIn(text: string): Account | Unreadable {
   const { control_key: key, endpoints } = objectIn(text) ?? {}
