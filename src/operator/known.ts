@@ -71,17 +71,24 @@ export async function ofMerchant<One extends { merchantId: bigint }>(
   return (await all(runner)).filter((one) => one.merchantId === merchantId)
 }
 
-export const merchantNamed = async (runner: Runner, login: string): Promise<MerchantEntry> =>
-  orUnknown((await listMerchants(runner)).find((m) => m.login === login), 'merchant', login)
+export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
+  const found = (await listMerchants(runner)).find((m) => m.login === login)
+  return orUnknown(found, 'merchant', login)
+}
 
-export const endpointOf = async (runner: Runner, endpointId: bigint): Promise<EndpointEntry> =>
-  orUnknown((await listEndpoints(runner)).find((e) => e.endpointId === endpointId), 'endpoint', endpointId)
+export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
+  const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
+  return orUnknown(found, 'endpoint', endpointId)
+}
 
-export const groupOf = async (runner: Runner, groupId: bigint): Promise<GroupEntry> =>
-  orUnknown((await listGroups(runner)).find((g) => g.groupId === groupId), 'group', groupId)
+export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
+  const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
+  return orUnknown(found, 'group', groupId)
+}
 
 /** By id or by name. */
 export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
   const all = await listGates(runner)
-  return orUnknown(all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name), 'gate', name)
+  const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
+  return orUnknown(found, 'gate', name)
 }

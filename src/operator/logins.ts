@@ -44,12 +44,10 @@ export async function cellsFor({ cells }: Databases, logins: Logins, merchantId?
   return merchantId === undefined ? all : [cellNumbered(all, logins.cellOf(merchantId))]
 }
 
-export const cellNumbered = (cells: readonly CellDesk[], cellNo: number): CellDesk =>
-  orUnknown(
-    cells.find((one) => one.cellNo === cellNo),
-    'cell',
-    cellNo,
-  )
+export function cellNumbered<Cell extends { cellNo: number }>(cells: readonly Cell[], cellNo: number): Cell {
+  const found = cells.find((one) => one.cellNo === cellNo)
+  return orUnknown(found, 'cell', cellNo)
+}
 
 /**
  * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked

@@ -21,10 +21,7 @@ const entryId = kind<string>({
       : new Unreadable('an id of this list; --json shows them'),
 })
 
-const signedHead = fileOf<SignedHead>(
-  64 * 1024,
-  (text) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote'),
-)
+const signedHead = fileOf<SignedHead>(64 * 1024, (text) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote'))
 
 const rawKey = kind<KeyObject>({ hint: 'base64', read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64') })
 

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { currency, id, list, name } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
-import { changed, hint, numbered, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { changed, hint, numbered, stateColumn, type Column } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { switchGroup, updateEndpoint } from '../../merchant/rows.ts'
-import { action, settingsOf, type Subject } from '../action.ts'
+import { action, listing, settingsOf, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, setEndpoint } from './endpoint-rows.ts'
 import { ofOneMerchant, whose } from '../inputs.ts'
@@ -46,35 +46,27 @@ const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPoli
       ].join(', ')
     : 'off'
 
-export const endpointTable = (endpoints: readonly EndpointEntry[]): Block =>
-  tableOf<EndpointEntry>(
-    [
-      numbered('ID', (e) => e.endpointId),
-      { title: 'MERCHANT', of: (e) => e.login },
-      { title: 'NAME', of: (e) => e.name },
-      stateColumn,
-      { title: 'CURRENCY', of: (e) => e.currency },
-      { title: 'GATES', of: (e) => e.gateIds.join(', ') },
-      { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
-      { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
-    ],
-    endpoints,
-  )
+export const endpointColumns: readonly Column<EndpointEntry>[] = [
+  numbered('ID', (e) => e.endpointId),
+  { title: 'MERCHANT', of: (e) => e.login },
+  { title: 'NAME', of: (e) => e.name },
+  stateColumn,
+  { title: 'CURRENCY', of: (e) => e.currency },
+  { title: 'GATES', of: (e) => e.gateIds.join(', ') },
+  { title: '3-D SECURE', of: (e) => threeDSecureCell(e.settings) },
+  { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
+]
 
 export const groupJson = (g: GroupEntry) =>
   jsonOf({ ...pick(g, 'groupId', 'name', 'enabled', 'endpointIds', 'createdAt'), merchant: g.login })
 
-export const groupTable = (groups: readonly GroupEntry[]): Block =>
-  tableOf<GroupEntry>(
-    [
-      numbered('ID', (g) => g.groupId),
-      { title: 'MERCHANT', of: (g) => g.login },
-      { title: 'NAME', of: (g) => g.name },
-      stateColumn,
-      { title: 'ENDPOINTS', of: (g) => g.endpointIds.join(', ') },
-    ],
-    groups,
-  )
+export const groupColumns: readonly Column<GroupEntry>[] = [
+  numbered('ID', (g) => g.groupId),
+  { title: 'MERCHANT', of: (g) => g.login },
+  { title: 'NAME', of: (g) => g.name },
+  stateColumn,
+  { title: 'ENDPOINTS', of: (g) => g.endpointIds.join(', ') },
+]
 
 const threeDSecureHelp = `Challenge indicators (an issuer need not follow them; 2.1.0 knows 01 to 04)
 ${indicatorList()}
@@ -118,14 +110,12 @@ export const endpointActions: Subject = {
       needs: 'read',
       takes: { merchant: ofOneMerchant },
       perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listEndpoints),
-      gives: {
-        json: (endpoints) => ({ endpoints: endpoints.map(endpointJson) }),
-        blocks: (endpoints, { asked }) => [
-          endpoints.length === 0
-            ? hint(`No endpoints yet. Make one`, `endpoint add --merchant ${asked.merchant ?? 'shop'} --currency USD`)
-            : endpointTable(endpoints),
-        ],
-      },
+      gives: listing<EndpointEntry, { merchant?: string }>({
+        name: 'endpoints',
+        json: endpointJson,
+        columns: endpointColumns,
+        none: ({ merchant = 'shop' }) => hint('No endpoints yet. Make one', `endpoint add --merchant ${merchant} --currency USD`),
+      }),
       examples: ['endpoint list', 'endpoint list --merchant shop --json'],
     }),
     'endpoint show': action({
@@ -191,14 +181,12 @@ export const endpointActions: Subject = {
       needs: 'read',
       takes: { merchant: ofOneMerchant },
       perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listGroups),
-      gives: {
-        json: (groups) => ({ groups: groups.map(groupJson) }),
-        blocks: (groups) => [
-          groups.length === 0
-            ? hint('No endpoint groups. Make one', 'group add --merchant shop --name all --endpoint 101,102')
-            : groupTable(groups),
-        ],
-      },
+      gives: listing<GroupEntry>({
+        name: 'groups',
+        json: groupJson,
+        columns: groupColumns,
+        none: hint('No endpoint groups. Make one', 'group add --merchant shop --name all --endpoint 101,102'),
+      }),
       examples: ['group list', 'group list --merchant shop --json'],
     }),
     ...switchesOf({

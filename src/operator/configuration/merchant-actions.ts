@@ -1,5 +1,5 @@
 /** Merchants and their control keys. */
-import { agoText, counted, isoTime, spanText, timeText } from '../../base/moments.ts'
+import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
 import { name, span, typed, whole } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
@@ -9,16 +9,22 @@ import { switchMerchant } from '../../merchant/rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
-import { action, settingsOf, type Subject } from '../action.ts'
-import type { Office } from '../office.ts'
-import { Refused } from '../refused.ts'
+import { action, listing, settingsOf, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
-import { keyComplaint, newControlKey, servesMobile } from './control-key.ts'
-import { endpointJson, endpointTable, groupJson, groupTable } from './endpoint-actions.ts'
+import { servesMobile } from './control-key.ts'
+import { endpointColumns, endpointJson, groupColumns, groupJson } from './endpoint-actions.ts'
 import { aLogin, afterNextStart, login } from '../inputs.ts'
 import { keyJson } from './merchant-key-actions.ts'
 import { addMerchant, rotateKey, setMerchantPage } from './merchant-rows.ts'
-import { listEndpoints, listGroups, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
+import {
+  listEndpoints,
+  listGroups,
+  listMerchants,
+  merchantNamed,
+  ofMerchant,
+  type EndpointEntry,
+  type MerchantEntry,
+} from '../known.ts'
 
 const controlKey = {
   is: typed('key'),
@@ -31,23 +37,10 @@ const keyRules = `Control keys
   A key on the command line can be read by other users of this machine: give - and write it to standard input.
 `
 
-/** The key that was given, if it is good, or a new one. */
-async function keyFor({ random, sandbox }: Office, given: Secret<string> | undefined) {
-  const why = given && (await keyComplaint(given, sandbox ? 'sandbox' : 'production'))
-  if (why !== undefined) throw new Refused({ what: 'weak key', why })
-  return { controlKey: given ?? newControlKey(random), isNew: !given }
-}
-
 const keyNotes = ({ controlKey: key, isNew }: { controlKey: Secret<string>; isNew: boolean }): string[] => [
   ...(isNew ? ['Write the key down: it is not shown again.'] : []),
   ...(servesMobile(key) ? [] : ['The mobile API cannot use this key, which is not 32 hexadecimal digits.']),
 ]
-
-const loginsEndpoints = (m: MerchantEntry, endpoints: readonly { merchantId: bigint; endpointId: bigint; currency: string }[]) =>
-  endpoints
-    .filter((e) => e.merchantId === m.merchantId)
-    .map((e) => `${e.endpointId} ${e.currency}`)
-    .join(', ') || 'none'
 
 /** `keys`: its public keys that are not retired. */
 function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], now: number): Fact[] {
@@ -84,18 +77,9 @@ export const merchantActions: Subject = {
         controlKey,
         cell: { is: whole(0, mostCell), usual: 0, means: 'where its orders are to be' },
       },
-      async perform(office, { login: of, name: called = of, cell, controlKey: given }) {
-        const key = await keyFor(office, given)
-        const wish = { login: of, name: called, cellNo: cell, controlKey: key.controlKey }
-        return { merchantId: await addMerchant(office, await office.keys(), wish), ...wish, ...key }
-      },
+      perform: addMerchant,
       gives: {
-        json: (made) => ({
-          merchant_id: made.merchantId,
-          login: made.login,
-          name: made.name,
-          control_key: made.controlKey.reveal(),
-        }),
+        json: (made) => jsonOf({ ...pick(made, 'merchantId', 'login', 'name'), controlKey: made.controlKey.reveal() }),
         blocks: (made) => [
           `Merchant ${made.login} is registered.`,
           {
@@ -115,24 +99,23 @@ export const merchantActions: Subject = {
       does: 'all merchants',
       needs: 'read',
       takes: {},
-      perform: async ({ pool }) => ({ merchants: await listMerchants(pool), endpoints: await listEndpoints(pool) }),
-      gives: {
-        json: ({ merchants }) => ({ merchants: merchants.map(merchantJson) }),
-        blocks: ({ merchants, endpoints }, { now }) => [
-          merchants.length === 0
-            ? hint('No merchants yet. Register the first', 'merchant add --login shop')
-            : tableOf<MerchantEntry>(
-                [
-                  { title: 'LOGIN', of: (m) => m.login },
-                  { title: 'NAME', of: (m) => m.name },
-                  stateColumn,
-                  { title: 'ENDPOINTS', of: (m) => loginsEndpoints(m, endpoints) },
-                  { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
-                ],
-                merchants,
-              ),
-        ],
+      async perform({ pool }) {
+        const endpoints = await listEndpoints(pool)
+        const own = (m: MerchantEntry) => endpoints.filter((e) => e.merchantId === m.merchantId)
+        return (await listMerchants(pool)).map((m) => ({ ...m, endpoints: own(m) }))
       },
+      gives: listing<MerchantEntry & { endpoints: readonly EndpointEntry[] }>({
+        name: 'merchants',
+        json: merchantJson,
+        columns: (now) => [
+          { title: 'LOGIN', of: (m) => m.login },
+          { title: 'NAME', of: (m) => m.name },
+          stateColumn,
+          { title: 'ENDPOINTS', of: (m) => m.endpoints.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' },
+          { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+        ],
+        none: hint('No merchants yet. Register the first', 'merchant add --login shop'),
+      }),
       examples: ['merchant list', 'merchant list --json'],
     }),
     'merchant show': action({
@@ -160,9 +143,9 @@ export const merchantActions: Subject = {
           { facts: merchantFacts(merchant, keys, now) },
           counted(endpoints.length, 'endpoint'),
           endpoints.length === 0
-            ? hint(`None yet`, `endpoint add --merchant ${merchant.login} --currency USD`)
-            : endpointTable(endpoints),
-          ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), groupTable(groups)]),
+            ? hint('None yet', `endpoint add --merchant ${merchant.login} --currency USD`)
+            : tableOf(endpointColumns, endpoints),
+          ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), tableOf(groupColumns, groups)]),
         ],
       },
       more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.',
@@ -196,17 +179,10 @@ the dark, and else are black or white.`,
           means: 'how long the key in use is accepted beside the new one; 0 ends it at once',
         },
       },
-      async perform(office, { login: of, controlKey: given, keepOld }) {
-        const key = await keyFor(office, given)
-        const until = await rotateKey(office, await office.keys(), of, key.controlKey, keepOld)
-        return { ...key, until: keepOld > 0 ? until : undefined, isSandbox: office.sandbox?.login === of }
-      },
+      perform: rotateKey,
       gives: {
-        json: ({ controlKey: key, until }, { login: of }) => ({
-          login: of,
-          control_key: key.reveal(),
-          previous_key_until: isoTime(until),
-        }),
+        json: ({ controlKey: key, until: previousKeyUntil }, { login: of }) =>
+          jsonOf({ login: of, controlKey: key.reveal(), previousKeyUntil }),
         blocks: ({ until, isSandbox, ...key }, { asked }) => [
           `Merchant ${asked.login} has a new control key.`,
           {

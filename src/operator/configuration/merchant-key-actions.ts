@@ -3,17 +3,16 @@ import { agoText, timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { hint, numbered, tableOf } from '../../entity/show.ts'
+import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
 import { action, type Subject } from '../action.ts'
 import { Refused } from '../refused.ts'
 import { aLogin, afterNextStart } from '../inputs.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
-import { addMerchantKey, retireMerchantKey } from './merchant-key-rows.ts'
+import { addMerchantKey, retireMerchantKey, setSignedRequests, signingKeyOf, signingSecretOf } from './merchant-key-rows.ts'
 import { readPublicKey } from './public-key.ts'
 import { merchantNamed } from '../known.ts'
-import { setSignedRequests, signingKeyOf, signingSecretOf } from './signing-secret-rows.ts'
 
 const makeAPair = `The merchant makes the pair, keeps private.pem and sends public.pem:
   openssl genrsa -traditional -out private.pem 2048          for v4 calls: a private RSA key in a PKCS#1 container
@@ -35,6 +34,20 @@ export const keyJson = (key: MerchantKey) =>
     ...pick(key, 'keyNo', 'name', 'type', 'bits', 'createdAt', 'retiredAt'),
     sha256: key.fingerprint,
   })
+
+/** What signs callbacks of a merchant, and what follows where it was made just now. */
+const signerBlocks = (
+  login: string,
+  { isNew, isSandbox }: { isNew: boolean; isSandbox: boolean },
+  fact: Fact,
+  thing: string,
+  how: 'with' | 'by',
+): Block[] => [
+  isNew ? `Merchant ${login} has a new ${thing}.` : `Merchant ${login}`,
+  { facts: [fact] },
+  ...(isNew ? [`Callbacks are signed ${how} it within a second.`] : []),
+  ...(isNew && isSandbox ? [afterNextStart] : []),
+]
 
 const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'retired')
 
@@ -105,7 +118,7 @@ ${makeAPair}`,
       does: 'what it signs is accepted no longer, within a second; it cannot come back',
       needs: 'configure',
       takes: { login: aLogin, number: { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the key' } },
-      perform: (office, { login, number }) => retireMerchantKey(office, login, number),
+      perform: retireMerchantKey,
       gives: {
         json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
         blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
@@ -128,19 +141,11 @@ ${makeAPair}`,
       does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
       needs: 'secrets',
       takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
-      async perform(office, { login, new: isWanted }) {
-        const wish = isWanted ? 'a new one' : 'the present one'
-        const secret = await signingSecretOf(office, await office.keys(), login, wish)
-        return { ...secret, isSandbox: office.sandbox?.login === login }
-      },
+      perform: signingSecretOf,
       gives: {
         json: ({ key, isNew }, { login }) => ({ login, signing_secret: signingSecretText(key), made: isNew }),
-        blocks: ({ key, isNew, isSandbox }, { asked: { login } }) => [
-          isNew ? `Merchant ${login} has a new signing secret.` : `Merchant ${login}`,
-          { facts: [['Signing secret', signingSecretText(key)]] },
-          ...(isNew ? ['Callbacks are signed with it within a second.'] : []),
-          ...(isNew && isSandbox ? [afterNextStart] : []),
-        ],
+        blocks: ({ key, ...made }, { asked: { login } }) =>
+          signerBlocks(login, made, ['Signing secret', signingSecretText(key)], 'signing secret', 'with'),
       },
       more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
 control. Any library for them verifies the raw query, or the body of a form, with this secret. It is not the control
@@ -156,23 +161,13 @@ are tried again.`,
         new: { is: flag, means: 'makes another pair, which ends the present one' },
         off: { is: flag, means: 'ends the present one: callbacks are signed with the signing secret alone' },
       },
-      async perform(office, { login, new: isWanted, off }) {
-        if (off && isWanted) throw new Refused({ what: 'unfit', field: 'new', must: 'left out where it is off' })
-        const wish = off ? 'none' : isWanted ? 'a new one' : 'the present one'
-        const key = await signingKeyOf(office, await office.keys(), login, wish)
-        return { ...key, isSandbox: office.sandbox?.login === login }
-      },
+      perform: signingKeyOf,
       gives: {
         json: ({ publicKey = null, isNew }, { login }) => ({ login, public_key: publicKey, made: isNew }),
-        blocks: ({ publicKey, isNew, isSandbox }, { asked: { login } }) =>
+        blocks: ({ publicKey, ...made }, { asked: { login } }) =>
           publicKey === undefined
             ? [`Callbacks of merchant ${login} are not signed by Ed25519.`]
-            : [
-                isNew ? `Merchant ${login} has a new pair of keys.` : `Merchant ${login}`,
-                { facts: [['Public key', publicKey]] },
-                ...(isNew ? ['Callbacks are signed by it within a second.'] : []),
-                ...(isNew && isSandbox ? [afterNextStart] : []),
-              ],
+            : signerBlocks(login, made, ['Public key', publicKey], 'pair of keys', 'by'),
       },
       more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
 The private half never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who
@@ -191,7 +186,7 @@ asks for it.`,
           means: 'off, follow-ups, payments or all',
         },
       },
-      perform: (office, { login, which }) => setSignedRequests(office, login, which === 'off' ? undefined : which),
+      perform: setSignedRequests,
       gives: {
         json: (_, { login, which }) => ({ login, signed_requests: which }),
         blocks: (_, { asked: { login, which } }) => [
