@@ -7,7 +7,7 @@ import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import type { Office } from '../office.ts'
-import { Refused, type Misfit } from '../refused.ts'
+import { orRefused, Refused, type Misfit } from '../refused.ts'
 import { servesMobile } from './control-key.ts'
 import {
   endpointOf,
@@ -117,8 +117,7 @@ export function endpointMisfit(settings: EndpointSettings, { plainHttp, ...polic
 
 /** The mobile API needs a control key that it can use. */
 async function refuseUnfit({ merchantId, login, settings }: EndpointEntry, office: Office): Promise<void> {
-  const misfit = endpointMisfit(settings, office.callbackPolicy)
-  if (misfit) throw new Refused(misfit)
+  orRefused(endpointMisfit(settings, office.callbackPolicy))
   if (settings.merchantServerUrl === undefined) return
   const registry = await loadRegistry(office.pool, await office.keys(), office.clock.now())
   if (!servesMobile(registry.merchant(merchantId)!.controlKeys[0]!)) throw new Refused({ what: 'key unfit for mobile', login })

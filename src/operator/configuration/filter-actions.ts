@@ -1,11 +1,12 @@
 /** Filters: what payments are screened by. */
+import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unreadable, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import type { Fired } from '../../risk/screening.ts'
 import { action, type Subject } from '../action.ts'
-import { isMisfit, Refused, unfit } from '../refused.ts'
+import { Refused, unfit } from '../refused.ts'
 import { filterFacts, filterJson, firedJson } from './filter.ts'
 import {
   addFilter,
@@ -16,12 +17,13 @@ import {
   removeFilter,
   type FilterEntry,
 } from './filter-rows.ts'
-import { readRule, ruleInputs, ruleKinds, ruleText, usualOf } from './filter-settings.ts'
+import { readRule, ruleInputs, ruleKinds, ruleText, type RuleKind } from './filter-settings.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
 import { aLogin, ofOneMerchant } from '../inputs.ts'
 import { endpointOf } from '../known.ts'
 
+const kindNames = Object.keys(ruleKinds) as RuleKind[]
 const itsNumber = { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the filter' } as const
 const country = kind<string>({
   hint: 'code',
@@ -60,7 +62,7 @@ What was decided, and why, shows order show.`,
       does: 'adds a filter to all endpoints of a merchant, or to one',
       needs: 'configure',
       takes: {
-        kind: { is: choice(ruleKinds, 'kind'), argument: true, needed: true, means: `what it looks at: ${ruleKinds.join(', ')}` },
+        kind: { is: choice(kindNames, 'kind'), argument: true, needed: true, means: `what it looks at: ${kindNames.join(', ')}` },
         merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
         endpoint: { is: id, means: 'of this endpoint alone' },
         name: { is: name, means: 'for people; what it does, unless said' },
@@ -72,20 +74,12 @@ What was decided, and why, shows order show.`,
         ...ruleInputs,
         ...valueInputs,
       },
-      async perform(office, { kind: is, merchant: login, endpoint, name: called, score, code, value, file, cardOf, ...wish }) {
+      async perform(office, { kind: is, merchant: login, endpoint, name: called, value, file, cardOf, ...more }) {
+        const { score = ruleKinds[is].score, code = ruleKinds[is].code, ...wish } = more
         const facts = readRule(is, wish)
-        if (isMisfit(facts)) throw new Refused(facts)
-        const given = { value, file, cardOf } as { value?: string[]; file?: string; cardOf?: bigint[] }
-        const usual = usualOf[is]
-        return addFilter(office, {
-          login,
-          ...(endpoint === undefined ? {} : { endpointId: endpoint }),
-          ...(called === undefined ? {} : { name: called }),
-          code: code ?? usual.code,
-          score: score ?? usual.score,
-          facts,
-          entries: 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is),
-        })
+        const given = defined({ value, file, cardOf })
+        const entries = 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is)
+        return addFilter(office, { login, ...defined({ endpointId: endpoint, name: called }), code, score, facts, entries })
       },
       gives: {
         json: filterJson,
@@ -162,17 +156,14 @@ country-mismatch compares the country of the address with that of the card by th
       takes: {
         login: aLogin,
         number: itsNumber,
-        what: { is: choice(['add', 'remove']), argument: true, needed: true, means: 'add or remove' },
+        what: { is: choice<'add' | 'remove'>(['add', 'remove']), argument: true, needed: true, means: 'add or remove' },
         ...valueInputs,
       },
       async perform(office, { login, number, what, ...given }) {
         const { facts } = await filterNumbered(office.pool, login, number)
         const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
         if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
-        const none = new Set<string>()
-        return changeEntries(office, login, number, () =>
-          what === 'add' ? { add: listed, remove: none } : { add: none, remove: listed },
-        )
+        return changeEntries(office, login, number, what, listed)
       },
       gives: {
         json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),

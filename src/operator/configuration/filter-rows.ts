@@ -1,4 +1,4 @@
-import type { FilterRule, Listed, RuleFacts } from '../../merchant/filter.ts'
+import type { FilterRule, RuleFacts } from '../../merchant/filter.ts'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import type { Desk } from '../desk.ts'
 import { ruleText } from './filter-settings.ts'
@@ -73,37 +73,26 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
       throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login: asked.login, name: String(asked.endpointId) })
     await runner.run(lockMerchant, [merchantId])
     const [next] = await runner.run(nextNo, [merchantId])
-    const { entries, ...rest } = asked
-    const name = asked.name ?? ruleText(asked, entries.size)
-    const filter = { ...rest, name, merchantId, filterNo: next!.no, entries: entries.size, createdAt: desk.clock.now() }
+    const { entries: listed, ...rest } = asked
+    const name = asked.name ?? ruleText(asked, listed.size)
+    const filter = { ...rest, name, merchantId, filterNo: next!.no, entries: 0, createdAt: desk.clock.now() }
     const { filterNo, endpointId = null, code, score, facts, createdAt } = filter
     await runner.run(addRule, [merchantId, filterNo, endpointId, name, code, score, JSON.stringify(facts), timestamp(createdAt)])
-    await insertEntries(runner, { ...filter, entries: 0 }, entries, createdAt)
-    const details = { merchant: asked.login, name, code, score, rule: facts, entries: entries.size }
-    return { note: { subject: `filter ${asked.login} ${filterNo}`, details }, result: filter }
+    await insertEntries(runner, filter, listed, createdAt)
+    const details = { merchant: asked.login, name, code, score, rule: facts, entries: listed.size }
+    return { note: { subject: `filter ${asked.login} ${filterNo}`, details }, result: { ...filter, entries: listed.size } }
   })
 }
 
 /** Returns how many were added to the list, and how many were removed. */
-export async function changeEntries(
-  desk: Desk,
-  login: string,
-  filterNo: number,
-  wish: (of: Listed) => { add: ReadonlySet<string>; remove: ReadonlySet<string> },
-): Promise<{ filter: FilterEntry; added: number; removed: number }> {
-  return change(desk, 'config', async (runner) => {
-    const filter = await standing(runner, login, filterNo)
+export const changeEntries = (desk: Desk, login: string, filterNo: number, what: 'add' | 'remove', listed: ReadonlySet<string>) =>
+  changeFilter(desk, login, filterNo, async (runner, filter) => {
     if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter, 0) })
-    const { add, remove } = wish(filter.facts.of)
-    const removed = (await runner.run(removeValues, [filter.merchantId, filterNo, [...remove]])).length
-    const added = await insertEntries(runner, { ...filter, entries: filter.entries - removed }, add, desk.clock.now())
+    const added = what === 'add' ? await insertEntries(runner, filter, listed, desk.clock.now()) : 0
+    const removed = what === 'add' ? 0 : (await runner.run(removeValues, [filter.merchantId, filterNo, [...listed]])).length
     const after = { ...filter, entries: filter.entries - removed + added }
-    return {
-      note: { subject: `filter ${login} ${filterNo}`, details: { added, removed } },
-      result: { filter: after, added, removed },
-    }
+    return { details: { added, removed }, result: { filter: after, added, removed } }
   })
-}
 
 async function insertEntries(runner: Runner, filter: FilterEntry, entries: ReadonlySet<string>, now: number): Promise<number> {
   if (entries.size === 0) return 0
@@ -112,16 +101,22 @@ async function insertEntries(runner: Runner, filter: FilterEntry, entries: Reado
 }
 
 /** It judges no further orders; its earlier decisions remain visible. */
-export async function removeFilter(desk: Desk, login: string, filterNo: number): Promise<FilterEntry> {
-  return change(desk, 'config', async (runner) => {
-    const filter = await standing(runner, login, filterNo)
+export const removeFilter = (desk: Desk, login: string, filterNo: number): Promise<FilterEntry> =>
+  changeFilter(desk, login, filterNo, async (runner, filter) => {
     await runner.run(removeRule, [filter.merchantId, filterNo, timestamp(desk.clock.now())])
-    return { note: { subject: `filter ${login} ${filterNo}`, details: { name: filter.name } }, result: filter }
+    return { details: { name: filter.name }, result: filter }
   })
-}
 
-async function standing(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
-  const filter = await filterNumbered(runner, login, filterNo)
-  if (filter.removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
-  return filter
-}
+/** One change of a filter that was not removed; the audit trail has the details. */
+const changeFilter = <T>(
+  desk: Desk,
+  login: string,
+  filterNo: number,
+  body: (runner: Runner, filter: FilterEntry) => Promise<{ details: object; result: T }>,
+): Promise<T> =>
+  change(desk, 'config', async (runner) => {
+    const filter = await filterNumbered(runner, login, filterNo)
+    if (filter.removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
+    const { details, result } = await body(runner, filter)
+    return { note: { subject: `filter ${login} ${filterNo}`, details }, result }
+  })

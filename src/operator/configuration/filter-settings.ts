@@ -1,26 +1,13 @@
 /** A filter as an operator writes it, and its description. */
 import { defined } from '../../base/defined.ts'
 import { currencyOf, decimalToMinor, minorToDecimal } from '../../base/money.ts'
-import {
-  comparable,
-  type Counted,
-  type CountedOrders,
-  type FilterRule,
-  type Listed,
-  type RuleFacts,
-} from '../../merchant/filter.ts'
+import { comparable, type FilterRule, type Listed, type RuleFacts } from '../../merchant/filter.ts'
 import { clockText } from '../../risk/screening.ts'
 import { spanText } from '../../base/moments.ts'
 import type { Given } from '../action.ts'
-import { isMisfit, unfit, type Misfit } from '../refused.ts'
+import { Refused, unfit, type Misfit } from '../refused.ts'
 import { anyText, choice, currency as isoCurrency, kind, span, Unreadable } from '../../entity/kinds.ts'
-
-export const ruleKinds = ['black', 'white', 'loyalty', 'velocity', 'volume', 'amount', 'country-mismatch', 'time-of-day'] as const
-export type RuleKind = (typeof ruleKinds)[number]
-
-const listedKinds: readonly Listed[] = ['card', 'bin', 'email', 'ip', 'phone', 'country', 'card-country', 'purpose']
-const countedKinds: readonly Counted[] = ['card', 'email', 'ip']
-const countings: readonly CountedOrders[] = ['all', 'unrefused', 'refused']
+import { wordsOf } from '../../entity/words.ts'
 
 const minuteOfDay = kind<number>({
   hint: 'hh:mm',
@@ -42,18 +29,22 @@ const timeZone = kind<string>({
   },
 })
 
-/** The default code and score of a rule of this kind; docs/errors.md has the codes. */
-// oxfmt-ignore
-export const usualOf: Readonly<Record<RuleKind, { code: string; score: number }>> = {
-  black:              { code: '3001', score: 100 },
-  white:              { code: '3000', score: 0 },
-  loyalty:            { code: '3000', score: -50 },
-  velocity:           { code: '3002', score: 100 },
-  volume:             { code: '3003', score: 100 },
-  amount:             { code: '3004', score: 100 },
-  'country-mismatch': { code: '3005', score: 100 },
-  'time-of-day':      { code: '3006', score: 100 },
+/** What lists have. */
+const mustBe: Readonly<Record<Listed, string>> = {
+  card: 'a card-hash-id of 32 hexadecimal digits',
+  bin: 'the first 4 to 11 digits of card numbers',
+  email: 'an e-mail address, @ and a domain, or *. and a domain for all below it too',
+  ip: 'an IP address in full, such as 198.51.100.7, or a network such as 10.0.0.0/8',
+  phone: 'a telephone number',
+  country: 'a country by two letters of ISO 3166-1',
+  'card-country': 'a country by two letters of ISO 3166-1',
+  purpose: 'a purpose of 1 to 128 characters on one line',
 }
+
+const countingWords = { all: 'payments', unrefused: 'payments that were not refused', refused: 'refused payments' } as const
+const listedKinds = Object.keys(mustBe) as Listed[]
+const countedKinds = ['card', 'email', 'ip'] as const
+const countings = Object.keys(countingWords) as (keyof typeof countingWords)[]
 
 /** What can be asked of a filter besides its list. */
 // oxfmt-ignore
@@ -73,80 +64,78 @@ export const ruleInputs = {
 
 export type FilterWish = Given<typeof ruleInputs>
 type Name = keyof FilterWish
-type Needed = Required<Pick<FilterWish, 'of' | 'per' | 'withinMs' | 'from' | 'to'>>
+/** What a kind needs is there when its rule is made. */
+type Sure = Required<Omit<FilterWish, 'least' | 'most'>> & FilterWish
 
-/**
- * The fields of each kind: what it needs, and what it also takes. Others are refused, so that none
- * is misunderstood.
- */
+interface KindRow {
+  /** Error-code and score, unless others are given; docs/errors.md has the codes. */
+  code: string
+  score: number
+  needs: readonly Name[]
+  /** What it can have besides. Inputs of other kinds are refused, so that none is misunderstood. */
+  has?: readonly Name[]
+  rule: (wish: Sure) => RuleFacts
+}
+
+const listRule =
+  (is: 'black' | 'white' | 'loyalty') =>
+  ({ of }: Sure): RuleFacts => ({ is, of })
+
 // oxfmt-ignore
-const takes: Readonly<Record<RuleKind, readonly [needs: readonly Name[], also: readonly Name[]]>> = {
-  black:              [['of'],                             []],
-  white:              [['of'],                             []],
-  loyalty:            [['of'],                             []],
-  velocity:           [['per', 'limit', 'withinMs'],       ['counts']],
-  volume:             [['per', 'limit', 'withinMs', 'currency'], ['counts']],
-  amount:             [['currency'],                       ['least', 'most']],
-  'country-mismatch': [[],                                 []],
-  'time-of-day':      [['from', 'to'],                     ['zone']],
-}
+const kinds = {
+  black:              { code: '3001', score: 100, rule: listRule('black'),   needs: ['of'] },
+  white:              { code: '3000', score: 0,   rule: listRule('white'),   needs: ['of'] },
+  loyalty:            { code: '3000', score: -50, rule: listRule('loyalty'), needs: ['of'] },
+  velocity:           { code: '3002', score: 100, rule: velocityRule,        needs: ['per', 'limit', 'withinMs'],             has: ['counts'] },
+  volume:             { code: '3003', score: 100, rule: volumeRule,          needs: ['per', 'limit', 'withinMs', 'currency'], has: ['counts'] },
+  amount:             { code: '3004', score: 100, rule: amountRule,          needs: ['currency'],                             has: ['least', 'most'] },
+  'country-mismatch': { code: '3005', score: 100, rule: () => ({ is: 'country mismatch' }), needs: [] },
+  'time-of-day':      { code: '3006', score: 100, rule: timeRule,            needs: ['from', 'to'],                           has: ['zone'] },
+} as const satisfies Record<string, KindRow>
 
-export function readRule(ruleKind: RuleKind, wish: FilterWish): RuleFacts | Misfit {
-  const [needs, also] = takes[ruleKind]
-  const given = (Object.keys(wish) as Name[]).filter((name) => wish[name] !== undefined)
-  const foreign = given.find((name) => ![...needs, ...also].includes(name))
-  if (foreign !== undefined) return { what: 'foreign', field: foreign, kind: ruleKind }
+export type RuleKind = keyof typeof kinds
+export const ruleKinds: Readonly<Record<RuleKind, KindRow>> = kinds
+
+/** What a filter looks for; refuses a wish that is none of its kind. */
+export function readRule(kindOf: RuleKind, wish: FilterWish): RuleFacts {
+  const { needs, has = [], rule } = ruleKinds[kindOf]
+  const given = Object.keys(wish) as Name[]
+  const foreign = given.find((name) => ![...needs, ...has].includes(name))
+  if (foreign !== undefined) throw new Refused({ what: 'foreign', field: foreign, kind: kindOf })
   const missing = needs.find((name) => !given.includes(name))
-  if (missing !== undefined) return { what: 'missing', field: missing, means: ruleInputs[missing].means }
-  const { of, per, limit = '', withinMs: windowMs, counts = 'all', from, to, zone = 'UTC' } = wish as FilterWish & Needed
-  switch (ruleKind) {
-    case 'black':
-    case 'white':
-    case 'loyalty':
-      return { is: ruleKind, of }
-    case 'velocity':
-      if (!/^[0-9]{1,6}$/.test(limit)) return unfit('limit', 'a whole number of payments')
-      return { is: 'velocity', per, limit: Number(limit), windowMs, counts }
-    case 'volume': {
-      if (counts === 'refused') return unfit('counts', 'all or unrefused: what was refused adds up to nothing')
-      const read = amountsOf(wish, ['limit'])
-      return isMisfit(read)
-        ? read
-        : { is: 'volume', per, limitMinor: read.minor.limit!, currency: read.currency, windowMs, counts }
-    }
-    case 'amount':
-      return amountRule(wish)
-    case 'country-mismatch':
-      return { is: 'country mismatch' }
-    case 'time-of-day':
-      return from === to ? unfit('to', 'another time than the one it begins at') : { is: 'time of day', from, to, zone }
-  }
+  if (missing !== undefined) throw new Refused({ what: 'missing', field: missing, means: ruleInputs[missing].means })
+  return rule({ counts: 'all', zone: 'UTC', ...wish } as Sure)
 }
 
-function amountRule(wish: FilterWish): RuleFacts | Misfit {
-  const read = amountsOf(wish, ['least', 'most'])
-  if (isMisfit(read)) return read
-  const { least: leastMinor, most: mostMinor } = read.minor
-  if (leastMinor === undefined && mostMinor === undefined) return { what: 'missing', field: 'least', or: 'most' }
+function velocityRule({ per, limit, withinMs: windowMs, counts }: Sure): RuleFacts {
+  if (!/^[0-9]{1,6}$/.test(limit)) throw new Refused(unfit('limit', 'a whole number of payments'))
+  return { is: 'velocity', per, limit: Number(limit), windowMs, counts }
+}
+
+function volumeRule({ per, limit, currency, withinMs: windowMs, counts }: Sure): RuleFacts {
+  if (counts === 'refused') throw new Refused(unfit('counts', 'all or unrefused: what was refused adds up to nothing'))
+  return { is: 'volume', per, limitMinor: minorOf('limit', limit, currency), currency, windowMs, counts }
+}
+
+function amountRule({ least, most, currency }: Sure): RuleFacts {
+  const leastMinor = least && minorOf('least', least, currency)
+  const mostMinor = most && minorOf('most', most, currency)
+  if (leastMinor === undefined && mostMinor === undefined) throw new Refused({ what: 'missing', field: 'least', or: 'most' })
   if (leastMinor !== undefined && mostMinor !== undefined && BigInt(leastMinor) > BigInt(mostMinor))
-    return unfit('least', 'no more than the most')
-  return { is: 'amount', currency: read.currency, ...defined({ leastMinor, mostMinor }) }
+    throw new Refused(unfit('least', 'no more than the most'))
+  return { is: 'amount', currency, ...defined({ leastMinor, mostMinor }) }
 }
 
-/** Amounts in minor units of the currency of the wish. */
-function amountsOf<N extends 'limit' | 'least' | 'most'>(
-  wish: FilterWish,
-  names: readonly N[],
-): { currency: string; minor: { [K in N]?: string } } | Misfit {
-  const { code, exponent } = currencyOf(wish.currency!)!
-  const minor: { [K in N]?: string } = {}
-  for (const name of names) {
-    if (wish[name] === undefined) continue
-    const read = decimalToMinor(wish[name], exponent)
-    if (read === undefined) return unfit(name, `an amount of ${code}`)
-    minor[name] = String(read)
-  }
-  return { currency: code, minor }
+function timeRule({ from, to, zone }: Sure): RuleFacts {
+  if (from === to) throw new Refused(unfit('to', 'another time than the one it begins at'))
+  return { is: 'time of day', from, to, zone }
+}
+
+function minorOf(field: Name, amount: string, currency: string): string {
+  const { code, exponent } = currencyOf(currency)!
+  const minor = decimalToMinor(amount, exponent)
+  if (minor === undefined) throw new Refused(unfit(field, `an amount of ${code}`))
+  return String(minor)
 }
 
 /** The values of a list in comparable form. A misfit is the first invalid value. */
@@ -160,43 +149,24 @@ export function readEntries(of: Listed, texts: readonly string[]): Set<string> |
   return read
 }
 
-const mustBe: Readonly<Record<Listed, string>> = {
-  card: 'a card-hash-id of 32 hexadecimal digits',
-  bin: 'the first 4 to 11 digits of card numbers',
-  email: 'an e-mail address, @ and a domain, or *. and a domain for all below it too',
-  ip: 'an IP address in full, such as 198.51.100.7, or a network such as 10.0.0.0/8',
-  phone: 'a telephone number',
-  country: 'a country by two letters of ISO 3166-1',
-  'card-country': 'a country by two letters of ISO 3166-1',
-  purpose: 'a purpose of 1 to 128 characters on one line',
-}
+type Facts<Is extends RuleFacts['is']> = Extract<RuleFacts, { is: Is }>
+const moneyText = (minor: string, code: string) => minorToDecimal(BigInt(minor), currencyOf(code)?.exponent ?? 0)
+
+const textOf = wordsOf({
+  velocity: ({ limit, counts, per, windowMs }: Facts<'velocity'>) =>
+    `at most ${limit} ${countingWords[counts]} by ${per} in ${spanText(windowMs)}`,
+  volume: ({ limitMinor, currency, counts, per, windowMs }: Facts<'volume'>) =>
+    `at most ${moneyText(limitMinor, currency)} ${currency} by ${per} in ${spanText(windowMs)}` +
+    (counts === 'unrefused' ? ', refused ones not counted' : ''),
+  amount({ leastMinor, mostMinor, currency }: Facts<'amount'>) {
+    const least = leastMinor === undefined ? [] : [`at least ${moneyText(leastMinor, currency)}`]
+    const most = mostMinor === undefined ? [] : [`at most ${moneyText(mostMinor, currency)}`]
+    return `${[...least, ...most].join(', ')} ${currency}`
+  },
+  'country mismatch': () => 'address and card in different countries',
+  'time of day': ({ from, to, zone }: Facts<'time of day'>) => `from ${clockText(from)} to ${clockText(to)} in ${zone}`,
+})
 
 /** A one-line description of a rule. */
-export function ruleText({ facts }: Pick<FilterRule, 'facts'>, entries: number): string {
-  switch (facts.is) {
-    case 'black':
-    case 'white':
-    case 'loyalty':
-      return `${facts.is} list of ${facts.of}, ${entries.toLocaleString('en')} on it`
-    case 'velocity':
-      return `at most ${facts.limit} ${countingWords[facts.counts]} by ${facts.per} in ${spanText(facts.windowMs)}`
-    case 'volume': {
-      const limit = `${decimal(facts.limitMinor, facts.currency)} ${facts.currency}`
-      const uncounted = facts.counts === 'unrefused' ? ', refused ones not counted' : ''
-      return `at most ${limit} by ${facts.per} in ${spanText(facts.windowMs)}${uncounted}`
-    }
-    case 'amount': {
-      const { leastMinor, mostMinor, currency } = facts
-      const least = leastMinor === undefined ? [] : [`at least ${decimal(leastMinor, currency)}`]
-      const most = mostMinor === undefined ? [] : [`at most ${decimal(mostMinor, currency)}`]
-      return `${[...least, ...most].join(', ')} ${currency}`
-    }
-    case 'country mismatch':
-      return 'address and card in different countries'
-    case 'time of day':
-      return `from ${clockText(facts.from)} to ${clockText(facts.to)} in ${facts.zone}`
-  }
-}
-
-const countingWords = { all: 'payments', unrefused: 'payments that were not refused', refused: 'refused payments' } as const
-const decimal = (minor: string, code: string) => minorToDecimal(BigInt(minor), currencyOf(code)?.exponent ?? 0)
+export const ruleText = ({ facts }: Pick<FilterRule, 'facts'>, entries: number): string =>
+  'of' in facts ? `${facts.is} list of ${facts.of}, ${entries.toLocaleString('en')} on it` : textOf(facts)

@@ -7,7 +7,7 @@ import type { Listed } from '../../merchant/filter.ts'
 import { entities } from '../../storage/pool.ts'
 import type { Given } from '../action.ts'
 import type { Office } from '../office.ts'
-import { isMisfit, Refused, unfit } from '../refused.ts'
+import { orRefused, Refused, unfit } from '../refused.ts'
 import { readEntries } from './filter-settings.ts'
 import { merchantNamed } from '../known.ts'
 import { loginsIn, orderOf } from '../logins.ts'
@@ -40,8 +40,8 @@ export async function valuesOf(
 ): Promise<Set<string>> {
   const lines = linesOf(file)
   if (of !== 'card' && cardOf.length > 0) throw new Refused(unfit('cardOf', 'left out: it is for lists of cards'))
-  const listed = readEntries(of, of === 'card' ? [...value, ...(await cardHashes(office, login, lines))] : [...value, ...lines])
-  if (isMisfit(listed)) throw new Refused(listed)
+  const more = of === 'card' ? await cardHashes(office, login, lines) : lines
+  const listed = orRefused(readEntries(of, [...value, ...more]))
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
   return listed
 }

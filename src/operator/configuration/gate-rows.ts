@@ -6,19 +6,16 @@ import { gateFields, type GateRow } from '../../merchant/fields/gate.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
-import type { Desk } from '../desk.ts'
-import { isMisfit, Refused } from '../refused.ts'
+import type { Office } from '../office.ts'
+import { orRefused, Refused } from '../refused.ts'
 import { macAfter, type MacWish } from './gate-mac.ts'
 import { lineMisfit, tlsAfter, type TlsWish } from './gate-tls.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
 
-/** A desk that can open the keys, for a gate with keys. */
-export type GateDesk = Desk & { keys: () => Promise<KeyRing> }
-
 /** Changes of a gate and of what protects its line. */
 export type GateWish = Wishes<typeof gateFields.table> & TlsWish & MacWish
 
-export async function addGate(desk: GateDesk, { name, ...wish }: GateWish & { name: string }): Promise<GateEntry> {
+export async function addGate(desk: Office, { name, ...wish }: GateWish & { name: string }): Promise<GateEntry> {
   const fields = gateFields.missing(wish)
   if (fields.length > 0) throw new Refused({ what: 'needed', of: 'gate', fields })
   const now = desk.clock.now()
@@ -34,10 +31,7 @@ export async function addGate(desk: GateDesk, { name, ...wish }: GateWish & { na
   })
 }
 
-export async function setGate(
-  desk: GateDesk,
-  { gate: named, ...wish }: GateWish & { gate: string },
-): Promise<Versions<GateEntry>> {
+export async function setGate(desk: Office, { gate: named, ...wish }: GateWish & { gate: string }): Promise<Versions<GateEntry>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'gate' })
   const keys = await keysFor(desk, wish)
   return change(desk, 'config', async (runner) => {
@@ -58,7 +52,7 @@ export async function setGate(
 }
 
 /** Opened before the transaction, since a key service may have to be asked. */
-const keysFor = async (desk: GateDesk, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
+const keysFor = async (desk: Office, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
   tlsKey || macKeyFile ? desk.keys() : undefined
 
 async function sealKeys(
@@ -66,7 +60,7 @@ async function sealKeys(
   gateId: bigint,
   { tlsKey, macKey }: { tlsKey: Secret<string> | undefined; macKey: Secret<Buffer> | undefined },
   keys: KeyRing,
-  { random }: Desk,
+  { random }: Office,
 ): Promise<void> {
   if (tlsKey) await sealTlsKey(runner, gateId, tlsKey, keys, random)
   if (macKey) await sealMacKey(runner, gateId, macKey, keys, random)
@@ -75,13 +69,9 @@ async function sealKeys(
 /** Throws when the settings would fit no line. */
 function gateAfter(before: GateRow, wish: GateWish, now: number): { settings: GateRow; macKey: Secret<Buffer> | undefined } {
   const { tls: tlsBefore, mac: macBefore, ...rest } = before
-  const tls = tlsAfter(tlsBefore, wish, now)
-  if (isMisfit(tls)) throw new Refused(tls)
-  const authenticated = macAfter(macBefore, wish)
-  if (isMisfit(authenticated)) throw new Refused(authenticated)
-  const { mac, macKey } = authenticated
+  const tls = orRefused(tlsAfter(tlsBefore, wish, now))
+  const { mac, macKey } = orRefused(macAfter(macBefore, wish))
   const settings = { ...gateFields.after(rest, wish), ...(tls && { tls }), ...(mac && { mac }) }
-  const misfit = lineMisfit(settings)
-  if (misfit) throw new Refused(misfit)
+  orRefused(lineMisfit(settings))
   return { settings, macKey }
 }

@@ -11,7 +11,7 @@ import type { Desk } from '../../../src/operator/desk.ts'
 import {
   readEntries,
   readRule,
-  usualOf,
+  ruleKinds,
   type FilterWish,
   type RuleKind,
 } from '../../../src/operator/configuration/filter-settings.ts'
@@ -60,11 +60,11 @@ async function add(
   more: { values?: string[]; score?: number; code?: string; name?: string; endpointId?: bigint } = {},
 ) {
   const facts = readRule(kind, wish)
-  assert.ok(!isMisfit(facts))
   const { values = [], ...rest } = more
   const entries = 'of' in facts ? readEntries(facts.of, values) : new Set<string>()
   assert.ok(!isMisfit(entries))
-  const { filterNo } = await addFilter(desk, { login: world.merchant.login, ...usualOf[kind], ...rest, facts, entries })
+  const { code, score } = ruleKinds[kind]
+  const { filterNo } = await addFilter(desk, { login: world.merchant.login, code, score, ...rest, facts, entries })
   await allRead()
   return filterNo
 }
