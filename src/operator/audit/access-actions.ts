@@ -22,8 +22,8 @@ export const accessActions: Subject = {
       },
       async perform({ pool, clock }, { merchant, from, limit }) {
         const now = clock.now()
-        const login = merchant === undefined ? {} : { login: (await merchantNamed(pool, merchant)).login }
-        return refusedAccess(pool, { ...login, from: from?.(now) ?? now - usualSpanMs, limit })
+        if (merchant !== undefined) await merchantNamed(pool, merchant)
+        return refusedAccess(pool, from?.(now) ?? now - usualSpanMs, merchant, limit)
       },
       gives: listing<RefusedAccessEntry>({
         name: 'refused',

@@ -1,6 +1,5 @@
 import { entities, timestamp, type Pool } from '../../storage/pool.ts'
 import { jsonOf } from '../../entity/json.ts'
-import { isoTime } from '../../base/moments.ts'
 
 /** Identical refusals since a moment. */
 export interface RefusedAccessEntry {
@@ -23,15 +22,13 @@ const list = entities<RefusedAccessEntry>(`
   group by login, endpoint, operation, address, reason
   order by max(last_at) desc, count desc limit $3`)
 
-export interface AccessQuery {
-  from: number
-  login?: string
-  limit: number
-}
-
-/** Those that came last first. */
-export const refusedAccess = (pool: Pool, { from, login, limit }: AccessQuery): Promise<RefusedAccessEntry[]> =>
-  pool.run(list, [timestamp(from), login ?? null, limit])
+/** Those that came last first; without a login, in whatever name. */
+export const refusedAccess = (
+  pool: Pool,
+  from: number,
+  login: string | undefined,
+  limit: number,
+): Promise<RefusedAccessEntry[]> => pool.run(list, [timestamp(from), login ?? null, limit])
 
 /** Empty texts are null. */
 export const accessJson = (e: RefusedAccessEntry): object =>
@@ -41,6 +38,4 @@ export const accessJson = (e: RefusedAccessEntry): object =>
     endpoint: e.endpoint || null,
     operation: e.operation || null,
     address: e.address || null,
-    firstAt: isoTime(e.firstAt),
-    lastAt: isoTime(e.lastAt),
   })

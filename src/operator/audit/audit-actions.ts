@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
 import { anyText, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
+import { jsonOf } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
@@ -11,7 +12,7 @@ import { Refused } from '../refused.ts'
 import { auditDetails, auditJson } from './audit.ts'
 import { readPublicKey, readSignedHead, signHead, type SignedHead } from './head.ts'
 import { listAudit, type AuditEntry } from './rows.ts'
-import { chainFaultJson, chainFaultText, verifyTrail } from './verify.ts'
+import { chainFaultText, verifyTrail } from './verify.ts'
 
 const entryId = kind<string>({
   hint: 'id',
@@ -85,7 +86,7 @@ export const auditActions: Subject = {
           whole: faultCount === 0,
           rows,
           head: head ? { no: head.no, hash: head.hash } : null,
-          faults: faults.map(chainFaultJson),
+          faults: faults.map(jsonOf),
           fault_count: faultCount,
         }),
         blocks: ({ rows, faults, faultCount }, { asked }) =>

@@ -33,11 +33,6 @@ export function trailProgress(say: (text: string) => void): (rows: bigint, of: b
   }
 }
 
-export const chainFaultJson = (fault: ChainFault): object => ({
-  ...fault,
-  ...('auditId' in fault && { audit_id: fault.auditId, auditId: undefined }),
-})
-
 export function chainFaultText(fault: ChainFault): string {
   switch (fault.what) {
     case 'changed':

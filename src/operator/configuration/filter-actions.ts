@@ -212,7 +212,7 @@ country-mismatch compares the country of the address with that of the card by th
         const amountMinor = decimalToMinor(amount, knownCurrency(code).exponent)
         if (amountMinor === undefined) throw new Refused(unfit('amount', `an amount of ${code}`))
         const now = office.clock.now()
-        return tryFilters(office, await office.keys(), { ...payment, endpointId: endpoint, amountMinor, at: at?.(now) ?? now })
+        return tryFilters(office, { ...payment, endpointId: endpoint, amountMinor, at: at?.(now) ?? now })
       },
       gives: {
         json: ({ refusal, score, rules, fired }) => ({

@@ -28,7 +28,6 @@ export function tlsAfter(before: GateTls | undefined, wish: TlsWish, now: number
   if (tlsCa === undefined && !before) return { what: 'missing', field: 'tlsCa', means: "a file with the acquirer's authority" }
   if (tlsCert !== undefined && !tlsKey) return { what: 'missing', field: 'tlsKey', means: 'the private key of the certificate' }
   if (tlsCert === undefined && tlsKey) return { what: 'missing', field: 'tlsCert', means: 'the certificate of the private key' }
-  if (tlsName !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(tlsName)) return unfit('tlsName', 'a host name or an address')
   const misfit =
     (tlsCa === undefined ? undefined : certificateMisfit('tlsCa', tlsCa, now)) ??
     (tlsCert === undefined || !tlsKey ? undefined : (certificateMisfit('tlsCert', tlsCert, now) ?? keyMisfit(tlsCert, tlsKey)))
