@@ -1,5 +1,5 @@
 /** The commands of an operator as a document. */
-import { jsonName } from '../src/entity/fields.ts'
+import { jsonName } from '../src/entity/json.ts'
 import { withCommands } from '../src/entity/show.ts'
 import type { AnyAction, Inputs, Subject } from '../src/operator/action.ts'
 import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'

@@ -1,8 +1,7 @@
 import { secret, type Secret } from '../base/secret.ts'
 import { ConfigError, serveVariables } from '../settings/serve.ts'
-import { readVariables } from '../settings/variables.ts'
 import { descriptorNo, fileText } from '../settings/keys.ts'
-import type { Environment } from '../settings/variables.ts'
+import { readVariables, type Environment } from '../settings/variables.ts'
 
 /** How many processes share the ports. */
 export function processesOf(env: Environment): number {

@@ -1,6 +1,7 @@
 /** The settings of an entity as a table: all that can be said about one follows from its row. */
 import { defined } from '../base/defined.ts'
 import type { Fact } from './facts.ts'
+import { jsonName } from './json.ts'
 import { Unreadable, type ValueKind } from './kinds.ts'
 import { unfit, type UnfitValue } from './misfit.ts'
 
@@ -23,8 +24,8 @@ export interface EntityField<Value, Wish = Value> {
 type AnyField = EntityField<unknown, unknown>
 export type FieldTable = Readonly<Record<string, AnyField>>
 
-type ValueOf<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
-type WishOf<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
+export type ValueOf<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
+export type WishOf<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
 type Certain<T> = { [K in keyof T]: T[K] extends { usual: unknown } | { needed: true } ? K : never }[keyof T]
 
 /** The settings with all usual values filled in. */
@@ -34,9 +35,7 @@ export type Settings<T> = { -readonly [K in Certain<T>]: ValueOf<T[K]> } & {
 /** Changes: absent fields keep their value, null is as never set. */
 export type Wishes<T> = { -readonly [K in keyof T]?: WishOf<T[K]> | null }
 
-/** `answerTimeoutMs` is answer_timeout_ms in JSON, */
-export const jsonName = (field: string): string => field.replace(/[A-Z]/g, '_$&').toLowerCase()
-/** and answer-timeout in a command. */
+/** `answerTimeoutMs` is answer-timeout in a command. */
 export const optionName = (field: string, { option }: { option?: string | undefined }): string =>
   option ?? field.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

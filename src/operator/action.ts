@@ -1,6 +1,5 @@
 /** What an operator can do, as rows: command line, API, forms and documents follow from them. */
-import type { EntityField, FieldTable } from '../entity/fields.ts'
-import type { ValueKind } from '../entity/kinds.ts'
+import type { EntityField, FieldTable, ValueOf, WishOf } from '../entity/fields.ts'
 import { tableOf, type Block, type Column } from '../entity/show.ts'
 import type { Note } from './change.ts'
 import type { Office } from './office.ts'
@@ -20,8 +19,6 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
 
 export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
 
-type Taken<F> = F extends { is: ValueKind<infer Value, infer _> } ? Value : never
-type Wished<F> = F extends { is: ValueKind<infer _, infer Wish> } ? Wish : never
 type Sure<T> = {
   [K in keyof T]: T[K] extends { change: string }
     ? never
@@ -31,8 +28,8 @@ type Sure<T> = {
 }[keyof T]
 
 /** What an action is given: read, and with all usual values. */
-export type Given<T> = { [K in Sure<T>]: Taken<T[K]> } & {
-  [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: string } ? Wished<T[K]> | null : Taken<T[K]>
+export type Given<T> = { [K in Sure<T>]: ValueOf<T[K]> } & {
+  [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: string } ? WishOf<T[K]> | null : ValueOf<T[K]>
 }
 
 /** The settings of an entity as inputs of what adds one, or changes one that is there. */

@@ -219,7 +219,7 @@ export function orUnknown<Found>(found: Found | undefined, thing: keyof typeof u
   return found
 }
 
-export const unfit = (field: string, must: string) => ({ what: 'unfit', field, must }) as const
+export { unfit } from '../entity/misfit.ts'
 
 /** A refusal as a person reads it. */
 export const refusalBlock = (refusal: OperatorRefusal, called: Called): Block =>

@@ -16,6 +16,7 @@ import {
   listGates,
   listGroups,
   merchantNamed,
+  ofMerchant,
   type EndpointEntry,
   type GroupEntry,
 } from '../known.ts'
@@ -40,7 +41,7 @@ export async function addEndpoint(
   const endpointId = await openIds(office.pool, 'endpoint', 1).take()
   return change(office, 'config', async (runner) => {
     const { merchantId, login } = await merchantNamed(runner, merchant)
-    await refuseTakenName(runner, merchantId, name)
+    await refuseTakenName(runner, login, name)
     const endpoint: EndpointEntry = {
       endpointId,
       merchantId,
@@ -66,7 +67,7 @@ export async function setEndpoint(
   return change(office, 'config', async (runner) => {
     const before = await endpointOf(runner, endpoint)
     const { name = before.name, gate } = wish
-    if (name !== before.name) await refuseTakenName(runner, before.merchantId, name)
+    if (name !== before.name) await refuseTakenName(runner, before.login, name)
     const gates = gate === undefined ? before.gateIds : await gateIds(runner, gate)
     const after = { ...before, name, gateIds: gates, settings: endpointFields.after(before.settings, wish) }
     await refuseUnfit(after, office)
@@ -83,10 +84,10 @@ export async function addGroup(
   const groupId = await openIds(desk.pool, 'endpoint', 1).take()
   return change(desk, 'config', async (runner) => {
     const { merchantId, login } = await merchantNamed(runner, merchant)
-    if ((await listGroups(runner)).some((g) => g.merchantId === merchantId && g.name === name))
+    if ((await ofMerchant(runner, login, listGroups)).some((g) => g.name === name))
       throw new Refused({ what: 'taken of merchant', thing: 'group', login, name })
-    const own = new Map((await listEndpoints(runner)).filter((e) => e.merchantId === merchantId).map((e) => [e.endpointId, e]))
-    const foreign = endpointIds.find((id) => !own.has(id))
+    const own = await ofMerchant(runner, login, listEndpoints)
+    const foreign = endpointIds.find((id) => !own.some(({ endpointId }) => endpointId === id))
     if (foreign !== undefined) throw new Refused({ what: 'unknown of merchant', thing: 'endpoint', login, name: String(foreign) })
     const group = { groupId, merchantId, login, name, enabled: true, endpointIds, createdAt: desk.clock.now() }
     await insertGroup(runner, group, group.createdAt)
@@ -95,9 +96,9 @@ export async function addGroup(
   })
 }
 
-async function refuseTakenName(runner: Runner, merchantId: bigint, name: string): Promise<void> {
-  const taken = (await listEndpoints(runner)).find((e) => e.merchantId === merchantId && e.name === name)
-  if (taken) throw new Refused({ what: 'taken of merchant', thing: 'endpoint', login: taken.login, name, id: taken.endpointId })
+async function refuseTakenName(runner: Runner, login: string, name: string): Promise<void> {
+  const taken = (await ofMerchant(runner, login, listEndpoints)).find((e) => e.name === name)
+  if (taken) throw new Refused({ what: 'taken of merchant', thing: 'endpoint', login, name, id: taken.endpointId })
 }
 
 /**

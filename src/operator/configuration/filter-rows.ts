@@ -1,4 +1,4 @@
-import type { FilterRule, RuleFacts } from '../../merchant/filter.ts'
+import type { FilterRule } from '../../merchant/filter.ts'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import type { Desk } from '../desk.ts'
 import { ruleText } from './filter-settings.ts'
@@ -56,14 +56,10 @@ export async function entriesOf(runner: Runner, filter: FilterEntry, most: numbe
   return (await runner.run(values, [filter.merchantId, filter.filterNo, most])).map((r) => r.value)
 }
 
-export interface NewFilter {
+interface NewFilter extends Omit<FilterRule, 'filterNo' | 'name'> {
   login: string
-  endpointId?: bigint
+  /** What it does, unless it is given. */
   name?: string
-  code: string
-  score: number
-  facts: RuleFacts
-  entries: ReadonlySet<string>
 }
 
 export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEntry> {

@@ -3,6 +3,7 @@ import { choice, fileText, onOff, secretFile, text } from '../../entity/kinds.ts
 import type { Fact } from '../../entity/facts.ts'
 import { isoTime } from '../../base/moments.ts'
 import { macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/fields/gate.ts'
+import type { Given } from '../action.ts'
 import { certificateFacts, dayOf } from './gate-tls.ts'
 
 const mostPemBytes = 1_000_000
@@ -20,6 +21,9 @@ export const lineInputs = {
   mac:        { is: choice([...macAlgorithms, 'off'], 'algorithm'), means: `what authenticates the messages: ${macAlgorithms.join(', ')}, or off, which forgets the key (off)` },
   macKeyFile: { is: secretFile(mostKeyBytes),             means: 'the key of the MAC in hexadecimal, - for standard input; it is sealed and never shown' },
 } as const
+
+/** Changes of what protects a line; what is absent stays. A certificate and its key come together. */
+export type LineWish = Given<typeof lineInputs>
 
 const macNames: Record<MacAlgorithm, string> = { 'aes-cmac': 'AES-CMAC', 'retail-mac': 'ISO 9797-1 algorithm 3 (retail MAC)' }
 

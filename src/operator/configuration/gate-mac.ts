@@ -2,22 +2,16 @@
 import { Secret, secret } from '../../base/secret.ts'
 import type { MacAlgorithm } from '../../merchant/fields/gate.ts'
 import { unfit, type Misfit } from '../refused.ts'
-
-/** Changes of a gate's MAC; absent fields keep their value. `off` forgets the key. */
-export interface MacWish {
-  mac?: MacAlgorithm | 'off'
-  /** As an operator has it: hexadecimal. */
-  macKeyFile?: Secret<string>
-}
+import type { LineWish } from './gate-line.ts'
 
 /** The algorithm after a wish, and the key if it is replaced. */
-export interface MacAfter {
+interface MacAfter {
   mac?: MacAlgorithm
   macKey?: Secret<Buffer>
 }
 
 /** A key is of one algorithm: another algorithm needs another key. */
-export function macAfter(before: MacAlgorithm | undefined, { mac, macKeyFile }: MacWish): MacAfter | Misfit {
+export function macAfter(before: MacAlgorithm | undefined, { mac, macKeyFile }: LineWish): MacAfter | Misfit {
   if (mac === 'off') return macKeyFile ? unfit('macKeyFile', 'left out where the MAC is off') : {}
   const after = mac ?? before
   if (!after) return macKeyFile ? { what: 'missing', field: 'mac', means: 'aes-cmac or retail-mac' } : {}

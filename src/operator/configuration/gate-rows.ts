@@ -8,39 +8,43 @@ import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
 import type { Office } from '../office.ts'
 import { orRefused, Refused } from '../refused.ts'
-import { macAfter, type MacWish } from './gate-mac.ts'
-import { lineMisfit, tlsAfter, type TlsWish } from './gate-tls.ts'
+import type { LineWish } from './gate-line.ts'
+import { macAfter } from './gate-mac.ts'
+import { lineMisfit, tlsAfter } from './gate-tls.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
 
 /** Changes of a gate and of what protects its line. */
-export type GateWish = Wishes<typeof gateFields.table> & TlsWish & MacWish
+type GateWish = Wishes<typeof gateFields.table> & LineWish
 
-export async function addGate(desk: Office, { name, ...wish }: GateWish & { name: string }): Promise<GateEntry> {
+export async function addGate(office: Office, { name, ...wish }: GateWish & { name: string }): Promise<GateEntry> {
   const fields = gateFields.missing(wish)
   if (fields.length > 0) throw new Refused({ what: 'needed', of: 'gate', fields })
-  const now = desk.clock.now()
+  const now = office.clock.now()
   const { settings, macKey } = gateAfter(gateFields.whole({}) as GateRow, wish, now)
-  const gateId = await openIds(desk.pool, 'gate', 1).take()
+  const gateId = await openIds(office.pool, 'gate', 1).take()
   const gate: GateEntry = { gateId, name, enabled: true, settings, createdAt: now }
-  const keys = await keysFor(desk, wish)
-  return change(desk, 'config', async (runner) => {
+  const keys = await keysFor(office, wish)
+  return change(office, 'config', async (runner) => {
     if ((await listGates(runner)).some((g) => g.name === name)) throw new Refused({ what: 'taken', thing: 'gate', name })
     await insertGate(runner, gate, now)
-    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, desk)
+    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, office)
     return { note: { subject: `gate ${gateId}`, details: { name, ...settings } }, result: gate }
   })
 }
 
-export async function setGate(desk: Office, { gate: named, ...wish }: GateWish & { gate: string }): Promise<Versions<GateEntry>> {
+export async function setGate(
+  office: Office,
+  { gate: named, ...wish }: GateWish & { gate: string },
+): Promise<Versions<GateEntry>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'gate' })
-  const keys = await keysFor(desk, wish)
-  return change(desk, 'config', async (runner) => {
+  const keys = await keysFor(office, wish)
+  return change(office, 'config', async (runner) => {
     const before = await gateNamed(runner, named)
     const { gateId } = before
-    const { settings, macKey } = gateAfter(before.settings, wish, desk.clock.now())
+    const { settings, macKey } = gateAfter(before.settings, wish, office.clock.now())
     const after = { ...before, settings }
     await updateGate(runner, after)
-    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, desk)
+    if (keys) await sealKeys(runner, gateId, { tlsKey: wish.tlsKey, macKey }, keys, office)
     if (wish.tls === false) await dropTlsKey(runner, gateId)
     if (wish.mac === 'off') await dropMacKey(runner, gateId)
     const replaced = { ...(wish.tlsKey && { private_key: 'replaced' }), ...(macKey && { mac_key: 'replaced' }) }
@@ -52,8 +56,8 @@ export async function setGate(desk: Office, { gate: named, ...wish }: GateWish &
 }
 
 /** Opened before the transaction, since a key service may have to be asked. */
-const keysFor = async (desk: Office, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
-  tlsKey || macKeyFile ? desk.keys() : undefined
+const keysFor = async (office: Office, { tlsKey, macKeyFile }: GateWish): Promise<KeyRing | undefined> =>
+  tlsKey || macKeyFile ? office.keys() : undefined
 
 async function sealKeys(
   runner: Runner,

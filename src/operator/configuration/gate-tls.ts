@@ -5,21 +5,10 @@ import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
 import type { GateRow, GateTls } from '../../merchant/fields/gate.ts'
 import { unfit, type Misfit } from '../refused.ts'
-
-/**
- * Changes of a line's TLS; absent fields keep their value. A certificate and its key come
- * together. `tls: false` forgets certificates, name and key.
- */
-export interface TlsWish {
-  tls?: boolean
-  tlsCa?: string
-  tlsCert?: string
-  tlsKey?: Secret<string>
-  tlsName?: string
-}
+import type { LineWish } from './gate-line.ts'
 
 /** The settings of TLS after a wish; undefined for a line in clear. */
-export function tlsAfter(before: GateTls | undefined, wish: TlsWish, now: number): GateTls | Misfit | undefined {
+export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: number): GateTls | Misfit | undefined {
   const { tls, tlsCa, tlsCert, tlsKey, tlsName } = wish
   const others = { tlsCa, tlsCert, tlsKey, tlsName }
   const named = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsName'] as const).find((field) => others[field] !== undefined)
