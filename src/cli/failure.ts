@@ -9,7 +9,6 @@ export class Failure extends Error {}
 /** The arguments cannot be understood: the command line exits with 2. */
 export class WrongUsage extends Failure {}
 
-/** A refusal in words. */
 export const failureOf = (refusal: OperatorRefusal): Failure => {
   const text = blockText(refusalBlock(refusal, (field) => `--${optionName(field, {})}`))
   return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)

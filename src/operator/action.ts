@@ -103,8 +103,9 @@ export interface Subject {
 }
 
 interface Listing<Row, Asked> {
-  /** The member of the JSON that has the rows. */
+  /** The member of the JSON that has the rows, and what it has before them. */
   name: string
+  first?: (asked: Asked) => object
   json: (row: Row) => object
   columns: readonly Column<Row>[] | ((now: number) => readonly Column<Row>[])
   /** What is shown where there is none. */
@@ -113,7 +114,7 @@ interface Listing<Row, Asked> {
 
 /** How a list is shown. */
 export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<readonly Row[], Asked> => ({
-  json: (rows) => ({ [how.name]: rows.map(how.json) }),
+  json: (rows, asked) => ({ ...how.first?.(asked), [how.name]: rows.map(how.json) }),
   blocks: (rows, seen) => [listBlock(how, rows, seen)],
 })
 

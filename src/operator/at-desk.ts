@@ -6,7 +6,6 @@ import type { Office } from './office.ts'
 import type { Permission } from './permissions.ts'
 import { Refused } from './refused.ts'
 
-/** Who acts. */
 export interface Actor {
   may: (permission: Permission) => boolean
   /** That something could not be written down, which does not keep it from being shown. */

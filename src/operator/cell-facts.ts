@@ -8,7 +8,6 @@ import { hasCitus, readPlacements } from '../storage/nodes.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import type { CellDesk, Databases } from './desk.ts'
 
-/** A cell with its state. */
 export interface CellFact extends CellDesk {
   /** The merchants whose orders are there. */
   merchants: number

@@ -11,13 +11,11 @@ export interface MerchantEntry {
   login: string
   name: string
   enabled: boolean
-  /** Where its orders are. */
   cellNo: number
   /** Until then the previous control key is accepted too. */
   previousKeyUntil?: number
   /** The requests that must be signed; none if absent. */
   signedRequests?: SignedRequests
-  /** What hosted pages show of it. */
   page: MerchantPage
   createdAt: number
 }

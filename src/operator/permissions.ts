@@ -26,7 +26,6 @@ export const permissions = {
   system:    { changes: true,  all: [true, false, false, false], one: [false, false, false, false], means: 'keys, cells, partitions and backups' },
 } as const satisfies Record<string, PermissionRow>
 
-/** What an action needs. */
 export type Permission = keyof typeof permissions
 
 /** `within` one merchant, or in the whole installation. */

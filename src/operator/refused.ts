@@ -15,7 +15,6 @@ const misfits = {
   /** `or` is a field that would be accepted instead, `means` is the meaning of the field. */
   missing: ({ field, or, means }: { field: string; or?: string; means?: string }, called: Called) =>
     `${called(field)}${or === undefined ? '' : ` or ${called(or)}`} is needed${means === undefined ? '' : `: ${means}`}.`,
-  /** What a new entity has to have. */
   needed: ({ of, fields }: { of: 'gate'; fields: readonly string[] }, called: Called) =>
     hint(`A ${of} needs ${fields.map(called).join(', ')} as well. See`, `${of} add --help`),
   'nothing to set': ({ of }: { of: 'endpoint' | 'gate' | 'merchant' }) =>
@@ -38,7 +37,6 @@ const misfits = {
   'card of another merchant': ({ orderId, login }: { orderId: bigint; login: string }) =>
     `Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`,
   'unusable BIN table': ({ why }: { why: string }) => `The table cannot be used: ${why}. Nothing was changed.`,
-  /** A control key that a merchant brought. */
   'weak key': ({ why }: { why: string }, called: Called) => `${called('controlKey')}: ${why}. Leave it out to have one made.`,
   /** The text says what to give instead. */
   'no public key': ({ why }: { why: string }) => why,
@@ -70,7 +68,6 @@ const misfits = {
 
 /** What does not go with what the installation contains, or is doing. */
 const conflicts = {
-  /** The role of whoever acts has not got it. */
   'not permitted': ({ permission }: { permission: Permission }) => `This needs the permission ${permission}.`,
   unknown: ({ thing, name }: { thing: keyof typeof unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>

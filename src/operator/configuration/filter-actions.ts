@@ -5,7 +5,7 @@ import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unread
 import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import type { Fired } from '../../risk/screening.ts'
-import { action, type Subject } from '../action.ts'
+import { action, listing, type Subject } from '../action.ts'
 import { Refused, unfit } from '../refused.ts'
 import { filterFacts, filterJson, firedJson } from './filter.ts'
 import {
@@ -113,22 +113,20 @@ country-mismatch compares the country of the address with that of the card by th
         return removed ? all : all.filter((f) => f.removedAt === undefined)
       },
       gives: {
+        ...listing<FilterEntry>({
+          name: 'filters',
+          json: filterJson,
+          columns: [
+            { title: 'MERCHANT', of: (f) => f.login },
+            numbered('NO', (f) => f.filterNo),
+            { title: 'ENDPOINT', of: (f) => String(f.endpointId ?? 'all') },
+            numbered('SCORE', (f) => f.score),
+            { title: 'CODE', of: (f) => f.code },
+            { title: 'WHAT', of: whatOf },
+          ],
+          none: hint('No filters. Add one', 'filter add --help'),
+        }),
         json: (filters) => filters.map(filterJson),
-        blocks: (filters) => [
-          filters.length === 0
-            ? hint('No filters. Add one', 'filter add --help')
-            : tableOf<FilterEntry>(
-                [
-                  { title: 'MERCHANT', of: (f) => f.login },
-                  numbered('NO', (f) => f.filterNo),
-                  { title: 'ENDPOINT', of: (f) => (f.endpointId === undefined ? 'all' : String(f.endpointId)) },
-                  numbered('SCORE', (f) => f.score),
-                  { title: 'CODE', of: (f) => f.code },
-                  { title: 'WHAT', of: whatOf },
-                ],
-                filters,
-              ),
-        ],
       },
       examples: ['filter list --merchant shop --json'],
     }),

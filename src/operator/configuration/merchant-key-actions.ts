@@ -3,10 +3,10 @@ import { agoText, timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
+import { hint, numbered, type Block } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
-import { action, type Subject } from '../action.ts'
+import { action, listing, type Subject } from '../action.ts'
 import { Refused } from '../refused.ts'
 import { aLogin, afterNextStart } from '../inputs.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
@@ -49,8 +49,6 @@ const signerBlocks = (
   ...(isNew && isSandbox ? [afterNextStart] : []),
 ]
 
-const stateOf = (key: MerchantKey) => (key.retiredAt === undefined ? 'on' : 'retired')
-
 export const merchantKeyActions: Subject = {
   groups: {
     'merchant key': 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
@@ -90,28 +88,22 @@ ${makeAPair}`,
       needs: 'read',
       takes: { login: aLogin },
       perform: async ({ pool }, { login }) => listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId),
-      gives: {
-        json: (keys, { login }) => ({ login, keys: keys.map(keyJson) }),
-        blocks: (keys, { asked, now }) => [
-          keys.length === 0
-            ? hint(
-                `No public keys, so ${asked.login} can neither make v4 calls nor sign by Ed25519`,
-                `merchant key add ${asked.login}`,
-              )
-            : tableOf<MerchantKey>(
-                [
-                  numbered('NO', (k) => k.keyNo),
-                  { title: 'NAME', of: (k) => k.name },
-                  { title: 'TYPE', of: (k) => k.type },
-                  numbered('BITS', (k) => k.bits),
-                  { title: 'STATE', of: stateOf, is: 'status' },
-                  { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
-                  { title: 'SHA-256', of: (k) => k.fingerprint },
-                ],
-                keys,
-              ),
+      gives: listing<MerchantKey, { login: string }>({
+        name: 'keys',
+        first: ({ login }) => ({ login }),
+        json: keyJson,
+        columns: (now) => [
+          numbered('NO', (k) => k.keyNo),
+          { title: 'NAME', of: (k) => k.name },
+          { title: 'TYPE', of: (k) => k.type },
+          numbered('BITS', (k) => k.bits),
+          { title: 'STATE', of: (k) => (k.retiredAt === undefined ? 'on' : 'retired'), is: 'status' },
+          { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
+          { title: 'SHA-256', of: (k) => k.fingerprint },
         ],
-      },
+        none: ({ login }) =>
+          hint(`No public keys, so ${login} can neither make v4 calls nor sign by Ed25519`, `merchant key add ${login}`),
+      }),
       examples: ['merchant key list shop', 'merchant key list shop --json'],
     }),
     'merchant key retire': action({

@@ -8,7 +8,6 @@ import { spanText } from '../../base/moments.ts'
 import type { Finding } from '../../entity/show.ts'
 import { ok, problem, warning } from './finding.ts'
 
-/** How long a connection may take. */
 const reachMs = 3_000
 /** How long an acquirer with TLS 1.3 may take to refuse our certificate. */
 const refusalMs = 500

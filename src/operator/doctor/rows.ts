@@ -99,7 +99,6 @@ const wrapped = entities<WrappedVersion>(
   `select purpose, version, wrapped, kek, active_at <= now() as active from key_version order by purpose, version`,
 )
 
-/** Keys to look with. */
 export type OpenKeys = Pick<KeyRing, 'version'>
 
 export interface OpenedKeys {
@@ -141,7 +140,6 @@ const controlKeys = entities<{ merchantId: bigint; login: string; sealed: Buffer
   `select merchant_id, login, control_key_sealed as sealed, control_key_version as version from merchant order by login`,
 )
 
-/** The control key of every merchant. */
 export const controlKeysOf = async (pool: Pool, keys: OpenKeys): Promise<{ login: string; controlKey: Secret<string> }[]> =>
   (await pool.run(controlKeys)).map((row) => ({ login: row.login, controlKey: openControlKey(row, row.merchantId, keys) }))
 
