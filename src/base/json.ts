@@ -25,6 +25,16 @@ const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', '
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The object of a text as JSON.parse reads it, which passes over repeated names. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Some libraries write a byte order mark before the text, which RFC 8259 lets readers ignore. */
 export const isMarked = (text: string): boolean => text.startsWith('\uFEFF')
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { isObject } from '../base/json.ts'
+import { isObject, objectIn } from '../base/json.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Outgoing } from '../http/outgoing.ts'
 
@@ -30,16 +30,6 @@ export const callerOf =
     if (reply.is === 'failed') return { is: 'failed', why: `${reply.kind}: ${reply.why}` }
     return { is: 'answered', status: reply.status, json: objectIn(reply.body.toString('utf8')) }
   }
-
-/** A text that is no object is none. */
-export function objectIn(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** The value at a path such as `session.nonce`. */
 export function at(json: Json | undefined, path: string): unknown {

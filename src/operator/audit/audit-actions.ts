@@ -1,6 +1,7 @@
 /** Who changed what, and whether that is still what was written down. */
 import type { KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
+import { publicKeyOf } from '../../base/ed25519.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
 import { anyText, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
 import { jsonOf } from '../../entity/json.ts'
@@ -10,7 +11,7 @@ import { action, pageOf, paging, type Subject } from '../action.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { Refused } from '../refused.ts'
 import { auditDetails, auditJson } from './audit.ts'
-import { readPublicKey, readSignedHead, signHead, type SignedHead } from './head.ts'
+import { readSignedHead, signHead, type SignedHead } from './head.ts'
 import { listAudit, type AuditEntry } from './rows.ts'
 import { chainFaultText, verifyTrail } from './verify.ts'
 
@@ -24,7 +25,10 @@ const entryId = kind<string>({
 
 const signedHead = fileOf<SignedHead>(64 * 1024, (text) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote'))
 
-const rawKey = kind<KeyObject>({ hint: 'base64', read: (text) => readPublicKey(text) ?? new Unreadable('32 bytes in base64') })
+const rawKey = kind<KeyObject>({
+  hint: 'base64',
+  read: (text) => publicKeyOf(Buffer.from(text, 'base64')) ?? new Unreadable('32 bytes in base64'),
+})
 
 export const auditActions: Subject = {
   actions: {

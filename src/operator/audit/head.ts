@@ -1,6 +1,7 @@
 /** The signed end of the audit trail: evidence that rows up to it were there at a certain time. */
 import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
-import { privateKeyOf, publicKeyOf, rawPublicKey } from '../../base/ed25519.ts'
+import { privateKeyOf, rawPublicKey } from '../../base/ed25519.ts'
+import { objectIn } from '../../base/json.ts'
 import { lengthPrefixed } from '../../storage/audit-chain.ts'
 import type { ChainHead } from '../../storage/audit-rows.ts'
 import type { KeyRing } from '../../keys/ring.ts'
@@ -38,26 +39,14 @@ export function auditPublicKey(keys: KeyRing, version: bigint): KeyObject | unde
   return seed && createPublicKey(privateKeyOf(seed))
 }
 
-/** A raw public key in base64; undefined if it is none. */
-export const readPublicKey = (text: string): KeyObject | undefined => publicKeyOf(Buffer.from(text, 'base64'))
+const forms = { no: /^\d{1,18}$/, hash: /^[0-9a-f]{64}$/, at: /^/, key: /^\d{1,18}$/, public_key: /^/, signature: /^/ }
 
 /** Undefined if the text is not what `signHead` makes. */
 export function readSignedHead(text: string): SignedHead | undefined {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (typeof read !== 'object' || read === null) return undefined
-  const names = ['no', 'hash', 'at', 'key', 'public_key', 'signature'] as const
-  const head = read as SignedHead
-  if (!names.every((name) => typeof head[name] === 'string')) return undefined
-  const fits = /^\d{1,18}$/.test(head.no) && /^[0-9a-f]{64}$/.test(head.hash) && /^\d{1,18}$/.test(head.key)
-  return fits ? head : undefined
+  const head = objectIn(text) ?? {}
+  const fits = Object.entries(forms).every(([name, form]) => typeof head[name] === 'string' && form.test(head[name]))
+  return fits ? (head as unknown as SignedHead) : undefined
 }
 
 export const headHolds = (head: SignedHead, key: KeyObject): boolean =>
   verify(null, signedBytes(head), key, Buffer.from(head.signature, 'base64'))
-
-export const placeOf = (head: SignedHead): ChainHead => ({ no: BigInt(head.no), hash: head.hash })

@@ -5,7 +5,7 @@ import { verifyChain, type ChainFault, type ChainHead } from '../../storage/audi
 import { snapshot } from '../../storage/transaction.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { auditPublicKey, headHolds, placeOf, type SignedHead } from './head.ts'
+import { auditPublicKey, headHolds, type SignedHead } from './head.ts'
 
 /** With the end that was exported earlier, if there is one. */
 export async function verifyTrail(office: Office, head: SignedHead | undefined, publicKey: KeyObject | undefined) {
@@ -18,7 +18,7 @@ async function believedHead(office: Office, head: SignedHead, publicKey: KeyObje
   const key = publicKey ?? auditPublicKey(await office.keys(), BigInt(head.key))
   if (!key) throw new Refused({ what: 'unknown signer', key: head.key })
   if (!headHolds(head, key)) throw new Refused({ what: 'head altered' })
-  return placeOf(head)
+  return { no: BigInt(head.no), hash: head.hash }
 }
 
 /** After how many rows a long run says how far it is. */

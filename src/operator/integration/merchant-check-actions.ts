@@ -1,11 +1,12 @@
 /** Whether a merchant's server of the mobile API conforms. */
+import { objectIn } from '../../base/json.ts'
 import { counted } from '../../base/moments.ts'
 import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { anyText, currency, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
-import { callerOf, objectIn } from '../../merchant-check/wire.ts'
+import { callerOf } from '../../merchant-check/wire.ts'
 import { action, type Subject } from '../action.ts'
 import { servesMobile } from '../configuration/control-key.ts'
 import type { Office } from '../office.ts'
