@@ -4,13 +4,12 @@ import { defined } from '../../base/defined.ts'
 import { publicKeyOf } from '../../base/ed25519.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
 import { anyText, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
-import { jsonOf } from '../../entity/json.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { Refused } from '../refused.ts'
-import { auditDetails, auditJson } from './audit.ts'
 import { readSignedHead, signHead, type SignedHead } from './head.ts'
 import { listAudit, type AuditEntry } from './rows.ts'
 import { chainFaultText, verifyTrail } from './verify.ts'
@@ -29,6 +28,25 @@ const rawKey = kind<KeyObject>({
   hint: 'base64',
   read: (text) => publicKeyOf(Buffer.from(text, 'base64')) ?? new Unreadable('32 bytes in base64'),
 })
+
+const auditJson = (e: AuditEntry) =>
+  jsonOf({ ...pick(e, 'auditId', 'at', 'who'), databaseUser: e.session, ...pick(e, 'action', 'subject', 'details') })
+
+/** For a change, only the fields that changed. */
+function auditDetails({ details }: AuditEntry): string {
+  const { before, after } = details as { before?: Record<string, unknown>; after?: Record<string, unknown> }
+  if (before === undefined || after === undefined)
+    return Object.entries(details)
+      .map(([name, value]) => `${name}: ${textOf(value)}`)
+      .join(', ')
+  return Object.keys({ ...before, ...after })
+    .filter((name) => textOf(before[name]) !== textOf(after[name]))
+    .map((name) => `${name}: ${textOf(before[name])} → ${textOf(after[name])}`)
+    .join(', ')
+}
+
+const textOf = (value: unknown): string =>
+  value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
 
 export const auditActions: Subject = {
   actions: {

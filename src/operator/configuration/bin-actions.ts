@@ -1,13 +1,24 @@
 /** The BIN table: who issued a card, by its first digits. */
-import { binTableOf } from '../../card/bins.ts'
-import { loadBins } from '../../card/bin-rows.ts'
+import { binTableOf, readBins } from '../../card/bins.ts'
+import { loadBins, replaceBins } from '../../card/bin-rows.ts'
 import { fileText, text } from '../../entity/kinds.ts'
 import { action, type Subject } from '../action.ts'
-import { orUnknown } from '../refused.ts'
-import { importBins } from './bin-rows.ts'
+import { change } from '../change.ts'
+import type { Office } from '../office.ts'
+import { orUnknown, Refused } from '../refused.ts'
 
 const mostBytes = 256 * 1024 * 1024
 const digits = text('digits', /^[1-9][0-9]{3,10}$/, '4 to 11 digits')
+
+/** Returns the number of ranges. */
+async function importBins(office: Office, { csv }: { csv: string }): Promise<number> {
+  const ranges = readBins(csv)
+  if (typeof ranges === 'string') throw new Refused({ what: 'unusable BIN table', why: ranges })
+  return change(office, 'config', async (runner) => {
+    await replaceBins(runner, ranges)
+    return { note: { subject: 'BIN table', details: { ranges: ranges.length } }, result: ranges.length }
+  })
+}
 
 export const binActions: Subject = {
   actions: {
@@ -15,7 +26,7 @@ export const binActions: Subject = {
       does: 'puts a new table in the place of the old one, all or nothing',
       needs: 'configure',
       takes: { csv: { is: fileText(mostBytes), argument: true, needed: true, means: 'the table as CSV; - is standard input' } },
-      perform: (office, { csv }) => importBins(office, csv),
+      perform: importBins,
       gives: {
         json: (ranges) => ({ ranges }),
         blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],

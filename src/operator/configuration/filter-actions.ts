@@ -2,12 +2,13 @@
 import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unreadable, whole } from '../../entity/kinds.ts'
+import type { Fact } from '../../entity/facts.ts'
+import { jsonOf, pick } from '../../entity/json.ts'
 import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import type { Fired } from '../../risk/screening.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { Refused, unfit } from '../refused.ts'
-import { filterFacts, filterJson, firedJson } from './filter.ts'
 import {
   addFilter,
   changeEntries,
@@ -35,6 +36,27 @@ const whatOf = (f: FilterEntry): string => {
   const removed = f.removedAt === undefined ? '' : ', removed'
   return (f.name === does || f.name === ruleText(f, 0) ? does : `${f.name}: ${does}`) + removed
 }
+
+const filterFacts = (f: FilterEntry): Fact[] => [
+  ['Filter', `${f.filterNo} of ${f.login}${f.removedAt === undefined ? '' : ', removed'}`],
+  ['Name', f.name],
+  ['What', ruleText(f, f.entries)],
+  ['Endpoint', f.endpointId === undefined ? 'all of the merchant' : String(f.endpointId)],
+  ['Score', String(f.score)],
+  ['Code', f.code],
+  ['Added', new Date(f.createdAt).toISOString()],
+]
+
+const filterJson = (f: FilterEntry) =>
+  jsonOf({
+    ...pick(f, 'endpointId', 'name', 'score', 'code', 'createdAt', 'removedAt'),
+    merchant: f.login,
+    filter: f.filterNo,
+    rule: f.facts,
+    listed: f.entries,
+  })
+
+export const firedJson = (f: Fired) => ({ filter: f.filterNo, name: f.name, code: f.code, score: f.score, found: f.found })
 
 export const firedTable = (fired: readonly Fired[]): Block =>
   tableOf<Fired>(
