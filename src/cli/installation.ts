@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { systemRandom } from '../base/random.ts'
 import { answersSignal } from '../embedded/process.ts'
 import type { CellDesk } from '../operator/desk.ts'
@@ -80,9 +81,7 @@ function readSandbox(directory: string): Installation | undefined {
 type RunningFile = SandboxFile & { pid: number }
 
 const isSandboxFile = (read: unknown): read is RunningFile =>
-  typeof read === 'object' &&
-  read !== null &&
-  ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
+  isObject(read) && ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
 
 /**
  * Opens the database for a command, over a line that `serve` would take. Only the doctor opens

@@ -37,14 +37,10 @@ export const endpointJson = (e: EndpointEntry) => ({
 })
 
 /** The list only hints at unusual settings; `show` has them in full. */
-const threeDSecureCell = ({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string =>
-  threeDSecure
-    ? [
-        'on',
-        ...(challengeIndicator === undefined ? [] : [challengeIndicator]),
-        ...(isDeepStrictEqual(authenticationPolicy, safePolicy) ? [] : ['own policy']),
-      ].join(', ')
-    : 'off'
+function threeDSecureCell({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string {
+  const policy = isDeepStrictEqual(authenticationPolicy, safePolicy) ? undefined : 'own policy'
+  return threeDSecure ? ['on', challengeIndicator, policy].filter(Boolean).join(', ') : 'off'
+}
 
 export const endpointColumns: readonly Column<EndpointEntry>[] = [
   numbered('ID', (e) => e.endpointId),

@@ -82,12 +82,7 @@ export const merchantActions: Subject = {
         json: (made) => jsonOf({ ...pick(made, 'merchantId', 'login', 'name'), controlKey: made.controlKey.reveal() }),
         blocks: (made) => [
           `Merchant ${made.login} is registered.`,
-          {
-            facts: [
-              ['Login', made.login],
-              ['Control key', made.controlKey.reveal()],
-            ],
-          },
+          { facts: Object.entries({ Login: made.login, 'Control key': made.controlKey.reveal() }) },
           keyNotes(made).join('\n'),
           hint('Next, an endpoint', `endpoint add --merchant ${made.login} --currency USD`),
         ],
@@ -183,23 +178,15 @@ the dark, and else are black or white.`,
       gives: {
         json: ({ controlKey: key, until: previousKeyUntil }, { login: of }) =>
           jsonOf({ login: of, controlKey: key.reveal(), previousKeyUntil }),
-        blocks: ({ until, isSandbox, ...key }, { asked }) => [
-          `Merchant ${asked.login} has a new control key.`,
-          {
-            facts: [
-              ['Control key', key.controlKey.reveal()],
-              [
-                'The old one',
-                until === undefined
-                  ? 'is accepted no longer'
-                  : `is accepted until ${timeText(until)} UTC (${spanText(asked.keepOld)})`,
-              ],
-            ],
-          },
-          [...keyNotes(key), 'Callbacks are signed with the new key from now on.', ...(isSandbox ? [afterNextStart] : [])].join(
-            '\n',
-          ),
-        ],
+        blocks: ({ until, isSandbox, ...key }, { asked }) => {
+          const end = until === undefined ? 'no longer' : `until ${timeText(until)} UTC (${spanText(asked.keepOld)})`
+          const signed = 'Callbacks are signed with the new key from now on.'
+          return [
+            `Merchant ${asked.login} has a new control key.`,
+            { facts: Object.entries({ 'Control key': key.controlKey.reveal(), 'The old one': `is accepted ${end}` }) },
+            [...keyNotes(key), signed, ...(isSandbox ? [afterNextStart] : [])].join('\n'),
+          ]
+        },
       },
       more: `${keyRules}
 Only one old key is kept: of two rotations within the span the first key ends with the second.`,
