@@ -16,11 +16,11 @@ export function readSpan(text: string): number | undefined {
 export function readMoment(text: string, now: number): number | undefined {
   const span = readSpan(text)
   if (span !== undefined) return now - span
-  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
-  if (!match) return undefined
-  const at = Date.parse(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? 'Z'}`)
+  const [, day = '', time = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  const [midnight, at] = [Date.parse(`${day}T00:00Z`), Date.parse(`${day}T${time}${zone}`)]
   // Date.parse reads the 30th of February as the 1st of March.
-  return Number.isNaN(at) || (match[3] === undefined && new Date(at).toISOString().slice(0, 10) !== match[1]) ? undefined : at
+  return Number.isNaN(midnight) || Number.isNaN(at) || new Date(midnight).toISOString().slice(0, 10) !== day ? undefined : at
 }
 
 /** `12 ms`, `3 s`, `5 min`, `2 h`, `3 d`: in the largest unit that fits. */

@@ -1,5 +1,6 @@
 /** Why a command failed, as the command line words it. */
 import { optionName } from '../entity/fields.ts'
+import type { Inputs } from '../operator/action.ts'
 import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
 import { blockText } from './present.ts'
 
@@ -9,7 +10,8 @@ export class Failure extends Error {}
 /** The arguments cannot be understood: the command line exits with 2. */
 export class WrongUsage extends Failure {}
 
-export const failureOf = (refusal: OperatorRefusal): Failure => {
-  const text = blockText(refusalBlock(refusal, (field) => `--${optionName(field, {})}`))
+/** `takes`: what the action takes, whose options the words name. */
+export const failureOf = (refusal: OperatorRefusal, takes: Inputs = {}): Failure => {
+  const text = blockText(refusalBlock(refusal, (field) => `--${optionName(field, takes[field] ?? {})}`))
   return isMisfit(refusal) ? new WrongUsage(text) : new Failure(text)
 }

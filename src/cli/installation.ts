@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isObject } from '../base/json.ts'
+import { isObject, objectIn } from '../base/json.ts'
 import { systemRandom } from '../base/random.ts'
 import { answersSignal } from '../embedded/process.ts'
 import type { CellDesk } from '../operator/desk.ts'
@@ -59,7 +59,7 @@ function readBy<Value>(read: (env: Environment, complaints: string[]) => Value, 
 function readSandbox(directory: string): Installation | undefined {
   const file = join(directory, 'sandbox.json')
   if (!existsSync(file)) return undefined
-  const read: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  const read = objectIn(readFileSync(file, 'utf8'))
   if (!isSandboxFile(read))
     throw new Failure(`${file} was written by another version of Tollgate. Stop that sandbox and start it again.`)
   return {
@@ -81,7 +81,9 @@ function readSandbox(directory: string): Installation | undefined {
 type RunningFile = SandboxFile & { pid: number }
 
 const isSandboxFile = (read: unknown): read is RunningFile =>
-  isObject(read) && ['database_url', 'pid', 'base_url', 'simulators', 'merchant'].every((name) => name in read)
+  isObject(read) &&
+  ['database_url', 'pid', 'base_url'].every((name) => name in read) &&
+  ['simulators', 'merchant'].every((name) => isObject(read[name]))
 
 /**
  * Opens the database for a command, over a line that `serve` would take. Only the doctor opens

@@ -61,18 +61,18 @@ const statusColour = (status: string): Colour | undefined => {
 export const jsonText = (value: object): string =>
   JSON.stringify(
     value,
-    (_, v: unknown) => (typeof v !== 'bigint' ? v : v <= Number.MAX_SAFE_INTEGER ? Number(v) : v.toString()),
+    (_, v: unknown) => (typeof v !== 'bigint' ? v : Number.isSafeInteger(Number(v)) ? Number(v) : v.toString()),
     2,
   )
 
 function findingText({ is, what, says, advice }: Finding): string {
-  const first = `${paint(is.padEnd(7), statusColour(is))}  ${what.padEnd(12)}  ${printable(says)}`
+  const first = `${paint(is.padEnd(7), statusColour(is))}  ${printable(what).padEnd(12)}  ${printable(says)}`
   return advice === undefined ? first : `${first}\n${' '.repeat(23)}→ ${printable(withCommands(advice))}`
 }
 
 /** A part of a result in a terminal. */
 export function blockText(block: Block): string {
-  if (typeof block === 'string') return block
+  if (typeof block === 'string') return block.split('\n').map(printable).join('\n')
   if ('says' in block) return findingText(block)
   if ('facts' in block) return factsText(block.facts)
   if ('command' in block) return `${block.text}: npx tollgate ${block.command}`

@@ -1,5 +1,5 @@
 /** Commands from rows: words, options, help, exit codes and what is printed follow from actions. */
-import { readFileSync, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { optionName } from '../entity/fields.ts'
@@ -8,7 +8,7 @@ import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import { withCommands } from '../entity/show.ts'
 import type { AnyAction, Inputs, Subject } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
-import { WrongUsage } from './failure.ts'
+import { failureOf, WrongUsage } from './failure.ts'
 import { blockText } from './present.ts'
 import { performAt } from './desk.ts'
 import type { Terminal } from './terminal.ts'
@@ -43,13 +43,16 @@ export function addSubject(
       const asJson = command.opts().json === true
       const asked = await askedBy(terminal, action, command)
       const found = (one: unknown) => asJson || terminal.print(blockText(gives.each!(one as never)))
-      const result = await perform(terminal, words, action, asked, found)
+      const worded = (error: unknown): never => {
+        throw error instanceof Refused ? failureOf(error.refusal, action.takes) : error
+      }
+      const result = await perform(terminal, words, action, asked, found).catch(worded)
       if (gives.fails?.(result)) terminal.exitCode = 1
       const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
       if (blocks === undefined) terminal.printJson(gives.json(result, asked))
       else if (blocks.length > 0) terminal.print((gives.each ? '\n' : '') + blocks.map(blockText).join('\n\n'))
       const left = leaves?.(result)
-      if (left) throw new Refused(left)
+      if (left) throw failureOf(left, action.takes)
     })
   }
   for (const group of Object.keys(groups)) {
@@ -132,14 +135,22 @@ export const reads =
 
 /** The content of a file as it is; `-` is standard input. */
 export async function bytesOf(terminal: Terminal, called: string, file: string, mostBytes: number): Promise<Buffer> {
-  if (file === '-') {
-    if (terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
-    return terminal.readBytes()
-  }
+  if (file === '-' && terminal.stdin().isTTY) terminal.complain('Paste it, then press Ctrl-D.')
   try {
-    if (statSync(file).size > mostBytes) throw new Error('it is too large')
-    return readFileSync(file)
+    // Not by the size of the file: a device and a pipe say none.
+    const read = await upTo(mostBytes + 1, file === '-' ? terminal.stdin() : createReadStream(file))
+    if (read.length > mostBytes) throw new Error('it is too large')
+    return read
   } catch (error) {
     throw new WrongUsage(`${called}: ${file} cannot be read: ${reasonOf(error)}`)
   }
+}
+
+async function upTo(most: number, stream: AsyncIterable<string | Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) {
+    chunks.push(Buffer.from(chunk))
+    if (chunks.reduce((sum, { length }) => sum + length, 0) >= most) break
+  }
+  return Buffer.concat(chunks).subarray(0, most)
 }

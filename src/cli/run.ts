@@ -32,6 +32,7 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   for (const add of lastPrograms) add(program, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
+    await written(shell.stdout)
     return terminal.exitCode
   } catch (thrown) {
     // The parser printed help or an error message, and no command runs.
@@ -43,6 +44,9 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     return error instanceof ConfigError || error instanceof WrongUsage ? 2 : 1
   }
 }
+
+/** What was printed is with whoever reads it, or it is known why not. */
+const written = (stdout: Shell['stdout']) => new Promise<void>((resolve) => stdout.write('', () => resolve()))
 
 const programOn = ({ stdout, print, complain }: Terminal): Command =>
   new Command('tollgate')

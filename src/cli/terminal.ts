@@ -1,6 +1,9 @@
 import { Console } from 'node:console'
-import { buffer, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
+import { codeOf } from '../base/error-code.ts'
+import { reasonOf } from '../base/log.ts'
+import { printable } from '../entity/show.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Environment } from '../settings/variables.ts'
@@ -27,9 +30,7 @@ export interface Terminal extends Shell {
   printJson(value: object): void
   /** A line on standard error. */
   complain(line: string): void
-  /** All of standard input. */
-  readBytes(): Promise<Buffer>
-  /** The same as a text, trimmed. */
+  /** All of standard input as a text, trimmed. */
   readInput(): Promise<string>
   /** The exit code of a command that ran to its end. */
   exitCode: number
@@ -40,29 +41,33 @@ export function openTerminal(shell: Shell): Terminal {
   const lines = new Console({ stdout, stderr })
   // Colour only if a person is looking (https://no-color.org).
   const coloured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
-  return {
+  const terminal: Terminal = {
     ...shell,
     print(line) {
-      forgive(stdout)
+      watch(stdout)
       lines.log(coloured ? line : stripVTControlCharacters(line))
     },
     printJson(value) {
-      forgive(stdout)
+      watch(stdout)
       lines.log(jsonText(value))
     },
     complain(line) {
-      forgive(stderr)
-      lines.error(line)
+      watch(stderr)
+      lines.error(line.split('\n').map(printable).join('\n'))
     },
-    readBytes: () => buffer(stdin()),
     readInput: async () => (await text(stdin())).trim(),
     exitCode: 0,
   }
+  // A reader may go away, as in `tollgate order find | head`; that is not a failure. A full disk is
+  // one. `serve` prints nothing: its log ends it.
+  let isLost = false
+  const lost = (error: Error) => {
+    if (isLost) return
+    isLost = true
+    if (codeOf(error) === 'EPIPE') return
+    terminal.exitCode = 1
+    lines.error(`The output could not be written: ${reasonOf(error)}.`)
+  }
+  const watch = (stream: NodeJS.WritableStream) => stream.off('error', lost).on('error', lost)
+  return terminal
 }
-
-/**
- * A reader may go away, as in `tollgate order find | head`; that is not a failure. A log that
- * cannot be written is one: `serve` prints nothing, and ends.
- */
-const forgive = (stream: NodeJS.WritableStream) => stream.off('error', ignore).on('error', ignore)
-const ignore = () => undefined

@@ -94,7 +94,7 @@ export function fromJson<T extends FieldTable>(table: T, object: Readonly<Record
   for (const [name, field] of Object.entries(table)) {
     const given = object[jsonName(name)]
     if (given === undefined) continue
-    const read: unknown = given === null ? null : field.is.fromJson(given)
+    const read: unknown = given !== null ? field.is.fromJson(given) : field.needed ? new Unreadable('there') : null
     if (read instanceof Unreadable) return unfit(name, read.must)
     wishes[name] = read
   }

@@ -2,7 +2,7 @@
 import { textOf } from '../base/csv.ts'
 import { currentCurrencyOf } from '../base/money.ts'
 import { cardDigits, checkDigitHolds } from '../base/luhn.ts'
-import { readMoment, readSpan, spanText } from '../base/moments.ts'
+import { exactSpan, readMoment, readSpan } from '../base/moments.ts'
 import { secret, type Secret } from '../base/secret.ts'
 
 /** A text or a JSON that is no value; `must` continues "it must be". */
@@ -100,8 +100,8 @@ export function span(least: string, most: string): ValueKind<number> {
   return kind<number>({
     hint: 'span',
     read: (text) => judged(readSpan(text)),
-    shown: (ms) => (ms === 0 ? 'none' : spanText(ms)),
-    written: (ms) => (ms === 0 ? '0' : spanText(ms).replace(' ', '')),
+    shown: (ms) => (ms === 0 ? 'none' : exactSpan(ms)),
+    written: (ms) => (ms === 0 ? '0' : exactSpan(ms).replace(' ', '')),
     fromJson: (json) => judged(typeof json === 'number' ? json : undefined),
     schema: { type: 'integer', minimum: from, maximum: to, description: 'milliseconds' },
   })
@@ -167,11 +167,16 @@ export type GivenTime = (now: number) => number
 
 export const moment: ValueKind<GivenTime> = kind<GivenTime>({
   hint: 'time',
-  read: (written) =>
-    readMoment(written, 0) === undefined
-      ? new Unreadable('a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d)')
-      : (now) => readMoment(written, now)!,
+  read(written) {
+    const at = readMoment(written, firstDay)
+    return at === undefined || at < 0 || at > lastDay
+      ? new Unreadable('a date (2030-01-31), a time in UTC (2030-01-31T12:00) or how long ago (2h, 7d), from 1970 to 2199')
+      : (now) => readMoment(written, now)!
+  },
 })
+/** No span leads from now to before 1970 that does not from this day. */
+const firstDay = Date.UTC(2025, 0, 1)
+const lastDay = Date.UTC(2200, 0, 1)
 
 /** A card number that passes its check digit, which is best given by standard input. */
 export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
@@ -202,7 +207,10 @@ export function several<Value>(hint: string, read: (part: string) => Value | Unr
 /** The number of an order, an endpoint or a group, which JSON may not hold exactly. */
 export const id: ValueKind<bigint> = kind<bigint>({
   hint: 'id',
-  read: (written) => (/^[1-9][0-9]{0,17}$/.test(written) ? BigInt(written) : new Unreadable('an id, which is a whole number')),
+  read: (written) =>
+    /^[1-9][0-9]{0,17}$/.test(written)
+      ? BigInt(written)
+      : new Unreadable('an id: a whole number of at most 18 digits, without a zero in front'),
   fromJson: (json) => id.read(typeof json === 'number' || typeof json === 'string' ? String(json) : ''),
   schema: { type: ['string', 'integer'] },
 })

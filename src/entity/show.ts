@@ -44,9 +44,10 @@ export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row
  */
 export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
   const was = new Map(before.map(([name, value]) => [name, value]))
-  const facts = after.flatMap(([name, value]): Fact[] =>
-    was.get(name) === value ? [] : [[name, `${was.get(name) ?? 'none'} → ${value ?? 'none'}`]],
-  )
+  const facts = after.flatMap(([name, value = 'none']): Fact[] => {
+    const old = was.get(name) ?? 'none'
+    return old === value ? [] : [[name, `${old} → ${value}`]]
+  })
   const all = [...facts, ...more.filter(([, value]) => value !== undefined)]
   return all.length === 0 ? [`${called} was so before.`] : [`${called} is changed.`, { facts: all }]
 }

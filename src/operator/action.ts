@@ -11,6 +11,8 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   label?: string
   /** Said by its place in a command, not by an option. */
   argument?: true
+  /** A number of the gateway's own, which is written down when the action is refused. */
+  recorded?: true
   /** A setting: left out, a new entity has the usual value, and one that is there keeps its own. */
   change?: 'new' | 'there'
   /** A command that leaves it out reads it from standard input. */

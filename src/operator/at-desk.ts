@@ -44,8 +44,8 @@ async function recordReading(actor: Actor, office: Office, seen: Note): Promise<
 const insufficientPrivilege = '42501'
 
 /**
- * What was asked for may be a secret, and the words of a refusal may repeat it: only numbers of
- * orders, endpoints and filters are recorded.
+ * What was asked for may be a secret, and the words of a refusal may repeat it: only what an action
+ * names as recorded is written down.
  */
 async function recordRefusal<T extends Inputs, Result>(
   office: Office,
@@ -58,10 +58,8 @@ async function recordRefusal<T extends Inputs, Result>(
   // Reading the trail does not add to it, above all not to one that was tampered with; and what the
   // lock of the trail refused would wait for it again.
   if (office.action.startsWith('audit ') || what === 'audit trail held') return
-  const numbers = Object.entries(asked).flatMap(([name, value]) =>
-    takes[name]?.argument && /^[0-9]{1,12}$/.test(String(value)) ? [String(value)] : [],
-  )
-  const subject = [office.action, ...numbers].join(' ')
+  const named = Object.entries(asked).flatMap(([name, value]) => (takes[name]?.recorded ? [String(value)] : []))
+  const subject = [office.action, ...named].join(' ')
   // A trail that cannot be written must not hide why the action failed.
   await record({ ...office, action: 'refused' }, { subject, details: { reason: what } }).catch(() => {})
 }

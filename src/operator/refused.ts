@@ -1,4 +1,5 @@
 /** Why a wish cannot be met: each refusal is a row, with what it is about and its words. */
+import { maskCardNumbers } from '../base/log.ts'
 import { counted, spanText, timeText } from '../base/moments.ts'
 import { hint, type Block } from '../entity/show.ts'
 import type { Permission } from './permissions.ts'
@@ -18,7 +19,7 @@ const misfits = {
   needed: ({ of, fields }: { of: 'gate'; fields: readonly string[] }, called: Called) =>
     hint(`A ${of} needs ${fields.map(called).join(', ')} as well. See`, `${of} add --help`),
   'nothing to set': ({ of }: { of: 'endpoint' | 'gate' | 'merchant' }) =>
-    hint('Nothing to set. Say what; see', `${of} set --help`),
+    hint('Nothing to set. What can be set', `${of} set --help`),
   foreign: ({ field, kind }: { field: string; kind: string }, called: Called) =>
     `${called(field)} says nothing of filters of the kind ${kind}.`,
   /** `allow` is a field of the endpoint that would allow it. */
@@ -27,7 +28,7 @@ const misfits = {
   /** A value that a list of this kind cannot hold. */
   'no entry': ({ value, of, must }: { value: string; of: string; must: string }, called: Called) => {
     const cards = of === 'card' ? ` (numbers of cards come by ${called('file')}, or by ${called('cardOf')} an order)` : ''
-    return `${JSON.stringify(value)} is not ${must}${cards}.`
+    return `${JSON.stringify(maskCardNumbers(value))} is not ${must}${cards}.`
   },
   'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
     `Filters of the kind ${kind} have no list, which ${called('value')}, ${called('file')} and ${called('cardOf')} are for.`,
@@ -40,6 +41,8 @@ const misfits = {
   'weak key': ({ why }: { why: string }, called: Called) => `${called('controlKey')}: ${why}. Leave it out to have one made.`,
   /** The text says what to give instead. */
   'no public key': ({ why }: { why: string }) => why,
+  /** A file that has no share of a key, or no key to split. */
+  'unusable share': ({ why }: { why: string }) => `${why}.`,
   /** The simulated acquirer says why. */
   'acquirer refuses': ({ why }: { why: string }) => why,
   'not one effect': () => hint('Say exactly one effect, such as --no-answer. See', 'acquirer fault add --help'),
@@ -100,7 +103,7 @@ const conflicts = {
     `Filter ${filterNo} of ${login} has no list: ${does}.`,
   'list full': ({ most }: { most: number }) =>
     `A list has ${most.toLocaleString('en')} values at most. Make a second filter for the others.`,
-  removed: ({ login, filterNo }: { login: string; filterNo: number }) => `Filter ${filterNo} of ${login} was removed.`,
+  removed: ({ login, filterNo }: { login: string; filterNo: number }) => `Filter ${filterNo} of ${login} is removed already.`,
   'key known': ({ login, keyNo, retired }: { login: string; keyNo: number; retired: boolean }) =>
     retired
       ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
@@ -112,8 +115,6 @@ const conflicts = {
     hint(`There is no version ${version} of the ${purpose} key. See`, 'keys list'),
   'key in use': ({ purpose, version, by }: { purpose: string; version: bigint; by: KeyUse }) =>
     `Version ${version} of the ${purpose} key cannot be retired: ${useText(by, purpose)}.`,
-  /** A file that has no share of a key, or no key to split. */
-  'unusable share': ({ why }: { why: string }) => why,
   /** Another command is in the middle of its change. */
   'audit trail held': ({ forMs }: { forMs: number }) =>
     `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
@@ -174,7 +175,7 @@ const unknown = {
   order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
   'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),
   'order of page': (id: string) => `There is no order ${id} to go on from. Begin again at the first page.`,
-  'message of page': (name: string) => `There is no message ${name} to go on from. Begin again at the first page.`,
+  'message of page': (name: string) => `There is no callback ${name} to go on from. Begin again at the first page.`,
 }
 
 const unknownOf = {

@@ -35,8 +35,10 @@ export function troubleOf(error: unknown): Trouble | undefined {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
+/** Of a socket, of the server that closes, or of a pool that got no connection. */
 const isUnreachable = (error: Error): boolean =>
-  /^E[A-Z]+$|^08|^57P/.test(codeOf(error)) || /connection|timeout/i.test(error.message)
+  /^E(?:CONN|HOST|NET|ADDR|AI_|NOTFOUND|PIPE|TIMEDOUT)|^08|^57P/.test(codeOf(error)) ||
+  /connection terminated|timeout exceeded when trying to connect/i.test(error.message)
 
 function cellTrouble({ cellNo, cause }: CellFailed): Trouble {
   if (cause instanceof Error && isUnreachable(cause))

@@ -97,7 +97,9 @@ const cardsKept = kind<KeptFor | 'off'>({
       const ms = readSpan(span)
       if (name === undefined || ms === undefined)
         return new Unreadable('approved or unapproved with a span, such as approved=180d, nor off alone')
-      return ms < keptFor[name].least ? new Unreadable(`a span of at least ${exactSpan(keptFor[name].least)}`) : ([name, ms] as const)
+      return ms < keptFor[name].least
+        ? new Unreadable(`a span of at least ${exactSpan(keptFor[name].least)}`)
+        : ([name, ms] as const)
     }).read(written)
     return named instanceof Unreadable ? named : { ...usualSpans, ...Object.fromEntries(named) }
   },

@@ -4,15 +4,17 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { exitCodeOf } from './merchant-server.ts'
 import type { Terminal } from '../terminal.ts'
+import { whole } from '../../entity/kinds.ts'
+import { reads } from '../rows.ts'
 
 /** Replays one seed of the simulation, a separate program that the gateway does not contain. */
 export function addSimulateCommand(program: Command, terminal: Terminal): void {
   program
     .command('simulate')
     .description('replay one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
-    .requiredOption('--seed <number>', 'which world')
-    .option('--orders <number>', 'how many sales are made (300)')
-    .option('--cells <number>', 'so many cells, three gateways, and merchants that move: 8')
+    .requiredOption('--seed <number>', 'which world', reads(whole(0, 999_999_999_999)))
+    .option('--orders <number>', 'how many sales are made (300)', reads(whole(1, 1_000_000)))
+    .option('--cells <number>', 'so many cells, three gateways, and merchants that move: 8', reads(whole(1, 8)))
     .option('--trace', 'the whole time line; without it only its end, when something broke')
     .addHelpText(
       'after',
@@ -24,8 +26,8 @@ Examples
   npx tollgate simulate --seed 42 --orders 40 --trace
   npx tollgate simulate --seed 42 --orders 40 --cells 8`,
     )
-    .action(async (options: { seed: string; orders?: string; cells?: string; trace?: true }) => {
-      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value])])
+    .action(async (options: { seed: number; orders?: number; cells?: number; trace?: true }) => {
+      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [String(value)])])
       const simulation = join(dirname(fileURLToPath(import.meta.url)), '../../../simulation/program.js')
       const child = spawn(process.execPath, [simulation, ...args], { stdio: 'inherit' })
       terminal.exitCode = await exitCodeOf(child)

@@ -38,7 +38,8 @@ function read(text: string): Partial<AuthenticationPolicy> | Unreadable {
   if (text === 'safe') return safePolicy
   const choices: Partial<AuthenticationPolicy> = {}
   for (const part of text.split(',')) {
-    const [name = '', choice] = part.trim().split('=')
+    const [name = '', ...rest] = part.trim().split('=')
+    const choice = rest.join('=')
     const [key] = ends.find(([, known]) => known === name) ?? []
     if (key === undefined)
       return new Unreadable(
@@ -65,8 +66,11 @@ export const authenticationPolicy = kind<AuthenticationPolicy, Partial<Authentic
   json: (policy) => Object.fromEntries(ends.map(([key, name]) => [jsonNameOf(name), policy[key]])),
   fromJson(json) {
     const given = Object.entries(typeof json === 'object' && json !== null ? json : { none: 'none' })
+    const stray = given.find(([, choice]) => !isChoice(choice))
+    if (stray) return new Unreadable(`${stray[0]} with authorise or decline`)
     return read(given.map(([name, choice]) => `${name.replace('_', '-')}=${String(choice)}`).join(','))
   },
+  isList: true,
   schema: {
     type: 'object',
     properties: Object.fromEntries(ends.map(([, name]) => [jsonNameOf(name), { enum: ['authorise', 'decline'] }])),

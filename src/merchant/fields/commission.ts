@@ -18,12 +18,13 @@ function judged(fixedMinor: unknown, basisPoints: unknown): Commission | Unreada
   return fits(fixedMinor, 1_000_000_000) && fits(basisPoints, 10_000) ? { fixedMinor, basisPoints } : new Unreadable(must)
 }
 
-function read(written: string): Commission | Unreadable {
-  const [, fixed, points] = /^([0-9]{1,10})\+([0-9]{1,5})$/.exec(written) ?? []
+function read(text: string): Commission | Unreadable {
+  const [, fixed, points] = /^([0-9]{1,10})\+([0-9]{1,5})$/.exec(text) ?? []
   return judged(Number(fixed), Number(points))
 }
 
 const shown = ({ fixedMinor, basisPoints }: Commission): string => `${fixedMinor} minor units and ${basisPoints / 100} %`
+const written = ({ fixedMinor, basisPoints }: Commission): string => `${fixedMinor}+${basisPoints}`
 const json = ({ fixedMinor, basisPoints }: Commission) => ({ fixed_minor: fixedMinor, basis_points: basisPoints })
 const fromJson = (given: unknown): Commission | Unreadable => {
   const { fixed_minor: fixed, basis_points: points } = (given ?? {}) as Record<string, unknown>
@@ -36,13 +37,14 @@ const schema = {
 }
 
 /** `30+150`. */
-export const commission: ValueKind<Commission> = kind({ hint: 'commission', read, shown, json, fromJson, schema })
+export const commission: ValueKind<Commission> = kind({ hint: 'commission', read, shown, written, json, fromJson, schema })
 
 /** The same; `gate` means what the gate says. */
 export const shownCommission: ValueKind<ShownCommission> = kind<ShownCommission>({
   hint: 'commission',
-  read: (written) => (written === 'gate' ? { ofGate: true } : read(written)),
+  read: (text) => (text === 'gate' ? { ofGate: true } : read(text)),
   shown: (value) => ('ofGate' in value ? "the gate's" : shown(value)),
+  written: (value) => ('ofGate' in value ? 'gate' : written(value)),
   json: (value) => ('ofGate' in value ? 'gate' : json(value)),
   fromJson: (given) => (given === 'gate' ? { ofGate: true } : fromJson(given)),
   schema: { anyOf: [{ const: 'gate' }, schema] },

@@ -43,14 +43,16 @@ const mandatory = kind<string>({
     isPaymentField(name)
       ? name
       : new Unreadable(
-          `fields of a payment. ${JSON.stringify(name)} is none; optional by themselves are ${[...choosableFields].join(', ')}`,
+          `fields of a payment. ${JSON.stringify(name)} is none; an endpoint can demand ${[...choosableFields].join(', ')}`,
         ),
 })
 
 const lifted = kind<string>({
   hint: 'field',
   read: (name) =>
-    liftableFields.includes(name) ? name : new Unreadable(`of ${liftableFields.join(', ')}, and ${JSON.stringify(name)} is not`),
+    liftableFields.includes(name)
+      ? name
+      : new Unreadable(`fields that can be made optional: ${liftableFields.join(', ')}, not ${JSON.stringify(name)}`),
 })
 
 /** What is off, changed by `sale=off,void=on`. */
@@ -59,23 +61,25 @@ const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
   read(written) {
     const changes = new Map<Operation, boolean>()
     for (const part of written.split(',')) {
-      const [name = '', state] = part.trim().split('=')
+      const [name = '', ...state] = part.trim().split('=')
       if (!isOperation(name))
         return new Unreadable(`operations with on or off. ${JSON.stringify(name)} is none of ${operationNames.join(', ')}`)
-      if (state !== 'on' && state !== 'off') return new Unreadable(`${name}=on or ${name}=off`)
-      changes.set(switchedAs(name), state === 'on')
+      const on = onOff.read(state.join('='))
+      if (on instanceof Unreadable) return new Unreadable(`${name}=on or ${name}=off`)
+      if (changes.has(switchedAs(name))) return new Unreadable(`unambiguous: ${name} is there twice`)
+      changes.set(switchedAs(name), on)
     }
     return changes
   },
   shown: (off) => off.join(', ') || 'none',
   written: (off) => off.map((name) => `${name}=off`).join(',') || 'sale=on',
   fromJson: (json) => {
-    const off = new Set(Array.isArray(json) ? json.map(String) : [''])
-    const stray = [...off].find((name) => !isOperation(name))
-    return stray === undefined
-      ? new Map(operationNames.map((name) => [switchedAs(name), !off.has(name)]))
-      : new Unreadable('a list of operations')
+    const off: readonly unknown[] = Array.isArray(json) ? json : ['']
+    if (!off.every((name) => typeof name === 'string' && isOperation(name))) return new Unreadable('a list of operations')
+    const switched = new Set(off.map(switchedAs))
+    return new Map(operationNames.map((name) => [switchedAs(name), !switched.has(switchedAs(name))]))
   },
+  isList: true,
   schema: { type: 'array', items: { enum: operationNames } },
   merge(before = [], changes) {
     const off = new Set(before.map(switchedAs))

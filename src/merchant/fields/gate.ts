@@ -27,11 +27,21 @@ export type GateRow = Settings<typeof gateFields.table> & {
   mac?: MacAlgorithm
 }
 
+/**
+ * A name, or an address in its usual form: resolvers read others too, such as the number 134744072
+ * for 8.8.8.8.
+ */
+export const hostName = text(
+  'host',
+  /^(?![-.])(?!(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]+|[0-9]+))*$)[A-Za-z0-9.:_-]{1,253}$|^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/i,
+  'a host name or an address',
+)
+
 /** A country of ISO 3166-1: people write its two letters, messages have its three digits. */
 const country = kind<string>({
   hint: 'code',
   read: (letters) =>
-    countries.alpha2ToNumeric(letters.toUpperCase()) ??
+    (/^[a-z]{2}$/i.test(letters) ? countries.alpha2ToNumeric(letters.toUpperCase()) : undefined) ??
     new Unreadable('a country by two letters of ISO 3166-1, such as US or DE'),
   written: (numeric) => countries.numericToAlpha2(numeric) ?? '',
   shown: (numeric) => `${countries.numericToAlpha2(numeric) ?? 'unknown'} (${numeric})`,
@@ -53,16 +63,16 @@ export type RecurrentScenario = (typeof scenarios)[number]
 /** The lengths are those of docs/iso8583.md. */
 // oxfmt-ignore
 export const gateFields = fields({
-  host:                  { is: text('host', /^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or an address'), needed: true, label: 'Host', means: 'host name or address of the acquirer' },
+  host:                  { is: hostName, needed: true, label: 'Host', means: 'host name or address of the acquirer' },
   port:                  { is: whole(1, 65_535),        needed: true,     label: 'Port',                     means: 'its port' },
   plainLine:             { is: onOff,                   usual: false,     label: 'Plain line',               means: 'whether a line in clear may lead to a host that is not private' },
   terminalId:            { is: text('id', /^[\x21-\x7e]{1,8}$/, 'one to eight characters without spaces'), needed: true, label: 'Terminal', means: 'field 41, at most 8 characters' },
   cardAcceptorId:        { is: text('id', /^[\x20-\x7e]{1,15}$/, 'one to fifteen printable characters'), needed: true, label: 'Card acceptor', means: 'field 42: the merchant at the acquirer, at most 15 characters' },
-  cardAcceptorName:      { is: text('name', /^.{1,99}$/u, 'one to 99 characters'), needed: true, label: 'Name of the card acceptor', means: 'field 43: name and place, at most 99 characters' },
+  cardAcceptorName:      { is: text('name', /^[^\p{Cc}]{1,99}$/u, 'one to 99 characters on one line'), needed: true, label: 'Name of the card acceptor', means: 'field 43: name and place, at most 99 characters' },
   acquirerId:            { is: text('digits', /^[0-9]{1,11}$/, 'one to eleven digits'), needed: true, label: 'Acquirer', means: 'field 32, at most 11 digits' },
   mcc:                   { is: text('digits', /^[0-9]{4}$/, 'four digits'), needed: true, label: 'MCC',        means: 'field 26: the merchant category code, four digits' },
   countryNumeric:        { is: country,                 usual: '840',     label: 'Country',                  means: 'where the merchant is, two letters of ISO 3166-1; issuers get it by 3-D Secure', option: 'country' },
-  descriptor:            { is: text('text', /^.{1,64}$/u, 'one to 64 characters'), needed: true, label: 'Descriptor', means: "what the cardholder's statement says" },
+  descriptor:            { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), needed: true, label: 'Descriptor', means: "what the cardholder's statement says" },
   answerTimeoutMs:       { is: span('1s', '2min'),      usual: 30_000,    label: 'Answer timeout',           means: 'how long an answer is waited for' },
   partialCapture:        { is: onOff,                   usual: true,      label: 'Parts captured',           means: 'whether parts may be captured' },
   partialReversal:       { is: onOff,                   usual: true,      label: 'Parts returned',           means: 'whether parts may be returned' },

@@ -48,10 +48,11 @@ async function askAcquirer<Answer>(
   if (!sandbox) throw new Refused({ what: 'no acquirer' })
   const content = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const signal = AbortSignal.timeout(patienceMs)
-  const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, { method, signal, ...content }).catch((error: Error) => {
+  const silent = (error: Error): never => {
     throw new Refused({ what: 'acquirer silent', directory: sandbox.directory, why: reasonOf(error.cause ?? error) })
-  })
-  const answer: unknown = await reply.json()
+  }
+  const reply = await fetch(`${sandbox.acquirerAdminUrl}${path}`, { method, signal, ...content }).catch(silent)
+  const answer: unknown = await reply.json().catch(silent)
   if (reply.ok) return answer as Answer
   if (reply.status === 404) throw new Refused({ what: 'unknown', thing: 'fault', name: path.split('/').at(-1)! })
   const why = typeof answer === 'object' && answer !== null && 'error' in answer ? String(answer.error) : `status ${reply.status}`

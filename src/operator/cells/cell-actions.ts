@@ -82,7 +82,7 @@ export const cellActions: Subject = {
       here: true,
       long: true,
       takes: {
-        number: { is: whole(1, mostCell), argument: true, needed: true, means: `1 to ${mostCell}` },
+        number: { is: whole(1, mostCell), argument: true, recorded: true, needed: true, means: `1 to ${mostCell}` },
         databaseUrl: {
           is: anyText('url'),
           means: 'where it is, if not in the database of the installation; without user and password',
@@ -111,7 +111,7 @@ as migrate does.`,
       here: true,
       long: true,
       takes: {
-        number: { is: whole(0, mostCell), argument: true, needed: true, means: 'the cell that they leave' },
+        number: { is: whole(0, mostCell), argument: true, recorded: true, needed: true, means: 'the cell that they leave' },
         to: { ...goesTo, needed: true },
         pauseAtMostMs,
       },

@@ -13,8 +13,8 @@ import { ofOneMerchant, whose } from '../inputs.ts'
 import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
-const anEndpoint = { is: id, argument: true, needed: true, means: 'number of the endpoint' } as const
-const aGroup = { is: id, argument: true, needed: true, means: 'number of the group' } as const
+const anEndpoint = { is: id, argument: true, recorded: true, needed: true, means: 'number of the endpoint' } as const
+const aGroup = { is: id, argument: true, recorded: true, needed: true, means: 'number of the group' } as const
 const gates = {
   is: list(name, 'gates'),
   label: 'Gates',
@@ -77,7 +77,7 @@ Authentication policy, each authorise or decline; what is not named stays
 export const endpointActions: Subject = {
   actions: {
     'endpoint add': action({
-      does: 'makes an endpoint; captures, returns and voids are off, and what else is on or off says each option',
+      does: 'makes an endpoint; captures, returns and voids are off, and all else is as each option says',
       needs: 'configure',
       takes: {
         merchant: whose,

@@ -4,9 +4,8 @@ import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unreadable, whole } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { hint, numbered, tableOf, type Block } from '../../entity/show.ts'
+import { hint, numbered, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
-import type { Fired } from '../../risk/screening.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { Refused, unfit } from '../refused.ts'
 import {
@@ -18,29 +17,35 @@ import {
   removeFilter,
   type FilterEntry,
 } from './filter-rows.ts'
-import { readRule, ruleInputs, ruleKinds, ruleText, type RuleKind } from './filter-settings.ts'
+import { readRule, ruleInputs, ruleKinds, ruleText, filterText, type RuleKind } from './filter-settings.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
+import { firedJson, firedTable } from '../fired.ts'
 import { aLogin, ofOneMerchant } from '../inputs.ts'
 import { endpointOf } from '../known.ts'
 
 const kindNames = Object.keys(ruleKinds) as RuleKind[]
-const itsNumber = { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the filter' } as const
+const itsNumber = {
+  is: whole(1, 1_000_000),
+  argument: true,
+  recorded: true,
+  needed: true,
+  means: 'number of the filter',
+} as const
 const country = kind<string>({
   hint: 'code',
   read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),
 })
 
 const whatOf = (f: FilterEntry): string => {
-  const does = ruleText(f, f.entries)
   const removed = f.removedAt === undefined ? '' : ', removed'
-  return (f.name === does || f.name === ruleText(f, 0) ? does : `${f.name}: ${does}`) + removed
+  return (f.name === ruleText(f) ? '' : `${f.name}: `) + filterText(f) + removed
 }
 
 const filterFacts = (f: FilterEntry): Fact[] => [
   ['Filter', `${f.filterNo} of ${f.login}${f.removedAt === undefined ? '' : ', removed'}`],
   ['Name', f.name],
-  ['What', ruleText(f, f.entries)],
+  ['What', filterText(f)],
   ['Endpoint', f.endpointId === undefined ? 'all of the merchant' : String(f.endpointId)],
   ['Score', String(f.score)],
   ['Code', f.code],
@@ -56,20 +61,6 @@ const filterJson = (f: FilterEntry) =>
     listed: f.entries,
   })
 
-export const firedJson = (f: Fired) => ({ filter: f.filterNo, name: f.name, code: f.code, score: f.score, found: f.found })
-
-export const firedTable = (fired: readonly Fired[]): Block =>
-  tableOf<Fired>(
-    [
-      numbered('NO', (f) => f.filterNo),
-      numbered('SCORE', (f) => f.score),
-      { title: 'CODE', of: (f) => f.code },
-      { title: 'FILTER', of: (f) => f.name },
-      { title: 'FOUND', of: (f) => f.found },
-    ],
-    fired,
-  )
-
 const shownEntries = 100
 const many = (count: number) => count.toLocaleString('en')
 
@@ -77,7 +68,7 @@ export const filterActions: Subject = {
   more: {
     filter: `Each filter that fires adds its score; from 100 on the order is filtered, with the code of the highest score.
 A listed value of a white list is let through whatever else fires, one of a loyalty list takes its score off.
-What was decided, and why, shows order show.`,
+order show shows what was decided, and why.`,
   },
   actions: {
     'filter add': action({
@@ -106,7 +97,7 @@ What was decided, and why, shows order show.`,
       gives: {
         json: filterJson,
         blocks: (added) => [
-          `Filter ${added.filterNo} of ${added.login}, from the next second on: ${ruleText(added, added.entries)}.`,
+          `Filter ${added.filterNo} of ${added.login}, from the next second on: ${filterText(added)}.`,
           hint(`It adds ${added.score} to the score. Try it`, 'filter test --help'),
         ],
       },

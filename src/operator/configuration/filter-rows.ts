@@ -70,7 +70,7 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
     await runner.run(lockMerchant, [merchantId])
     const [next] = await runner.run(nextNo, [merchantId])
     const { entries: listed, ...rest } = asked
-    const name = asked.name ?? ruleText(asked, listed.size)
+    const name = asked.name ?? ruleText(asked)
     const filter = { ...rest, name, merchantId, filterNo: next!.no, entries: 0, createdAt: desk.clock.now() }
     const { filterNo, endpointId = null, code, score, facts, createdAt } = filter
     await runner.run(addRule, [merchantId, filterNo, endpointId, name, code, score, JSON.stringify(facts), timestamp(createdAt)])
@@ -83,7 +83,7 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
 /** Returns how many were added to the list, and how many were removed. */
 export const changeEntries = (desk: Desk, login: string, filterNo: number, what: 'add' | 'remove', listed: ReadonlySet<string>) =>
   changeFilter(desk, login, filterNo, async (runner, filter) => {
-    if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter, 0) })
+    if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter) })
     const added = what === 'add' ? await insertEntries(runner, filter, listed, desk.clock.now()) : 0
     const removed = what === 'add' ? 0 : (await runner.run(removeValues, [filter.merchantId, filterNo, [...listed]])).length
     const after = { ...filter, entries: filter.entries - removed + added }

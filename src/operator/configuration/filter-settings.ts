@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import { currencyOf, decimalToMinor, minorToDecimal } from '../../base/money.ts'
 import { comparable, type FilterRule, type Listed, type RuleFacts } from '../../merchant/filter.ts'
 import { clockText } from '../../risk/screening.ts'
-import { spanText } from '../../base/moments.ts'
+import { exactSpan } from '../../base/moments.ts'
 import type { Given } from '../action.ts'
 import { Refused, unfit, type Misfit } from '../refused.ts'
 import { anyText, choice, currency as isoCurrency, kind, span, Unreadable } from '../../entity/kinds.ts'
@@ -127,7 +127,7 @@ function amountRule({ least, most, currency }: Sure): RuleFacts {
 }
 
 function timeRule({ from, to, zone }: Sure): RuleFacts {
-  if (from === to) throw new Refused(unfit('to', 'another time than the one it begins at'))
+  if (from === to) throw new Refused(unfit('to', 'another time than its beginning'))
   return { is: 'time of day', from, to, zone }
 }
 
@@ -154,9 +154,9 @@ const moneyText = (minor: string, code: string) => minorToDecimal(BigInt(minor),
 
 const textOf = wordsOf({
   velocity: ({ limit, counts, per, windowMs }: Facts<'velocity'>) =>
-    `at most ${limit} ${countingWords[counts]} by ${per} in ${spanText(windowMs)}`,
+    `at most ${limit} ${countingWords[counts]} by ${per} in ${exactSpan(windowMs)}`,
   volume: ({ limitMinor, currency, counts, per, windowMs }: Facts<'volume'>) =>
-    `at most ${moneyText(limitMinor, currency)} ${currency} by ${per} in ${spanText(windowMs)}` +
+    `at most ${moneyText(limitMinor, currency)} ${currency} by ${per} in ${exactSpan(windowMs)}` +
     (counts === 'unrefused' ? ', refused ones not counted' : ''),
   amount({ leastMinor, mostMinor, currency }: Facts<'amount'>) {
     const least = leastMinor === undefined ? [] : [`at least ${moneyText(leastMinor, currency)}`]
@@ -168,5 +168,9 @@ const textOf = wordsOf({
 })
 
 /** A one-line description of a rule. */
-export const ruleText = ({ facts }: Pick<FilterRule, 'facts'>, entries: number): string =>
-  'of' in facts ? `${facts.is} list of ${facts.of}, ${entries.toLocaleString('en')} on it` : textOf(facts)
+export const ruleText = ({ facts }: Pick<FilterRule, 'facts'>): string =>
+  'of' in facts ? `${facts.is} list of ${facts.of}` : textOf(facts)
+
+/** The same, with how many values its list has. */
+export const filterText = (filter: { facts: RuleFacts; entries: number }): string =>
+  ruleText(filter) + ('of' in filter.facts ? `, ${filter.entries.toLocaleString('en')} on it` : '')

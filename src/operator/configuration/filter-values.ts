@@ -40,19 +40,19 @@ export async function valuesOf(
 ): Promise<Set<string>> {
   const lines = linesOf(file)
   if (of !== 'card' && cardOf.length > 0) throw new Refused(unfit('cardOf', 'left out: it is for lists of cards'))
-  const more = of === 'card' ? await cardHashes(office, login, lines) : lines
+  const more = of === 'card' ? await cardHashes(office, login, lines) : lines.map(({ text }) => text)
   const listed = orRefused(readEntries(of, [...value, ...more]))
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))
   return listed
 }
 
-async function cardHashes(office: Office, login: string, lines: readonly string[]): Promise<string[]> {
+async function cardHashes(office: Office, login: string, lines: readonly Line[]): Promise<string[]> {
   if (lines.length === 0) return []
   const { merchantId } = await merchantNamed(office.pool, login)
   const keys = await office.keys()
-  return lines.map((line, i) => {
-    const digits = line.replace(/[ -]/g, '')
-    if (!cardDigits.test(digits)) throw new Refused({ what: 'no card in line', line: i + 1 })
+  return lines.map(({ no, text }) => {
+    const digits = text.replace(/[ -]/g, '')
+    if (!cardDigits.test(digits)) throw new Refused({ what: 'no card in line', line: no })
     return hashIdOfNumber(secret(digits), merchantId, keys)
   })
 }
@@ -66,8 +66,14 @@ async function cardHashOfOrder(office: Office, login: string, orderId: bigint): 
 }
 const cardHash = entities<{ cardHash: string }>(`select card_hash from order_facts where merchant_id = $1 and order_id = $2`)
 
-const linesOf = (content: string): string[] =>
+interface Line {
+  /** From 1 on, of the file. */
+  no: number
+  text: string
+}
+
+const linesOf = (content: string): Line[] =>
   content
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line, at) => ({ no: at + 1, text: line.trim() }))
+    .filter(({ text }) => text !== '' && !text.startsWith('#'))

@@ -1,6 +1,6 @@
 /** Gates: lines to acquirers. */
-import { spanText } from '../../base/moments.ts'
-import { name } from '../../entity/kinds.ts'
+import { exactSpan } from '../../base/moments.ts'
+import { name, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
@@ -13,6 +13,13 @@ import { gateNamed, listGates, type GateEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
 const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const
+
+/** Not a number, which would be an id; and lists of gates have commas. */
+const newName: ValueKind<string> = {
+  ...name,
+  read: (written) =>
+    /^[0-9]+$|,/.test(written) ? new Unreadable('a name that is no number and has no comma') : name.read(written),
+}
 
 const called = ({ gateId, name: of }: GateEntry) => `Gate ${gateId} (${of})`
 
@@ -35,7 +42,7 @@ export const gateActions: Subject = {
       does: 'adds a gate',
       needs: 'configure',
       takes: {
-        name: { is: name, needed: true, means: 'for people, and to name it in commands' },
+        name: { is: newName, needed: true, means: 'for people, and to name it in commands' },
         ...settingsOf(gateFields.table, 'new'),
         ...lineInputs,
       },
@@ -43,8 +50,8 @@ export const gateActions: Subject = {
       gives: {
         json: gateJson,
         blocks: (gate) => [
-          hint(`${called(gate)} is added. Whether it can be reached says`, 'doctor'),
-          hint(`Endpoints use it by`, `endpoint add --gate ${gate.gateId} …`),
+          hint(`${called(gate)} is added. To see whether it can be reached`, 'doctor'),
+          hint('An endpoint that uses it', `endpoint add --gate ${gate.gateId} …`),
         ],
       },
       more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
@@ -69,7 +76,7 @@ export const gateActions: Subject = {
           { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
           { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
           { title: 'TERMINAL', of: (g) => g.settings.terminalId },
-          { title: 'TIMEOUT', of: (g) => spanText(g.settings.answerTimeoutMs), align: 'right' },
+          { title: 'TIMEOUT', of: (g) => exactSpan(g.settings.answerTimeoutMs), align: 'right' },
           numbered('MAX OPEN', (g) => g.settings.maxOpen),
           { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
         ],

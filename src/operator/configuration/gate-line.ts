@@ -1,28 +1,27 @@
 /** What protects the line of a gate: what is asked for, and what is shown of it. */
-import { choice, fileText, onOff, secretFile, text } from '../../entity/kinds.ts'
+import { choice, fileText, onOff, secretFile } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { isoTime } from '../../base/moments.ts'
-import { macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/fields/gate.ts'
+import { hostName, macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/fields/gate.ts'
 import type { Given } from '../action.ts'
-import { certificateFacts, dayOf } from './gate-tls.ts'
+import { certificateFacts, dayOf } from '../certificates.ts'
 
 const mostPemBytes = 1_000_000
 const mostKeyBytes = 1_000
-const host = text('name', /^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or an address')
 
 /** Files are read when the action is asked for; the gateway needs none of them. */
 // oxfmt-ignore
 export const lineInputs = {
   tls:        { is: onOff,                                means: 'whether the line is encrypted; off forgets certificates and key (off)' },
   tlsCa:      { is: fileText(mostPemBytes),               means: "authorities, in PEM, one of which has signed the acquirer's certificate" },
-  tlsName:    { is: host,                                 means: "the name in the acquirer's certificate (the host)" },
+  tlsName:    { is: hostName,                             means: "the name in the acquirer's certificate (the host)" },
   tlsCert:    { is: fileText(mostPemBytes),               means: 'certificate of this gateway, in PEM, for an acquirer who wants one; with --tls-key' },
   tlsKey:     { is: secretFile(mostPemBytes),             means: 'its private key, in PEM without a passphrase; it is sealed and never shown' },
   mac:        { is: choice([...macAlgorithms, 'off'], 'algorithm'), means: `what authenticates the messages: ${macAlgorithms.join(', ')}, or off, which forgets the key (off)` },
   macKeyFile: { is: secretFile(mostKeyBytes),             means: 'the key of the MAC in hexadecimal, - for standard input; it is sealed and never shown' },
 } as const
 
-/** Changes of what protects a line; what is absent stays. A certificate and its key come together. */
+/** Changes of what protects a line; what is absent stays. Certificate and key come together. */
 export type LineWish = Given<typeof lineInputs>
 
 const macNames: Record<MacAlgorithm, string> = { 'aes-cmac': 'AES-CMAC', 'retail-mac': 'ISO 9797-1 algorithm 3 (retail MAC)' }
@@ -37,11 +36,11 @@ export const lineFacts = ({ host: of, tls, plainLine, mac }: GateRow): Fact[] =>
 
 const certificatesText = (pem: string): string =>
   certificateFacts(pem)
-    .map(({ subject, until }) => `${subject}, until ${dayOf(until)}`)
+    .map(({ subject, until, fingerprint }) => `${subject}, until ${dayOf(until)}, SHA-256 ${fingerprint}`)
     .join('; ')
 
 const certificatesJson = (pem: string) =>
-  certificateFacts(pem).map(({ subject, until }) => ({ subject, valid_until: isoTime(until) }))
+  certificateFacts(pem).map(({ subject, until, fingerprint }) => ({ subject, valid_until: isoTime(until), sha256: fingerprint }))
 
 export const lineJson = ({ host: of, tls, mac }: GateRow) => ({
   tls: tls

@@ -5,6 +5,7 @@ import type { Secret } from '../../base/secret.ts'
 import { reachOf } from '../../http/client-address.ts'
 import type { GateRow, GateTls } from '../../merchant/fields/gate.ts'
 import { unfit, type Misfit } from '../refused.ts'
+import { certificatesOf, dayOf, readCertificate } from '../certificates.ts'
 import type { LineWish } from './gate-line.ts'
 
 /** The settings of TLS after a wish; undefined for a line in clear. */
@@ -28,10 +29,6 @@ export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: numbe
   }
 }
 
-/** The certificates of a PEM file, without the text around them, which may be a private key. */
-const certificatesOf = (pem: string): string[] =>
-  pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.map((one) => `${one}\n`) ?? []
-
 function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: number): Misfit | undefined {
   const found = certificatesOf(pem)
   if (found.length === 0) return unfit(field, 'a file of certificates in PEM')
@@ -44,27 +41,6 @@ function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: number)
   }
   return undefined
 }
-
-export interface CertificateFact {
-  subject: string
-  from: number
-  until: number
-}
-
-function readCertificate(pem: string): CertificateFact | undefined {
-  try {
-    const { subject, validFrom, validTo } = new X509Certificate(pem)
-    return { subject: subject.replaceAll('\n', ', '), from: Date.parse(validFrom), until: Date.parse(validTo) }
-  } catch {
-    return undefined
-  }
-}
-
-/** Subjects and dates of the certificates of a setting. */
-export const certificateFacts = (pem: string): CertificateFact[] =>
-  certificatesOf(pem).flatMap((one) => readCertificate(one) ?? [])
-
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined {
   let read: KeyObject

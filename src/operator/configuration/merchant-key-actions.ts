@@ -109,7 +109,10 @@ ${makeAPair}`,
     'merchant key retire': action({
       does: 'what it signs is accepted no longer, within a second; it cannot come back',
       needs: 'configure',
-      takes: { login: aLogin, number: { is: whole(1, 1_000_000), argument: true, needed: true, means: 'number of the key' } },
+      takes: {
+        login: aLogin,
+        number: { is: whole(1, 1_000_000), argument: true, recorded: true, needed: true, means: 'number of the key' },
+      },
       perform: retireMerchantKey,
       gives: {
         json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),

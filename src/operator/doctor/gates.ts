@@ -3,7 +3,7 @@ import { failureOf, lineAddress, openTransport } from '../../acquirer/iso8583/tr
 import type { Clock } from '../../base/clock.ts'
 import { reachOf } from '../../http/client-address.ts'
 import type { Gate } from '../../merchant/merchant.ts'
-import { certificateFacts, dayOf } from '../configuration/gate-tls.ts'
+import { certificateFacts, dayOf } from '../certificates.ts'
 import { spanText } from '../../base/moments.ts'
 import type { Finding } from '../../entity/show.ts'
 import { ok, problem, warning } from './finding.ts'

@@ -174,7 +174,7 @@ every process; run this command; then remove the old key from the file. No proce
       does: 'destroys a version that nothing needs any more',
       needs: 'system',
       long: true,
-      takes: { key: aKey, version: { is: versionNumber, argument: true, needed: true, means: 'its number' } },
+      takes: { key: aKey, version: { is: versionNumber, argument: true, recorded: true, needed: true, means: 'its number' } },
       perform: (office, { key, version }) => retireKey(office, key, version),
       gives: {
         json: (_, { key, version }) => ({ key, version: String(version), retired: true }),

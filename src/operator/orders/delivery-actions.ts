@@ -78,7 +78,7 @@ export const deliveryActions: Subject = {
           { title: 'OWED', of: (d) => agoText(d.createdAt, now) },
           { title: 'URL', of: (d) => d.url },
         ],
-        none: ({ limit: _limit, after: _after, ...asked }) =>
+        none: ({ limit: _limit, ...asked }) =>
           Object.keys(asked).length > 0
             ? hint('No callback fits. See all', 'delivery list')
             : 'No callbacks yet. They are owed when an order is final and its request or endpoint names a callback URL.',
@@ -89,10 +89,11 @@ export const deliveryActions: Subject = {
       does: 'sends callbacks again: due now, with all their tries before them',
       needs: 'deliver',
       takes: {
-        order: { is: id, argument: true, means: "the gateway's order id" },
+        order: { is: id, argument: true, recorded: true, means: "the gateway's order id" },
         number: {
           is: whole(1, 1_000_000),
           argument: true,
+          recorded: true,
           means: 'number of the callback within the order; all of the order if left out',
         },
         ...filters,

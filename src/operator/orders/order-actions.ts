@@ -13,7 +13,7 @@ import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
 import { orderJson, orderStory, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
-const anOrder = { is: id, argument: true, needed: true, means: "the gateway's order id" } as const
+const anOrder = { is: id, argument: true, recorded: true, needed: true, means: "the gateway's order id" } as const
 
 /** What was searched by, of all that was asked for. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))

@@ -33,6 +33,9 @@ export interface OrderQuery {
   limit: number
 }
 
+/** Of a column of 64 bits. */
+const mostMinor = 2n ** 63n - 1n
+
 type Row = Omit<OrderLine, 'login'>
 const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
 
@@ -87,7 +90,7 @@ function addAmount(asked: Conditions, amount: string, currency: string | undefin
   const spellings = new Map<bigint, string[]>()
   for (const code of currency === undefined ? currencyCodes.codes() : [currency]) {
     const minor = decimalToMinor(amount, knownCurrency(code).exponent)
-    if (minor !== undefined) spellings.set(minor, [...(spellings.get(minor) ?? []), code])
+    if (minor !== undefined && minor <= mostMinor) spellings.set(minor, [...(spellings.get(minor) ?? []), code])
   }
   if (spellings.size === 0)
     throw new Refused(unfit('amount', `an amount${currency === undefined ? '' : ` in ${currency}`}, for example 10.42`))

@@ -73,7 +73,7 @@ describe('commissions are shown where an operator switched them on, of what was 
     const made = await approved(world, 'preauth', { amount: '10.50' }, { path })
     const captured = await followed(world, 'capture', made, part('4.00'), { path })
     const returned = await followed(world, 'return', made, part('4.00'), { path })
-    await tell(['endpoint', 'set', String(path), '--seller-commission', 'none'])
+    await tell(['endpoint', 'set', String(path), '--no-seller-commission'])
     await configurationRead(world)
     assert.deepEqual(commissions(await bySerial(world, made, captured.serial)), ['0.36', undefined])
     assert.deepEqual(commissions(await bySerial(world, made, returned.serial)), [undefined, undefined])

@@ -46,6 +46,27 @@ test('settings that are written as JSON and read again are the same', () => {
   assert.deepEqual(gateFields.after(gate, wishes), gate)
 })
 
+test('every setting is written so that it is read again, and its JSON too', () => {
+  const off = { disabledOperations: ['make-rebill-sale', 'sale'] as EndpointSettings['disabledOperations'] }
+  const others = endpointFields.whole({ ...custom, ...off, sellerCommission: { ofGate: true }, repeatWindowMs: 5_400_000 })
+  for (const [table, settings] of [
+    [endpointFields.table, endpointFields.whole({})],
+    [endpointFields.table, custom],
+    [endpointFields.table, others],
+    [gateFields.table, { ...gate, sellerCommission: { fixedMinor: 5, basisPoints: 0 }, answerTimeoutMs: 1_500 }],
+  ] as [FieldTable, Record<string, unknown>][])
+    for (const [name, { is }] of Object.entries(table)) {
+      const value = settings[name]
+      if (value === undefined) continue
+      assert.deepEqual(
+        is.merge(name === 'disabledOperations' ? value : undefined, is.read(is.written(value))),
+        value,
+        `${name} ${is.written(value)}`,
+      )
+      assert.deepEqual(is.merge(undefined, is.fromJson(is.json(value))), value, name)
+    }
+})
+
 const ajv = new Ajv({ allowUnionTypes: true })
 
 test('the JSON schema of a table takes what is read, and refuses no more than what is refused', () => {
@@ -84,6 +105,8 @@ test('JSON that does not fit is refused by the name of its field', () => {
     [gateFields.table,     { port: 8583.5 },                      'port'],
     [gateFields.table,     { country_numeric: 'DE' },             'countryNumeric'],
     [gateFields.table,     { host: 4 },                           'host'],
+    [gateFields.table,     { host: null },                        'host'],
+    [endpointFields.table, { authentication_policy: { attempted: 'authorise,failed=authorise' } }, 'authenticationPolicy'],
   ]
   for (const [table, json, field] of wrong) {
     const read = fromJson(table, json as Record<string, unknown>)
@@ -115,7 +138,7 @@ test('the difference of two versions is said fact by fact, as people read it', (
     {
       facts: [
         ['Callback URL', 'https://shop.example/paid → none; each request may name its own'],
-        ['Repeat window', 'none → 1 min'],
+        ['Repeat window', 'none → 90 s'],
         ['Mandatory fields', 'phone → none'],
       ],
     },

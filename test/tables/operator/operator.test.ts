@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { failureOf } from '../../../src/cli/failure.ts'
 import { momentsOf, type Life } from '../../../src/operator/orders/life.ts'
-import { agoText, readMoment, readSpan, spanText } from '../../../src/base/moments.ts'
+import { agoText, exactSpan, readMoment, readSpan, spanText } from '../../../src/base/moments.ts'
 import { optionName } from '../../../src/entity/fields.ts'
-import { Unreadable } from '../../../src/entity/kinds.ts'
+import { moment, Unreadable } from '../../../src/entity/kinds.ts'
 import { endpointFields } from '../../../src/merchant/fields/endpoint.ts'
 import { gateFields } from '../../../src/merchant/fields/gate.ts'
 import { endpointMisfit } from '../../../src/operator/configuration/endpoint-rows.ts'
@@ -49,8 +49,39 @@ test('spans and moments are read as they are written, and nothing else is', () =
     ['2030-01-30T08:15:30.5Z', '2030-01-30T08:15:30.500Z'],
   ] as const)
     assert.equal(new Date(readMoment(text, now)!).toISOString(), iso, text)
-  for (const text of ['2030-02-30', '2030-13-01', '2030-01-30T25:00', 'yesterday', '30.01.2030', '2030-1-1', ''])
+  for (const text of [
+    '2030-02-30',
+    '2030-02-30T00:00+02:00',
+    '2030-13-01',
+    '2030-01-30T25:00',
+    'yesterday',
+    '30.01.2030',
+    '2030-1-1',
+    '',
+  ])
     assert.equal(readMoment(text, now), undefined, text)
+})
+
+test('a time is between 1970 and 2199, however it is said', () => {
+  for (const text of ['2h', '20000d', '1970-01-01', '2199-12-31T23:59'])
+    assert.ok(!(moment.read(text) instanceof Unreadable), text)
+  for (const text of ['99999d', '999999999d', '0000-01-01', '1969-12-31', '2200-01-02', '9999-12-31'])
+    assert.ok(moment.read(text) instanceof Unreadable, text)
+})
+
+test('a span that is set is shown whole, and written so that it can be read', () => {
+  for (const [ms, shown] of [
+    [1_500, '1500 ms'],
+    [90_000, '90 s'],
+    [5_400_000, '90 min'],
+    [86_400_000, '24 h'],
+    [129_600_000, '36 h'],
+    [172_800_000, '2 d'],
+    [176_400_000, '49 h'],
+  ] as const) {
+    assert.equal(exactSpan(ms), shown)
+    assert.equal(readSpan(exactSpan(ms).replace(' ', '')), ms)
+  }
 })
 
 test('a span is shown in the largest unit it fills', () => {
@@ -176,7 +207,8 @@ test('lists of fields and operations are read, and strangers among them are name
   ])
   assert.deepEqual(operations.is.read('sale=off,status=on'), changes)
   assert.match(complaintOf(operations.is.read('sail=off')), /"sail" is none/)
-  assert.match(complaintOf(operations.is.read('sale')), /sale=on or sale=off/)
+  for (const text of ['sale', 'sale=off=on']) assert.match(complaintOf(operations.is.read(text)), /sale=on or sale=off/)
+  assert.match(complaintOf(operations.is.read('make-rebill=on,make-rebill-sale=off')), /there twice/)
 })
 
 test('what an operator is shown names no program, so that a web page can show it too', () => {

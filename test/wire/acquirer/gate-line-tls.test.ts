@@ -7,7 +7,7 @@ import { Client } from 'pg'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import type { GateRow } from '../../../src/merchant/fields/gate.ts'
-import { certificateFacts, type CertificateFact } from '../../../src/operator/configuration/gate-tls.ts'
+import { certificateFacts, type CertificateFact } from '../../../src/operator/certificates.ts'
 import { gateFindings } from '../../../src/operator/doctor/gates.ts'
 import { startAcquirer } from '../../../simulators/acquirer/start.ts'
 import { newOrderId, order, sale, settled } from '../../conformance/requests/client.ts'
@@ -98,6 +98,14 @@ test('another certificate is used by the next connection, without a restart', as
   await holds('and opened again', () => peer.clients.length === 2)
   assert.deepEqual(peer.clients, ['tollgate-line', 'stranger'])
   await say('gate', 'set', name, '--port', String(secure.port), ...client)
+})
+
+test('an authority of the same name is another one, and a change says so', async () => {
+  await say(...add('spare', '--host', '127.0.0.1', '--port', '1', ...byTls))
+  const other = (await makeLineCertificates()).file('ds-ca.pem')
+  const said = await tell(['gate', 'set', 'spare', '--tls-ca', other])
+  assert.match(said, /^Gate \d+ \(spare\) is changed\.\n\n +Acquirer authority .*SHA-256 (\w{64}) → .*SHA-256 (?!\1)\w{64}\n$/)
+  assert.match(await tell(['gate', 'set', 'spare', '--tls-ca', other]), /^Gate \d+ \(spare\) was so before\.\n$/)
 })
 
 const secrets = async () =>

@@ -233,7 +233,7 @@ test('filter test judges without counting; filter list tells what there is; what
   assert.deepEqual([said.filtered, said.fired.map(({ filter }) => filter)], [true, [no]])
   assert.match(await tell(['filter', 'list']), /at most 1 payments by email in 10 min/)
   await tell(['filter', 'remove', world.merchant.login, String(no)])
-  assert.match(await refuse(1, 'filter', 'remove', world.merchant.login, String(no)), /was removed/)
+  assert.match(await refuse(1, 'filter', 'remove', world.merchant.login, String(no)), /is removed already/)
   assert.match(await refuse(1, 'filter', 'show', world.merchant.login, '999999'), /no filter 999999/)
   // oxfmt-ignore
   const wrong: readonly (readonly [args: string, why: RegExp])[] = [

@@ -129,8 +129,8 @@ test('CARDS_FORGET names how long cards are kept, each part alone, or off', () =
     assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: part }), [unfit(part)])
   assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: 'off approved=180d' }), [unfit('off')])
   assert.deepEqual(complaintsOf({ ...usual, CARDS_FORGET: 'approved=29d unapproved=59min' }), [
-    'CARDS_FORGET is "approved=29d", not at least 30 d',
-    'CARDS_FORGET is "unapproved=59min", not at least 1 h',
+    'CARDS_FORGET is "approved=29d", not a span of at least 30 d',
+    'CARDS_FORGET is "unapproved=59min", not a span of at least 1 h',
   ])
 })
 

@@ -104,6 +104,8 @@ test('orders are found by name, card, status, amount, merchant and time, and eve
   assert.match(await tell(['order', 'find', '--client-orderid', `${name}x`]), /No order fits/)
   assert.match(await refuse(1, 'order', 'show', '5'), /no order 5/)
   assert.match(await refuse(2, 'order', 'find', '--status', 'paid'), /--status must be approved, .* or unknown/)
+  const vast = ['--amount', '92233720368547758.08', '--currency', 'USD']
+  assert.match(await refuse(2, 'order', 'find', ...vast), /--amount must be an amount in USD/)
 })
 
 test('pages of a search follow each other, newest first, without a gap or a double', async () => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -14,6 +14,7 @@ import { openDirectory } from '../../harness/world/opening.ts'
 import { mainFile, run, runProgram } from './cli-run.ts'
 
 const sign = ['sign', 'status', 'login=shop', 'client_orderid=o-1', '--key-stdin']
+const newKey = () => systemRandom.bytes(32).toString('base64')
 const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
 
 test('the program reads standard input, prints to standard output and exits with 0', async () => {
@@ -38,7 +39,7 @@ test('the program exits with 2 on wrong usage, and complains on standard error a
 })
 
 test('a key is split and put together again without an installation, even where the one that is named is away', async () => {
-  const key = systemRandom.bytes(32).toString('base64')
+  const key = newKey()
   const split = await run(nowhere, ['keys', 'split', '-', '--json'], `${key}\n`)
   assert.deepEqual([split.code, split.err], [0, ''])
   const { shares } = JSON.parse(split.out) as { shares: string[] }
@@ -50,7 +51,7 @@ test('a key is split and put together again without an installation, even where 
   })
   assert.deepEqual(await run({}, ['keys', 'combine', ...files]), { code: 0, out: `${key}\n`, err: '' })
   const twice = await run(nowhere, ['keys', 'combine', files[0]!, files[0]!])
-  assert.deepEqual([twice.code, twice.out], [1, ''])
+  assert.deepEqual([twice.code, twice.out], [2, ''])
   assert.match(twice.err, /^Both are share 1 of a key/)
 })
 
@@ -66,6 +67,22 @@ test('a reader that goes away, such as head, is no failure', async () => {
     const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
     assert.deepEqual([code, err], [exits, ''], args.join(' '))
   }
+})
+
+test('output that cannot be written is a failure, said once', async () => {
+  const full = () => Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full()) })
+  const stderr = new PassThrough({ encoding: 'utf8' })
+  const shell = { env: {}, stdin: () => Readable.from([]), stdout, stderr, clock: systemClock, random: systemRandom }
+  assert.equal(await runTollgate(['keys', 'split', '-'], { ...shell, stdin: () => Readable.from([newKey()]) }), 1)
+  assert.equal(stderr.read(), 'The output could not be written: no space left on device.\n')
+})
+
+test('a file that has no end is read no further than its most', async () => {
+  const args = ['merchant', 'key', 'add', 'shop', '--file', '/dev/zero']
+  const { code, out, err } = await run(nowhere, args)
+  assert.deepEqual([code, out], [2, ''])
+  assert.match(err, /--file: \/dev\/zero cannot be read: it is too large/)
 })
 
 test('colour is for terminals: not for pipes, NO_COLOR or a dumb terminal', async () => {

@@ -87,3 +87,13 @@ test('what an action refuses is in the trail with the numbers it was asked of, a
   await assert.rejects(perform('owner', 'merchant rotate-key', { login: 'hunter2', controlKey, keepOld: 0 }), refused('weak key'))
   assert.equal((await newest()).subject, 'merchant rotate-key')
 })
+
+test('digits of a card are never in the trail; a line of a file is named by its number', async () => {
+  await assert.rejects(perform('owner', 'bin find', { digits: '99999999999' }), refused('unknown'))
+  assert.equal((await newest()).subject, 'bin find')
+  await perform('owner', 'merchant add', { login: 'shop', name: 'Shop', cell: 0 })
+  const file = '# numbers of cards\n\n4111111111111111\n41111x\n'
+  const filter = perform('owner', 'filter add', { kind: 'black', merchant: 'shop', of: 'card', file })
+  await assert.rejects(filter, { refusal: { what: 'no card in line', line: 4 } })
+  assert.equal((await newest()).subject, 'filter add')
+})
