@@ -6,8 +6,8 @@ import { atDesk } from '../operator/at-desk.ts'
 import { merchantOf } from '../operator/merchant-secrets.ts'
 import type { Office } from '../operator/office.ts'
 import { openPool } from '../storage/pool.ts'
-import { WrongUsage } from './failure.ts'
-import { findInstallation, inWords, openCells, openDatabase, openKeys } from './installation.ts'
+import { asFailure, WrongUsage } from './failure.ts'
+import { findInstallation, openCells, openDatabase, openKeys } from './installation.ts'
 import type { Terminal } from './terminal.ts'
 import type { Environment } from '../settings/variables.ts'
 
@@ -43,7 +43,7 @@ export async function performAt<T extends Inputs, Result>(
   try {
     return await atDesk(actorAt(terminal), { ...installation, ...own, pool, cells, who, log, keys }, task, asked)
   } catch (error) {
-    throw inWords(error)
+    throw asFailure(error)
   } finally {
     await close()
   }

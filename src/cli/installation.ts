@@ -5,10 +5,8 @@ import { systemRandom } from '../base/random.ts'
 import { answersSignal } from '../embedded/process.ts'
 import type { CellDesk } from '../operator/desk.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
-import { withCommands } from '../entity/show.ts'
 import type { Installation } from '../operator/office.ts'
 import type { SandboxFile } from '../sandbox/banner.ts'
-import { troubleOf } from '../operator/trouble.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../keys/encryption.ts'
 import { databaseOf } from '../storage/cells.ts'
@@ -128,12 +126,4 @@ export function openCells(pool: Pool, installation: Installation, settings: Omit
       for (const one of new Set([...cells.map((cell) => cell.pool), pool])) await one.close().catch(() => {})
     },
   }
-}
-
-/** What an operator can do about the usual failures. */
-export function inWords(error: unknown): unknown {
-  const trouble = error instanceof Failure ? undefined : troubleOf(error)
-  if (!trouble) return error
-  const { says, advice } = trouble
-  return new Failure(advice === undefined ? says : `${says} ${withCommands(advice)}`)
 }

@@ -16,7 +16,7 @@ import { openIds } from '../../storage/ids.ts'
 import { changeInCell } from '../change.ts'
 import type { CellDesk, OrderDesk } from '../desk.ts'
 import type { EndpointEntry, GateEntry } from '../known.ts'
-import { cellNumbered, loginsIn, orderById } from '../logins.ts'
+import { cellNumbered, loginsIn, orderById } from '../where.ts'
 import type { RecordedOperation } from './acquirer-record.ts'
 
 export type How = 'reverse' | 'import'

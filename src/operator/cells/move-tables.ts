@@ -12,7 +12,7 @@ import { giveUp, runMove, type MoveUnderWay, type Moved, type MoveTables, type M
 import { Refused } from '../refused.ts'
 import { change } from '../change.ts'
 import { listMerchants, merchantNamed } from '../known.ts'
-import { cellNumbered } from '../logins.ts'
+import { cellNumbered } from '../where.ts'
 import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-fence.ts'
 import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 

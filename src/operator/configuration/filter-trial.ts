@@ -11,7 +11,7 @@ import { readCounts } from '../../risk/count-rows.ts'
 import type { Office } from '../office.ts'
 import { inCell } from '../in-cells.ts'
 import { endpointOf } from '../known.ts'
-import { cellsFor, loginsIn } from '../logins.ts'
+import { cellsFor, loginsIn } from '../where.ts'
 
 /** A hypothetical payment, in the currency of its endpoint. */
 interface TrialPayment extends Pick<PaymentFacts, 'email' | 'ip' | 'country' | 'purpose' | 'amountMinor' | 'at'> {

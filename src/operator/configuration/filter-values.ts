@@ -10,7 +10,7 @@ import type { Office } from '../office.ts'
 import { orRefused, Refused, unfit } from '../refused.ts'
 import { readEntries } from './filter-settings.ts'
 import { merchantNamed } from '../known.ts'
-import { loginsIn, orderOf } from '../logins.ts'
+import { loginsIn, orderOf } from '../where.ts'
 
 const mostBytes = 256 * 1024 * 1024
 

@@ -12,7 +12,7 @@ import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { change, type Versions } from '../change.ts'
 import { listEndpoints, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
-import { cellNumbered } from '../logins.ts'
+import { cellNumbered } from '../where.ts'
 
 /** One change of a merchant; the audit trail has the details. */
 export const changeMerchant = <T>(

@@ -4,7 +4,7 @@ import { changeInCell } from '../change.ts'
 import { Conditions } from '../conditions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll, inEach, whereItIs } from '../in-cells.ts'
-import { cellsFor, loginsIn, orderById, type Logins } from '../logins.ts'
+import { cellsFor, loginsIn, orderById, type Logins } from '../where.ts'
 import { Refused } from '../refused.ts'
 
 /** A message by its order and its number there. */

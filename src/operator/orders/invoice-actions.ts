@@ -6,7 +6,7 @@ import { hint, numbered, printable } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf } from '../lists.ts'
-import { merchantIdOf } from '../logins.ts'
+import { merchantIdOf } from '../where.ts'
 import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
 
 const invoiceJson = (i: ParkedInvoice) =>

@@ -2,7 +2,7 @@ import { entities, statement, timestamp } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll, inEach } from '../in-cells.ts'
-import { cellsFor, loginsIn } from '../logins.ts'
+import { cellsFor, loginsIn } from '../where.ts'
 import { Refused } from '../refused.ts'
 
 /** A parked transaction of the mobile API. */

@@ -1,4 +1,7 @@
-/** Merchants for rows of a cell. The registry and a cell are never joined in SQL. */
+/**
+ * Where merchants and orders are, and whose a row is. The registry and a cell are never joined in
+ * SQL.
+ */
 import type { OrderKey } from '../order/decide/change.ts'
 import { entities, type Runner } from '../storage/pool.ts'
 import type { CellDesk, Databases } from './desk.ts'
@@ -49,10 +52,7 @@ export function cellNumbered<Cell extends { cellNo: number }>(cells: readonly Ce
   return orUnknown(found, 'cell', cellNo)
 }
 
-/**
- * Finds an order by its id alone. The primary key begins with the merchant, so the order is looked
- * up for each merchant.
- */
+/** The primary key begins with the merchant, so an order is looked up for each merchant. */
 const order = entities<Omit<DatedOrder, 'cell'>>(`
   select o.merchant_id, o.order_id, o.created_at
   from unnest($2::bigint[]) m (merchant_id) join orders o on o.merchant_id = m.merchant_id and o.order_id = $1`)
@@ -62,7 +62,7 @@ export interface DatedOrder extends OrderKey {
   createdAt: number
 }
 
-/** In one of these cells. */
+/** Finds an order in one of these cells by its id alone. */
 export const orderById = (cells: readonly CellDesk[], logins: Logins, orderId: bigint): Promise<DatedOrder | undefined> =>
   whereItIs(cells, async (cell) => {
     const [row] = await cell.pool.run(order, [orderId, logins.merchantIds(cell.cellNo)])
