@@ -45,7 +45,7 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   }
 }
 
-/** What was printed is with whoever reads it, or it is known why not. */
+/** Once the output has reached its reader, or has failed. */
 const written = (stdout: Shell['stdout']) => new Promise<void>((resolve) => stdout.write('', () => resolve()))
 
 const programOn = ({ stdout, print, complain }: Terminal): Command =>

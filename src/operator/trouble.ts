@@ -35,7 +35,7 @@ export function troubleOf(error: unknown): Trouble | undefined {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
-/** Of a socket, of the server that closes, or of a pool that got no connection. */
+/** A socket failed, the server closes, or a pool got no connection. */
 const isUnreachable = (error: Error): boolean =>
   /^E(?:CONN|HOST|NET|ADDR|AI_|NOTFOUND|PIPE|TIMEDOUT)|^08|^57P/.test(codeOf(error)) ||
   /connection terminated|timeout exceeded when trying to connect/i.test(error.message)

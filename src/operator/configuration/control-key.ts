@@ -54,16 +54,16 @@ export async function keyComplaint(key: Secret<string>, use: ControlKeyUse): Pro
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
   if (text.length > 128) return 'a control key has at most 128 characters'
   if (published.has(bare(text))) return use === 'production' ? 'this control key stands in public documents' : undefined
-  if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
-  if (isUuidOrHex(text))
-    return foreseen(bare(text)) > mostForeseen
-      ? 'this control key is weak: most of its digits are runs, sequences or repeats'
-      : undefined
   if (text.length < leastLength)
     return (
       `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; ` +
       `this one has ${text.length}`
     )
+  if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
+  if (isUuidOrHex(text))
+    return foreseen(bare(text)) > mostForeseen
+      ? 'this control key is weak: most of its digits are runs, sequences or repeats'
+      : undefined
   return (await looksRandom(text))
     ? undefined
     : 'this control key is weak: it is made of words, dates or patterns that can be guessed'

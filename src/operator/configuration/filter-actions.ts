@@ -102,7 +102,7 @@ order show shows what was decided, and why.`,
         ],
       },
       more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
---counts says which use the limit up: all of them, those that were unrefused, or those that were refused.
+--counts says which use the limit up: all, those that were not refused (unrefused), or those that were (refused).
 Limits hold however many payments come at once.
 country-mismatch compares the country of the address with that of the card by the BIN table (bin import).`,
       examples: [

@@ -33,7 +33,7 @@ export interface OrderQuery {
   limit: number
 }
 
-/** Of a column of 64 bits. */
+/** The most that a column of 64 bits takes. */
 const mostMinor = 2n ** 63n - 1n
 
 type Row = Omit<OrderLine, 'login'>

@@ -66,7 +66,7 @@ test('a key of one’s own is taken from standard input, and a weak or short one
   const told = await tell(['merchant', 'add', '--login', 'own-key', '--control-key', '-'], 'qV7-x2LmPz0RfYc9TgWbNe\n')
   assert.match(told, /qV7-x2LmPz0RfYc9TgWbNe/)
   assert.match(told, /mobile API cannot use this key/)
-  assert.match(await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'abcabcabcabcabcabcabc'), /weak/)
+  assert.match(await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'abcabcabcabcabcabcabcabc'), /weak/)
   assert.match(
     await refuse(2, 'merchant', 'add', '--login', 'weak', '--control-key', 'k-0123456789'),
     /at least 22 random characters/,
