@@ -179,10 +179,10 @@ function noteJob(row, job) {
 
 /**
  * A test that neither passed nor failed (cancelled, left out) did not keep its promise either, so
- * it counts as failed.
+ * it counts as failed. A suite counts where it failed by itself: its file or a hook threw.
  */
 function note(row, test) {
-  if (!test.isSuite) {
+  if (!test.isSuite || test.explains) {
     row.tests++
     row[test.passed ? 'passed' : 'failed']++
   }
