@@ -147,7 +147,9 @@ test('the doctor names merchants whose control key can be guessed or stands in p
     JSON.parse((await run(env, ['doctor', '--json'])).out).checks.filter(({ what }: Fields) => what === 'control keys')
   const installation = { DATABASE_URL: world.databaseUrl, TOLLGATE_KEY: key.trim() }
   const [inProduction] = await found(installation)
-  assert.deepEqual([inProduction.is, inProduction.says], ['warning', 'by-the-book: this control key stands in public documents'])
+  assert.equal(inProduction.is, 'warning')
+  // The world may have merchants of an earlier file with such keys.
+  assert.match(inProduction.says, /^by-the-book: this control key stands in public documents(?:; others: .+)?$/)
   assert.match(inProduction.advice, /merchant rotate-key by-the-book$/)
   assert.equal((await found({ TOLLGATE_DIR: world.directory }))[0].is, 'ok')
 })
