@@ -2,11 +2,11 @@
 // can do. Run it after a change in them.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { commandsReference } from './commands-page.ts'
+import { operatorFiles } from './operator-page.ts'
 import { referenceFiles } from '../src/reference/files.ts'
 
 const folder = resolve('docs/reference')
-const files = new Map([...referenceFiles(), ['commands.md', await commandsReference()]])
+const files = new Map([...referenceFiles(), ...(await operatorFiles())])
 mkdirSync(folder, { recursive: true })
 for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(join(folder, name))
 for (const [name, text] of files) writeFileSync(join(folder, name), text)

@@ -5,17 +5,15 @@ import type { Given, Inputs, Task } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
 import { merchantOf } from '../operator/merchant-secrets.ts'
 import type { Office } from '../operator/office.ts'
-import { openPool } from '../storage/pool.ts'
+import { openCells } from '../operator/open-cells.ts'
+import { openPool, type PoolSettings } from '../storage/pool.ts'
 import { asFailure, WrongUsage } from './failure.ts'
-import { findInstallation, openCells, openDatabase, openKeys } from './installation.ts'
+import { findInstallation, openDatabase, openKeys } from './installation.ts'
 import type { Terminal } from './terminal.ts'
 import type { Environment } from '../settings/variables.ts'
 
 /** Its rights are those of its database user. */
-const actorAt = ({ complain }: Terminal) => ({
-  may: () => true,
-  unrecorded: () => complain('This is not in the audit trail: the database user may not write there.'),
-})
+const rights = { may: () => true }
 
 /** At most: the doctor asks as many things at once. */
 const connections = 10
@@ -29,19 +27,21 @@ export async function performAt<T extends Inputs, Result>(
   found?: Office['found'],
 ): Promise<Result> {
   const { env, stderr, clock, random, complain: progress } = terminal
-  const own = { clock, random, action: words, progress, found }
+  const unrecorded = () => progress('This is not in the audit trail: the database user may not write there.')
+  const own = { clock, random, action: words, progress, found, rights, unrecorded }
   // It asks nothing else of the office.
-  if (task.alone?.(asked)) return atDesk(actorAt(terminal), own as Office, task, asked)
+  if (task.alone?.(asked)) return atDesk(own as unknown as Office, task, asked)
   const who = actorOf(env)
   const installation = findInstallation(env)
   const log = openLog({ level: 'fatal', destination: stderr })
   const settings = { connections, use: task.long ? 'admin' : 'search', log } as const
   const { databaseUrl: url } = installation
   const pool = task.overAnyLine ? openPool({ url, ...settings }) : openDatabase(installation, settings)
-  const { cells, close } = openCells(pool, installation, settings)
+  const openOther = (other: string, its: Omit<PoolSettings, 'url'>) => openDatabase({ ...installation, databaseUrl: other }, its)
+  const { cells, close } = openCells(pool, { databaseUrl: url, settings, openOther })
   const keys = () => openKeys(pool, installation, terminal)
   try {
-    return await atDesk(actorAt(terminal), { ...installation, ...own, pool, cells, who, log, keys }, task, asked)
+    return await atDesk({ ...installation, ...own, pool, cells, who, log, keys }, task, asked)
   } catch (error) {
     throw asFailure(error)
   } finally {

@@ -3,14 +3,11 @@ import { join, resolve } from 'node:path'
 import { isObject, objectIn } from '../base/json.ts'
 import { systemRandom } from '../base/random.ts'
 import { answersSignal } from '../embedded/process.ts'
-import type { CellDesk } from '../operator/desk.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import type { Installation } from '../operator/office.ts'
-import type { SandboxFile } from '../sandbox/banner.ts'
+import { sandboxOf, type SandboxFile } from '../sandbox/file.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
 import { WrongKek, type KeyEncryption } from '../keys/encryption.ts'
-import { databaseOf } from '../storage/cells.ts'
-import { listCells } from '../storage/cell-rows.ts'
 import { openKeyRing, type KeyRing } from '../keys/ring.ts'
 import { databaseUrlOf, encryptionBy, kekSource } from '../settings/keys.ts'
 import type { Terminal } from './terminal.ts'
@@ -63,15 +60,7 @@ function readSandbox(directory: string): Installation | undefined {
   return {
     databaseUrl: read.database_url,
     kek: () => kekOf({ TOLLGATE_KEY_FILE: join(directory, 'keys', 'master.key') }),
-    sandbox: {
-      directory,
-      pid: read.pid,
-      isRunning: answersSignal(read.pid),
-      baseUrl: read.base_url,
-      acquirerAdminUrl: read.simulators.acquirer_admin_url,
-      login: read.merchant.login,
-      oauthPrivateKeyFile: read.merchant.oauth_private_key_file,
-    },
+    sandbox: { ...sandboxOf(read, directory), pid: read.pid, isRunning: answersSignal(read.pid) },
     callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
   }
 }
@@ -102,28 +91,3 @@ export const openKeys = (pool: Pool, { kek }: Installation, { clock, random }: T
     if (!(error instanceof WrongKek)) throw error
     throw new Failure(`TOLLGATE_KEY_FILE does not open the keys of this database: ${error.message}.`)
   })
-
-/**
- * The cells of an installation, opened once a command asks for them. Cell 0 is in the schema of the
- * installation. Closing them closes that pool too.
- */
-export function openCells(pool: Pool, installation: Installation, settings: Omit<PoolSettings, 'url'>) {
-  let opened: Promise<readonly CellDesk[]> | undefined
-  const open = async (): Promise<readonly CellDesk[]> =>
-    (await listCells(pool)).map((own) => {
-      if (own.cellNo === 0) return { ...own, pool }
-      const { url, schema } = databaseOf(installation.databaseUrl, own)
-      const all = { ...settings, schema }
-      // The line to the database of the installation is in use already.
-      const cell =
-        own.address === undefined ? openPool({ url, ...all }) : openDatabase({ ...installation, databaseUrl: url }, all)
-      return { ...own, pool: cell }
-    })
-  return {
-    cells: () => (opened ??= open()),
-    async close() {
-      const cells = (await opened?.catch(() => [])) ?? []
-      for (const one of new Set([...cells.map((cell) => cell.pool), pool])) await one.close().catch(() => {})
-    },
-  }
-}

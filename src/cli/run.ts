@@ -4,6 +4,7 @@ import { Refused } from '../operator/refused.ts'
 import { subjects } from '../operator/subjects.ts'
 import { addSubject } from './rows.ts'
 import { failureOf, WrongUsage } from './failure.ts'
+import { addApiCommand } from './programs/api.ts'
 import { addMerchantServerCommand } from './programs/merchant-server.ts'
 import { addMigrateCommand } from './programs/migrate.ts'
 import { addSandboxCommand } from './programs/sandbox.ts'
@@ -15,7 +16,7 @@ import { ConfigError } from '../settings/serve.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
 /** Beside what an operator can do, which comes between them. */
-const firstPrograms = [addSandboxCommand, addServeCommand, addMigrateCommand]
+const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addMigrateCommand]
 const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCommand, addSimulateCommand]
 
 /**

@@ -89,7 +89,10 @@ export function fields<const T extends FieldTable>(table: T & Checked<T>) {
 }
 
 /** Reads the members of a JSON object that a table names; null takes a value away. */
-export function fromJson<T extends FieldTable>(table: T, object: Readonly<Record<string, unknown>>): Wishes<T> | UnfitValue {
+export function fromJson<T extends Readonly<Record<string, Pick<AnyField, 'is' | 'needed'>>>>(
+  table: T,
+  object: Readonly<Record<string, unknown>>,
+): Wishes<T> | UnfitValue {
   const wishes: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(table)) {
     const given = object[jsonName(name)]

@@ -41,6 +41,8 @@ export interface ValueKind<Value, Wish = Value> {
   readonly mostBytes?: number
   /** A command may write `-`, and give the text by standard input. */
   readonly orInput?: true
+  /** It may tell of a person or a card, so it never stands in a URL. */
+  readonly mayTell?: true
 }
 
 type Made<Value, Wish> = Pick<ValueKind<Value, Wish>, 'hint' | 'read'> & Partial<ValueKind<Value, Wish>>
@@ -68,11 +70,22 @@ export const onOff: ValueKind<boolean> = kind<boolean>({
 export const flag: ValueKind<boolean> = { ...onOff, hint: '' }
 
 /** A secret text, which a command may take by standard input: other users can read commands. */
-export const typed = (hint: string): ValueKind<Secret<string>> => kind<Secret<string>>({ hint, read: secret, orInput: true })
+export const typed = (hint: string): ValueKind<Secret<string>> =>
+  kind<Secret<string>>({ hint, read: secret, orInput: true, mayTell: true })
 
 /** What is read from the text of a file. */
 export const fileOf = <Value>(mostBytes: number, read: (content: string) => Value | Unreadable): ValueKind<Value> =>
-  kind<Value>({ hint: 'file', read, fromBytes: (bytes) => read(textOf(bytes)), mostBytes })
+  kind<Value>({
+    hint: 'file',
+    read,
+    fromBytes: (bytes) => read(textOf(bytes)),
+    fromJson: (json) =>
+      typeof json === 'string' && Buffer.byteLength(json) <= mostBytes
+        ? read(json)
+        : new Unreadable(`the content of a file, a text of at most ${mostBytes} bytes`),
+    mostBytes,
+    mayTell: true,
+  })
 
 /** The text itself. */
 export const fileText = (mostBytes: number): ValueKind<string> => fileOf(mostBytes, (content) => content)
@@ -116,7 +129,7 @@ export const text = (hint: string, form: RegExp, must: string): ValueKind<string
   })
 
 /** Any text: whoever uses it says what fits. */
-export const anyText = (hint: string): ValueKind<string> => text(hint, /^/u, 'a text')
+export const anyText = (hint: string): ValueKind<string> => ({ ...text(hint, /^/u, 'a text'), mayTell: true })
 
 /** One of some words. */
 export const choice = <Word extends string>(words: readonly Word[], hint = words.join('|')): ValueKind<Word> =>
@@ -146,6 +159,7 @@ export function list<Value>(of: ValueKind<Value>, hint = `${of.hint}s`): ValueKi
     fromJson: (json) => (Array.isArray(json) && json.length > 0 ? all(json, of.fromJson) : new Unreadable('a list')),
     schema: { type: 'array', items: of.schema, minItems: 1 },
     isList: true,
+    ...(of.mayTell && { mayTell: true }),
   })
 }
 
@@ -186,12 +200,14 @@ export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
     return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : new Unreadable('the number of a card')
   },
   orInput: true,
+  mayTell: true,
 })
 
 /** Values by comma or blank. All that are wrong are named. */
 export function several<Value>(hint: string, read: (part: string) => Value | Unreadable): ValueKind<Value[]> {
   return kind<Value[]>({
     hint,
+    mayTell: true,
     read(written) {
       const parts = written.split(/[\s,]+/).filter((part) => part !== '')
       const values = parts.map((part) => [part, read(part)] as const)

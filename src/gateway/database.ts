@@ -1,7 +1,7 @@
 /** What a gateway demands of its database, and how it watches the partitions. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { roles } from '../storage/grants.ts'
+import { roles, type Role } from '../storage/grants.ts'
 import { pendingMigrations } from '../storage/migrate.ts'
 import type { Pool } from '../storage/pool.ts'
 import { partitionsAhead, scarceDays, type Ahead } from '../storage/partitions.ts'
@@ -12,19 +12,18 @@ import { startPeriodic } from './periodic.ts'
  * Throws for a database that is not at this version, and for a user with too few rights or with
  * those of the owner: whoever takes such a process over could drop tables and rewrite the books.
  */
-export async function refuseDatabase(pool: Pool, ownerAllowed: boolean, log: Log): Promise<void> {
-  const us = await connectedAs(pool)
+export async function refuseDatabase(pool: Pool, ownerAllowed: boolean, log: Log, role: Role = 'serve'): Promise<void> {
+  const us = await connectedAs(pool, role)
   const excess = excessOf(us)
-  if (us.serves === undefined) {
+  if (us.isMember === undefined) {
     // A server without the roles may have a database that this version cannot read at all.
     await pendingMigrations(pool)
     throw new Error('The database is not at this version. Run `npx tollgate migrate` first.')
   }
-  if (!us.serves && !excess)
-    throw new Error(`The database user ${us.name} may not serve. Let its owner run: grant ${roles.serve} to "${us.name}"`)
+  if (!us.isMember && !excess) throw new Error(lacksRole(us, role))
   const pending = await pendingMigrations(pool)
   if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
-  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner}`)
+  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner(role)}`)
   if (excess) log.warn(`${excess}: whoever takes this process over can drop them`)
   else if (us.mayCreateTables)
     log.warn(`the database user ${us.name} may create tables, as may everybody: revoke create on schema public from public`)
@@ -37,8 +36,13 @@ const excessOf = ({ name, isSuperuser, isOwner }: ConnectedAs): string | undefin
       ? `The database user ${name} owns the tables`
       : undefined
 
-const insteadOfOwner =
-  `Give the gateway a user of its own that is a member of ${roles.serve} (docs/install.md, "Database users"), ` +
+const verb: Partial<Record<Role, string>> = { serve: 'serve', operator: 'work for operators' }
+
+const lacksRole = ({ name }: ConnectedAs, role: Role): string =>
+  `The database user ${name} may not ${verb[role]}. Let its owner run: grant ${roles[role]} to "${name}"`
+
+const insteadOfOwner = (role: Role): string =>
+  `Give this process a user of its own that is a member of ${roles[role]} (docs/install.md, "Database users"), ` +
   'or for a trial set ALLOW_DATABASE_OWNER=on'
 
 const everyMs = 3_600_000
@@ -51,11 +55,10 @@ export async function refuseCell(pool: Pool, cellNo: number, ownerAllowed: boole
       `The schema of cell ${cellNo} is not there, or ${us.name} may not use it. Run \`npx tollgate migrate\` first.`,
     )
   const excess = excessOf(us)
-  if (!us.serves && !excess)
-    throw new Error(`The database user ${us.name} may not serve. Let its owner run: grant ${roles.serve} to "${us.name}"`)
+  if (!us.isMember && !excess) throw new Error(lacksRole(us, 'serve'))
   const pending = await pendingMigrations(pool, 'cell')
   if (pending.length > 0) throw new Error(`Cell ${cellNo} lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
-  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner}`)
+  if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner('serve')}`)
 }
 
 /** Looks now and once an hour how long the partitions of a cell last for new orders. */

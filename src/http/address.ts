@@ -262,7 +262,7 @@ function ipv4In(address: ipaddr.IPv6, place: { group: number; inverted?: true })
 
 const isLoopback = (ip: string): boolean => ipaddr.process(ip).range() === 'loopback'
 
-function isLoopbackHost(hostname: string): boolean {
+export function isLoopbackHost(hostname: string): boolean {
   const literal = addressIn(hostname)
   return literal === undefined ? isLocalhost(hostname) : isLoopback(literal)
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
+import type { Readable } from 'node:stream'
 import { createServer as createSecureServer, type ServerOptions as SecureOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { reasonOf, type Log } from '../base/log.ts'
@@ -40,7 +41,9 @@ export interface Answer {
   status: number
   type: string
   body: string | Buffer
-  headers?: Readonly<Record<string, string>>
+  /** Sent instead, as it comes; if it fails, the connection is cut. */
+  stream?: Readable
+  headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface Route {
@@ -275,7 +278,7 @@ function register(
       const said = refused ?? (await route.handle(new ReceivedRequest(request, body, address, trustedProxies)))
       void reply.code(said.status).headers(always).type(said.type)
       if (said.headers) void reply.headers(said.headers)
-      return reply.send(said.body)
+      return reply.send(said.stream ?? said.body)
     } finally {
       body.release()
     }

@@ -17,7 +17,12 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   change?: 'new' | 'there'
   /** A command that leaves it out reads it from standard input. */
   piped?: true
+  /** What it names is a merchant's: whoever works for one merchant may name no other's. */
+  names?: Owned
 }
+
+/** What belongs to one merchant. */
+export type Owned = 'merchant' | 'endpoint' | 'group' | 'order' | 'user' | 'token'
 
 export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
 
@@ -47,6 +52,8 @@ export interface Gives<Result, Asked> {
   each?(one: Result extends readonly (infer One)[] ? One : never): Block
   /** Without it, a person gets the JSON too. */
   blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
+  /** The rows of a list, and after which of them the others are. */
+  page?(result: Result): { rows: readonly object[]; next: bigint | string | undefined }
   /** Whether a command ends with 1, although all was done. */
   fails?(result: Result): boolean
 }
@@ -58,6 +65,8 @@ export interface Task<T extends Inputs, Result> {
   alone?(asked: Given<T>): boolean
   takes: T
   perform(office: Office, asked: Given<T>): Promise<Result>
+  /** For users of one merchant too: what its inputs name says whose all of it is. */
+  forMerchants?: true
   /** It shows cards: this is recorded before they are shown. */
   looks?(result: Result, asked: Given<T>): Note
   /** What it had to leave undone, which is refused when the rest is done and shown. */
@@ -75,6 +84,10 @@ export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   /** It concerns files or processes of this machine: no other can ask for it. */
   here?: true
   gives: Gives<Result, Given<T>>
+  /** The entity whose settings it shows or changes, which has a version (version.ts). */
+  settings?(result: Result): object
+  /** It gives what is shown once, and not again to whoever repeats the request. */
+  once?: true
   /** Paragraphs of its help, with commands in braces. */
   more?: string
   examples: readonly string[]
@@ -118,6 +131,7 @@ interface Listing<Row, Asked> {
 export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<readonly Row[], Asked> => ({
   json: (rows, asked) => ({ ...how.first?.(asked), [how.name]: rows.map(how.json) }),
   blocks: (rows, seen) => [listBlock(how, rows, seen)],
+  page: (rows) => ({ rows: rows.map(how.json), next: undefined }),
 })
 
 /** Some rows, and after which of them the others are. */
@@ -135,6 +149,7 @@ export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: R
 /** How a page of a list is shown. */
 export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
+  page: ({ rows, next }) => ({ rows: rows.map(how.json), next }),
   blocks: ({ rows, next }, seen) => [
     listBlock(how, rows, seen),
     ...(next === undefined ? [] : [`There are more: add --after ${next}`]),

@@ -3,29 +3,19 @@ import { codeOf } from '../base/error-code.ts'
 import type { Given, Inputs, Task } from './action.ts'
 import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
-import type { Permission } from './permissions.ts'
+import { ofOwnMerchant } from './own-merchant.ts'
 import { Refused } from './refused.ts'
-
-export interface Actor {
-  may: (permission: Permission) => boolean
-  /** That something could not be written down, which does not keep it from being shown. */
-  unrecorded: () => void
-}
 
 /**
  * Carries out an action. Refusals are written down, and what shows cards before it is shown.
  * *The only way in:* whoever offers actions by another door calls this.
  */
-export async function atDesk<T extends Inputs, Result>(
-  actor: Actor,
-  office: Office,
-  task: Task<T, Result>,
-  asked: Given<T>,
-): Promise<Result> {
+export async function atDesk<T extends Inputs, Result>(office: Office, task: Task<T, Result>, asked: Given<T>): Promise<Result> {
   try {
-    if (!actor.may(task.needs)) throw new Refused({ what: 'not permitted', permission: task.needs })
-    const result = await task.perform(office, asked)
-    if (task.looks) await recordReading(actor, office, task.looks(result, asked))
+    if (!office.rights.may(task.needs)) throw new Refused({ what: 'not permitted', permission: task.needs })
+    const own = await ofOwnMerchant(office, task, asked)
+    const result = await task.perform(office, own)
+    if (task.looks) await recordReading(office, task.looks(result, own))
     const left = task.leaves?.(result)
     if (left) await recordRefusal(office, task, asked, new Refused(left))
     return result
@@ -35,10 +25,10 @@ export async function atDesk<T extends Inputs, Result>(
   }
 }
 
-async function recordReading(actor: Actor, office: Office, seen: Note): Promise<void> {
+async function recordReading(office: Office, seen: Note): Promise<void> {
   await record(office, seen).catch((error) => {
     if (codeOf(error) !== insufficientPrivilege) throw error
-    actor.unrecorded()
+    office.unrecorded()
   })
 }
 const insufficientPrivilege = '42501'

@@ -13,6 +13,8 @@ export interface Desk {
   who: string
   /** The words of what is done, such as `merchant add`; they are in the audit trail. */
   action: string
+  /** The version of the settings that a change was made on, if whoever asks has to name it. */
+  madeOn?: string | undefined
 }
 
 /** Where orders, and all that belongs to them, are looked for. */

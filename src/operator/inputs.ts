@@ -6,9 +6,9 @@ export const login = text('login', /^[\x21-\x7e]{1,20}$/, 'one to twenty printab
 
 /** A login that may be known or not: whoever looks says which. */
 const anyLogin = anyText('login')
-export const aLogin = { is: anyLogin, argument: true, needed: true, means: 'login of the merchant' } as const
-export const whose = { is: anyLogin, needed: true, means: 'whose it is' } as const
-export const ofOneMerchant = { is: anyLogin, means: 'only of this merchant' } as const
+export const aLogin = { is: anyLogin, names: 'merchant', argument: true, needed: true, means: 'login of the merchant' } as const
+export const whose = { is: anyLogin, names: 'merchant', needed: true, means: 'whose it is' } as const
+export const ofOneMerchant = { is: anyLogin, names: 'merchant', means: 'only of this merchant' } as const
 
 /** Of a secret of the sandbox's own merchant. */
 export const afterNextStart = "sandbox.json and the sandbox's merchant server have it after the next start of the sandbox."

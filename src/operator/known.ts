@@ -1,9 +1,10 @@
-/** Merchants, endpoints, groups and gates for operators: no key is opened. */
+/** Merchants, endpoints, groups, gates, users and tokens for operators: no key is opened. */
 import type { Endpoint, EndpointGroup, Gate, SignedRequests } from '../merchant/merchant.ts'
 import { endpointFields } from '../merchant/fields/endpoint.ts'
 import { gateFields } from '../merchant/fields/gate.ts'
 import { pageFields, type MerchantPage } from '../merchant/fields/page.ts'
 import { entities, type Runner } from '../storage/pool.ts'
+import type { OperatorRole } from './permissions.ts'
 import { orUnknown } from './refused.ts'
 
 export interface MerchantEntry {
@@ -35,6 +36,25 @@ export interface GateEntry extends Omit<Gate, 'secrets'> {
   createdAt: number
 }
 
+/** Who may use the API; `login` is of the one merchant that a user works for. */
+export interface UserEntry {
+  userId: bigint
+  name: string
+  role: OperatorRole
+  merchantId?: bigint
+  login?: string
+  enabled: boolean
+  createdAt: number
+}
+
+/** A token of a user, without its digest. */
+export interface TokenEntry extends Omit<UserEntry, 'name' | 'enabled'> {
+  tokenId: bigint
+  user: string
+  expiresAt: number
+  revokedAt?: number
+}
+
 const merchants = entities<MerchantEntry>(`
   select merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at
   from merchant order by login`)
@@ -45,6 +65,18 @@ const groups = entities<Omit<GroupEntry, 'endpointIds'> & { endpointIds: string[
   select g.group_id, g.merchant_id, m.login, g.name, g.enabled, g.endpoint_ids, g.created_at
   from endpoint_group g join merchant m on m.merchant_id = g.merchant_id order by g.group_id`)
 const gates = entities<GateEntry>(`select gate_id, name, enabled, settings, created_at from gate order by gate_id`)
+
+const users = entities<UserEntry>(`
+  select u.user_id, u.name, u.role, u.merchant_id, m.login, u.enabled, u.created_at
+  from operator_user u left join merchant m on m.merchant_id = u.merchant_id order by u.name`)
+const tokens = entities<TokenEntry>(`
+  select t.token_id, t.user_id, u.name as user, t.role, t.merchant_id, m.login, t.expires_at, t.revoked_at, t.created_at
+  from operator_token t join operator_user u on u.user_id = t.user_id left join merchant m on m.merchant_id = t.merchant_id
+  order by t.token_id desc`)
+
+export const listUsers = (runner: Runner): Promise<UserEntry[]> => runner.run(users)
+/** Newest first. */
+export const listTokens = (runner: Runner): Promise<TokenEntry[]> => runner.run(tokens)
 
 export const listMerchants = async (runner: Runner): Promise<MerchantEntry[]> =>
   (await runner.run(merchants)).map((m) => ({ ...m, page: pageFields.whole(m.page) }))
@@ -59,7 +91,7 @@ export const listGates = async (runner: Runner): Promise<GateEntry[]> =>
   (await runner.run(gates)).map((g) => ({ ...g, settings: gateFields.whole(g.settings) }))
 
 /** Those of one merchant, or all. */
-export async function ofMerchant<One extends { merchantId: bigint }>(
+export async function ofMerchant<One extends { merchantId?: bigint }>(
   runner: Runner,
   login: string | undefined,
   all: (runner: Runner) => Promise<One[]>,
@@ -90,3 +122,17 @@ export async function gateNamed(runner: Runner, name: string): Promise<GateEntry
   const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
   return orUnknown(found, 'gate', name)
 }
+
+export const userNamed = async (runner: Runner, name: string): Promise<UserEntry> =>
+  orUnknown(
+    (await listUsers(runner)).find((user) => user.name === name),
+    'user',
+    name,
+  )
+
+export const tokenNumbered = async (runner: Runner, tokenId: bigint): Promise<TokenEntry> =>
+  orUnknown(
+    (await listTokens(runner)).find((token) => token.tokenId === tokenId),
+    'token',
+    tokenId,
+  )

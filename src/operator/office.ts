@@ -3,6 +3,7 @@ import type { TargetPolicy } from '../http/address.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import type { OrderDesk } from './desk.ts'
+import type { Rights } from './permissions.ts'
 
 /** What an operator works on. */
 export interface Installation {
@@ -32,6 +33,9 @@ export interface Office extends OrderDesk, Installation {
   /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
   keys: () => Promise<KeyRing>
   log: Log
+  rights: Rights
+  /** That something could not be written down, which does not keep it from being shown. */
+  unrecorded: () => void
   /** What long work says of itself while it works. */
   progress: (text: string) => void
   /** Takes one of many results as soon as it is there. */

@@ -22,6 +22,7 @@ export const permissions = {
   secrets:   { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'give a merchant new keys' },
   persons:   { changes: false, all: [true, false, false, false], one: [true,  false, false, false], means: 'find and export the data of a person' },
   erase:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'erase the data of a person, and numbers of cards' },
+  users:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'users of the API and their tokens' },
   audit:     { changes: false, all: [true, false, false, true ], one: [false, false, false, false], means: 'read the audit trail' },
   system:    { changes: true,  all: [true, false, false, false], one: [false, false, false, false], means: 'keys, cells, partitions and backups' },
 } as const satisfies Record<string, PermissionRow>
@@ -34,3 +35,21 @@ export const roleMay = (
   permission: Permission,
   within: 'installation' | 'merchant' = 'installation',
 ): boolean => permissions[permission][within === 'installation' ? 'all' : 'one'][roles.indexOf(role)]!
+
+/** What somebody may do, and for whom. */
+export interface Rights {
+  may(permission: Permission): boolean
+  /** The merchant that all of it is about; else the whole installation. */
+  merchant?: { merchantId: bigint; login: string } | undefined
+}
+
+/** `merchant`: the one merchant that the role is given for. */
+export const rightsOf = (role: OperatorRole, merchant?: Rights['merchant']): Rights => ({
+  may: (permission) => roleMay(role, permission, merchant && 'merchant'),
+  merchant,
+})
+
+/** Whether these rights are all among those. */
+export const within = (these: Rights, those: Rights): boolean =>
+  (those.merchant === undefined || those.merchant.merchantId === these.merchant?.merchantId) &&
+  (Object.keys(permissions) as Permission[]).every((one) => !these.may(one) || those.may(one))

@@ -72,10 +72,16 @@ const misfits = {
 /** What does not go with what the installation contains, or is doing. */
 const conflicts = {
   'not permitted': ({ permission }: { permission: Permission }) => `This needs the permission ${permission}.`,
+  /** Whoever works for one merchant asked for what concerns others too. */
+  'not of one merchant': () => 'This concerns the whole installation: no user of one merchant may do it.',
+  /** Somebody changed the settings since. */
+  stale: () => 'The settings were changed since they were read. Nothing was changed: read them again.',
+  'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
+  'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
   unknown: ({ thing, name }: { thing: keyof typeof unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>
     unknownOf[thing](login, name),
-  taken: ({ thing, name }: { thing: 'merchant' | 'gate' | 'cell'; name: string }) =>
+  taken: ({ thing, name }: { thing: 'merchant' | 'gate' | 'cell' | 'user'; name: string }) =>
     hint(
       `There is a ${thing} ${name} already. Choose another, or see`,
       thing === 'merchant' ? `merchant show ${name}` : `${thing} list`,
@@ -171,6 +177,8 @@ const unknown = {
   group: (id: string) => hint(`There is no endpoint group ${id}. See`, 'group list'),
   gate: (name: string) => hint(`There is no gate ${JSON.stringify(name)}. See`, 'gate list'),
   fault: () => hint('There is no fault with this id. See', 'acquirer fault list'),
+  user: (name: string) => hint(`There is no user ${JSON.stringify(name)}. See`, 'user list'),
+  token: (id: string) => hint(`There is no token ${id}. See`, 'token list'),
   cell: (no: string) => hint(`There is no cell ${no}. See`, 'cell list'),
   order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
   'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),

@@ -1,33 +1,17 @@
 import { controlOf } from '../merchant/control.ts'
 import { secret } from '../base/secret.ts'
 import type { BarPages } from '../http/bar.ts'
+import type { SandboxFile } from './file.ts'
 import { trialRequest } from '../spec/gateway/examples.ts'
-
-export interface SandboxFile {
-  base_url: string
-  merchant: {
-    login: string
-    control_key: string
-    signing_secret: string
-    signing_public_key: string
-    oauth_private_key_file: string
-  }
-  endpoints: Record<string, number>
-  endpoint_groups: Record<string, number>
-  /** Where the gateway has `/health`, `/ready` and `/metrics`. */
-  operator_url: string
-  /** The target of callbacks, and of calls of the mobile API. */
-  merchant_server_url: string
-  /** By address, for programs; the banner shows a name for browsers. */
-  shop_url: string
-  simulators: { acquirer_admin_url: string; directory_server_url: string; acs_url: string }
-  database_url: string
-  gateway_database_url: string
-}
 
 export const step = (text: string): void => console.log(`- ${text} …`)
 
-export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, simulators }: SandboxFile): Required<BarPages> => ({
+export const placesOf = ({
+  base_url,
+  merchant_server_url: merchant,
+  shop_url,
+  simulators,
+}: Omit<SandboxFile, 'operator_api_url'>): Required<BarPages> => ({
   Shop: forBrowsers(shop_url),
   App: `${merchant}/app`,
   Callbacks: `${merchant}/`,
@@ -74,6 +58,7 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   The simulated issuer, with its test cards ${places.Issuer}
   The simulated directory server            ${places['Directory server']}
   Health and metrics of the gateway         ${file.operator_url}/metrics
+  The API of operators                      ${file.operator_api_url}/operator/v1/
   All of this for programs                  ${directory}/sandbox.json
   Logs                                      ${directory}/log/
 

@@ -1,5 +1,5 @@
+import type { SandboxFile } from './file.ts'
 import { startProgram, type Program } from './programs.ts'
-import type { SandboxFile } from './banner.ts'
 import type { SandboxWorld } from './world.ts'
 
 interface Around {

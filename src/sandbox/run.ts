@@ -6,6 +6,7 @@ import { openLog, type Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
+import { startOperatorApi } from '../operator-api/start.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
 import type { BarPages } from '../http/bar.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../keys/encryption.ts'
@@ -14,13 +15,14 @@ import { startEmbedded } from '../embedded/start.ts'
 import { migrateAll } from '../storage/migrate-cells.ts'
 import { whileRestarting } from '../storage/patience.ts'
 import { openPool, type Pool } from '../storage/pool.ts'
-import { banner, placesOf, step, type SandboxFile } from './banner.ts'
+import { banner, placesOf, step } from './banner.ts'
 import { settleBins } from './bins.ts'
 import { makeCertificates } from './certificates.ts'
-import { gatewayUrl } from './database-user.ts'
+import { partUrl } from './database-user.ts'
 import { sandboxDocs } from './reference/serve.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
+import { sandboxOf, type SandboxFile } from './file.ts'
 import { openLogFile } from './log-file.ts'
 import type { Program } from './programs.ts'
 import { secureLineOf, startSimulators, threeDSecureOf } from './simulators.ts'
@@ -93,10 +95,14 @@ async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[]
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log: run.log })
   try {
     await migrateAll(pool, databaseUrl, systemClock.now(), run.log)
-    const gatewayDatabaseUrl = await gatewayUrl(pool, databaseUrl, gatewayPassword(run.directory))
+    const passwords = passwordsIn(run.directory)
+    const gatewayDatabaseUrl = await partUrl(pool, databaseUrl, ['gateway', 'serve'], passwords('gateway'))
+    const operatorDatabaseUrl = await partUrl(pool, databaseUrl, ['operator', 'operator'], passwords('operator'))
     const cardWorld = await startCardWorld(run, pool, kek)
     if (run.interrupted()) return undefined
-    const { gateway, merchant, file } = await serve(run, pool, { databaseUrl, gatewayDatabaseUrl, kek, ...cardWorld }, config)
+    const served = await serve(run, pool, { databaseUrl, gatewayDatabaseUrl, kek, ...cardWorld }, config)
+    const { gateway, merchant } = served
+    const file = { ...served.file, operator_api_url: await startApi(run, operatorDatabaseUrl, kek, served.file, config) }
     writeSandboxFile(run, file)
     if (run.interrupted()) return undefined
     console.log(banner(file, run.directory, systemClock.now()))
@@ -203,6 +209,33 @@ async function serve(
   return { gateway, merchant, file }
 }
 
+/** The API of operators, on a free port of this machine alone. */
+async function startApi(
+  { directory, log, stops }: Run,
+  databaseUrl: string,
+  kek: KeyEncryption,
+  file: Omit<SandboxFile, 'operator_api_url'>,
+  { limits }: Pick<SandboxConfig, 'limits'>,
+): Promise<string> {
+  step('Starting the API of operators')
+  const host = '127.0.0.1'
+  const api = await startOperatorApi({
+    databaseUrl,
+    ownerAllowed: true,
+    kek: () => kek,
+    callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+    sandbox: { ...sandboxOf(file, directory), pid: process.pid, isRunning: true },
+    host,
+    port: 0,
+    limits,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  })
+  stops.push({ what: 'API of operators', stop: api.stop })
+  return urlOf(host, api.port)
+}
+
 /** An address that stands for all of this machine is reached at its loopback. */
 const urlOf = (host: string, port: number): string =>
   `http://${['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
@@ -221,11 +254,13 @@ const endOf = (program: Program): Promise<string> =>
 const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
 
 /**
- * The password of the gateway's database user. Sandboxes that share a database share the key, and
- * so this one.
+ * The password of a part's database user. Sandboxes that share a database share the key, and so
+ * this one.
  */
-const gatewayPassword = (directory: string): Secret<string> =>
-  secret(hmacSha256(secret(readFileSync(masterKeyFile(directory))), 'database user of the gateway').toString('hex'))
+const passwordsIn =
+  (directory: string) =>
+  (part: 'gateway' | 'operator'): Secret<string> =>
+    secret(hmacSha256(secret(readFileSync(masterKeyFile(directory))), `database user of the ${part}`).toString('hex'))
 
 /** The key-encryption key: created once, stored in its own file, never in the database. */
 function masterKey(directory: string): KeyEncryption {

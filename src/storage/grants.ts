@@ -37,6 +37,9 @@ const ofMerchant = 'merchant_id, login, name, enabled, cell_no, previous_key_unt
 /** All that finding a person by card needs of the keys, which are sealed. */
 const ofKeys = 'purpose, version, wrapped, kek, active_at'
 
+/** All of a token that may be shown. */
+const ofToken = 'token_id, user_id, role, merchant_id, expires_at, revoked_at, created_at'
+
 type Grants = Readonly<Record<string, Readonly<Record<Role, Privileges>>>>
 
 /** The tables and views of each cell. */
@@ -90,9 +93,12 @@ const ofInstallation: Grants = {
   card_range:       row('r a w d',                                    'r',                                         'r',             ''),
   directory_state:  row('r a w',                                      'r',                                         'r',             ''),
   directory_oddity: row('r a w',                                      'r',                                         'r',             ''),
-  access_refused:   row('r a w d',                                    'r',                                         'r',             ''),
+  access_refused:   row('r a w d',                                    'r a w',                                       'r',             ''),
   id_block:         row('r w(next_id)',                               'r w(next_id)',                              'r',             ''),
   key_version:      row('r a',                                        'r a w d',                                   'r',             `r(${ofKeys})`),
+  operator_user:    row('',                                           'r a w(role, enabled)',                      'r',             ''),
+  operator_token:   row('',                                           'r a w(revoked_at)',                         `r(${ofToken})`, ''),
+  operator_request: row('',                                           'r a w(status, reply) d',                    '',              ''),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.
   audit:            row('',                                           'r',                                         'r',             'r'),

@@ -1,6 +1,6 @@
 /** The roles of the database: creating them, granting, and who is connected. */
 import { auditFunctions } from './audit-functions.ts'
-import { grants, grantStatements, roles } from './grants.ts'
+import { grants, grantStatements, roles, type Role } from './grants.ts'
 import { statement, type Pool } from './pool.ts'
 import { transaction } from './transaction.ts'
 
@@ -52,14 +52,14 @@ export const grantRoles = (pool: Pool): Promise<void> =>
     await Promise.all(all.map((text) => runner.run({ name: '', text })))
   })
 
-/** Who is connected, as far as it concerns a gateway. */
+/** Who is connected, as far as it concerns a process that runs for long. */
 export interface ConnectedAs {
   name: string
   isSuperuser: boolean
   /** May do all that the owner of the tables may. */
   isOwner: boolean
-  /** Is a member of the gateways' role; undefined if there is no such role yet. */
-  serves: boolean | undefined
+  /** Is a member of the role that was asked about; undefined if there is no such role yet. */
+  isMember: boolean | undefined
   mayCreateTables: boolean
   /** The schema that statements see first; undefined if there is none, or none that it may use. */
   schema: string | undefined
@@ -69,24 +69,24 @@ const connected = statement<{
   name: string
   superuser: boolean
   owner: boolean
-  serves: boolean | null
+  member: boolean | null
   creates: boolean
   schema: string | null
 }>(`
   select current_user as name, current_schema() as schema, r.rolsuper as superuser,
     exists (select from pg_class c where c.oid = to_regclass('orders') and pg_has_role(c.relowner, 'usage')) as owner,
-    (select pg_has_role(g.oid, 'usage') from pg_roles g where g.rolname = $1) as serves,
+    (select pg_has_role(g.oid, 'usage') from pg_roles g where g.rolname = $1) as member,
     coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates
   from pg_roles r where r.rolname = current_user`)
 
-export async function connectedAs(pool: Pool): Promise<ConnectedAs> {
-  const [row] = await pool.run(connected, [roles.serve])
-  const { name, superuser, owner, serves, creates, schema } = row!
+export async function connectedAs(pool: Pool, role: Role = 'serve'): Promise<ConnectedAs> {
+  const [row] = await pool.run(connected, [roles[role]])
+  const { name, superuser, owner, member, creates, schema } = row!
   return {
     name,
     isSuperuser: superuser,
     isOwner: owner,
-    serves: serves ?? undefined,
+    isMember: member ?? undefined,
     mayCreateTables: creates,
     schema: schema ?? undefined,
   }

@@ -441,6 +441,43 @@ create table nonce (
 );
 CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
 
+create table operator_request (
+  token_id bigint not null,
+  key text not null,
+  asked bytea not null,
+  status smallint,
+  reply text,
+  created_at timestamp with time zone not null,
+  constraint operator_request_pkey PRIMARY KEY (token_id, key)
+);
+CREATE INDEX operator_request_age ON operator_request USING btree (created_at);
+
+create table operator_token (
+  token_id bigint not null,
+  user_id bigint not null,
+  digest bytea not null,
+  role text not null,
+  merchant_id bigint,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint operator_token_pkey PRIMARY KEY (token_id),
+  constraint operator_token_digest_key UNIQUE (digest),
+  constraint operator_token_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
+);
+CREATE INDEX operator_token_user ON operator_token USING btree (user_id);
+
+create table operator_user (
+  user_id bigint not null,
+  name text not null,
+  role text not null,
+  merchant_id bigint,
+  enabled boolean not null,
+  created_at timestamp with time zone not null,
+  constraint operator_user_pkey PRIMARY KEY (user_id),
+  constraint operator_user_name_key UNIQUE (name)
+);
+
 create table order_event (
   merchant_id bigint not null,
   order_id bigint not null,

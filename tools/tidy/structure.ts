@@ -24,6 +24,7 @@ const rooms = [
   'gateway',
   'merchant-check',
   'operator',
+  'operator-api',
   'processes',
   'embedded',
   'sandbox',

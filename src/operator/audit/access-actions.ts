@@ -15,6 +15,7 @@ export const accessActions: Subject = {
     access: action({
       does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often',
       needs: 'read',
+      forMerchants: true,
       takes: {
         merchant: { ...ofOneMerchant, means: "only in this merchant's name" },
         from: { is: moment, means: 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h without it' },

@@ -13,8 +13,15 @@ import { ofOneMerchant, whose } from '../inputs.ts'
 import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
-const anEndpoint = { is: id, argument: true, recorded: true, needed: true, means: 'number of the endpoint' } as const
-const aGroup = { is: id, argument: true, recorded: true, needed: true, means: 'number of the group' } as const
+const anEndpoint = {
+  is: id,
+  argument: true,
+  recorded: true,
+  needed: true,
+  names: 'endpoint',
+  means: 'number of the endpoint',
+} as const
+const aGroup = { is: id, argument: true, recorded: true, needed: true, names: 'group', means: 'number of the group' } as const
 const gates = {
   is: list(name, 'gates'),
   label: 'Gates',
@@ -104,6 +111,7 @@ export const endpointActions: Subject = {
     'endpoint list': action({
       does: 'all endpoints',
       needs: 'read',
+      forMerchants: true,
       takes: { merchant: ofOneMerchant },
       perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listEndpoints),
       gives: listing<EndpointEntry, { merchant?: string }>({
@@ -117,6 +125,8 @@ export const endpointActions: Subject = {
     'endpoint show': action({
       does: 'one endpoint with all its settings',
       needs: 'read',
+      forMerchants: true,
+      settings: (one) => one,
       takes: { endpoint: anEndpoint },
       perform: ({ pool }, { endpoint }) => endpointOf(pool, endpoint),
       gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, { facts: endpointFacts(one) }] },
@@ -125,6 +135,7 @@ export const endpointActions: Subject = {
     'endpoint set': action({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
+      settings: ({ after }) => after,
       takes: {
         endpoint: anEndpoint,
         name: { is: name, means: 'for people' },
@@ -162,7 +173,12 @@ export const endpointActions: Subject = {
       takes: {
         merchant: whose,
         name: { is: name, needed: true, means: 'for people' },
-        endpoint: { is: list(id, 'ids'), needed: true, means: 'its endpoints, by comma or given several times' },
+        endpoint: {
+          is: list(id, 'ids'),
+          needed: true,
+          names: 'endpoint',
+          means: 'its endpoints, by comma or given several times',
+        },
       },
       perform: addGroup,
       gives: {
@@ -175,6 +191,7 @@ export const endpointActions: Subject = {
     'group list': action({
       does: 'all groups',
       needs: 'read',
+      forMerchants: true,
       takes: { merchant: ofOneMerchant },
       perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listGroups),
       gives: listing<GroupEntry>({

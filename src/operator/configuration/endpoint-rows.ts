@@ -8,6 +8,7 @@ import { change, type Versions } from '../change.ts'
 import type { Desk } from '../desk.ts'
 import type { Office } from '../office.ts'
 import { orRefused, Refused, type Misfit } from '../refused.ts'
+import { refuseStale } from '../version.ts'
 import { servesMobile } from './control-key.ts'
 import {
   endpointOf,
@@ -66,6 +67,7 @@ export async function setEndpoint(
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'endpoint' })
   return change(office, 'config', async (runner) => {
     const before = await endpointOf(runner, endpoint)
+    refuseStale(office, before)
     const { name = before.name, gate } = wish
     if (name !== before.name) await refuseTakenName(runner, before.login, name)
     const gates = gate === undefined ? before.gateIds : await gateIds(runner, gate)

@@ -77,7 +77,7 @@ order show shows what was decided, and why.`,
       takes: {
         kind: { is: choice(kindNames, 'kind'), argument: true, needed: true, means: `what it looks at: ${kindNames.join(', ')}` },
         merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
-        endpoint: { is: id, means: 'of this endpoint alone' },
+        endpoint: { is: id, names: 'endpoint', means: 'of this endpoint alone' },
         name: { is: name, means: 'for people; what it does, unless said' },
         score: { is: whole(-1_000, 1_000), means: 'what it adds, from -1000 to 1000; 100 filters by itself' },
         code: {
@@ -120,6 +120,7 @@ country-mismatch compares the country of the address with that of the card by th
     'filter list': action({
       does: 'the filters, by merchant',
       needs: 'read',
+      forMerchants: true,
       takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
       async perform({ pool }, { merchant, removed }) {
         const all = await listFilters(pool, merchant)
@@ -146,6 +147,7 @@ country-mismatch compares the country of the address with that of the card by th
     'filter show': action({
       does: 'one filter, with what is on its list',
       needs: 'read',
+      forMerchants: true,
       takes: { login: aLogin, number: itsNumber },
       async perform({ pool }, { login, number }) {
         const filter = await filterNumbered(pool, login, number)
@@ -203,8 +205,9 @@ country-mismatch compares the country of the address with that of the card by th
     'filter test': action({
       does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
       needs: 'read',
+      forMerchants: true,
       takes: {
-        endpoint: { is: id, needed: true, means: 'that it comes to' },
+        endpoint: { is: id, needed: true, names: 'endpoint', means: 'that it comes to' },
         card: {
           is: cardNumber,
           needed: true,

@@ -87,6 +87,7 @@ export const gateActions: Subject = {
     'gate show': action({
       does: 'one gate with all its settings',
       needs: 'read',
+      settings: (gate) => gate,
       takes: { gate: aGate },
       perform: ({ pool }, { gate }) => gateNamed(pool, gate),
       gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, { facts: gateFacts(gate) }] },
@@ -95,6 +96,7 @@ export const gateActions: Subject = {
     'gate set': action({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
+      settings: ({ after }) => after,
       takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
       perform: setGate,
       gives: {

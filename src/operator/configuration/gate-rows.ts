@@ -10,6 +10,7 @@ import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
 import type { Office } from '../office.ts'
 import { orRefused, Refused } from '../refused.ts'
+import { refuseStale } from '../version.ts'
 import type { LineWish } from './gate-line.ts'
 import { macAfter } from './gate-mac.ts'
 import { lineMisfit, tlsAfter } from './gate-tls.ts'
@@ -42,6 +43,7 @@ export async function setGate(
   const keys = await keysFor(office, wish)
   return change(office, 'config', async (runner) => {
     const before = await gateNamed(runner, named)
+    refuseStale(office, before)
     const { gateId } = before
     const { settings, secrets } = gateAfter(before.settings, wish, office.clock.now())
     const after = { ...before, settings }

@@ -71,6 +71,7 @@ export const merchantActions: Subject = {
     'merchant add': action({
       does: 'registers a merchant and prints its control key, this once',
       needs: 'secrets',
+      once: true,
       takes: {
         login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
         name: { is: name, means: 'for people; the login if left out' },
@@ -116,6 +117,8 @@ export const merchantActions: Subject = {
     'merchant show': action({
       does: 'one merchant with its endpoints and groups',
       needs: 'read',
+      forMerchants: true,
+      settings: ({ merchant }) => merchant.page,
       takes: { login: aLogin },
       async perform({ pool }, { login: of }) {
         const merchant = await merchantNamed(pool, of)
@@ -149,6 +152,8 @@ export const merchantActions: Subject = {
     'merchant set': action({
       does: 'what cardholders see of a merchant on hosted pages and receipts',
       needs: 'configure',
+      forMerchants: true,
+      settings: ({ after }) => after,
       takes: { login: aLogin, ...settingsOf(pageFields.table, 'there') },
       perform: setMerchantPage,
       gives: {
@@ -165,6 +170,8 @@ the dark, and else are black or white.`,
     'merchant rotate-key': action({
       does: 'gives a merchant a new control key; the old one is accepted for a while',
       needs: 'secrets',
+      forMerchants: true,
+      once: true,
       takes: {
         login: aLogin,
         controlKey,

@@ -58,6 +58,7 @@ export const merchantKeyActions: Subject = {
     'merchant key add': action({
       does: 'registers a public key; those there are stay, so that one can follow another',
       needs: 'configure',
+      forMerchants: true,
       takes: {
         login: aLogin,
         file: { is: fileText(64 * 1024), piped: true, means: 'where it is; standard input if left out' },
@@ -86,6 +87,7 @@ ${makeAPair}`,
     'merchant key list': action({
       does: 'the keys of a merchant, those that were retired too',
       needs: 'read',
+      forMerchants: true,
       takes: { login: aLogin },
       perform: async ({ pool }, { login }) => listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId),
       gives: listing<MerchantKey, { login: string }>({
@@ -109,6 +111,7 @@ ${makeAPair}`,
     'merchant key retire': action({
       does: 'what it signs is accepted no longer, within a second; it cannot come back',
       needs: 'configure',
+      forMerchants: true,
       takes: {
         login: aLogin,
         number: { is: whole(1, 1_000_000), argument: true, recorded: true, needed: true, means: 'number of the key' },
@@ -135,6 +138,8 @@ ${makeAPair}`,
     'merchant signing-secret': action({
       does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
       needs: 'secrets',
+      once: true,
+      forMerchants: true,
       takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
       perform: signingSecretOf,
       gives: {
@@ -151,6 +156,7 @@ are tried again.`,
     'merchant signing-key': action({
       does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none",
       needs: 'secrets',
+      forMerchants: true,
       takes: {
         login: aLogin,
         new: { is: flag, means: 'makes another pair, which ends the present one' },
@@ -172,6 +178,7 @@ asks for it.`,
     'merchant signed-requests': action({
       does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
       needs: 'configure',
+      forMerchants: true,
       takes: {
         login: aLogin,
         which: {

@@ -12,6 +12,7 @@ import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { change, type Versions } from '../change.ts'
 import { listEndpoints, listMerchants, merchantNamed, ofMerchant, type MerchantEntry } from '../known.ts'
+import { refuseStale } from '../version.ts'
 import { cellNumbered } from '../where.ts'
 
 /** One change of a merchant; the audit trail has the details. */
@@ -77,6 +78,7 @@ export async function setMerchantPage(
 ): Promise<Versions<MerchantPage>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'merchant' })
   return changeMerchant(desk, login, async (runner, { merchantId, page: before }) => {
+    refuseStale(desk, before)
     const after = pageFields.after(before, wish)
     await updatePage(runner, merchantId, after, wish.logo && wish.logo.bytes)
     return { details: { before, after }, result: { before, after } }

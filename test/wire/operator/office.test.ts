@@ -8,9 +8,9 @@ import { openKeyRing } from '../../../src/keys/ring.ts'
 import { secret } from '../../../src/base/secret.ts'
 import type { AnyAction } from '../../../src/operator/action.ts'
 import { listAudit } from '../../../src/operator/audit/rows.ts'
-import { atDesk, type Actor } from '../../../src/operator/at-desk.ts'
+import { atDesk } from '../../../src/operator/at-desk.ts'
 import type { Office } from '../../../src/operator/office.ts'
-import { roleMay, type OperatorRole } from '../../../src/operator/permissions.ts'
+import { rightsOf, type OperatorRole, type Rights } from '../../../src/operator/permissions.ts'
 import { Refused } from '../../../src/operator/refused.ts'
 import { subjects } from '../../../src/operator/subjects.ts'
 import { openPool } from '../../../src/storage/pool.ts'
@@ -24,7 +24,9 @@ const database = closing(await migratedDatabase())
 const pool = closing(openPool({ url: database.url, connections: 4, use: 'oltp', log }))
 const kek = fixedKek(secret(Buffer.alloc(32, 3)), systemRandom)
 
-const officeOf = (action: string): Office => ({
+const officeOf = (rights: Rights, action: string): Office => ({
+  rights,
+  unrecorded: () => {},
   pool,
   cells: async () => [{ cellNo: 0, pool }],
   clock: systemClock,
@@ -38,14 +40,13 @@ const officeOf = (action: string): Office => ({
   log,
   progress: () => {},
 })
-const actor = (role: OperatorRole): Actor => ({ may: (permission) => roleMay(role, permission), unrecorded: () => {} })
 
 async function actionOf(words: string): Promise<AnyAction> {
   for (const { actions } of await subjects[words.split(' ')[0]!]!.load()) if (actions[words]) return actions[words]
   throw new Error(`there is no ${words}`)
 }
 const perform = async (role: OperatorRole, words: string, asked: Record<string, unknown>): Promise<unknown> =>
-  atDesk(actor(role), officeOf(words), await actionOf(words), asked)
+  atDesk(officeOf(rightsOf(role), words), await actionOf(words), asked)
 const refused = (reason: string) => (error: unknown) => error instanceof Refused && error.refusal.what === reason
 const newest = async () => (await listAudit(pool, { limit: 1 }))[0]!
 
@@ -96,4 +97,22 @@ test('digits of a card are never in the trail; a line of a file is named by its 
   const filter = perform('owner', 'filter add', { kind: 'black', merchant: 'shop', of: 'card', file })
   await assert.rejects(filter, { refusal: { what: 'no card in line', line: 4 } })
   assert.equal((await newest()).subject, 'filter add')
+})
+
+test('whoever may make users gives no rights, and takes none, that he or she lacks', async () => {
+  const clerk: Rights = { may: (permission) => ['users', 'read', 'cards', 'deliver'].includes(permission) }
+  const asClerk = async (words: string, asked: object) => atDesk(officeOf(clerk, words), await actionOf(words), asked)
+  await perform('owner', 'user add', { name: 'boss', role: 'operator' })
+  const { tokenId } = (await perform('owner', 'token add', { user: 'boss', expires: 60_000 })) as { tokenId: bigint }
+  await asClerk('user add', { name: 'helper', role: 'support' })
+  for (const [words, asked] of [
+    ['user add', { name: 'second', role: 'operator' }],
+    ['user set', { user: 'helper', role: 'operator' }],
+    ['user set', { user: 'boss', role: 'support' }],
+    ['user disable', { user: 'boss' }],
+    ['token add', { user: 'boss', expires: 60_000 }],
+    ['token revoke', { token: tokenId }],
+  ] as const)
+    await assert.rejects(asClerk(words, asked), refused('above own rights'), words)
+  await asClerk('token add', { user: 'helper', expires: 60_000 })
 })

@@ -1,0 +1,109 @@
+/** The API of operators as OpenAPI 3.1, from the rows of its actions. */
+import { jsonSchemaOf } from '../entity/fields.ts'
+import { jsonName } from '../entity/json.ts'
+import { basePath, changes, type ApiRoute } from './routes.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const json = 'application/json'
+const ndjson = 'application/x-ndjson'
+const ref = (name: string): Json => ({ $ref: `#/components/${name}` })
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+export function operatorOpenApi(routes: readonly ApiRoute[]): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tollgate operator API',
+      version: '1',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description: 'What an operator can do. Who may do it: the permission of each action, by the role of the token.',
+    },
+    servers: [{ url: 'https://operator.example', description: 'OPERATOR_API_URL of an installation' }],
+    security: [{ token: [] }],
+    paths: Object.fromEntries(routes.map((route) => [`${basePath}/${route.path}`, pathItem(route)])),
+    components: { securitySchemes, parameters, responses, schemas: { problem } },
+  }
+}
+
+function pathItem(route: ApiRoute): Json {
+  const { action, byGet } = route
+  const parameters = [
+    ...(changes(action) ? [ref('parameters/idempotency_key')] : []),
+    ...(versioned(route) ? [ref('parameters/if_match')] : []),
+  ]
+  const body = { required: true, content: { [json]: { schema: jsonSchemaOf(action.takes) } } }
+  return {
+    post: { ...operation(route, ''), ...(parameters.length > 0 && { parameters }), requestBody: body },
+    ...(byGet && { get: { ...operation(route, ' by GET'), parameters: queryOf(route) } }),
+  }
+}
+
+const versioned = ({ action }: ApiRoute): boolean => action.settings !== undefined && changes(action)
+
+const operation = ({ words, action }: ApiRoute, by: string): Json => ({
+  operationId: `${words}${by}`.replaceAll(' ', '-'),
+  tags: [words.split(' ')[0]],
+  summary: sentence(action.does),
+  description: `Needs the permission \`${action.needs}\`.${action.forMerchants ? ' For users of one merchant too.' : ''}`,
+  responses: {
+    200: {
+      description: 'Done.',
+      ...(action.settings && { headers: { ETag: { description: 'the version of the settings', schema: { type: 'string' } } } }),
+      content: {
+        [json]: { schema: { type: ['object', 'array'] } },
+        ...(action.gives.page && { [ndjson]: { schema: { type: 'string', description: 'all rows, one a line' } } }),
+      },
+    },
+    default: ref('responses/problem'),
+  },
+})
+
+const queryOf = ({ action }: ApiRoute): Json[] =>
+  Object.entries(action.takes).map(([name, { is, means, needed }]) => ({
+    name: jsonName(name),
+    in: 'query',
+    required: needed === true,
+    description: means,
+    schema: is.hint === '' ? { const: 'true' } : { type: 'string' },
+  }))
+
+const securitySchemes = { token: { type: 'http', scheme: 'bearer', description: 'made by `npx tollgate token add`' } }
+
+const parameters = {
+  idempotency_key: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: "Of the token's requests with the same key within 24 hours one is carried out; the others get its answer.",
+    schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' },
+  },
+  if_match: {
+    name: 'If-Match',
+    in: 'header',
+    required: true,
+    description: 'The version of the settings that is changed: the ETag of `show`, or of the last change.',
+    schema: { type: 'string' },
+  },
+}
+
+const responses = {
+  problem: { description: 'Refused, or failed.', content: { 'application/problem+json': { schema: ref('schemas/problem') } } },
+}
+
+const problem = {
+  type: 'object',
+  description: 'a problem of RFC 9457',
+  required: ['type', 'title', 'status', 'code', 'detail'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'why, for programs' },
+    detail: { type: 'string', description: 'why, for people' },
+    field: { type: 'string', description: 'the member that is wrong' },
+    permission: { type: 'string', description: 'the permission that the token lacks' },
+    done: { type: 'object', description: 'what was done, where something had to be left' },
+    errorId: { type: 'string', description: 'is in the log as well' },
+  },
+}

@@ -1,0 +1,98 @@
+/** Why a request was refused, as a problem of RFC 9457. */
+import { jsonName } from '../entity/json.ts'
+import type { Block } from '../entity/show.ts'
+import type { Answer } from '../http/server.ts'
+import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
+import { troubleOf } from '../operator/trouble.ts'
+import { bodyOf } from './body.ts'
+
+/** What a request can be refused for before an action sees it. */
+const early = {
+  unauthorized: [401, 'A valid token is needed: Authorization: Bearer …'],
+  'too many failures': [429, 'Too many requests with a wrong token came from this address.'],
+  'no such action': [404, 'There is no such action.'],
+  'not by GET': [405, 'This action is asked for by POST.'],
+  'not JSON': [415, 'The body must be JSON, with the content type application/json.'],
+  unreadable: [400, 'The body must be one JSON object, whose members each appear once.'],
+  'too large': [413, 'The body is too large.'],
+  'unknown member': [422, 'The action does not take this member.'],
+  'bad idempotency key': [400, 'Idempotency-Key must be 1 to 128 printable characters.'],
+  'key used otherwise': [422, 'This Idempotency-Key came with another request before.'],
+  'outcome unknown': [409, 'A request with this Idempotency-Key is under way, or its process ended. See what became of it.'],
+  'shown once': [409, 'This was done by a request with the same Idempotency-Key, and its answer is shown once.'],
+  'version needed': [428, 'Say by If-Match which version of the settings this changes: the ETag of show.'],
+  busy: [503, 'Too many requests are being worked on.'],
+} as const satisfies Record<string, readonly [status: number, detail: string]>
+
+export type Early = keyof typeof early
+
+/** A member of the problem beside those of the RFC, such as the field that is wrong. */
+type Further = Readonly<Record<string, unknown>>
+
+export function earlyProblem(code: Early, further: Further = {}): Answer {
+  const [status, detail] = early[code]
+  return problem(status, code, detail, further)
+}
+
+export class EarlyRefusal extends Error {
+  readonly answer: Answer
+
+  constructor(code: Early, further?: Further) {
+    super(code)
+    this.answer = earlyProblem(code, further)
+  }
+}
+
+function problem(status: number, code: string, detail: string, further: Further = {}): Answer {
+  const headers: Record<string, string> = {
+    ...(status === 401 && { 'www-authenticate': 'Bearer realm="tollgate operator"' }),
+    ...((status === 429 || status === 503) && { 'retry-after': '60' }),
+  }
+  const body = bodyOf({ type: 'about:blank', title: titles[status], status, code, detail, ...further })
+  return { status, type: 'application/problem+json', headers, body }
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+}
+
+/** `done`: what was done all the same, where something had to be left. */
+export function refusalProblem(refusal: OperatorRefusal, done?: object): Answer {
+  const field = 'field' in refusal ? jsonName(refusal.field) : undefined
+  const { what, ...facts } = refusal
+  const further = { ...(field !== undefined && { field }), ...permissionIn(facts), ...(done && { done }) }
+  return problem(statusOf(refusal), what, detailOf(refusalBlock(refusal, jsonName)), further)
+}
+
+const permissionIn = (facts: object): object => ('permission' in facts ? { permission: facts.permission } : {})
+
+const forbidden = new Set<string>(['not permitted', 'not of one merchant', 'above own rights'])
+
+function statusOf(refusal: OperatorRefusal): number {
+  if (isMisfit(refusal)) return 422
+  const { what } = refusal
+  if (forbidden.has(what)) return 403
+  return what === 'stale' ? 412 : what.startsWith('unknown') ? 404 : 409
+}
+
+/** A refusal with words is a paragraph, or one that names a command. */
+const detailOf = (block: Block): string =>
+  typeof block === 'string' ? block : 'command' in block ? `${block.text}: npx tollgate ${block.command}` : ''
+
+/** Undefined of what is no usual failure. */
+export function troubleProblem(error: unknown): Answer | undefined {
+  const trouble = troubleOf(error)
+  return trouble && problem(503, 'unavailable', trouble.says)
+}

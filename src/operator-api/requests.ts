@@ -1,0 +1,64 @@
+/** Requests with an Idempotency-Key: each is carried out once within a day. */
+import { hash } from 'node:crypto'
+import type { Answer, Incoming } from '../http/server.ts'
+import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
+import { earlyProblem, EarlyRefusal } from './problem.ts'
+
+const keptMs = 86_400_000
+
+const claim = statement<object>(`
+  insert into operator_request (token_id, key, asked, created_at) values ($1, $2, $3, $4)
+  on conflict (token_id, key) do update set asked = excluded.asked, status = null, reply = null, created_at = excluded.created_at
+  where operator_request.created_at < $5 returning key`)
+const found = statement<{ asked: Buffer; status: number | null; reply: string | null }>(
+  `select asked, status, reply from operator_request where token_id = $1 and key = $2`,
+)
+const settle = statement<object>(`update operator_request set status = $3, reply = $4 where token_id = $1 and key = $2`)
+const release = statement<object>(`delete from operator_request where token_id = $1 and key = $2`)
+const prune = statement<object>(`delete from operator_request where created_at < $1`)
+
+/** Who asks, and at what time. */
+interface Asker {
+  pool: Pool
+  tokenId: bigint
+  now: number
+}
+
+/** An answer, and whether anything was done for it. */
+export interface Outcome extends Answer {
+  did?: true
+}
+
+/**
+ * Carries the request out, unless one with the same key was: that one's answer is given again.
+ * `isSecret`: the answer is not stored. A refusal did nothing and leaves the key free. Of a failure
+ * nobody knows what was done, so the key stays taken.
+ */
+export async function once(
+  { pool, tokenId, now }: Asker,
+  { headers, path, body }: Incoming,
+  isSecret: boolean,
+  carryOut: () => Promise<Outcome>,
+): Promise<Answer> {
+  const key = headers['idempotency-key']
+  if (key === undefined) return carryOut()
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key)) throw new EarlyRefusal('bad idempotency key')
+  const asked = hash('sha256', Buffer.concat([Buffer.from(`${path}\n${String(headers['if-match'] ?? '')}\n`), body!]), 'buffer')
+  const mine = await pool.run(claim, [tokenId, key, bytea(asked), timestamp(now), timestamp(now - keptMs)])
+  if (mine.length === 0) return repeated(await pool.run(found, [tokenId, key]), asked)
+  const { did, ...answer } = await carryOut()
+  if (did) await pool.run(settle, [tokenId, key, answer.status, isSecret ? null : JSON.stringify(answer)])
+  else if (answer.status < 500) await pool.run(release, [tokenId, key])
+  return answer
+}
+
+function repeated([row]: readonly { asked: Buffer; status: number | null; reply: string | null }[], asked: Buffer): Answer {
+  if (!row || (row.asked.equals(asked) && row.status === null)) return earlyProblem('outcome unknown')
+  if (!row.asked.equals(asked)) return earlyProblem('key used otherwise')
+  if (row.reply === null) return earlyProblem('shown once')
+  const answer = JSON.parse(row.reply) as Answer
+  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
+}
+
+export const forgetRequests = async (pool: Pool, now: number): Promise<void> =>
+  void (await pool.run(prune, [timestamp(now - keptMs)]))

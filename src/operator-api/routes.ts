@@ -1,0 +1,34 @@
+/** Which paths there are: one for each action that may be asked for from elsewhere. */
+import type { AnyAction, Inputs } from '../operator/action.ts'
+import { permissions } from '../operator/permissions.ts'
+import { subjects } from '../operator/subjects.ts'
+
+/** An action with its words and its path below /operator/v1/. */
+export interface ApiRoute {
+  words: string
+  path: string
+  action: AnyAction
+  /** It changes nothing, and nothing that it takes tells of a person: GET will do. */
+  byGet: boolean
+}
+
+export const basePath = '/operator/v1'
+
+/** `merchant key add` is merchant/key-add. */
+const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
+
+export const changes = ({ needs }: Pick<AnyAction, 'needs'>): boolean => permissions[needs].changes
+
+/** A login is the name of a merchant, not of a person. */
+const mayTell = (takes: Inputs): boolean => Object.values(takes).some(({ is, names }) => is.mayTell && names !== 'merchant')
+
+/** Actions that concern this machine have none. In the order of the subjects. */
+export async function apiRoutes(): Promise<ApiRoute[]> {
+  const routes: ApiRoute[] = []
+  for (const [first, { load }] of Object.entries(subjects))
+    for (const { actions } of await load())
+      for (const [words, action] of Object.entries(actions))
+        if (words.split(' ')[0] === first && !action.here)
+          routes.push({ words, path: pathOf(words), action, byGet: !changes(action) && !mayTell(action.takes) })
+  return routes
+}

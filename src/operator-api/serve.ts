@@ -1,0 +1,147 @@
+/** The JSON API of operators: who asks, for which action, and what comes of it. */
+import { Readable } from 'node:stream'
+import { reasonOf, type Log } from '../base/log.ts'
+import { uuid } from '../base/random.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import type { AccessLimits } from '../merchant/access-limits.ts'
+import type { RefusedAccess } from '../merchant/refused-access.ts'
+import type { AnyAction } from '../operator/action.ts'
+import { atDesk } from '../operator/at-desk.ts'
+import { bearerOf, type Bearer } from '../operator/bearer.ts'
+import type { Office } from '../operator/office.ts'
+import { Refused } from '../operator/refused.ts'
+import { versionOf } from '../operator/version.ts'
+import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
+import { bodyOf } from './body.ts'
+import { earlyProblem, EarlyRefusal, refusalProblem, troubleProblem } from './problem.ts'
+import { once, type Outcome } from './requests.ts'
+import { basePath, changes, type ApiRoute } from './routes.ts'
+
+/** What is the same for every request; the rest of its office is the request's own. */
+export interface ApiParts {
+  office: Omit<Office, 'who' | 'action' | 'rights' | 'madeOn'>
+  /** The same with a pool whose statements may take long. */
+  longOffice: Pick<Office, 'pool' | 'cells'>
+  routes: readonly ApiRoute[]
+  access: Pick<RefusedAccess, 'refused'>
+  accessLimits: Pick<AccessLimits, 'failedAt'>
+  log: Log
+}
+
+/** The paths of the API. Who shows no valid token gets the same answer at each. */
+export function apiServer(parts: ApiParts): Route[] {
+  const byPath = new Map(parts.routes.map((route) => [route.path, route]))
+  const handle = async (request: Incoming): Promise<Answer> => {
+    try {
+      const bearer = await bearerIn(parts, request)
+      if (!bearer) return refuseStranger(parts, request)
+      const route = byPath.get(Object.values(request.params).join('/'))
+      if (!route) return earlyProblem('no such action')
+      return await answerTo(parts, bearer, route, request)
+    } catch (error) {
+      return failure(parts, error)
+    }
+  }
+  return [`${basePath}/:subject`, `${basePath}/:subject/:action`].flatMap((path) =>
+    (['GET', 'POST'] as const).map((method) => ({ method, path, bodyLimitBytes: mostBodyBytes, refusesItself: true, handle })),
+  )
+}
+
+const bearerIn = async ({ office }: ApiParts, { authorization }: Incoming): Promise<Bearer | undefined> => {
+  const token = tokenIn(authorization)
+  return token && bearerOf(office.pool, token, office.clock.now())
+}
+
+/** Sent once: of two nobody knows who asks. */
+function tokenIn(authorization: Incoming['authorization']): Secret<string> | undefined {
+  const [, token] = typeof authorization === 'string' ? (/^Bearer +([\w-]{16,128}) *$/i.exec(authorization) ?? []) : []
+  return token === undefined ? undefined : secret(token)
+}
+
+function refuseStranger({ access, accessLimits }: ApiParts, client: Incoming): Answer {
+  const reason = client.authorization === undefined ? 'no token' : 'wrong token'
+  access.refused({ operation: 'operator API', endpoint: '', login: '', address: client.clientAddress, reason })
+  return earlyProblem(accessLimits.failedAt(client) ? 'too many failures' : 'unauthorized')
+}
+
+async function answerTo(parts: ApiParts, bearer: Bearer, { action, words, byGet }: ApiRoute, request: Incoming): Promise<Answer> {
+  const { rights, user, tokenId } = bearer
+  const isGet = request.method !== 'POST'
+  if (isGet && !byGet) return { ...earlyProblem('not by GET'), headers: { allow: 'POST' } }
+  const { office } = parts
+  const own = { ...office, ...(action.long && parts.longOffice), rights, who: `${user} (token ${tokenId})`, action: words }
+  // Whoever may not do it learns nothing of what it takes.
+  const isOthers = rights.merchant !== undefined && !action.forMerchants
+  if (isOthers || !rights.may(action.needs)) return carriedOut(parts, own, action, {}, request)
+  const carryOut = async () => {
+    const { takes } = action
+    const asked = isGet ? askedByQuery(takes, request.query, rights) : askedBy(takes, membersOf(request), rights)
+    return carriedOut(parts, { ...own, madeOn: versionNamed(action, request) }, action, asked, request)
+  }
+  if (!changes(action)) return carryOut()
+  membersOf(request)
+  const settled = (): Promise<Outcome> => carryOut().catch((error: unknown) => failure(parts, error))
+  return once({ pool: office.pool, tokenId, now: office.clock.now() }, request, action.once === true, settled)
+}
+
+function versionNamed(action: AnyAction, { headers }: Incoming): string | undefined {
+  if (!action.settings || !changes(action)) return undefined
+  const named = headers['if-match']
+  if (named === undefined) throw new EarlyRefusal('version needed')
+  return String(named).replace(/^"(.*)"$/, '$1')
+}
+
+async function carriedOut(
+  parts: ApiParts,
+  office: Office,
+  action: AnyAction,
+  asked: Record<string, unknown>,
+  { headers: { accept } }: Incoming,
+): Promise<Outcome> {
+  const result = await atDesk(office, action, asked)
+  const left = action.leaves?.(result)
+  const json = action.gives.json(result, asked)
+  if (left) return { ...refusalProblem(left, json), did: true }
+  const isStream = action.gives.page !== undefined && String(accept ?? '').includes(ndjson)
+  if (isStream)
+    return { status: 200, type: ndjson, body: '', stream: Readable.from(linesOf(parts, office, action, asked, result)) }
+  const version = action.settings?.(result)
+  const headers = version && { etag: `"${versionOf(version)}"` }
+  return { status: 200, type: 'application/json', body: bodyOf(json), headers, did: true }
+}
+
+const ndjson = 'application/x-ndjson'
+
+/**
+ * All rows of a list, a page at a time. If a page fails the answer breaks off, so that it cannot
+ * be taken for all of it.
+ */
+async function* linesOf(
+  { log }: ApiParts,
+  office: Office,
+  action: AnyAction,
+  asked: Record<string, unknown>,
+  first: unknown,
+): AsyncGenerator<string> {
+  let result = first
+  for (;;) {
+    const { rows, next } = action.gives.page!(result)
+    for (const row of rows) yield bodyOf(row)
+    if (next === undefined) return
+    const after: unknown = action.takes['after']!.is.read(String(next))
+    result = await atDesk(office, action, { ...asked, after }).catch((error: unknown) => {
+      log.error({ action: office.action, reason: reasonOf(error) }, 'a list broke off')
+      throw error
+    })
+  }
+}
+
+function failure({ office, log }: ApiParts, error: unknown): Answer {
+  if (error instanceof EarlyRefusal) return error.answer
+  if (error instanceof Refused) return refusalProblem(error.refusal)
+  const trouble = troubleProblem(error)
+  const errorId = uuid(office.random)
+  log.error({ errorId, reason: reasonOf(error) }, 'a request of an operator failed')
+  return trouble ?? { status: 500, type: 'application/problem+json', body: bodyOf({ status: 500, code: 'failed', errorId }) }
+}

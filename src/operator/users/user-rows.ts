@@ -1,0 +1,98 @@
+import { secret } from '../../base/secret.ts'
+import { openIds } from '../../storage/ids.ts'
+import { bytea, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import { digestOf, rightsIn, type Whose } from '../bearer.ts'
+import { change } from '../change.ts'
+import { listTokens, listUsers, merchantNamed, tokenNumbered, userNamed, type TokenEntry, type UserEntry } from '../known.ts'
+import type { Office } from '../office.ts'
+import { within, type OperatorRole } from '../permissions.ts'
+import { Refused } from '../refused.ts'
+
+const insertUser = statement<object>(`
+  insert into operator_user (user_id, name, role, merchant_id, enabled, created_at) values ($1, $2, $3, $4, true, $5)`)
+const updateUser = statement<object>(`update operator_user set role = $2, enabled = $3 where user_id = $1`)
+const insertToken = statement<object>(`
+  insert into operator_token (token_id, user_id, digest, role, merchant_id, expires_at, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7)`)
+const revoke = statement<object>(
+  `update operator_token set revoked_at = $2 where token_id = any ($1::bigint[]) and revoked_at is null`,
+)
+/** Whoever gives rights, or takes them, has all of them. */
+function refuseAbove(office: Office, user: Whose): void {
+  if (!within(rightsIn(user), office.rights)) throw new Refused({ what: 'above own rights', role: user.role })
+}
+
+export async function addUser(
+  office: Office,
+  { name, role, merchant }: { name: string; role: OperatorRole; merchant?: string },
+): Promise<UserEntry> {
+  const userId = await openIds(office.pool, 'user', 1).take()
+  return change(office, 'orders', async (runner) => {
+    if ((await listUsers(runner)).some((user) => user.name === name)) throw new Refused({ what: 'taken', thing: 'user', name })
+    const of = merchant === undefined ? undefined : await merchantNamed(runner, merchant)
+    const user = { userId, name, role, enabled: true, createdAt: office.clock.now(), ...(of && pickMerchant(of)) }
+    refuseAbove(office, user)
+    await runner.run(insertUser, [userId, name, role, of?.merchantId ?? null, timestamp(user.createdAt)])
+    return { note: { subject: `user ${name}`, details: { role, merchant } }, result: user }
+  })
+}
+
+const pickMerchant = ({ merchantId, login }: { merchantId: bigint; login: string }) => ({ merchantId, login })
+
+/** Tokens that may do more than the user from now on end with this change. */
+export const setUser = (office: Office, name: string, to: Partial<Pick<UserEntry, 'role' | 'enabled'>>) =>
+  change(office, 'orders', async (runner) => {
+    const before = await userNamed(runner, name)
+    const after = { ...before, ...to }
+    for (const one of [before, after]) refuseAbove(office, one)
+    await runner.run(updateUser, [after.userId, after.role, after.enabled])
+    const own = (await liveTokens(runner, office)).filter(({ userId }) => userId === after.userId)
+    const ended = own.filter((token) => !after.enabled || !within(rightsIn(token), rightsIn(after)))
+    await runner.run(revoke, [ended.map(({ tokenId }) => tokenId), timestamp(office.clock.now())])
+    return {
+      note: { subject: `user ${name}`, details: { ...to, tokens_ended: ended.length } },
+      result: { after, ended: ended.length },
+    }
+  })
+
+export const liveTokens = async (runner: Runner, { clock }: Pick<Office, 'clock'>): Promise<TokenEntry[]> =>
+  (await listTokens(runner)).filter(({ revokedAt, expiresAt }) => revokedAt === undefined && expiresAt > clock.now())
+
+interface NewToken {
+  user: string
+  /** The user's, unless it is given. */
+  role?: OperatorRole
+  /** Of a user of the whole installation: for this merchant alone. */
+  merchant?: string
+  /** For so many milliseconds. */
+  expires: number
+}
+
+/** Its text is in the result alone: the database has its digest. */
+export async function addToken(office: Office, { user: name, role, merchant, expires }: NewToken) {
+  const tokenId = await openIds(office.pool, 'token', 1).take()
+  const text = secret(`tollgate_${office.random.bytes(32).toString('base64url')}`)
+  return change(office, 'orders', async (runner) => {
+    const user = await userNamed(runner, name)
+    if (!user.enabled) throw new Refused({ what: 'user off', name })
+    const of = merchant === undefined ? user : { ...user, ...pickMerchant(await merchantNamed(runner, merchant)) }
+    const createdAt = office.clock.now()
+    const token: TokenEntry = { ...of, tokenId, user: name, role: role ?? user.role, createdAt, expiresAt: createdAt + expires }
+    if (!within(rightsIn(token), rightsIn(user))) throw new Refused({ what: 'above own rights', role: token.role })
+    refuseAbove(office, token)
+    const times = [token.expiresAt, createdAt].map(timestamp)
+    await runner.run(insertToken, [tokenId, user.userId, bytea(digestOf(text)), token.role, of.merchantId ?? null, ...times])
+    const details = { token: String(tokenId), role: token.role, merchant: token.login, expires_at: new Date(token.expiresAt) }
+    return { note: { subject: `user ${name}`, details }, result: { ...token, text } }
+  })
+}
+
+/** With the next request. One that ended before stays as it is. */
+export const revokeToken = (office: Office, tokenId: bigint): Promise<TokenEntry> =>
+  change(office, 'orders', async (runner) => {
+    const token = await tokenNumbered(runner, tokenId)
+    refuseAbove(office, token)
+    const now = office.clock.now()
+    await runner.run(revoke, [[tokenId], timestamp(now)])
+    return { note: { subject: `user ${token.user}`, details: { token: String(tokenId) } }, result: { revokedAt: now, ...token } }
+  })

@@ -1,0 +1,74 @@
+/** The environment of `api`. */
+import { defined } from '../base/defined.ts'
+import { kind, Unreadable } from '../entity/kinds.ts'
+import { isLoopbackHost } from '../http/address.ts'
+import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
+import { databaseUrlOf, kekSource } from './keys.ts'
+import { ConfigError, serveVariables } from './serve.ts'
+import { tlsFiles } from './tls.ts'
+import { readVariables, type Environment } from './variables.ts'
+
+/** A token in clear is safe on this machine alone. */
+const listenUrl = kind<URL>({
+  hint: 'url',
+  read(written) {
+    const url = URL.canParse(written) ? new URL(written) : undefined
+    return url &&
+      url.pathname === '/' &&
+      (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname)))
+      ? url
+      : new Unreadable('https:// with a host and a port, or http:// with a loopback address, such as http://127.0.0.1:9180')
+  },
+  shown: (url) => url.origin,
+})
+
+const s = serveVariables
+
+// oxfmt-ignore
+export const apiVariables = {
+  OPERATOR_API_URL: { is: listenUrl, usual: new URL('http://127.0.0.1:9180'), means: 'where it listens: https:// with a host and a port, or http:// on a loopback address', see: '../install.md#the-api-of-operators' },
+  DATABASE_URL:           { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, migrated, as a member of the role tollgate_operator' },
+  DATABASE_PASSWORD_FILE: s.DATABASE_PASSWORD_FILE,
+  ALLOW_DATABASE_OWNER:   s.ALLOW_DATABASE_OWNER,
+  TOLLGATE_KEY_FILE:      s.TOLLGATE_KEY_FILE,
+  TOLLGATE_KEY_FD:        s.TOLLGATE_KEY_FD,
+  TOLLGATE_KEY:           s.TOLLGATE_KEY,
+  TOLLGATE_KMS_URL:       s.TOLLGATE_KMS_URL,
+  TOLLGATE_KMS_KEY:       s.TOLLGATE_KMS_KEY,
+  TOLLGATE_KMS_TOKEN_FILE: s.TOLLGATE_KMS_TOKEN_FILE,
+  TLS_CERT_FILE:          { ...s.TLS_CERT_FILE, means: 'PEM file with the certificate and its chain, for https://; read again when it changes' },
+  TLS_KEY_FILE:           s.TLS_KEY_FILE,
+  TRUSTED_PROXIES:        s.TRUSTED_PROXIES,
+  MAX_CONNECTIONS:        { ...s.MAX_CONNECTIONS, none: '500', means: 'so many are open at most' },
+  ACCESS_LIMITS:          { ...s.ACCESS_LIMITS, means: 'of it `address`: requests with a wrong token a minute from one address' },
+  LOG_LEVEL:              s.LOG_LEVEL,
+} as const
+
+/** Reads the environment of `api`. Throws a ConfigError that lists every complaint. */
+export function apiConfig(env: Environment) {
+  const complaints: string[] = []
+  const kek = kekSource(env, complaints)
+  const databaseUrl = databaseUrlOf(env, complaints)
+  if (databaseUrl === '') complaints.push('DATABASE_URL is missing: the database of the installation')
+  else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')
+  else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
+  const read = readVariables(apiVariables, env, complaints)
+  // Absent if it was a complaint.
+  const url: URL | undefined = read.OPERATOR_API_URL
+  const isSecure = url?.protocol === 'https:'
+  const tls = isSecure ? tlsFiles(env, complaints) : undefined
+  if (isSecure && !tls && !env.TLS_CERT_FILE && !env.TLS_KEY_FILE)
+    complaints.push('TLS_CERT_FILE is missing: OPERATOR_API_URL is https://')
+  if (complaints.length > 0 || !url) throw new ConfigError(complaints)
+  return {
+    databaseUrl,
+    ownerAllowed: read.ALLOW_DATABASE_OWNER,
+    kek: kek!,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (tls ? 443 : 80)),
+    limits: read.ACCESS_LIMITS,
+    logLevel: read.LOG_LEVEL,
+    ...(read.TRUSTED_PROXIES?.length && { trustedProxies: read.TRUSTED_PROXIES }),
+    ...defined({ tls, maxConnections: read.MAX_CONNECTIONS }),
+  }
+}

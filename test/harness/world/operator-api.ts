@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock, type Clock } from '../../../src/base/clock.ts'
+import { openLog } from '../../../src/base/log.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { secret } from '../../../src/base/secret.ts'
+import { readNetworks } from '../../../src/http/client-address.ts'
+import { fixedKek } from '../../../src/keys/encryption.ts'
+import { usualLimits, type LimitSettings } from '../../../src/merchant/access-limits.ts'
+import type { OperatorRole } from '../../../src/operator/permissions.ts'
+import { startOperatorApi } from '../../../src/operator-api/start.ts'
+import { run, type Ran } from '../../wire/operator/cli-run.ts'
+
+/** The key-encryption key of each own API. */
+const masterKey = createHash('sha256').update('an API of operators').digest()
+
+/** Writes that key into a directory, and returns the file. */
+export function keyFileIn(directory: string): string {
+  const file = join(directory, 'master.key')
+  writeFileSync(file, `${masterKey.toString('base64')}\n`, { mode: 0o600 })
+  return file
+}
+
+export interface Asked {
+  status: number
+  headers: Headers
+  text: string
+  /** Of an answer in JSON. */
+  json: Record<string, unknown>
+}
+
+export interface Asking {
+  token?: string | undefined
+  headers?: Record<string, string>
+  method?: string
+}
+
+/** Asks an API of operators: an object is sent as JSON, a text as it is. */
+export async function askApi(url: string, path: string, body: object | string = {}, asking: Asking = {}): Promise<Asked> {
+  const { token, method = 'POST' } = asking
+  const response = await fetch(`${url}/operator/v1/${path}`, {
+    method,
+    headers: {
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...asking.headers,
+    },
+    ...(method === 'POST' && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = /json(?:;|$)/.test(response.headers.get('content-type') ?? '') && text !== '' && !text.includes('}\n{')
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+}
+
+/** Makes tokens by the command line, each of a user of its own. */
+export function tokensOf(tell: (args: readonly string[]) => Promise<string>) {
+  let made = 0
+  return async (role: OperatorRole, merchant?: string): Promise<{ token: string; id: string; user: string }> => {
+    const user = `${role}-${merchant ?? 'all'}-${process.pid}-${made++}`
+    await tell(['user', 'add', user, '--role', role, ...(merchant === undefined ? [] : ['--merchant', merchant])])
+    const { token, token_id: id } = JSON.parse(await tell(['token', 'add', '--user', user, '--json'])) as Record<string, string>
+    return { token: token!, id: String(id), user }
+  }
+}
+
+interface OwnApi {
+  databaseUrl: string
+  /** Of `keyFileIn`. */
+  keyFile: string
+  clock?: Clock
+  limits?: Partial<LimitSettings>
+  /** Networks of proxies, whose X-Forwarded-For names the client. */
+  proxies?: string
+}
+
+/** An API in this process, over a database that a command line works on as well. */
+export async function startOwnApi({ databaseUrl, keyFile, clock = systemClock, limits, proxies = '' }: OwnApi) {
+  const kek = fixedKek(secret(masterKey), systemRandom)
+  const api = await startOperatorApi({
+    databaseUrl,
+    ownerAllowed: true,
+    kek: () => kek,
+    callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
+    host: '127.0.0.1',
+    port: 0,
+    limits: { ...usualLimits, ...limits },
+    trustedProxies: readNetworks(proxies).networks,
+    clock,
+    random: systemRandom,
+    log: openLog({ level: 'fatal', destination: process.stderr }),
+  })
+  const env = { DATABASE_URL: databaseUrl, TOLLGATE_KEY_FILE: keyFile }
+  const cli = (args: readonly string[]): Promise<Ran> => run(env, args)
+  const tell = async (args: readonly string[]): Promise<string> => {
+    const { code, out, err } = await cli(args)
+    assert.equal(code, 0, `tollgate ${args.join(' ')}\n${out}${err}`)
+    return out
+  }
+  const url = `http://127.0.0.1:${api.port}`
+  return {
+    url,
+    cli,
+    tell,
+    tokenFor: tokensOf(tell),
+    ask: (path: string, body?: object | string, asking?: Asking) => askApi(url, path, body, asking),
+    stop: () => api.stop(),
+  }
+}

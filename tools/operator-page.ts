@@ -1,0 +1,114 @@
+/** The API of operators as a document. */
+import { commandsReference } from './commands-page.ts'
+import { meansText } from '../src/cli/rows.ts'
+import { jsonName } from '../src/entity/json.ts'
+import type { Inputs } from '../src/operator/action.ts'
+import { operatorOpenApi } from '../src/operator-api/openapi.ts'
+import { apiRoutes, basePath, changes, type ApiRoute } from '../src/operator-api/routes.ts'
+import { apiVariables } from '../src/settings/api.ts'
+import { variablesTable } from '../src/settings/variables.ts'
+
+/** All that says what an operator can do: the commands, and the API as a page and for programs. */
+export async function operatorFiles(): Promise<[name: string, text: string][]> {
+  const routes = await apiRoutes()
+  return [
+    ['commands.md', await commandsReference()],
+    ['operator.md', pageOf(routes)],
+    ['openapi-operator.json', `${JSON.stringify(operatorOpenApi(routes), null, 2)}\n`],
+  ]
+}
+
+function pageOf(routes: readonly ApiRoute[]): string {
+  const subjects = [...new Set(routes.map(({ words }) => words.split(' ')[0]!))]
+  return `# The API of operators
+
+Everything that [a command](commands.md) does for an installation, as JSON over HTTP, except what concerns files and
+processes of its machine. How to start it: [install.md](../install.md#the-api-of-operators); users and tokens:
+[operators.md](../operators.md).
+The same as OpenAPI: [openapi-operator.json](openapi-operator.json).
+
+## A request
+
+\`POST ${basePath}/<subject>/<action>\` with a JSON object as its body; \`{}\` where nothing is said.
+
+\`\`\`
+curl https://operator.example${basePath}/endpoint/list \\
+  -H 'Authorization: Bearer tollgate_…' -H 'Content-Type: application/json' -d '{"merchant": "shop"}'
+\`\`\`
+
+| | |
+|---|---|
+| \`Authorization\` | \`Bearer\` and a token. Without a valid one every path answers 401 |
+| \`Content-Type\` | \`application/json\`, else 415 |
+| \`Idempotency-Key\` | for actions that change something: [once](#once) |
+| \`If-Match\` | for changes of settings: the \`ETag\` of \`show\`, or of the last change |
+| \`Accept: application/x-ndjson\` | for lists: all rows, one JSON object a line, instead of a page |
+
+A body has at most 32 MiB; a file, such as a certificate, is a text in it. Numbers of 64 bits are text in answers, and may be
+text in requests. Times are ISO 8601 in answers; in requests also dates and spans such as \`2h\` (how long ago). Spans of
+settings are milliseconds. A member that the action does not take is refused. \`null\` takes a setting away.
+
+Lists have \`limit\` and \`after\`: \`next\` of an answer is \`after\` of the next page, or null.
+
+GET with the same members as a query works where the table says so: where nothing changes, and nothing that is said could tell
+of a person. A flag is \`true\`.
+
+## Once
+
+Of the requests of a token with one \`Idempotency-Key\` within 24 hours, one is carried out. The others get its answer, with
+the header \`Idempotency-Replayed\`. They get 409 if nobody knows what became of it, or if its answer had a secret, which is
+shown once; and 422 if the key came with another request. A refusal did nothing: the same key may come again.
+
+A change of settings is made on a version: without \`If-Match\` the answer is 428, and 412 if somebody else made a change since.
+
+## An answer
+
+200 with what the command prints as \`--json\`, or a problem (RFC 9457, \`application/problem+json\`):
+
+| Status | When |
+|---|---|
+| 400, 413, 415 | the request cannot be read |
+| 401 | no valid token; after too many from an address 429 |
+| 403 | the role lacks the permission that \`permission\` names, or a user of one merchant asks for what concerns all |
+| 404 | no such action, or nothing of that name. What belongs to another merchant does not exist for users of one merchant |
+| 405 | GET for an action that is asked for by POST |
+| 409 | it does not go with what there is; \`code\` says why |
+| 412, 428 | \`If-Match\` is stale, or missing |
+| 422 | \`field\` is wrong, missing or unknown |
+| 503 | the database or a key service cannot be reached, or there is too much to do |
+| 500 | a defect; \`errorId\` is in the log |
+
+${subjects.map((subject) => subjectText(subject, routes)).join('\n\n')}
+
+## Environment of api
+
+${variablesTable(apiVariables)}
+`
+}
+
+function subjectText(subject: string, routes: readonly ApiRoute[]): string {
+  const own = routes.filter(({ words }) => words.split(' ')[0] === subject)
+  return `## ${subject}\n\n${own.map((route) => routeText(route, own)).join('\n\n')}`
+}
+
+function routeText({ path, words, action, byGet }: ApiRoute, own: readonly ApiRoute[]): string {
+  const takes = Object.entries(action.takes)
+  // The settings of an entity stand with the first action that takes them.
+  const first = own.find((one) => Object.values(one.action.takes).some(({ change }) => change))
+  const shown = takes.filter(([, { change }]) => !change || first?.words === words)
+  const facts = [
+    `needs \`${action.needs}\``,
+    ...(byGet ? ['GET too'] : []),
+    ...(changes(action) && action.settings ? ['`If-Match`'] : []),
+    ...(action.forMerchants ? ['users of one merchant too'] : []),
+  ]
+  return [
+    `### ${path}`,
+    `${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`,
+    ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
+    ...(shown.length < takes.length ? [`And the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
+  ].join('\n\n')
+}
+
+const memberRow = ([name, input]: [string, Inputs[string]]): string =>
+  `| \`${jsonName(name)}\`${input.needed ? ', needed' : ''} | ${meansText(input)} |`.replaceAll('on|off', 'on\\|off')
