@@ -74,13 +74,12 @@ async function answerTo(parts: ApiParts, bearer: Bearer, { action, words, byGet 
   // Whoever may not do it learns nothing of what it takes.
   const isOthers = rights.merchant !== undefined && !action.forMerchants
   if (isOthers || !rights.may(action.needs)) return carriedOut(parts, own, action, {}, request)
+  const members = isGet ? undefined : membersOf(request)
   const carryOut = async () => {
-    const { takes } = action
-    const asked = isGet ? askedByQuery(takes, request.query, rights) : askedBy(takes, membersOf(request), rights)
+    const asked = members ? askedBy(action.takes, members, rights) : askedByQuery(action.takes, request.query, rights)
     return carriedOut(parts, { ...own, madeOn: versionNamed(action, request) }, action, asked, request)
   }
   if (!changes(action)) return carryOut()
-  membersOf(request)
   const settled = (): Promise<Outcome> => carryOut().catch((error: unknown) => failure(parts, error))
   return once({ pool: office.pool, tokenId, now: office.clock.now() }, request, action.once === true, settled)
 }
