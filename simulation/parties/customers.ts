@@ -9,6 +9,7 @@ import { openMobile } from './mobile.ts'
 import type { Peers } from '../world/peers.ts'
 import { openShoppers, type Shoppers } from './shoppers.ts'
 import type { Installation } from '../world/installation.ts'
+import type { Operators } from '../world/operators.ts'
 import type { Trace } from '../world/time-line.ts'
 import type { Weather } from '../world/troubles.ts'
 
@@ -25,13 +26,14 @@ export interface CustomerParts {
   installation: Installation
   slots: readonly Slot[]
   peers: Peers
+  operators: Operators
   invariants: Invariants
   trace: Trace
 }
 
 /** Opens the customers, and reports all that they do and see to the invariants. */
 export function openCustomers(parts: CustomerParts): Customers {
-  const { events, chances, weather, installation, slots, peers, invariants, trace } = parts
+  const { events, chances, weather, installation, slots, peers, operators, invariants, trace } = parts
   const { network, servers, issuers, legacyIssuers } = peers
   const { paying } = invariants.cvv2s
   const asking = openAsking(events, chances.asking, () => weather.shop.lostOdds)
@@ -59,6 +61,7 @@ export function openCustomers(parts: CustomerParts): Customers {
     chance: chances.shop,
     cardholders,
     backOffices,
+    operators,
     observer: {
       onPaying: ({ endpointId, clientOrderid, values }) => paying(endpointId, clientOrderid, values.cvv2?.reveal()),
       onAnswer(wanted, answer) {

@@ -8,6 +8,7 @@ import { statusOf, type Order } from '../../src/order/decide/order.ts'
 import type { Refusal } from '../../src/spec/refusals.ts'
 import type { Chance } from '../world/chance.ts'
 import { askedOf, type Asked, type Asking, type Slot, type Wanted } from '../world/asking.ts'
+import type { Operators } from '../world/operators.ts'
 import type { BackOffices } from './back-offices.ts'
 import type { Cardholders } from './cardholders.ts'
 import { configuration } from '../model/configuration.ts'
@@ -35,6 +36,7 @@ export interface ShopParts {
   asking: Asking
   cardholders: Cardholders
   backOffices: BackOffices
+  operators: Operators
   observer: ShopEvents
 }
 
@@ -158,10 +160,11 @@ async function look(state: State, wanted: Wanted, orderId: bigint): Promise<void
 
 /** Starts what the merchant does with a payment: only once, though repeats are answered too. */
 async function follow(state: State, wanted: Wanted, order: Order): Promise<void> {
-  const { chance, backOffices, followed } = state
+  const { chance, backOffices, operators, followed } = state
   if (followed.has(order.orderId)) return
   followed.add(order.orderId)
-  await Promise.all([chance.happens(0.15) && register(state, wanted, order), backOffices.work(wanted, order)])
+  const registered = chance.happens(0.15) && register(state, wanted, order)
+  await Promise.all([registered, backOffices.work(wanted, order), operators.work(order)])
 }
 
 /** Registers the card of a payment at one process or at both, and charges it. */

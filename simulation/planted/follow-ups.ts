@@ -1,4 +1,5 @@
-import { follow, isNotFollowed, type Work } from '../../src/order/decide/work.ts'
+import { isNotFollowed } from '../../src/order/decide/follow.ts'
+import { follow, type Work } from '../../src/order/decide/work.ts'
 import { judgeKeys, keysHeld, KeysTaken, repeatRow, rowsFor } from '../../src/order/door/idempotency.ts'
 import type { Advanced, Happened } from '../../src/order/door/submission.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
@@ -161,6 +162,8 @@ export const plantedInFollowUps: readonly Planted[] = [
   { name: 'forget to reverse a lost capture', breaks: ['the books are equal', captured, 'what is released is not charged'], wrap: takenForReversed(takesBackA('capture'), false) },
   { name: 'forget to reverse a lost return', breaks: ['the books are equal', returned, 'what is released is not charged'], wrap: takenForReversed(takesBackA('return'), false) },
   { name: 'take a lost void for an acknowledged one', breaks: ['what is released is not charged'], wrap: takenForReversed((_order, { kind }) => kind === 'void', true) },
+  { name: 'add what an operator asks for under the old version', breaks: ['no decision is lost'], wrap: {
+    operator: (change) => ({ ...change, after: { ...change.after, version: change.before!.version } }) } },
   { name: 'charge the next amount after an unknown answer', breaks: ['a list of amounts is charged once', 'the books are equal'], wrap: chargeTheNext },
   { name: 'charge another amount than the list has', breaks: ['a list of amounts is charged once'], wrap: {
     connector: (c) => ({ ...c, authorise: (ask, ...rest) => c.authorise(ask.recurrent ? { ...ask, amountMinor: ask.amountMinor + 1n } : ask, ...rest) }) } },

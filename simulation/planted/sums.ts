@@ -12,7 +12,7 @@ const inSums = (change: (sums: WrongSums, invoices: InvoiceStore) => Partial<Wro
 
 /** The gateway derives the serial number of its own release, which the version digit 5 shows. */
 const isRelease = (serialNumber: string) => serialNumber[14] === '5'
-const released: Advanced = { is: 'not followed', judged: { is: 'wrong state' } }
+const released: Advanced = { is: 'not followed', judged: { is: 'wrong state', why: 'released' } }
 
 const keepHolds: Wraps = {
   door: (door) => ({

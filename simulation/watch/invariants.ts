@@ -87,6 +87,8 @@ export function watchInvariants({ installation, peers, lives, now }: InvariantPa
       patience.committed(change)
       const versions = `decided on version ${before?.version} and stored over ${stored?.version}`
       if (stored?.version !== before?.version) breaks('no decision is lost', `order ${orderId} was ${versions}`)
+      const lost = (stored?.transactions.length ?? 0) - after.transactions.length
+      if (lost > 0) breaks('no decision is lost', `${lost} transactions of order ${orderId} are gone`)
       const named = keyOf.get(orderId)
       if (!before && named !== undefined)
         breaks('an id is drawn once', `order ${orderId} of merchant ${after.merchantId} is ${named}`)

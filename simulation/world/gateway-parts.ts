@@ -12,7 +12,7 @@ import type { Outgoing } from '../../src/http/outgoing.ts'
 import type { Answer } from '../../src/http/server.ts'
 import type { Registry } from '../../src/merchant/merchant.ts'
 import type { RegistryReads } from '../../src/merchant/live.ts'
-import type { OrderKey } from '../../src/order/decide/change.ts'
+import type { Change, OrderKey } from '../../src/order/decide/change.ts'
 import type { Transaction } from '../../src/order/decide/order.ts'
 import type { Door } from '../../src/order/door/advance.ts'
 import type { OutsideStep, Performer } from '../../src/order/perform.ts'
@@ -103,6 +103,8 @@ export interface Wraps {
   invoices?: (invoices: Invoices) => Invoices
   /** The table of wrong sums. */
   sums?: (sums: Sums) => Sums
+  /** What an operator's command saves. */
+  operator?: (change: Change) => Change
   /** The acquirer's books, for a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
 }

@@ -10,6 +10,7 @@ import { Installation } from './installation.ts'
 import type { Broken } from '../watch/invariant.ts'
 import { watchInvariants, type Invariants } from '../watch/invariants.ts'
 import { openMovers, type Movers } from './movers.ts'
+import { openOperators } from './operators.ts'
 import { openNonceUsers } from '../parties/nonce-users.ts'
 import { openPeers, type Peers } from './peers.ts'
 import { newProcess, Processes, type Process } from './processes.ts'
@@ -137,6 +138,7 @@ const drawChances = (chance: Chance) => ({
   cells: chance.fork(),
   movers: chance.fork(),
   nonces: chance.fork(),
+  operators: chance.fork(),
 })
 
 async function openWorld({ seed, cells = 1, wrap = {}, trace: write }: WorldOptions): Promise<World> {
@@ -171,7 +173,9 @@ async function openWorld({ seed, cells = 1, wrap = {}, trace: write }: WorldOpti
     onReached: invariants.patience.reached,
     onTwice: (what) => invariants.breaks('a duty is done once at a time', what),
   })
-  const customers = openCustomers({ events, chances, weather, installation, slots, peers, invariants, trace })
+  const { following: onFollowing } = invariants.followUps
+  const operators = openOperators({ events, chance: chances.operators, installation, weather, wrap, onFollowing, trace })
+  const customers = openCustomers({ events, chances, weather, installation, slots, peers, operators, invariants, trace })
   const movers = cells === 1 ? undefined : openMovers({ events, chance: chances.movers, installation, slots, weather, trace })
   return { events, chances, installation, weather, slots, processes, keys, peers, customers, movers, invariants, trace }
 }

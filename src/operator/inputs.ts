@@ -1,5 +1,5 @@
 /** What many actions ask for. */
-import { anyText, text } from '../entity/kinds.ts'
+import { anyText, id, text } from '../entity/kinds.ts'
 
 /** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
 export const login = text('login', /^[\x21-\x7e]{1,20}$/, 'one to twenty printable ASCII characters and no spaces')
@@ -9,6 +9,15 @@ const anyLogin = anyText('login')
 export const aLogin = { is: anyLogin, names: 'merchant', argument: true, needed: true, means: 'login of the merchant' } as const
 export const whose = { is: anyLogin, names: 'merchant', needed: true, means: 'whose it is' } as const
 export const ofOneMerchant = { is: anyLogin, names: 'merchant', means: 'only of this merchant' } as const
+
+export const anOrder = {
+  is: id,
+  argument: true,
+  recorded: true,
+  needed: true,
+  names: 'order',
+  means: "the gateway's order id",
+} as const
 
 /** Of a secret of the sandbox's own merchant. */
 export const afterNextStart = "sandbox.json and the sandbox's merchant server have it after the next start of the sandbox."

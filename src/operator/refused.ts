@@ -2,6 +2,7 @@
 import { maskCardNumbers } from '../base/log.ts'
 import { counted, spanText, timeText } from '../base/moments.ts'
 import { hint, type Block } from '../entity/show.ts'
+import type { NothingLeft } from '../order/decide/amounts.ts'
 import type { Permission } from './permissions.ts'
 import { useText, type KeyUse } from './keys/uses.ts'
 import { needText, partText, unprovenText, type CellPart, type PartitionNeed, type Unproven } from './partitions/words.ts'
@@ -164,9 +165,51 @@ const conflicts = {
   'no delivery fits': () => hint('No callback fits. See what there is', 'delivery list'),
   'nothing parked': ({ orderId }: { orderId: bigint }) =>
     hint(`Nothing of order ${orderId} is parked. See`, `order show ${orderId}`),
+  /** At the endpoint of an order; an operator obeys its switches too. */
+  'operation off': ({ operation, endpointId }: { operation: string; endpointId: bigint }) =>
+    hint(
+      `${operation} is off at endpoint ${endpointId}, which took this order. To switch it on`,
+      `endpoint set ${endpointId} --operations ${operation}=on`,
+    ),
+  'order parked': ({ orderId, no, kind }: { orderId: bigint; no: number; kind: string }) =>
+    hint(`#${no} ${kind} of order ${orderId} is parked. Mend the cause, then first`, `order resume ${orderId}`),
+  'random sum': ({ orderId }: { orderId: bigint }) => `Order ${orderId} holds a random sum, which the gateway releases itself.`,
+  /** It is open, or was approved a moment ago. */
+  'asked already': ({ orderId, no, amount, status }: OfOrder & { no: number; amount: string; status: string }) =>
+    hint(
+      `#${no} of order ${orderId} asked for the same, ${amount}, and is ${status}. Nothing was added: what is equal to one ` +
+        'under way, or approved within the repeat window of the endpoint, is taken for that one. See',
+      `order show ${orderId}`,
+    ),
+  'more than left': ({ orderId, operation, left }: OfOrder & { left: string }) =>
+    `Of order ${orderId} ${left} is left to ${operation}.`,
+  'part not allowed': ({ orderId, operation, whole }: OfOrder & { whole: string }) =>
+    `Of order ${orderId} there is only the whole to ${operation}, ${whole}: its gate takes no parts, or nothing was captured.`,
+  'nothing left': ({ orderId, operation, why, status }: OfOrder & { why: NothingLeft; status: string }) =>
+    hint(`Order ${orderId} does not allow ${operation}: ${nothingLeft[why](status)}. See`, `order show ${orderId}`),
   'invoice not parked': ({ invoiceId }: { invoiceId: string }) => hint(`No invoice ${invoiceId} is parked. See`, 'invoice find'),
   'invoice of several': ({ invoiceId, logins }: { invoiceId: string; logins: readonly string[] }, called: Called) =>
     `Several merchants have a parked invoice ${invoiceId}: ${logins.join(', ')}. Add ${called('merchant')}.`,
+}
+
+interface OfOrder {
+  orderId: bigint
+  operation: string
+}
+
+/** What is under way counts as done. */
+const nothingLeft: Readonly<Record<NothingLeft, (status: string) => string>> = {
+  'not approved': (status) => `it is ${status}, not approved`,
+  'a transfer': () => 'a transfer is paid out already',
+  released: () => 'it was voided or released, or is being',
+  'nothing charged': () => 'an account verification charges nothing',
+  'charged at once': () => 'only a preauthorisation is captured',
+  'all captured': () => 'all of it was captured, or is being',
+  'capture not settled': () => 'what was captured is returned only when its capture is approved',
+  'all returned': () => 'all that was captured was returned, or is being',
+  captured: () => 'it was captured, or is being: return that',
+  'partly returned': () => 'something of it was returned, or is being',
+  'too many': () => 'it has so many captures and returns that only all that is left can follow',
 }
 
 /** `… of page`: where a list should have continued. */

@@ -24,6 +24,8 @@ type Privileges = string
 /** What can be erased of a card, and of an invoice. */
 const sealed = 'pan_sealed, pan_key, destination_sealed, cvv2_sealed, cvv2_key'
 const secrets = 'secrets_sealed, secrets_key, cvv2_sealed, cvv2_key'
+/** What a capture, return or void that an operator adds changes of its order. */
+const grown = 'version, captured_minor, returned_minor, events, transactions'
 /** What tells of a person. */
 const personal = {
   order: 'version, authentication',
@@ -46,11 +48,11 @@ type Grants = Readonly<Record<string, Readonly<Record<Role, Privileges>>>>
 // oxfmt-ignore
 const ofCell: Grants = {
   //                    serve                                         operator                                     read             retention
-  orders:           row('r a w',                                      'r w(version, alarm, tries, lease, due_at)', 'r',             `r w(${personal.order})`),
+  orders:           row('r a w',                                      `r w(${grown}, alarm, tries, lease, due_at)`,  'r',             `r w(${personal.order})`),
   order_facts:      row(`r a w(${sealed})`,                           `r w(${sealed})`,                            'r',             `r w(${personal.facts})`),
-  transaction:      row('r a w',                                      'r w(alarm, tries, lease, due_at)',          'r',             `r w(${personal.transaction})`),
+  transaction:      row('r a w',                                      'r a w(alarm, tries, lease, due_at)',        'r',             `r w(${personal.transaction})`),
   attempt:          row('r a w(outcome, action_code, why, ended_at)', 'r',                                         'r',             'r'),
-  order_event:      row('r a',                                        'r',                                         'r',             'r'),
+  order_event:      row('r a',                                        'r a',                                       'r',             'r'),
   order_key:        row('r a w',                                      'r',                                         'r',             ''),
   idempotency_key:  row('r a w d',                                    'r',                                         'r',             ''),
   request:          row('r a',                                        'r',                                         'r',             ''),

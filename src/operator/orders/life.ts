@@ -1,5 +1,6 @@
 import { spanText } from '../../base/moments.ts'
-import type { Order } from '../../order/decide/order.ts'
+import { printable } from '../../entity/show.ts'
+import type { Order, Transaction } from '../../order/decide/order.ts'
 import { authenticationEvent } from './authentication-story.ts'
 
 /** In the order of cause and effect. */
@@ -64,9 +65,9 @@ const moment = (at: number, what: LifeMoment['what'], says: string, went?: LifeM
 })
 
 const requests = (order: Order, life: Life): LifeMoment[] => [
-  ...order.transactions.map(({ no, kind, origin, serialNumber, createdAt }) =>
+  ...order.transactions.map(({ no, kind, origin, serialNumber, createdAt, asked }) =>
     origin === 'request'
-      ? moment(createdAt, 'request', `${kind} asked for, serial ${serialNumber}`)
+      ? moment(createdAt, 'request', `${kind} asked for${byOperator(asked)}, serial ${serialNumber}`)
       : moment(createdAt, 'owed', `#${no} ${kind}, by the gateway itself`),
   ),
   ...life.repeats.map(({ operation, serialNumber, at }) =>
@@ -75,6 +76,9 @@ const requests = (order: Order, life: Life): LifeMoment[] => [
       : moment(at, 'request', `${operation}, serial ${serialNumber}`),
   ),
 ]
+
+const byOperator = (asked: Transaction['asked']): string =>
+  asked?.operator === undefined ? '' : printable(` by ${asked.operator.who}, because: ${asked.operator.reason}`)
 
 const authentications = (order: Order, life: Life): LifeMoment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {

@@ -1,19 +1,19 @@
-/** Payments: search them, see their life, take up parked ones. */
+/** Payments: search them, see their life, take up parked ones, capture, return and void them. */
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
-import { ofOneMerchant } from '../inputs.ts'
+import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
 import { decimalOf, orderColumns } from '../order-lines.ts'
+import { followActions } from './follow-actions.ts'
 import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
 import { orderJson, orderStory, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
-const anOrder = { is: id, argument: true, recorded: true, needed: true, names: 'order', means: "the gateway's order id" } as const
 
 /** What was searched by, of all that was asked for. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
@@ -120,5 +120,6 @@ export const orderActions: Subject = {
 order show, mend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.`,
       examples: ['order resume 1000001'],
     }),
+    ...followActions,
   },
 }

@@ -131,7 +131,7 @@ export async function orderWithLife(
 }
 
 /** A process that still has the order in memory must not overwrite this change. */
-const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
+export const raiseVersion = statement<object>(`update orders set version = version + 1 where merchant_id = $1 and order_id = $2`)
 const parked = entities<Resumed>(`
   select transaction_no, step, alarm from all_transactions
   where merchant_id = $1 and order_id = $2 and alarm is not null order by transaction_no`)

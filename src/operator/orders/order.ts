@@ -4,6 +4,7 @@ import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { hint, printable, tableOf, type Block } from '../../entity/show.ts'
 import { refusingScore } from '../../merchant/filter.ts'
+import { leftFor } from '../../order/decide/amounts.ts'
 import { head, statusOf, statusOfState, type Attempt, type Order, type Transaction } from '../../order/decide/order.ts'
 import type { Databases } from '../desk.ts'
 import { firedJson, firedTable } from '../fired.ts'
@@ -28,6 +29,8 @@ export async function orderStory(databases: Databases, orderId: bigint) {
     moments: momentsOf(order, life, (id) => gates.find((g) => g.gateId === id)?.name ?? 'gone'),
   }
 }
+
+const operations = ['capture', 'return', 'void'] as const
 
 type Story = Awaited<ReturnType<typeof orderStory>>
 
@@ -64,11 +67,22 @@ function orderFacts({ order, login, merchantName, endpointName }: Story, now: nu
     ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
     ['Filters', screeningText(order)],
     ['3-D Secure', authenticationText(head(order))],
+    ...leftFacts(order),
     ['Approval code', result.processor?.approvalCode],
     ['Processor', result.processor?.processorTxId],
     ['Receipt', result.receiptId],
   ]
 }
+
+const leftFacts = (order: Order): Fact[] =>
+  operations.flatMap((operation): Fact[] => {
+    const left = leftFor(order, operation)
+    if (typeof left === 'string') return []
+    const { partialCapture, partialReversal } = head(order).result
+    const inParts = (left.kind === 'capture' && partialCapture) || (left.kind === 'return' && partialReversal)
+    const amount = `${decimalOf({ amountMinor: left.minor, currency: order.currency })} ${order.currency}`
+    return [[`Left to ${operation}`, `${amount}${inParts ? '' : ', as a whole'}`]]
+  })
 
 /** Absent if the endpoint had no filters when the order was made. */
 function screeningText({ screening }: Order): string | undefined {
@@ -138,6 +152,7 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
         fired: order.screening.fired.map(firedJson),
       }
     : null,
+  left: leftJson(order),
   erased_at: order.request.erasedAt ?? null,
   transactions: order.transactions.map(transactionJson),
   attempts: order.attempts.map(attemptJson),
@@ -153,11 +168,22 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
   life: moments.map((m) => jsonOf(pick(m, 'at', 'what', 'says'))),
 })
 
+/** What may still be captured, returned and voided; null is nothing. */
+const leftJson = (order: Order) =>
+  Object.fromEntries(
+    operations.map((operation) => {
+      const left = leftFor(order, operation)
+      return [operation, typeof left === 'string' ? null : decimalOf({ amountMinor: left.minor, currency: order.currency })]
+    }),
+  )
+
 const transactionJson = (t: Transaction) =>
   jsonOf({
     ...pick(t, 'kind', 'origin', 'serialNumber', 'state', 'amountMinor', 'dueAt', 'tries', 'alarm'),
     ...pick(t.result, 'errorCode', 'errorMessage', 'eci'),
     transaction: t.no,
+    asked_by: t.asked?.operator?.who ?? null,
+    reason: t.asked?.operator?.reason ?? null,
     status: statusOfState(t.state),
     verified_3d_status: t.result.verified,
     authentication: authenticationJson(t),

@@ -3,9 +3,9 @@
  * Every transaction counts that may still have moved money.
  */
 import type { FollowKind } from '../../spec/words.ts'
-import { head, statusOfState, type Order, type Transaction } from './order.ts'
+import { head, statusOfState, type FollowAsked, type Order, type Transaction } from './order.ts'
 
-/** A merchant's follow-up request for an approved order. */
+/** A follow-up request for an approved order, by its merchant or by an operator. */
 export interface FollowAsk {
   operation: 'capture' | 'return' | 'void'
   serialNumber: string
@@ -14,6 +14,7 @@ export interface FollowAsk {
   comment?: string
   /** The client's own name for this request. */
   idempotencyKey?: string
+  operator?: FollowAsked['operator']
 }
 
 /**
@@ -34,10 +35,33 @@ export type Judged =
   | { is: 'allowed'; kind: FollowKind; amountMinor: bigint }
   /** Equal to an earlier request. */
   | { is: 'repeat'; transaction: Transaction }
-  | { is: 'wrong state' }
+  | { is: 'wrong state'; why: NothingLeft }
   | { is: 'exceeds'; left: bigint }
-  /** A partial amount, which the gate does not accept. */
-  | { is: 'part not allowed' }
+  /** A partial amount, which the gate does not accept; `whole` would be. */
+  | { is: 'part not allowed'; whole: bigint }
+
+/** Why an order allows no follow-up of a kind. */
+export type NothingLeft =
+  | 'not approved'
+  | 'a transfer'
+  | 'released'
+  | 'nothing charged'
+  | 'charged at once'
+  | 'all captured'
+  | 'capture not settled'
+  | 'all returned'
+  | 'captured'
+  | 'partly returned'
+  | 'too many'
+
+/** What is left of an order for an operation, in minor units of its currency. */
+export interface Left {
+  kind: FollowKind
+  /** Above zero. */
+  minor: bigint
+  /** The amount that needs no leave for parts. */
+  whole: bigint
+}
 
 const counts = ({ state }: Transaction): boolean => !['declined', 'error', 'filtered'].includes(statusOfState(state))
 const isOpen = ({ state }: Transaction): boolean => ['processing', 'unknown'].includes(statusOfState(state))
@@ -59,8 +83,6 @@ const isReleased = (order: Order): boolean =>
 /** Whether money of the order was given back or let go, or may have been. */
 export const givesBack = (order: Order): boolean => returnedMinor(order) > 0n || isReleased(order)
 
-/** The default for endpoints that set none. */
-
 /**
  * docs/choices.md, "Captures, returns and voids". Every change reads the whole order, so after this
  * many follow-ups only one more is allowed: one that takes or releases all that is left.
@@ -71,21 +93,39 @@ export const mostFollowUps = 100
 export function judgeFollow(order: Order, ask: FollowAsk, rules: FollowRules, now: number): Judged {
   const same = earlierSame(order, ask, rules, now)
   if (same) return { is: 'repeat', transaction: same }
-  const payment = head(order)
-  if (payment.state !== 'approved' || payment.kind === 'transfer' || isReleased(order)) return { is: 'wrong state' }
-  switch (ask.operation) {
+  const left = leftFor(order, ask.operation)
+  if (typeof left === 'string') return { is: 'wrong state', why: left }
+  const { kind, minor, whole } = left
+  const amountMinor = ask.amount?.minor ?? minor
+  const hasParts = kind === 'capture' || kind === 'return'
+  if (hasParts && amountMinor !== minor && followUps(order) >= mostFollowUps) return { is: 'wrong state', why: 'too many' }
+  if (amountMinor > minor) return { is: 'exceeds', left: minor }
+  if (amountMinor !== whole && !(hasParts && rules[kind])) return { is: 'part not allowed', whole }
+  return { is: 'allowed', kind, amountMinor }
+}
+
+/** What is left for an operation, or why there is nothing. */
+export function leftFor(order: Order, operation: FollowAsk['operation']): Left | NothingLeft {
+  const { kind, state, amountMinor: whole } = head(order)
+  if (state !== 'approved') return 'not approved'
+  if (kind === 'transfer') return 'a transfer'
+  if (isReleased(order)) return 'released'
+  if (kind === 'account-verification') return 'nothing charged'
+  const captured = capturedMinor(order)
+  const returned = returnedMinor(order)
+  switch (operation) {
     case 'capture':
-      if (payment.kind !== 'preauth') return { is: 'wrong state' }
-      return part(order, ask, 'capture', payment.amountMinor - capturedMinor(order), payment.amountMinor, rules.capture)
+      if (kind !== 'preauth') return 'charged at once'
+      return captured < whole ? { kind: 'capture', minor: whole - captured, whole } : 'all captured'
     case 'return': {
-      if (payment.kind === 'account-verification') return { is: 'wrong state' }
-      const captured = capturedMinor(order)
-      if (captured > 0n) return part(order, ask, 'return', settledMinor(order) - returnedMinor(order), captured, rules.return)
-      return wholeOnly(ask, 'cancel', payment)
+      if (captured === 0n) return { kind: 'cancel', minor: whole, whole }
+      const minor = settledMinor(order) - returned
+      if (minor > 0n) return { kind: 'return', minor, whole: captured }
+      return captured > returned ? 'capture not settled' : 'all returned'
     }
     case 'void':
-      if (payment.kind === 'account-verification' || returnedMinor(order) > 0n) return { is: 'wrong state' }
-      return payment.kind === 'preauth' && capturedMinor(order) > 0n ? { is: 'wrong state' } : wholeOnly(ask, 'void', payment)
+      if (returned > 0n) return 'partly returned'
+      return kind === 'preauth' && captured > 0n ? 'captured' : { kind: 'void', minor: whole, whole }
   }
 }
 
@@ -98,19 +138,7 @@ const settledMinor = (order: Order): bigint =>
         0n,
       )
 
-function part(order: Order, ask: FollowAsk, kind: FollowKind, left: bigint, whole: bigint, mayPart: boolean): Judged {
-  const amountMinor = ask.amount?.minor ?? left
-  if (left <= 0n || (amountMinor !== left && followUps(order) >= mostFollowUps)) return { is: 'wrong state' }
-  if (amountMinor > left) return { is: 'exceeds', left }
-  return amountMinor !== whole && !mayPart ? { is: 'part not allowed' } : { is: 'allowed', kind, amountMinor }
-}
-
 const followUps = ({ transactions }: Order): number => transactions.filter(({ asked }) => asked !== undefined).length
-
-function wholeOnly(ask: FollowAsk, kind: FollowKind, { amountMinor }: Transaction): Judged {
-  if (ask.amount === undefined || ask.amount.minor === amountMinor) return { is: 'allowed', kind, amountMinor }
-  return ask.amount.minor > amountMinor ? { is: 'exceeds', left: amountMinor } : { is: 'part not allowed' }
-}
 
 /**
  * The transaction with the same serial number; or else the newest equal one that may still move

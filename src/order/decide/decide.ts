@@ -5,7 +5,7 @@ import { effectOf } from './effects.ts'
 import type { Event } from './event.ts'
 import { transitionFor, type Transition } from './machine.ts'
 import { addedBy, consequencesOf } from './obligations.ts'
-import { statusOfState, type Attempt, type Order, type State, type Transaction } from './order.ts'
+import { statusOfState, type Attempt, type Order, type OrderRequest, type State, type Transaction } from './order.ts'
 
 export interface OrderEventRow {
   eventNo: number
@@ -149,16 +149,20 @@ function resultAfter(result: Transaction['result'], event: Event, now: number): 
 }
 
 /**
+ * Where a transaction of an order is reported: the first URL hears only of the outcome of the
+ * payment, the others also of later events of the order.
+ */
+export function callbackUrls({ serverCallbackUrl, notifyUrl, endpointCallbackUrl }: OrderRequest, no: number): Set<string> {
+  const urls = no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
+  return new Set(urls.filter((url) => url !== undefined))
+}
+
+/**
  * One callback to each URL, even if both the request and the endpoint name it, plus the card
  * mapping if the merchant's server stores cards.
  */
 function callbacksOf(order: Order, transaction: Transaction): NewDelivery[] {
-  const { serverCallbackUrl, notifyUrl, endpointCallbackUrl } = order.request
-  // The first URL is notified only of the outcome of the payment, the others also of later events
-  // of the order.
-  const targets = transaction.no === 1 ? [serverCallbackUrl, notifyUrl, endpointCallbackUrl] : [notifyUrl, endpointCallbackUrl]
-  const urls = new Set(targets.filter((url) => url !== undefined))
-  const messages = [...urls].map((url) => ['callback', url] as const)
+  const messages = [...callbackUrls(order.request, transaction.no)].map((url) => ['callback', url] as const)
   const { mappingUrl } = order.request.mobile ?? {}
   const mapped = transaction.no === 1 && transaction.state === 'approved' && mappingUrl !== undefined
   return [...messages, ...(mapped ? [['card mapping', mappingUrl] as const] : [])].map(([kind, url], i) => ({

@@ -56,7 +56,7 @@ export function erasedAuthentication(before: Authentication): Authentication {
   }
 }
 
-export const erasedAsked = ({ operation, whole, idempotencyKey }: FollowAsked): FollowAsked => ({
+export const erasedAsked = ({ operation, whole, idempotencyKey, operator }: FollowAsked): FollowAsked => ({
   operation,
-  ...defined({ whole, idempotencyKey }),
+  ...defined({ whole, idempotencyKey, operator: operator && { who: operator.who, reason: '' } }),
 })

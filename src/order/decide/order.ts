@@ -149,8 +149,8 @@ export interface Transaction {
   no: number
   kind: TransactionKind
   /**
-   * Whether a merchant's request created it, or the gateway owes it. Replies never show the latter
-   * as the order's transaction.
+   * Whether a request of its merchant or an operator created it, or the gateway owes it. Replies
+   * never show the latter as the order's transaction.
    */
   origin: 'request' | 'gateway'
   /** The request's serial number; absent for a transaction that the gateway owes. */
@@ -161,7 +161,7 @@ export interface Transaction {
   amountMinor: bigint
   amountText: string
   result: TransactionResult
-  /** The request of a capture, return or void. */
+  /** What a capture, return or void was asked for with. */
   asked?: FollowAsked
   /** The authentication of the payment, if 3-D Secure ran. */
   authentication?: Authentication
@@ -183,6 +183,8 @@ export interface FollowAsked {
   whole?: true
   comment?: string
   idempotencyKey?: string
+  /** An operator asked for it. The reason is for operators, never for merchant or acquirer. */
+  operator?: { who: string; reason: string }
 }
 
 export interface TransactionResult {

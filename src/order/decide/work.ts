@@ -1,17 +1,17 @@
 import { attemptNames } from '../../acquirer/choose.ts'
 import type { Card, SealedCard } from '../../card/vault.ts'
-import { spellMinor } from '../../base/money.ts'
 import type { Registry } from '../../merchant/merchant.ts'
 import type { Screening } from '../../risk/screening.ts'
 import { leaseLookMs } from '../../leases/heartbeat.ts'
-import { judgeFollow, type FollowAsk, type FollowRules, type Judged } from './amounts.ts'
+import type { FollowAsk } from './amounts.ts'
 import { atOnceEvent, authenticated } from '../authentication/browser.ts'
 import { authenticationEvent, mayBeDemanded, overdueEvent, type AuthenticationPlanner } from '../authentication/plan.ts'
 import { decide, type RefusedEvent } from './decide.ts'
+import { addFollow, undoes, type NotFollowed, type Repeated } from './follow.ts'
 import { originalOf } from './obligations.ts'
 import type { Event } from './event.ts'
 import { gateOf } from './gate.ts'
-import { head, type Order, type Transaction } from './order.ts'
+import type { Order, Transaction } from './order.ts'
 import { openAttempt } from '../perform.ts'
 import { screen } from './screen.ts'
 import type { Change } from './change.ts'
@@ -165,62 +165,18 @@ function attemptEvent(order: Order, transaction: Transaction, deciding: Deciding
   return { attempt, ...about }
 }
 
-/** Kinds that cancel their original by an advice, repeated until it is acknowledged. */
-const undoes = ({ kind }: Transaction): boolean => kind === 'reversal' || kind === 'void' || kind === 'cancel'
-
-export type NotFollowed = Exclude<Judged, { is: 'allowed' | 'repeat' }>
-export type Repeated = Extract<Judged, { is: 'repeat' }>
-
-export const isNotFollowed = (refused: RefusedEvent | NotFollowed | Repeated): refused is NotFollowed =>
-  refused.is !== 'stale' && refused.is !== 'impossible' && refused.is !== 'repeat'
-
 /**
  * Adds a merchant's follow-up of an approved order as a separate transaction, or returns why it
- * cannot. If a commit whose reply was lost has already added this very request, there is nothing to
- * add.
+ * cannot.
  */
 export function follow(work: Work, ask: FollowAsk, deciding: Deciding): RefusedEvent | NotFollowed | Repeated | undefined {
-  const order = work.after
-  const judged = judgeFollow(order, ask, rulesFor(order, deciding.registry), deciding.now)
-  if (judged.is === 'repeat' && judged.transaction.serialNumber === ask.serialNumber)
-    return { is: 'stale', why: 'it is there already' }
-  if (judged.is !== 'allowed') return judged
-  const { kind, amountMinor } = judged
-  const { operation, comment, idempotencyKey } = ask
-  const { gateId } = head(order).result
-  const transaction: Transaction = {
-    no: order.transactions.length + 1,
-    kind,
-    origin: 'request',
-    serialNumber: ask.serialNumber,
-    parentNo: 1,
-    state: 'new',
-    amountMinor,
-    amountText:
-      ask.amount?.text ?? (amountMinor === order.amountMinor ? order.amountText : spellMinor(amountMinor, order.currency)),
-    result: gateId === undefined ? {} : { gateId },
-    asked: {
-      operation,
-      ...(ask.amount ? {} : { whole: true }),
-      ...(comment === undefined ? {} : { comment }),
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    },
-    tries: 0,
-    createdAt: deciding.now,
-  }
-  work.after = { ...order, transactions: [...order.transactions, transaction] }
-  const event: Event = undoes(transaction)
-    ? { is: 'owed', transactionNo: transaction.no, dueAt: deciding.now }
-    : { is: 'requested', transactionNo: transaction.no }
-  const refused = drive(work, event, deciding)
-  if (refused) throw new Error(`order ${order.orderId}: ${refused.why}, although it was allowed`)
+  const endpoint = deciding.registry.endpoint(work.after.endpointId)
+  const added = addFollow(work.after, ask, endpoint, deciding.now)
+  if (added.is !== 'added') return added
+  work.after = added.order
+  const refused = drive(work, added.event, deciding)
+  if (refused) throw new Error(`order ${work.after.orderId}: ${refused.why}, although it was allowed`)
   return undefined
-}
-
-function rulesFor(order: Order, registry: Registry): FollowRules {
-  const { partialCapture = false, partialReversal = false } = head(order).result
-  const repeatWindowMs = registry.endpoint(order.endpointId)?.settings.repeatWindowMs ?? 0
-  return { capture: partialCapture, return: partialReversal, repeatWindowMs }
 }
 
 const leaseOf = ({ processId, now }: Deciding) => ({ lease: processId, leaseDueAt: now + leaseLookMs })

@@ -15,7 +15,8 @@ import type { Order } from '../decide/order.ts'
 import type { Retries } from './retry.ts'
 import { saveAtOnce, saveStepByStep, type Saved, type Saving, type SavingParts } from './round-save.ts'
 import { nameKey, unchanged, type Advanced, type QueuedSubmission, type Happened } from './submission.ts'
-import { drive, follow, isNotFollowed, resume, type Deciding, type Work } from '../decide/work.ts'
+import { isNotFollowed } from '../decide/follow.ts'
+import { drive, follow, resume, type Deciding, type Work } from '../decide/work.ts'
 import type { Hide } from '../../risk/limits.ts'
 
 export interface RoundParts extends SavingParts {

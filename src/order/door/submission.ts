@@ -7,7 +7,8 @@ import type { Event } from '../decide/event.ts'
 import type { Order } from '../decide/order.ts'
 import type { KeyClaim, OrderKey, RepeatRow } from '../decide/change.ts'
 import type { KeyRow } from '../store/store.ts'
-import type { NotFollowed, Work } from '../decide/work.ts'
+import type { NotFollowed } from '../decide/follow.ts'
+import type { Work } from '../decide/work.ts'
 
 /** A new order, in state `new` with its one transaction, and its card. */
 export interface Accept {

@@ -4,6 +4,7 @@
  */
 import { notNull } from '../../base/defined.ts'
 import type { SealedCard } from '../../card/vault.ts'
+import { pick } from '../../entity/json.ts'
 import { columnsOf, rowsOf, type RecordOf } from '../../storage/columns.ts'
 import { capturedMinor, returnedMinor } from '../decide/amounts.ts'
 import type { Change, OrderKey } from '../decide/change.ts'
@@ -66,6 +67,11 @@ const movingColumns = {
   why: order.text(({ after }) => firstAttempt(after)?.why),
   ended_at: order.time(({ after }) => firstAttempt(after)?.endedAt),
 }
+
+/** What one more transaction changes of its order. */
+const growingColumns = pick(movingColumns, 'version', 'captured_minor', 'returned_minor', 'events', 'transactions')
+export const grownOrderRows = rowsOf({ ...keyOfOrder, ...growingColumns })
+export const growingNames = Object.keys(growingColumns)
 
 /** What a sweep changes too, without a new version. */
 const stepColumns = {

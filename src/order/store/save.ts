@@ -34,6 +34,15 @@ export function savesAtOnce(changes: readonly Change[], deliveryLease: DeliveryL
   return [...writes(sql.updateAllOrders, old), ...writesOf(sorted, deliveryLease)]
 }
 
+/**
+ * Saves a transaction that an operator added, by the columns that the operator's role may change.
+ * The caller holds the row of the order.
+ */
+export async function saveAdded(runner: Runner, added: Change): Promise<void> {
+  const all = [...writes(sql.growOrders, [added]), ...writesOf([added], undefined)]
+  await Promise.all(all.map((write) => runner.run(write.sql, write.values)))
+}
+
 /** All rows besides those of changed orders. */
 function writesOf(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Write[] {
   const fresh = changes.filter((c) => !c.before)

@@ -11,6 +11,8 @@ import {
   endNames,
   eventRows,
   factsRows,
+  growingNames,
+  grownOrderRows,
   movedOrderRows,
   movedTransactionRows,
   movingNames,
@@ -127,6 +129,14 @@ export const updateAllOrders = onRows(
   movedOrderRows,
   `with moved as (${move} returning 1) select 1 / (count(*) = cardinality($1))::int from moved`,
 )
+
+/** For an order with one more transaction; its row is locked. */
+export const growOrders = onRows(
+  grownOrderRows,
+  `update orders o set ${sameAs('n', growingNames)} from ${grownOrderRows.list}
+  where o.merchant_id = n.merchant_id and o.order_id = n.order_id`,
+)
+
 /** Division by zero: nothing else divides. */
 export const versionMoved = '22012'
 

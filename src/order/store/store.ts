@@ -173,7 +173,7 @@ function readsOf(pool: Pool): Pick<OrderStore, Reads> {
       const rows = await readOf(pool, sql.selectVersions, orderKeys)
       return new Map(rows.map((row) => [recordKey(row), row.version]))
     },
-    load: (orderKeys) => load(pool, orderKeys),
+    load: (orderKeys) => loadOrders(pool, orderKeys),
     sealedCards: async (orderKeys) =>
       new Map((await readOf(pool, sql.selectCards, orderKeys)).map((row) => [recordKey(row), cardOf(row)])),
     newestOrders: async (names) => (await readOf(pool, sql.selectKeys, names)).map(keyRow),
@@ -193,7 +193,7 @@ function readsOf(pool: Pool): Pick<OrderStore, Reads> {
 const tablesOn = (runner: Runner): OrderTables => ({
   claimKeys: (claims) => claimKeys(runner, claims),
   ...countTables(runner),
-  load: (orderKeys) => load(runner, orderKeys),
+  load: (orderKeys) => loadOrders(runner, orderKeys),
   save: (changes, deliveryLease) => saveOrders(runner, changes, deliveryLease),
   insertRepeats: async (rows) => void (await readOf(runner, sql.insertRepeats, rows)),
   claimIdempotencyKeys: (rows, now) => claimIdempotencyKeys(runner, rows, now),
@@ -208,7 +208,8 @@ async function claimKeys(runner: Runner, claims: readonly KeyClaim[]): Promise<K
   return [...won, ...(await readOf(runner, sql.selectKeys, lost)).map(keyRow)]
 }
 
-async function load(runner: Runner, orderKeys: readonly OrderKey[]): Promise<Order[]> {
+/** Those of them that there are, each with all its transactions and attempts. */
+export async function loadOrders(runner: Runner, orderKeys: readonly OrderKey[]): Promise<Order[]> {
   // Reads the version first. If it were read last it could be newer than the rest, and a save with
   // it would succeed although the order had changed.
   const orders = await readOf(runner, sql.selectOrders, orderKeys)

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import {
   capturedMinor,
   judgeFollow as judge,
+  leftFor,
   mostFollowUps,
   returnedMinor,
   type FollowAsk,
@@ -306,3 +307,24 @@ describe('an order has at most a hundred captures, returns and voids', () => {
     assert.equal(told(judgeFollow(drawnOn('sale', 'approved', reversals), asking('return', 1n), may, now)), 'return 1')
   })
 })
+
+const leftText = (left: ReturnType<typeof leftFor>) => (typeof left === 'string' ? left : `${left.kind} ${left.minor}`)
+// oxfmt-ignore
+const rows: [kind: OrderKind, state: State, drawn: Drawn[], capture: string, back: string, release: string][] = [
+  ['sale',     'declined',  [],                                          'not approved',     'not approved',       'not approved'],
+  ['sale',     'approved',  [],                                          'charged at once',  'return 1000',        'void 1000'],
+  ['sale',     'approved',  [['return', 999n, 'unknown']],           'charged at once',  'return 1',           'partly returned'],
+  ['sale',     'approved',  [['return', 1000n, 'authorising']],      'charged at once',  'all returned',       'partly returned'],
+  ['sale',     'approved',  [['void', 1000n, 'reversing']],          'released',         'released',           'released'],
+  ['preauth',  'approved',  [],                                          'capture 1000',     'cancel 1000',        'void 1000'],
+  ['preauth',  'approved',  [['capture', 1n, 'ready']],              'capture 999',      'capture not settled', 'captured'],
+  ['preauth',  'approved',  [['capture', 1000n, 'approved']],        'all captured',     'return 1000',        'captured'],
+  ['transfer', 'approved',  [],                                          'a transfer',       'a transfer',         'a transfer'],
+  ['account-verification', 'approved', [],                               'nothing charged',  'nothing charged',    'nothing charged'],
+]
+for (const [kind, state, drawn, ...expected] of rows)
+  test(`left of a ${kind} ${state}${drawn.map(([of, , at]) => `, ${of} ${at}`).join('')}: ${expected.join(', ')}`, () => {
+    const order = drawnOn(kind, state, drawn)
+    const lefts = operations.map((operation) => leftText(leftFor(order, operation)))
+    assert.deepEqual(lefts, expected)
+  })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { until } from '../../harness/clock/until.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { startCells, type CellsWorld } from './cells-world.ts'
 import { cliOf } from '../operator/cli-run.ts'
@@ -249,4 +250,23 @@ test('filter test reads the limits of a merchant in its cell', async () => {
   assert.equal((await asked()).filtered, false)
   await cells.paid(1, { email })
   assert.equal((await asked()).filtered, true)
+})
+
+test('a return by an operator is added in the cell of its order, sent from there, and its line names the cell', async () => {
+  for (const cellNo of [0, 1]) {
+    const { orderid } = await cells.paid(cellNo)
+    await tell(['endpoint', 'set', String(cells.shops[cellNo]!.endpoint), '--operations', 'return=on'])
+    const { amount } = await json<{ amount: string }>('order', 'return', orderid, '--amount', '0.40', '--reason', 'as agreed')
+    assert.equal(amount, '0.40')
+    await until(
+      () => cells.rows<{ state: string }>(cellNo, 'select state from transaction where order_id = $1', [orderid]),
+      ([one]) => one?.state === 'approved',
+    )
+    const [line] = await cells.rows<{ cell: string | null; reason: string }>(
+      0,
+      `select details->>'cell' as cell, details->>'reason' as reason from audit where action = 'order return' and subject = $1`,
+      [`order ${orderid}`],
+    )
+    assert.deepEqual(line, { cell: cellNo === 0 ? null : String(cellNo), reason: 'as agreed' })
+  }
 })

@@ -61,7 +61,7 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/^filter add .*--card-of/,          /There is no order 1000042/],
   // So it is not the third filter.
   [/^filter entries .*--card-of/,      /it is for lists of cards/],
-  [/^order (show|resume)/,             /There is no order 1000001/],
+  [/^order (show|resume|capture|return|void)/, /There is no order 1000001/],
   [/^delivery resend/,                 /No callback fits/],
   [/^invoice resume/,                  /No invoice .* is parked/],
   [/^keys retire/,                     /what it made may still be in use/],

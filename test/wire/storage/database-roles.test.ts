@@ -137,6 +137,14 @@ const tries: readonly [role: Role, does: string, may: boolean][] = [
   ['operator',  `update order_event set moves = '{}'`,                            false],
   ['operator',  `update audit set who = 'ann'`,                                   false],
   ['operator',  'delete from audit',                                              false],
+  ['operator',  `update orders set status = 'approved'`,                          false],
+  ['operator',  `update orders set result = '{}'`,                                false],
+  ['operator',  `update orders set authorised_minor = 1`,                         false],
+  ['operator',  `update transaction set amount_minor = 1`,                        false],
+  ['operator',  `update transaction set state = 'approved'`,                      false],
+  ['operator',  'delete from transaction',                                        false],
+  ['operator',  'insert into attempt select * from attempt',                      false],
+  ['operator',  'update orders set captured_minor = 1, version = version + 1',     true],
   ['operator',  append,                                                            true],
 ]
 
