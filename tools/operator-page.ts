@@ -42,13 +42,14 @@ curl https://operator.example${basePath}/endpoint/list \\
 | \`Content-Type\` | \`application/json\`, else 415 |
 | \`Idempotency-Key\` | for actions that change something: [once](#once) |
 | \`If-Match\` | for changes of settings: the \`ETag\` of \`show\`, or of the last change |
-| \`Accept: application/x-ndjson\` | for lists: all rows, one JSON object a line, instead of a page |
 
 A body has at most 32 MiB; a file, such as a certificate, is a text in it. Numbers of 64 bits are text in answers, and may be
 text in requests. Times are ISO 8601 in answers; in requests also dates and spans such as \`2h\` (how long ago). Spans of
 settings are milliseconds. A member that the action does not take is refused. \`null\` takes a setting away.
 
-Lists have \`limit\` and \`after\`: \`next\` of an answer is \`after\` of the next page, or null.
+Lists have \`limit\` and \`after\`: \`next\` of an answer is \`after\` of the next page, or null. An \`export\` answers with
+all rows of a list as CSV or NDJSON (\`as\`), as they are read. If it cannot go on, the connection breaks off: one that ended is
+whole.
 
 GET with the same members as a query works where the table says so: where nothing changes, and nothing that is said could tell
 of a person. A flag is \`true\`.

@@ -1,4 +1,4 @@
-/** CSV of strangers, as spreadsheets and banks save it. */
+/** CSV: of strangers, as spreadsheets and banks save it; and ours, as RFC 4180 writes it. */
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
 
@@ -36,4 +36,16 @@ export function readCsv<Name extends string>(csv: string, needed: readonly Name[
   } catch (error) {
     return `it is not CSV: ${error instanceof Error ? error.message : String(error)}`
   }
+}
+
+/**
+ * A line of CSV. A spreadsheet would calculate what begins like a formula: an apostrophe in front
+ * makes it a text.
+ */
+export const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`
+
+function cellOf(text: string): string {
+  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  // Some spreadsheets divide by semicolons and tabs, whatever the others do.
+  return /[",;\t\r\n]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

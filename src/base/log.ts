@@ -1,7 +1,7 @@
 import { checkDigitHolds } from './luhn.ts'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
-/** Structured log: one JSON object per line. Pass fields first, then a sentence. */
+/** Structured log: a JSON object per line, its level a word. Pass fields first, then a sentence. */
 export type Log = Logger
 
 /**
@@ -45,7 +45,8 @@ export interface LogSettings {
 
 export function openLog(settings: LogSettings): Log {
   const masked: DestinationStream = { write: (line) => settings.destination.write(maskCardNumbers(line)) }
-  return pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
+  const formatters = { level: (level: string) => ({ level }) }
+  return pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, masked)
 }
 
 /** Turns any thrown value into one line for a log field. */

@@ -36,7 +36,7 @@ export function spanText(ms: number): string {
 /** `90 min`: the whole of it, in the largest unit that has no fraction; days from two on. */
 export function exactSpan(ms: number): string {
   const longest = ms < 2 * units.d ? (['h', 'min', 's'] as const) : (['d', 'h', 'min', 's'] as const)
-  const unit = longest.find((one) => ms % units[one] === 0) ?? 'ms'
+  const unit = (ms !== 0 && longest.find((one) => ms % units[one] === 0)) || 'ms'
   return `${ms / units[unit]} ${unit}`
 }
 

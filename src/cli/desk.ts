@@ -18,13 +18,17 @@ const rights = { may: () => true }
 /** At most: the doctor asks as many things at once. */
 const connections = 10
 
-/** Opens the installation of the environment, and carries out a task there. */
+/**
+ * Opens the installation of the environment, and carries out a task there. `pour`: shows its result
+ * while the installation is open.
+ */
 export async function performAt<T extends Inputs, Result>(
   terminal: Terminal,
   words: string,
   task: Task<T, Result>,
   asked: Given<T>,
   found?: Office['found'],
+  pour?: (result: Result) => Promise<void>,
 ): Promise<Result> {
   const { env, stderr, clock, random, complain: progress } = terminal
   const unrecorded = () => progress('This is not in the audit trail: the database user may not write there.')
@@ -41,7 +45,9 @@ export async function performAt<T extends Inputs, Result>(
   const { cells, close } = openCells(pool, { databaseUrl: url, settings, openOther })
   const keys = () => openKeys(pool, installation, terminal)
   try {
-    return await atDesk({ ...installation, ...own, pool, cells, who, log, keys }, task, asked)
+    const result = await atDesk({ ...installation, ...own, pool, cells, who, log, keys }, task, asked)
+    await pour?.(result)
+    return result
   } catch (error) {
     throw asFailure(error)
   } finally {

@@ -1,4 +1,4 @@
-/** How results look: tables for people, JSON for machines. */
+/** How results look in a terminal. */
 import type { Fact } from '../entity/facts.ts'
 import { printable, withCommands, type Block, type Column, type Finding } from '../entity/show.ts'
 
@@ -53,17 +53,6 @@ const statusColour = (status: string): Colour | undefined => {
   if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
   return /^(error|unknown|given-up|problem|off)|parked\)?$/.test(status) ? 'red' : undefined
 }
-
-/**
- * For a machine: field names unchanged, times as ISO 8601, 64-bit numbers as text if JSON cannot
- * hold them exactly.
- */
-export const jsonText = (value: object): string =>
-  JSON.stringify(
-    value,
-    (_, v: unknown) => (typeof v !== 'bigint' ? v : Number.isSafeInteger(Number(v)) ? Number(v) : v.toString()),
-    2,
-  )
 
 function findingText({ is, what, says, advice }: Finding): string {
   const first = `${paint(is.padEnd(7), statusColour(is))}  ${printable(what).padEnd(12)}  ${printable(says)}`

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { optionName } from '../entity/fields.ts'
-import { jsonName } from '../entity/json.ts'
+import { jsonName, jsonText } from '../entity/json.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import { withCommands } from '../entity/show.ts'
 import type { AnyAction, Inputs, Subject } from '../operator/action.ts'
@@ -36,7 +36,7 @@ export function addSubject(
     if (path[0] !== first) continue
     const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
     for (const [name, input] of Object.entries(action.takes)) addInput(command, name, input)
-    command.option('--json', 'print JSON for machines')
+    if (!action.gives.parts) command.option('--json', 'print JSON for machines')
     command.addHelpText('after', helpText(action.more, action.examples))
     command.action(async () => {
       const { gives, leaves } = action
@@ -46,7 +46,9 @@ export function addSubject(
       const worded = (error: unknown): never => {
         throw error instanceof Refused ? failureOf(error.refusal, action.takes) : error
       }
-      const result = await perform(terminal, words, action, asked, found).catch(worded)
+      const pour = gives.parts && ((from: unknown) => terminal.pour(gives.parts!(from, jsonText).texts))
+      const result = await perform(terminal, words, action, asked, found, pour).catch(worded)
+      if (pour) return
       if (gives.fails?.(result)) terminal.exitCode = 1
       const blocks = asJson ? undefined : gives.blocks?.(result, { asked, now: terminal.clock.now() })
       if (blocks === undefined) terminal.printJson(gives.json(result, asked))

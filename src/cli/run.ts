@@ -13,6 +13,7 @@ import { addSignCommand } from './programs/sign.ts'
 import { addSignRequestCommand } from './programs/sign-request.ts'
 import { addSimulateCommand } from './programs/simulate.ts'
 import { ConfigError } from '../settings/serve.ts'
+import { versionText } from './version.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
 /** Beside what an operator can do, which comes between them. */
@@ -26,6 +27,11 @@ const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCo
 export async function runTollgate(args: readonly string[], shell: Shell): Promise<number> {
   const terminal = openTerminal(shell)
   const program = programOn(terminal)
+  program.version(
+    /^(-V|--version)$/.test(args[0] ?? '') ? versionText() : '',
+    '-V, --version',
+    'print the version, and the commit if it is known',
+  )
   for (const add of firstPrograms) add(program, terminal)
   for (const [first, { does, load }] of Object.entries(subjects))
     if (!args.includes(first)) program.command(first).description(does)

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { codeOf } from '../base/error-code.ts'
 import { reasonOf } from '../base/log.ts'
+import { jsonText } from '../entity/json.ts'
 import { printable } from '../entity/show.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Environment } from '../settings/variables.ts'
-import { jsonText } from './present.ts'
 
 /** What the command line uses of its process. */
 export interface Shell {
@@ -28,6 +28,8 @@ export interface Terminal extends Shell {
   /** A line on standard output. */
   print(line: string): void
   printJson(value: object): void
+  /** Texts on standard output. The next is made once the last is out, and none for no reader. */
+  pour(texts: AsyncIterable<string>): Promise<void>
   /** A line on standard error. */
   complain(line: string): void
   /** All of standard input as a text, trimmed. */
@@ -49,7 +51,11 @@ export function openTerminal(shell: Shell): Terminal {
     },
     printJson(value) {
       watch(stdout)
-      lines.log(jsonText(value))
+      lines.log(jsonText(value, 2))
+    },
+    async pour(texts) {
+      watch(stdout)
+      for await (const one of texts) if (await new Promise((written) => stdout.write(one, written))) break
     },
     complain(line) {
       watch(stderr)

@@ -1,9 +1,12 @@
 /** What a person is shown, whatever shows it: a terminal or a page. */
+import { agoText } from '../base/moments.ts'
 import type { Fact } from './facts.ts'
 
 export interface Column<Row> {
   title: string
   of: (row: Row) => string
+  /** It shows how long ago this was: a file has the time itself. */
+  at?: (row: Row) => number | undefined
   /** Numbers to the right, amounts aligned on their decimal point. */
   align?: 'right' | 'point'
   /** A state, which may be coloured. */
@@ -38,17 +41,18 @@ export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row
   rows,
 })
 
-/**
- * The difference of two versions of an entity: only the facts that changed; `more` are changes of
- * what is never shown.
- */
-export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
+/** The facts that differ between two versions of an entity. */
+export function differences(before: readonly Fact[], after: readonly Fact[]): Fact[] {
   const was = new Map(before.map(([name, value]) => [name, value]))
-  const facts = after.flatMap(([name, value = 'none']): Fact[] => {
+  return after.flatMap(([name, value = 'none']): Fact[] => {
     const old = was.get(name) ?? 'none'
     return old === value ? [] : [[name, `${old} → ${value}`]]
   })
-  const all = [...facts, ...more.filter(([, value]) => value !== undefined)]
+}
+
+/** What a change did: only the facts that changed; `more` are changes of what is never shown. */
+export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
+  const all = [...differences(before, after), ...more.filter(([, value]) => value !== undefined)]
   return all.length === 0 ? [`${called} was so before.`] : [`${called} is changed.`, { facts: all }]
 }
 
@@ -57,6 +61,16 @@ export const numbered = <Row>(title: string, of: (row: Row) => bigint | number):
   title,
   of: (row) => String(of(row)),
   align: 'right',
+})
+
+/** How long ago something was, or in what time it is due. */
+export const dated = <Row>(title: string, now: number, at: (row: Row) => number | undefined): Column<Row> => ({
+  title,
+  of(row) {
+    const time = at(row)
+    return time === undefined ? '' : agoText(time, now)
+  },
+  at,
 })
 
 /** Whether it is switched on. */

@@ -14,7 +14,7 @@ import { checksOf, performers, type GatewayApiPorts } from './matrix.ts'
 import { readBody } from './read-body.ts'
 import { refusalReply, replyWriter, wantsJson, type Reply, type WriteReply } from './reply.ts'
 import { signerOf, type Verifying } from './signed.ts'
-import { endpointText, type Received, type WithMessage } from './stages.ts'
+import { endpointText, type Addressed, type Received, type WithMessage } from './stages.ts'
 
 /** All ports of the gateway API: every file declares its part. */
 export type GatewayApi = GatewayApiPorts & Verifying & Serving
@@ -133,8 +133,12 @@ function recorded(api: GatewayApi, received: Received, refusal: Refusal): Refusa
   const { operation, serialNumber: serial, path, client } = received
   const { access: by, expected, refused } = refusal
   const more = expected === undefined ? {} : { more: { expected } }
+  // The checks add what they find to the request. The login that it claims may be a secret.
+  const { entry } = received as Partial<Addressed>
+  const endpoint = entry && endpointText(path)
+  const login = entry?.merchant.login
   const isFailure = recordRefusal(api, {
-    facts: { serial, operation, ...refusal },
+    facts: { serial, operation, endpoint, login, ...refusal },
     refused,
     client,
     isProved: 'merchant' in received,

@@ -37,7 +37,7 @@ export interface RefusedAccess {
 
 /** A refused request, and what is known of its sender. */
 export interface RefusalNote {
-  /** For the log. */
+  /** For the log, which adds the address. */
   facts: object
   refused: string
   client: Client
@@ -63,7 +63,7 @@ export function recordRefusal({ log, access, accessLimits }: RefusalParts, note:
     return true
   }
   const line = note.isProved ? {} : accessLimits.lineOf(note.client, note.refused)
-  if (line) log.info({ ...note.facts, ...line }, 'refused')
+  if (line) log.info({ ...note.facts, address: networkOf(note.client.clientAddress), ...line }, 'refused')
   return false
 }
 

@@ -73,7 +73,7 @@ function recorded(api: MobileApi, received: AppRequest, code: string, refusal: M
   const { endpoint: found } = received as Partial<OfEndpoint>
   const login = found && registry.merchant(found.merchantId)?.login
   const isFailure = recordRefusal(api, {
-    facts: { code, operation, cause: answerTo(operation, refused).cause, message },
+    facts: { code, operation, endpoint: found && endpoint, login, cause: answerTo(operation, refused).cause, message },
     refused,
     client: received,
     isProved: 'digest' in received,

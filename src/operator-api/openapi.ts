@@ -6,7 +6,10 @@ import { basePath, changes, type ApiRoute } from './routes.ts'
 type Json = Readonly<Record<string, unknown>>
 
 const json = 'application/json'
-const ndjson = 'application/x-ndjson'
+const exported = {
+  'text/csv': { schema: { type: 'string', description: 'all rows, after a line with the titles' } },
+  'application/x-ndjson': { schema: { type: 'string', description: 'all rows, a JSON object a line' } },
+}
 const ref = (name: string): Json => ({ $ref: `#/components/${name}` })
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
@@ -50,10 +53,7 @@ const operation = ({ words, action }: ApiRoute, by: string): Json => ({
     200: {
       description: 'Done.',
       ...(action.settings && { headers: { ETag: { description: 'the version of the settings', schema: { type: 'string' } } } }),
-      content: {
-        [json]: { schema: { type: ['object', 'array'] } },
-        ...(action.gives.page && { [ndjson]: { schema: { type: 'string', description: 'all rows, one a line' } } }),
-      },
+      content: action.gives.parts ? exported : { [json]: { schema: { type: ['object', 'array'] } } },
     },
     default: ref('responses/problem'),
   },

@@ -1,10 +1,9 @@
 /** Why a request was refused, as a problem of RFC 9457. */
-import { jsonName } from '../entity/json.ts'
+import { exactJson, jsonName } from '../entity/json.ts'
 import type { Block } from '../entity/show.ts'
 import type { Answer } from '../http/server.ts'
 import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
 import { troubleOf } from '../operator/trouble.ts'
-import { bodyOf } from './body.ts'
 
 /** What a request can be refused for before an action sees it. */
 const early = {
@@ -48,7 +47,7 @@ function problem(status: number, code: string, detail: string, further: Further 
     ...(status === 401 && { 'www-authenticate': 'Bearer realm="tollgate operator"' }),
     ...((status === 429 || status === 503) && { 'retry-after': '60' }),
   }
-  const body = bodyOf({ type: 'about:blank', title: titles[status], status, code, detail, ...further })
+  const body = exactJson({ type: 'about:blank', title: titles[status], status, code, detail, ...further })
   return { status, type: 'application/problem+json', headers, body }
 }
 

@@ -1,5 +1,6 @@
 /** The JSON API of operators: who asks, for which action, and what comes of it. */
 import { Readable } from 'node:stream'
+import { exactJson } from '../entity/json.ts'
 import { reasonOf, type Log } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -13,7 +14,6 @@ import type { Office } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
 import { versionOf } from '../operator/version.ts'
 import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
-import { bodyOf } from './body.ts'
 import { earlyProblem, EarlyRefusal, refusalProblem, troubleProblem } from './problem.ts'
 import { once, type Outcome } from './requests.ts'
 import { basePath, changes, type ApiRoute } from './routes.ts'
@@ -73,67 +73,34 @@ async function answerTo(parts: ApiParts, bearer: Bearer, { action, words, byGet 
   const own = { ...office, ...(action.long && parts.longOffice), rights, who: `${user} (token ${tokenId})`, action: words }
   // Whoever may not do it learns nothing of what it takes.
   const isOthers = rights.merchant !== undefined && !action.forMerchants
-  if (isOthers || !rights.may(action.needs)) return carriedOut(parts, own, action, {}, request)
+  if (isOthers || !rights.may(action.needs)) return carriedOut(own, action, {})
   const members = isGet ? undefined : membersOf(request)
   const carryOut = async () => {
     const asked = members ? askedBy(action.takes, members, rights) : askedByQuery(action.takes, request.query, rights)
-    return carriedOut(parts, { ...own, madeOn: versionNamed(action, request) }, action, asked, request)
+    return carriedOut({ ...own, madeOn: versionNamed(action, request) }, action, asked)
   }
   if (!changes(action)) return carryOut()
   const settled = (): Promise<Outcome> => carryOut().catch((error: unknown) => failure(parts, error))
   return once({ pool: office.pool, tokenId, now: office.clock.now() }, request, action.once === true, settled)
 }
 
+/** A change of settings has to name one; switches may. */
 function versionNamed(action: AnyAction, { headers }: Incoming): string | undefined {
-  if (!action.settings || !changes(action)) return undefined
   const named = headers['if-match']
-  if (named === undefined) throw new EarlyRefusal('version needed')
-  return String(named).replace(/^"(.*)"$/, '$1')
+  if (named === undefined && action.settings && changes(action)) throw new EarlyRefusal('version needed')
+  return named === undefined ? undefined : String(named).replace(/^"(.*)"$/, '$1')
 }
 
-async function carriedOut(
-  parts: ApiParts,
-  office: Office,
-  action: AnyAction,
-  asked: Record<string, unknown>,
-  { headers: { accept } }: Incoming,
-): Promise<Outcome> {
+async function carriedOut(office: Office, action: AnyAction, asked: Record<string, unknown>): Promise<Outcome> {
   const result = await atDesk(office, action, asked)
   const left = action.leaves?.(result)
   const json = action.gives.json(result, asked)
   if (left) return { ...refusalProblem(left, json), did: true }
-  const isStream = action.gives.page !== undefined && String(accept ?? '').includes(ndjson)
-  if (isStream)
-    return { status: 200, type: ndjson, body: '', stream: Readable.from(linesOf(parts, office, action, asked, result)) }
+  const parts = action.gives.parts?.(result, exactJson)
+  if (parts) return { status: 200, type: parts.mediaType, body: '', stream: Readable.from(parts.texts) }
   const version = action.settings?.(result)
   const headers = version && { etag: `"${versionOf(version)}"` }
-  return { status: 200, type: 'application/json', body: bodyOf(json), headers, did: true }
-}
-
-const ndjson = 'application/x-ndjson'
-
-/**
- * All rows of a list, a page at a time. If a page fails the answer breaks off, so that it cannot
- * be taken for all of it.
- */
-async function* linesOf(
-  { log }: ApiParts,
-  office: Office,
-  action: AnyAction,
-  asked: Record<string, unknown>,
-  first: unknown,
-): AsyncGenerator<string> {
-  let result = first
-  for (;;) {
-    const { rows, next } = action.gives.page!(result)
-    for (const row of rows) yield bodyOf(row)
-    if (next === undefined) return
-    const after: unknown = action.takes['after']!.is.read(String(next))
-    result = await atDesk(office, action, { ...asked, after }).catch((error: unknown) => {
-      log.error({ action: office.action, reason: reasonOf(error) }, 'a list broke off')
-      throw error
-    })
-  }
+  return { status: 200, type: 'application/json', body: exactJson(json), headers, did: true }
 }
 
 function failure({ office, log }: ApiParts, error: unknown): Answer {
@@ -142,5 +109,5 @@ function failure({ office, log }: ApiParts, error: unknown): Answer {
   const trouble = troubleProblem(error)
   const errorId = uuid(office.random)
   log.error({ errorId, reason: reasonOf(error) }, 'a request of an operator failed')
-  return trouble ?? { status: 500, type: 'application/problem+json', body: bodyOf({ status: 500, code: 'failed', errorId }) }
+  return trouble ?? { status: 500, type: 'application/problem+json', body: exactJson({ status: 500, code: 'failed', errorId }) }
 }

@@ -45,6 +45,13 @@ export const settingsOf = <T extends FieldTable>(table: T, change: 'new' | 'ther
     readonly [K in keyof T]: T[K] & { change: 'new' | 'there' }
   }
 
+/** A text in parts. Each is made once it is asked for, which is when the one before is out. */
+export interface TextParts {
+  /** Of RFC 9110, such as `text/csv; charset=utf-8`. */
+  mediaType: string
+  texts: AsyncIterable<string>
+}
+
 /** How a result is shown, and what a machine gets. */
 export interface Gives<Result, Asked> {
   json(result: Result, asked: Asked): object
@@ -52,10 +59,15 @@ export interface Gives<Result, Asked> {
   each?(one: Result extends readonly (infer One)[] ? One : never): Block
   /** Without it, a person gets the JSON too. */
   blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
-  /** The rows of a list, and after which of them the others are. */
-  page?(result: Result): { rows: readonly object[]; next: bigint | string | undefined }
   /** Whether a command ends with 1, although all was done. */
   fails?(result: Result): boolean
+  /** A list of pages: what an export shows of its rows. */
+  lists?: Listing<never, never>
+  /**
+   * A text of any length instead of all this, where the installation is open until its end; `json`
+   * writes an object as whoever asks reads it.
+   */
+  parts?(result: Result, json: (value: object) => string): TextParts
 }
 
 /** What is carried out for whoever acts. */
@@ -117,7 +129,7 @@ export interface Subject {
   actions: Readonly<Record<string, AnyAction>>
 }
 
-interface Listing<Row, Asked> {
+export interface Listing<Row, Asked> {
   /** The member of the JSON that has the rows, and what it has before them. */
   name: string
   first?: (asked: Asked) => object
@@ -131,7 +143,6 @@ interface Listing<Row, Asked> {
 export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<readonly Row[], Asked> => ({
   json: (rows, asked) => ({ ...how.first?.(asked), [how.name]: rows.map(how.json) }),
   blocks: (rows, seen) => [listBlock(how, rows, seen)],
-  page: (rows) => ({ rows: rows.map(how.json), next: undefined }),
 })
 
 /** Some rows, and after which of them the others are. */
@@ -149,11 +160,11 @@ export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: R
 /** How a page of a list is shown. */
 export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
-  page: ({ rows, next }) => ({ rows: rows.map(how.json), next }),
   blocks: ({ rows, next }, seen) => [
     listBlock(how, rows, seen),
     ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
   ],
+  lists: how,
 })
 
 function listBlock<Row, Asked>(

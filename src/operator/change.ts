@@ -4,6 +4,7 @@ import type { Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/audit-rows.ts'
 import { transaction } from '../storage/transaction.ts'
 import type { CellDesk, Desk } from './desk.ts'
+import { keepChange, type Changed } from './history/setting-changes.ts'
 import { inCell, refuseWhileMoving } from './in-cells.ts'
 import { Refused } from './refused.ts'
 
@@ -20,24 +21,29 @@ export interface Versions<Entity> {
   after: Entity
 }
 
+/** A change of the configuration says of which entity its history gets a row, if of any. */
+type Done<T, Touches> = { note: Note; result: T } & (Touches extends 'config' ? { of: Changed | undefined } : unknown)
+
 /**
- * One change by an operator: the change and its line in the audit trail are one transaction.
- * Changes come one after the other, since each line continues the chain; the end of the chain is
- * held before `body` locks anything.
+ * One change by an operator: the change, its row in the history and its line in the audit trail are
+ * one transaction, which a dry run rolls back. Changes come one after the other, since each line
+ * continues the chain; the end of the chain is held before `body` locks anything.
  * `config`: running gateways reload merchants, endpoints and gates within a second.
  */
-export async function change<T>(
+export async function change<T, Touches extends 'config' | 'orders'>(
   desk: Desk,
-  touches: 'config' | 'orders',
-  body: (runner: Runner) => Promise<{ note: Note; result: T }>,
+  touches: Touches,
+  body: (runner: Runner) => Promise<Done<T, Touches>>,
 ): Promise<T> {
-  return transaction(desk.pool, async (runner) => {
+  const whole = async (runner: Runner) => {
     await holdChain(runner).catch(refuseHeld)
-    const { note, result } = await body(runner)
+    const { note, result, of }: Done<T, 'orders'> & { of?: Changed | undefined } = await body(runner)
+    if (of) await keepChange(runner, desk, of)
     await appendAudit(runner, { details: {}, ...note, action: desk.action, who: desk.who })
     if (touches === 'config') await touchConfig(runner)
     return result
-  })
+  }
+  return transaction(desk.pool, whole, desk.dryRun && 'rollback')
 }
 
 /**
@@ -56,13 +62,12 @@ export const changeInCell = <T>(
     return body(runner)
   }
   if (cellNo === 0) return change(desk, 'orders', whole)
-  return inCell(cell, ({ pool }) =>
-    transaction(pool, async (runner) => {
-      const { note, result } = await whole(runner)
-      await record(desk, { ...note, details: { ...note.details, cell: cellNo } })
-      return result
-    }),
-  )
+  const noted = async (runner: Runner) => {
+    const { note, result } = await whole(runner)
+    await record(desk, { ...note, details: { ...note.details, cell: cellNo } })
+    return result
+  }
+  return inCell(cell, ({ pool }) => transaction(pool, noted, desk.dryRun && 'rollback'))
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Desk {
   action: string
   /** The version of the settings that a change was made on, if whoever asks has to name it. */
   madeOn?: string | undefined
+  /** All is checked and nothing is written: changes are taken back, and leave no line. */
+  dryRun?: true
 }
 
 /** Where orders, and all that belongs to them, are looked for. */

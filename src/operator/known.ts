@@ -16,7 +16,7 @@ export interface MerchantEntry {
   /** Until then the previous control key is accepted too. */
   previousKeyUntil?: number
   /** The requests that must be signed; none if absent. */
-  signedRequests?: SignedRequests
+  signedRequests?: SignedRequests | undefined
   page: MerchantPage
   createdAt: number
 }
@@ -101,20 +101,26 @@ export async function ofMerchant<One extends { merchantId?: bigint }>(
   return (await all(runner)).filter((one) => one.merchantId === merchantId)
 }
 
-export async function merchantNamed(runner: Runner, login: string): Promise<MerchantEntry> {
-  const found = (await listMerchants(runner)).find((m) => m.login === login)
-  return orUnknown(found, 'merchant', login)
-}
+export const merchantNamed = async (runner: Runner, login: string): Promise<MerchantEntry> =>
+  orUnknown(
+    (await listMerchants(runner)).find((m) => m.login === login),
+    'merchant',
+    login,
+  )
 
-export async function endpointOf(runner: Runner, endpointId: bigint): Promise<EndpointEntry> {
-  const found = (await listEndpoints(runner)).find((e) => e.endpointId === endpointId)
-  return orUnknown(found, 'endpoint', endpointId)
-}
+export const endpointOf = async (runner: Runner, endpointId: bigint): Promise<EndpointEntry> =>
+  orUnknown(
+    (await listEndpoints(runner)).find((e) => e.endpointId === endpointId),
+    'endpoint',
+    endpointId,
+  )
 
-export async function groupOf(runner: Runner, groupId: bigint): Promise<GroupEntry> {
-  const found = (await listGroups(runner)).find((g) => g.groupId === groupId)
-  return orUnknown(found, 'group', groupId)
-}
+export const groupOf = async (runner: Runner, groupId: bigint): Promise<GroupEntry> =>
+  orUnknown(
+    (await listGroups(runner)).find((g) => g.groupId === groupId),
+    'group',
+    groupId,
+  )
 
 /** By id or by name. */
 export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {

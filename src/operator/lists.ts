@@ -11,7 +11,9 @@ export const times = (were = '') => {
   } as const
 }
 
-export const mostOf = (rows: string) => ({ is: whole(1, 1_000), usual: 20, means: rows }) as const
+/** Of a page. */
+export const mostRows = 1_000
+export const mostOf = (rows: string) => ({ is: whole(1, mostRows), usual: 20, means: rows }) as const
 
 export const periodOf = ({ from, to }: { from?: GivenTime; to?: GivenTime }, now: number) =>
   defined({ from: from?.(now), to: to?.(now) })

@@ -1,8 +1,7 @@
 /** How lists of any subject show orders. */
-import { agoText } from '../base/moments.ts'
 import { currencyOf, minorToDecimal } from '../base/money.ts'
 import type { ShownCard } from '../card/number.ts'
-import { numbered, type Column } from '../entity/show.ts'
+import { dated, numbered, type Column } from '../entity/show.ts'
 import type { OrderKey } from '../order/decide/change.ts'
 
 export interface ListedOrder extends OrderKey {
@@ -31,5 +30,5 @@ export const orderColumns = (now: number): Column<ListedOrder>[] => [
   { title: 'CUR', of: (o) => o.currency },
   { title: 'STATUS', of: (o) => `${o.status}${o.parked ? ' (parked)' : ''}`, is: 'status' },
   { title: 'CARD', of: (o) => `${o.card.bin}…${o.card.lastFour}` },
-  { title: 'MADE', of: (o) => agoText(o.createdAt, now) },
+  dated('MADE', now, (o) => o.createdAt),
 ]

@@ -108,9 +108,21 @@ const conflicts = {
       : `Choose a gate with ${called('gate')}: ${gates.map((g) => `${g.gateId} (${g.name})`).join(', ')}.`,
   'no list': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
     `Filter ${filterNo} of ${login} has no list: ${does}.`,
+  'no limit': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
+    `Filter ${filterNo} of ${login} is no limit and counts nothing: ${does}.`,
+  'nothing counted': ({ login, filterNo, per }: { login: string; filterNo: number; per: string }) =>
+    `Filter ${filterNo} of ${login} counts no payment by this ${per} now: there was none, or its time is over.`,
   'list full': ({ most }: { most: number }) =>
     `A list has ${most.toLocaleString('en')} values at most. Make a second filter for the others.`,
   removed: ({ login, filterNo }: { login: string; filterNo: number }) => `Filter ${filterNo} of ${login} is removed already.`,
+  'made by change': ({ changeId, subject }: { changeId: bigint; subject: string }) =>
+    `Change ${changeId} cannot be undone: it made ${subject}, which can be switched off or removed instead.`,
+  'change not kept': ({ changeId, lost }: { changeId: bigint; lost: readonly string[] }) =>
+    `Change ${changeId} cannot be undone: what it replaced is not kept, or may no longer be set (${lost.join(', ')}).`,
+  /** `newer`: the last change of these fields, unless something else changed them. */
+  'changed since': ({ changeId, fields, newer }: { changeId: bigint; fields: readonly string[]; newer: bigint | undefined }) =>
+    `Change ${changeId} cannot be undone, since other values were set after it: ${fields.join(', ')}` +
+    `${newer === undefined ? '' : ` (change ${newer})`}. Undo the newer one first, or set what you want.`,
   'key known': ({ login, keyNo, retired }: { login: string; keyNo: number; retired: boolean }) =>
     retired
       ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
@@ -219,6 +231,7 @@ const unknown = {
   endpoint: (id: string) => hint(`There is no endpoint ${id}. See`, 'endpoint list'),
   group: (id: string) => hint(`There is no endpoint group ${id}. See`, 'group list'),
   gate: (name: string) => hint(`There is no gate ${JSON.stringify(name)}. See`, 'gate list'),
+  change: (id: string) => `There is no change ${id} of this kind of thing.`,
   fault: () => hint('There is no fault with this id. See', 'acquirer fault list'),
   user: (name: string) => hint(`There is no user ${JSON.stringify(name)}. See`, 'user list'),
   token: (id: string) => hint(`There is no token ${id}. See`, 'token list'),

@@ -1,52 +1,32 @@
 /** What can be switched off and on again: two actions of every such entity. */
-import type { Runner } from '../storage/pool.ts'
-import { action, type AnyAction, type Given, type Inputs } from './action.ts'
-import { change } from './change.ts'
+import type { AnyAction, Given, Inputs } from './action.ts'
+import { withDryRun } from './history/dry-run.ts'
+import { changeEntity } from './history/entity.ts'
+import { historyOf, type Handled } from './history/history.ts'
 import type { Office } from './office.ts'
 
-interface Switches<T extends Inputs> {
-  /** The group, such as `merchant`; the audit trail has it and the id. */
-  words: string
-  takes: T
-  /** What an example names. */
-  example: string
-  disable: string
-  enable: string
-  /** Finds it, by its id, its members of a JSON and its name for a person, and switches it. */
-  of: (runner: Runner, asked: Given<T>) => Promise<Switched>
+type Switched<T extends Inputs, Entity, Fields extends object> = Handled<T, Entity, Fields> & Record<'disable' | 'enable', string>
+
+/** With its history, where that can be undone. */
+export function switchesOf<const T extends Inputs, Entity extends { enabled: boolean }, Fields extends object>(
+  switched: Switched<T, Entity, Fields>,
+): Readonly<Record<string, AnyAction>> {
+  const { kept, takes, example, find, called, ids } = switched
+  const rows = (['disable', 'enable'] as const).map((verb): [string, AnyAction] => {
+    const enabled = verb === 'enable'
+    const after = async (_: unknown, before: Entity) => ({ after: { ...before, enabled } })
+    const row = withDryRun({
+      does: switched[verb],
+      needs: 'configure',
+      takes,
+      perform: (office: Office, asked: Given<T>) => changeEntity(office, kept, (runner) => find(runner, asked), after),
+      gives: {
+        json: (versions) => ({ ...ids(versions.after), enabled }),
+        blocks: (versions) => [`${called(versions.after)} is ${enabled ? 'on' : 'off'}: ${switched[verb]}.`],
+      },
+      examples: [`${kept.entity} ${verb} ${example}`],
+    })
+    return [`${kept.entity} ${verb}`, row]
+  })
+  return { ...Object.fromEntries(rows), ...historyOf(switched) }
 }
-
-interface Switched {
-  id: bigint | string
-  ids: object
-  name: string
-  set: (enabled: boolean) => Promise<void>
-}
-
-const verbs = [
-  ['disable', false],
-  ['enable', true],
-] as const
-
-export const switchesOf = <const T extends Inputs>({ words, takes, example, of, ...does }: Switches<T>) =>
-  Object.fromEntries(
-    verbs.map(([verb, enabled]): [string, AnyAction] => [
-      `${words} ${verb}`,
-      action({
-        does: does[verb],
-        needs: 'configure',
-        takes,
-        perform: (office: Office, asked: Given<T>) =>
-          change(office, 'config', async (runner) => {
-            const found = await of(runner, asked)
-            await found.set(enabled)
-            return { note: { subject: `${words} ${found.id}` }, result: found }
-          }),
-        gives: {
-          json: ({ ids }) => ({ ...ids, enabled }),
-          blocks: ({ name }) => [`${name} is ${enabled ? 'on' : 'off'}: ${does[verb]}.`],
-        },
-        examples: [`${words} ${verb} ${example}`],
-      }),
-    ]),
-  )

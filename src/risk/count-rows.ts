@@ -2,6 +2,12 @@ import { asJson, bytea, statement, timestamp, type Pool, type Runner } from '../
 import type { CountKey, CountRow, CountTables } from './limits.ts'
 import type { Bucket } from './velocity.ts'
 
+interface Row {
+  merchant_id: bigint
+  filter_no: number
+  key: Buffer
+  buckets: Bucket[]
+}
 const columns = 'merchant_id bigint, filter_no int, key bytea'
 
 /**
@@ -9,7 +15,7 @@ const columns = 'merchant_id bigint, filter_no int, key bytea'
  * each other in a circle; the time is when the row was locked. *Rejected:* select … for update and
  * an insert of the missing rows, a round trip more.
  */
-const lock = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[]; at: number }>(`
+const lock = statement<Row & { at: number }>(`
   insert into filter_count as c (merchant_id, filter_no, key, buckets, until)
   select merchant_id, filter_no, key, '[]', now() from json_to_recordset($1) as n (${columns})
   order by merchant_id, filter_no, key
@@ -21,9 +27,14 @@ const save = statement<object>(`
   from json_to_recordset($1) as n (${columns}, buckets jsonb, until timestamptz)
   where c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key`)
 
-const read = statement<{ merchant_id: bigint; filter_no: number; key: Buffer; buckets: Bucket[] }>(`
+const read = statement<Row>(`
   select c.merchant_id, c.filter_no, c.key, c.buckets from json_to_recordset($1) as n (${columns})
   join filter_count c on c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key`)
+
+const take = statement<Row>(`
+  delete from filter_count c using json_to_recordset($1) as n (${columns})
+  where c.merchant_id = n.merchant_id and c.filter_no = n.filter_no and c.key = n.key
+  returning c.merchant_id, c.filter_no, c.key, c.buckets`)
 
 /** Skips a locked row, which an order is about to use, until the next time. */
 const forget = statement<object>(`
@@ -35,14 +46,7 @@ const forget = statement<object>(`
 export const countTables = (runner: Runner): CountTables => ({
   async lockCounts(places) {
     if (places.length === 0) return []
-    const rows = places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) }))
-    return (await runner.run(lock, [asJson(rows)])).map((r) => ({
-      merchantId: r.merchant_id,
-      filterNo: r.filter_no,
-      key: r.key.toString('base64url'),
-      buckets: r.buckets,
-      at: r.at,
-    }))
+    return (await runner.run(lock, [placesJson(places)])).map((row) => ({ ...countOf(row), at: row.at }))
   },
   async saveCounts(rows) {
     if (rows.length === 0) return
@@ -57,20 +61,25 @@ export const countTables = (runner: Runner): CountTables => ({
 })
 
 /** The current counts, without a lock. */
-export async function readCounts(runner: Runner, places: readonly CountKey[]): Promise<CountRow[]> {
-  const rows = await runner.run(read, [asJson(places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) })))])
-  return rows.map((r) => ({
-    merchantId: r.merchant_id,
-    filterNo: r.filter_no,
-    key: r.key.toString('base64url'),
-    buckets: r.buckets,
-  }))
-}
+export const readCounts = async (runner: Runner, places: readonly CountKey[]): Promise<CountRow[]> =>
+  (await runner.run(read, [placesJson(places)])).map(countOf)
+
+/** Removes counts, as they were: who counts by them next begins from nothing. */
+export const takeCounts = async (runner: Runner, places: readonly CountKey[]): Promise<CountRow[]> =>
+  (await runner.run(take, [placesJson(places)])).map(countOf)
 
 /** Removes expired counts. */
 export async function forgetCounts(pool: Pool): Promise<void> {
   await pool.run(forget)
 }
+
+const placesJson = (places: readonly CountKey[]) => asJson(places.map((p) => ({ ...placeRow(p), key: keyBytes(p.key) })))
+const countOf = (row: Row): CountRow => ({
+  merchantId: row.merchant_id,
+  filterNo: row.filter_no,
+  key: row.key.toString('base64url'),
+  buckets: row.buckets,
+})
 
 const placeRow = ({ merchantId, filterNo }: { merchantId: bigint; filterNo: number }) => ({
   merchant_id: String(merchantId),

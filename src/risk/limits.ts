@@ -1,7 +1,7 @@
-import type { FilterRule, PaymentFacts } from '../merchant/filter.ts'
+import type { Counted, FilterRule, PaymentFacts } from '../merchant/filter.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import { keyedHashes } from '../keys/digest.ts'
-import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule } from './velocity.ts'
+import { countedValue, counted, isLimit, overAt, type Bucket, type LimitRule, type CountedBy } from './velocity.ts'
 
 /** The row of one limited key. */
 export interface CountKey {
@@ -50,9 +50,15 @@ export const limitsOn = (
     .filter(isLimit)
     .filter(({ facts: looks }) => looks.is === 'velocity' || looks.currency === facts.currency)
     .flatMap((rule) => {
-      const value = countedValue(rule.facts.per, facts)
-      return value === undefined ? [] : [[rule, hide(`${rule.facts.per}:${value}`)] as const]
+      const keys = keysOfValue(rule.facts.per, facts, hide)
+      return keys === undefined ? [] : [[rule, keys] as const]
     })
+
+/** Undefined if there is no such value, by which nothing is counted. */
+export function keysOfValue(per: Counted, payer: CountedBy, hide: Hide): ReturnType<Hide> | undefined {
+  const value = countedValue(per, payer)
+  return value === undefined ? undefined : hide(`${per}:${value}`)
+}
 
 /** The rows that a batch has locked: each order sees the counts of the earlier ones. */
 export class LimitsInHand {

@@ -10,16 +10,20 @@ import { emailForm, type Counted, type FilterRule, type PaymentFacts } from '../
 /** [number of the span, orders, sum in minor units] */
 export type Bucket = readonly [span: number, orders: number, sumMinor: string]
 
-export type LimitRule = FilterRule & { facts: Extract<FilterRule['facts'], { is: 'velocity' | 'volume' }> }
+interface Limit {
+  facts: Extract<FilterRule['facts'], { is: 'velocity' | 'volume' }>
+}
+export type LimitRule = FilterRule & Limit
 
-export const isLimit = (rule: FilterRule): rule is LimitRule => rule.facts.is === 'velocity' || rule.facts.is === 'volume'
+export const isLimit = <Rule extends Pick<FilterRule, 'facts'>>(rule: Rule): rule is Rule & Limit =>
+  rule.facts.is === 'velocity' || rule.facts.is === 'volume'
 
 const spansOfWindow = 60
-const spanMs = ({ facts }: LimitRule): number => Math.ceil(facts.windowMs / spansOfWindow)
-const spanOf = (rule: LimitRule, at: number): number => Math.floor(at / spanMs(rule))
+const spanMs = ({ facts }: Limit): number => Math.ceil(facts.windowMs / spansOfWindow)
+const spanOf = (rule: Limit, at: number): number => Math.floor(at / spanMs(rule))
 
 /** The buckets that count at a given time; spans of clocks that are ahead count too. */
-function counting(rule: LimitRule, buckets: readonly Bucket[], at: number): Bucket[] {
+function counting(rule: Limit, buckets: readonly Bucket[], at: number): Bucket[] {
   const oldest = spanOf(rule, at - rule.facts.windowMs)
   return buckets.filter(([span]) => span >= oldest)
 }
@@ -29,7 +33,7 @@ export interface Used {
   sumMinor: bigint
 }
 
-export function usedOf(rule: LimitRule, buckets: readonly Bucket[], at: number): Used {
+export function usedOf(rule: Limit, buckets: readonly Bucket[], at: number): Used {
   let orders = 0
   let sumMinor = 0n
   for (const [, count, sum] of counting(rule, buckets, at)) {
@@ -60,12 +64,15 @@ export function counted(
 /** After this time no bucket counts. */
 export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
 
+/** What payments are counted by. */
+export type CountedBy = Pick<PaymentFacts, 'cardHash' | 'email' | 'ip'>
+
 /**
  * The counted value; undefined if a payment has none, such as one of the mobile API without an
  * e-mail address. An IPv6 customer controls a network of 64 bits, so the network counts as the
  * address.
  */
-export function countedValue(per: Counted, { cardHash, email, ip }: PaymentFacts): string | undefined {
+export function countedValue(per: Counted, { cardHash, email, ip }: CountedBy): string | undefined {
   if (per === 'card') return cardHash
   if (per === 'email') return email === '' ? undefined : emailForm(email)
   if (!ipaddr.isValid(ip)) return ip

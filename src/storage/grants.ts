@@ -64,7 +64,7 @@ const ofCell: Grants = {
   card_number_ref:  row('r a',                                        'r',                                         'r',             ''),
   mobile_invoice:   row('r a w',                                      'r w',                                       'r',             `r w(${personal.invoice})`),
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
-  filter_count:     row('r a w d',                                    'r',                                         'r',             ''),
+  filter_count:     row('r a w d',                                    'r d',                                       'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
   merchant_mover:   row('',                                           'r',                                         'r',             'r'),
   // Those of cell 0 have the duties of the installation too.
@@ -89,6 +89,7 @@ const ofInstallation: Grants = {
   gate:             row('r',                                          'r a w',                                     'r',             ''),
   filter_rule:      row('r',                                          'r a w(removed_at)',                         'r',             ''),
   filter_entry:     row('r',                                          'r a d',                                     'r',             ''),
+  setting_change:   row('',                                           'r a',                                       'r',             'r w(before, after, secrets)'),
   config_version:   row('r',                                          'r w',                                       'r',             ''),
   peer:             row('r a w d',                                    'r',                                         'r',             ''),
   bin_range:        row('r',                                          'r a d',                                     'r',             ''),

@@ -608,6 +608,22 @@ create table resealing (
   constraint resealing_pkey PRIMARY KEY (table_name)
 );
 
+create table setting_change (
+  change_id bigint not null,
+  entity text not null,
+  entity_id bigint not null,
+  merchant_id bigint,
+  action text not null,
+  who text not null,
+  at timestamp with time zone not null,
+  before jsonb,
+  after jsonb not null,
+  secrets text[] not null,
+  undoes bigint,
+  constraint setting_change_pkey PRIMARY KEY (change_id)
+);
+CREATE INDEX setting_change_by_entity ON setting_change USING btree (entity, entity_id, merchant_id, change_id);
+
 create table transaction (
   merchant_id bigint not null,
   order_id bigint not null,

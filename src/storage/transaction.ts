@@ -7,11 +7,12 @@ export interface Write {
 }
 
 /**
- * Runs `body` in one transaction and commits. Statements that `body` starts together share a round
- * trip. Rejects if anything failed; then nothing was stored, unless the connection broke during
- * commit: then only the rows themselves show the outcome.
+ * Runs `body` in one transaction and commits, or rolls back. Statements that `body` starts together
+ * share a round trip. Rejects if anything failed; then nothing was stored, unless the connection
+ * broke during commit: then only the rows themselves show the outcome.
  */
-export const transaction = <T>(pool: Pool, body: (runner: Runner) => Promise<T>): Promise<T> => within(pool, 'begin', body)
+export const transaction = <T>(pool: Pool, body: (runner: Runner) => Promise<T>, end?: 'commit' | 'rollback'): Promise<T> =>
+  within(pool, 'begin', body, end)
 
 /** The same for reads: all statements see the tables as of one moment. */
 export const snapshot = <T>(pool: Pool, body: (runner: Runner) => Promise<T>): Promise<T> =>
@@ -39,13 +40,14 @@ export async function atOnce(pool: Pool, writes: readonly Write[]): Promise<void
   }
 }
 
-async function within<T>(pool: Pool, begin: string, body: (runner: Runner) => Promise<T>): Promise<T> {
+async function within<T>(pool: Pool, begin: string, body: (runner: Runner) => Promise<T>, end = 'commit'): Promise<T> {
   const connection = await pool.connect()
   let broken = true
   try {
     const begun = connection.command(begin)
     const [result] = await Promise.all([body(connection), begun])
-    demandCommit(await connection.command('commit'))
+    const tag = await connection.command(end)
+    if (end === 'commit') demandCommit(tag)
     broken = false
     return result
   } catch (error) {

@@ -192,7 +192,7 @@ test('the search reads the tables of orders and cards, the finest log, and the l
       .join('')
   for (const { orderid } of finished)
     for (const table of [/table .*orders_p/, /table .*order_facts_p/]) assert.ok(content(table).includes(orderid), String(table))
-  assert.match(content(/gateway\.log/), /"level":20.*to the acquirer/)
+  assert.match(content(/gateway\.log/), /"level":"debug".*to the acquirer/)
   assert.ok(content(/acquirer-ledger/).includes(finished[0]!.orderid))
   assert.ok(content(/^the output/).length > 0)
 })

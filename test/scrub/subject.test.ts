@@ -241,7 +241,7 @@ test('after erasing, no table has a value of the person; before, each value is f
   assert.match(asked.out, /3 orders would be erased/)
   assert.deepEqual(await found(), before)
   const done = await told<object>('retention', ['subject', 'erase', '--email', '-', '--yes', '--json'], emails)
-  assert.deepEqual(done, { orders: 3, invoices: 1, references: 3, left: { open: 0, callbacks: 0, young: 0 } })
+  assert.deepEqual(done, { orders: 3, invoices: 1, references: 3, changes: 0, left: { open: 0, callbacks: 0, young: 0 } })
   assert.deepEqual(Object.fromEntries(await found()), {})
   const kept = await sql(`select from order_facts where order_id = any ($1::bigint[]) and pan_sealed is not null`, [orders])
   assert.equal(kept.length, 0)
@@ -252,7 +252,7 @@ test('after erasing, no table has a value of the person; before, each value is f
 
 test('erasing again finds nothing, and a later look says when it was', async () => {
   const repeated = await told<object>('retention', ['subject', 'erase', '--order', orders.join(','), '--yes', '--json'])
-  assert.deepEqual(repeated, { orders: 0, invoices: 0, references: 0, left: { open: 0, callbacks: 0, young: 0 } })
+  assert.deepEqual(repeated, { orders: 0, invoices: 0, references: 0, changes: 0, left: { open: 0, callbacks: 0, young: 0 } })
   const { orders: seen } = await told<Found>('read', ['subject', 'find', '--order', first.orderid, '--json'])
   assert.match(String(seen[0]!.erased_at), /^20/)
   const { tell } = cliOf(() => world)

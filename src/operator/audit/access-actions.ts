@@ -1,7 +1,6 @@
 /** Requests that were refused because they did not prove whose they are. */
-import { agoText } from '../../base/moments.ts'
 import { moment } from '../../entity/kinds.ts'
-import { numbered } from '../../entity/show.ts'
+import { dated, numbered } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { merchantNamed } from '../known.ts'
@@ -35,13 +34,15 @@ export const accessActions: Subject = {
           { title: 'OPERATION', of: (e) => e.operation },
           { title: 'ADDRESS', of: (e) => e.address },
           numbered('TIMES', (e) => e.count),
-          { title: 'FIRST', of: (e) => agoText(e.firstAt, now) },
-          { title: 'LAST', of: (e) => agoText(e.lastAt, now) },
+          dated('FIRST', now, (e) => e.firstAt),
+          dated('LAST', now, (e) => e.lastAt),
           { title: 'REASON', of: (e) => e.reason },
         ],
         none: 'No access was refused.',
       }),
-      more: 'Gateways write them down every five seconds, summed up by the hour, and keep them for 30 days.',
+      more: `Gateways write them down every five seconds, summed up by the hour, and keep them for 30 days.
+Whom a limit slows down or locks has the reason "too many failures before". Who that is right now is in the memory of
+each gateway process alone: tollgate_limit_beyond in its metrics says how many they are.`,
       examples: ['access', 'access --merchant shop --from 7d --json'],
     }),
   },

@@ -8,6 +8,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
+import { withExport } from '../export.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { Refused } from '../refused.ts'
 import { readSignedHead, signHead, type SignedHead } from './head.ts'
@@ -48,7 +49,7 @@ function auditDetails({ details }: AuditEntry): string {
 const textOf = (value: unknown): string =>
   value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
 
-export const auditActions: Subject = {
+const trail: Subject = {
   actions: {
     'audit list': action({
       does: 'changes that operators made, newest first',
@@ -130,3 +131,8 @@ Ends with 0 when the trail is whole, 1 when it is not.`,
     }),
   },
 }
+
+export const auditActions = withExport(trail, 'audit list', {
+  does: 'writes what audit list lists, all pages of it, to standard output',
+  examples: ['audit export --from 2030-01-01 --to 2030-02-01 > january.csv', 'audit export --about "merchant shop" --as ndjson'],
+})

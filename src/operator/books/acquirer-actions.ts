@@ -3,6 +3,7 @@ import { defined } from '../../base/defined.ts'
 import { reasonOf } from '../../base/log.ts'
 import { currencyOfNumeric, minorToDecimal } from '../../base/money.ts'
 import { jsonOf } from '../../entity/json.ts'
+import { exactSpan } from '../../base/moments.ts'
 import { anyText, choice, flag, kind, onOff, span, text, Unreadable, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
@@ -99,7 +100,7 @@ const effectOf = (fault: Fault): string =>
   Object.entries(fault.do)
     .map(([name, value]) => {
       const effect = name.replace(/_ms$/, '').replaceAll('_', ' ')
-      return value === true ? effect : `${effect} ${value}${name.endsWith('_ms') ? ' ms' : ''}`
+      return value === true ? effect : `${effect} ${name.endsWith('_ms') ? exactSpan(Number(value)) : value}`
     })
     .join(', ')
 
@@ -233,8 +234,8 @@ export const acquirerActions: Subject = {
           {
             facts: [
               ['Refuses connections', line.refuse ? 'on' : 'off'],
-              ['Added latency', `${line.latency_ms} ms`],
-              ['Slow reversals', `answered after ${line.slow_reversal_ms} ms`],
+              ['Added latency', exactSpan(line.latency_ms)],
+              ['Slow reversals', `answered after ${exactSpan(line.slow_reversal_ms)}`],
               ['Connections', String(line.connections)],
             ],
           },

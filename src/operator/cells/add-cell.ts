@@ -36,6 +36,6 @@ export async function addCell(desk: Office, own: CellAddress): Promise<void> {
   await change(desk, 'config', async (runner) => {
     if (!(await insertCell(runner, own, desk.clock.now()))) throw taken
     const details = address === undefined ? {} : { database_url: address }
-    return { note: { subject: `cell ${cellNo}`, details }, result: undefined }
+    return { note: { subject: `cell ${cellNo}`, details }, of: undefined, result: undefined }
   })
 }

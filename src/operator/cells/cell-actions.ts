@@ -1,5 +1,5 @@
 /** Cells: where the orders of a part of the merchants are; and moves of merchants between them. */
-import { counted } from '../../base/moments.ts'
+import { counted, spanText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
@@ -46,7 +46,7 @@ const reportingOn = (office: Office, login: string) => (step: MoveStep) => offic
 const movedText = ({ login, from, to, pausedMs, removed }: OneMove): string =>
   from === undefined
     ? `Merchant ${login} is in cell ${to} already${removed > 0 ? `; ${counted(removed, 'order')} of it left the old one` : ''}.`
-    : `Merchant ${login} has moved from cell ${from} to cell ${to}. The pause was ${pausedMs} ms; ` +
+    : `Merchant ${login} has moved from cell ${from} to cell ${to}. The pause was ${spanText(pausedMs)}; ` +
       `${counted(removed, 'order')} left the old cell.`
 
 const movedJson = ({ removed, ...one }: OneMove) =>

@@ -16,7 +16,7 @@
  * of its transactions checks the mark, so that another command can take the move over at any time.
  */
 import { sleep, type Clock } from '../../base/clock.ts'
-import { counted } from '../../base/moments.ts'
+import { counted, spanText } from '../../base/moments.ts'
 import { wordsOf, type Worded } from '../../entity/words.ts'
 import type { MoveState } from '../../merchant/merchant.ts'
 import { Refused } from '../refused.ts'
@@ -26,7 +26,7 @@ const stepWords = {
   copying: ({ orders }: { orders: number }) => `${counted(orders, 'order')} compared and copied …`,
   closed: () => 'closed; what is under way comes to its end …',
   waiting: ({ steps }: { steps: number }) => `${counted(steps, 'step')} still under way …`,
-  moved: ({ pausedMs }: { pausedMs: number }) => `moved, with a pause of ${pausedMs} ms.`,
+  moved: ({ pausedMs }: { pausedMs: number }) => `moved, with a pause of ${spanText(pausedMs)}.`,
   clearing: () => 'removing its orders from the other cell …',
 }
 export type MoveStep = Worded<typeof stepWords>

@@ -16,7 +16,7 @@ async function importBins(office: Office, { csv }: { csv: string }): Promise<num
   if (typeof ranges === 'string') throw new Refused({ what: 'unusable BIN table', why: ranges })
   return change(office, 'config', async (runner) => {
     await replaceBins(runner, ranges)
-    return { note: { subject: 'BIN table', details: { ranges: ranges.length } }, result: ranges.length }
+    return { note: { subject: 'BIN table', details: { ranges: ranges.length } }, of: undefined, result: ranges.length }
   })
 }
 

@@ -10,8 +10,8 @@ export const servesMobile = (key: Secret<string>): boolean => /^[0-9a-f]{32}$/i.
 
 const bare = (key: string): string => key.replaceAll('-', '').toUpperCase()
 
-/** Random base64 of this length has 128 bits. */
-const leastLength = 22
+/** Random base64 of the least length has 128 bits. */
+export const keyLength = { least: 22, most: 128 } as const
 /**
  * A key drawn at random has at least this many different characters; 32 random hex digits have
  * fewer once in four billion times.
@@ -52,11 +52,11 @@ export type ControlKeyUse = 'sandbox' | 'production'
 export async function keyComplaint(key: Secret<string>, use: ControlKeyUse): Promise<string | undefined> {
   const text = key.reveal()
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
-  if (text.length > 128) return 'a control key has at most 128 characters'
+  if (text.length > keyLength.most) return `a control key has at most ${keyLength.most} characters`
   if (published.has(bare(text))) return use === 'production' ? 'this control key stands in public documents' : undefined
-  if (text.length < leastLength)
+  if (text.length < keyLength.least)
     return (
-      `a control key is a UUID, 32 hexadecimal digits, or at least ${leastLength} random characters; ` +
+      `a control key is a UUID, 32 hexadecimal digits, or at least ${keyLength.least} random characters; ` +
       `this one has ${text.length}`
     )
   if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'

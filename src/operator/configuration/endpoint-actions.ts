@@ -5,10 +5,10 @@ import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn, type Column } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
-import { switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { action, listing, settingsOf, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
-import { addEndpoint, addGroup, setEndpoint } from './endpoint-rows.ts'
+import { addEndpoint, addGroup, endpointKept, groupKept, setEndpoint } from './endpoint-rows.ts'
+import { withDryRun } from '../history/dry-run.ts'
 import { ofOneMerchant, whose } from '../inputs.ts'
 import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
@@ -132,7 +132,7 @@ export const endpointActions: Subject = {
       gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, { facts: endpointFacts(one) }] },
       examples: ['endpoint show 101'],
     }),
-    'endpoint set': action({
+    'endpoint set': withDryRun({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
       settings: ({ after }) => after,
@@ -153,19 +153,21 @@ export const endpointActions: Subject = {
         'endpoint set 101 --callback-url https://shop.example/paid',
         'endpoint set 101 --mandatory phone,address1 --operations sale=off',
         'endpoint set 101 --no-callback-url --mandatory none --optional state',
+        'endpoint set 101 --repeat-window 1h --dry-run',
       ],
     }),
     ...switchesOf({
-      words: 'endpoint',
+      kept: endpointKept,
       takes: { endpoint: anEndpoint },
       example: '101',
+      find: (runner, { endpoint }) => endpointOf(runner, endpoint),
+      of: (runner, { entityId }) => endpointOf(runner, entityId),
+      called: ({ endpointId }) => `Endpoint ${endpointId}`,
+      facts: endpointFacts,
+      json: endpointJson,
+      ids: ({ endpointId }) => ({ endpoint_id: endpointId }),
       disable: 'no new payments are taken; status is answered and callbacks go on',
       enable: 'new payments are taken again',
-      async of(runner, { endpoint }) {
-        const found = await endpointOf(runner, endpoint)
-        const set = (enabled: boolean) => updateEndpoint(runner, { ...found, enabled })
-        return { id: endpoint, ids: { endpoint_id: endpoint }, name: `Endpoint ${endpoint}`, set }
-      },
     }),
     'group add': action({
       does: 'makes a group of endpoints of one merchant',
@@ -203,16 +205,17 @@ export const endpointActions: Subject = {
       examples: ['group list', 'group list --merchant shop --json'],
     }),
     ...switchesOf({
-      words: 'group',
+      kept: groupKept,
       takes: { group: aGroup },
       example: '103',
+      find: (runner, { group }) => groupOf(runner, group),
+      of: (runner, { entityId }) => groupOf(runner, entityId),
+      called: ({ groupId }) => `Group ${groupId}`,
+      facts: ({ enabled }) => [['State', onOff(enabled)]],
+      json: groupJson,
+      ids: ({ groupId }) => ({ group_id: groupId }),
       disable: 'no new payments are taken by its path; its endpoints go on by theirs',
       enable: 'payments are taken by its path again',
-      async of(runner, { group }) {
-        await groupOf(runner, group)
-        const set = (enabled: boolean) => switchGroup(runner, group, enabled)
-        return { id: group, ids: { group_id: group }, name: `Group ${group}`, set }
-      },
     }),
   },
 }

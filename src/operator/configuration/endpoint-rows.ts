@@ -1,14 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Wishes } from '../../entity/fields.ts'
 import { judgeTarget, type TargetPolicy } from '../../http/address.ts'
 import { endpointFields, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
-import { insertEndpoint, insertGroup, loadRegistry, updateEndpoint } from '../../merchant/rows.ts'
+import { insertEndpoint, insertGroup, loadRegistry, switchGroup, updateEndpoint } from '../../merchant/rows.ts'
 import { openIds } from '../../storage/ids.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
 import type { Desk } from '../desk.ts'
+import { changeEntity, made, type SettingsOf } from '../history/entity.ts'
 import type { Office } from '../office.ts'
 import { orRefused, Refused, type Misfit } from '../refused.ts'
-import { refuseStale } from '../version.ts'
 import { servesMobile } from './control-key.ts'
 import {
   endpointOf,
@@ -27,6 +28,34 @@ export type EndpointWish = Wishes<typeof endpointFields.table> & {
   name?: string
   /** By id or name, the preferred first. */
   gate?: readonly string[]
+}
+
+type EndpointStored = EndpointSettings & { name: string; enabled: boolean; gateIds: readonly string[] }
+
+export const endpointKept: SettingsOf<EndpointEntry, EndpointStored, Office> = {
+  entity: 'endpoint',
+  subject: ({ endpointId }) => `endpoint ${endpointId}`,
+  key: ({ endpointId: entityId, merchantId }) => ({ entityId, merchantId }),
+  fields: ({ name, enabled, gateIds, settings }) => ({ ...settings, name, enabled, gateIds: gateIds.map(String) }),
+  with(one, { name, enabled, gateIds, ...settings }) {
+    return { ...one, name, enabled, gateIds: gateIds.map(BigInt), settings: endpointFields.whole(settings) }
+  },
+  async write(runner, office, { before, after }) {
+    if (after.name !== before.name) await refuseTakenName(runner, before.login, after.name)
+    // It can be switched off, whatever its settings are.
+    if (!isDeepStrictEqual(after.settings, before.settings)) await refuseUnfit(after, office)
+    await updateEndpoint(runner, after)
+  },
+  table: endpointFields.table,
+}
+
+export const groupKept: SettingsOf<GroupEntry, { enabled: boolean }> = {
+  entity: 'group',
+  subject: ({ groupId }) => `group ${groupId}`,
+  key: ({ groupId: entityId, merchantId }) => ({ entityId, merchantId }),
+  fields: ({ enabled }) => ({ enabled }),
+  with: (one, { enabled }) => ({ ...one, enabled }),
+  write: (runner, _, { after }) => switchGroup(runner, after.groupId, after.enabled),
 }
 
 export async function addEndpoint(
@@ -50,13 +79,13 @@ export async function addEndpoint(
       name,
       enabled: true,
       currency,
-      gateIds: gate.length === 0 ? await onlyGate(runner) : await gateIds(runner, gate),
+      gateIds: gate.length === 0 ? await onlyGate(runner) : await idsOf(runner, gate),
       settings: endpointFields.after(endpointFields.whole({}), wish),
       createdAt: office.clock.now(),
     }
     await refuseUnfit(endpoint, office)
     await insertEndpoint(runner, endpoint, endpoint.createdAt)
-    return { note: { subject: `endpoint ${endpointId}`, details: detailsOf(endpoint) }, result: endpoint }
+    return { ...made(endpointKept, endpoint, { merchant, ...endpointKept.fields(endpoint), currency }), result: endpoint }
   })
 }
 
@@ -65,17 +94,11 @@ export async function setEndpoint(
   { endpoint, ...wish }: EndpointWish & { endpoint: bigint },
 ): Promise<Versions<EndpointEntry>> {
   if (Object.keys(wish).length === 0) throw new Refused({ what: 'nothing to set', of: 'endpoint' })
-  return change(office, 'config', async (runner) => {
-    const before = await endpointOf(runner, endpoint)
-    refuseStale(office, before)
+  const find = (runner: Runner) => endpointOf(runner, endpoint)
+  return changeEntity(office, endpointKept, find, async (runner, before) => {
     const { name = before.name, gate } = wish
-    if (name !== before.name) await refuseTakenName(runner, before.login, name)
-    const gates = gate === undefined ? before.gateIds : await gateIds(runner, gate)
-    const after = { ...before, name, gateIds: gates, settings: endpointFields.after(before.settings, wish) }
-    await refuseUnfit(after, office)
-    await updateEndpoint(runner, after)
-    const details = { before: detailsOf(before), after: detailsOf(after) }
-    return { note: { subject: `endpoint ${endpoint}`, details }, result: { before, after } }
+    const gates = gate === undefined ? before.gateIds : await idsOf(runner, gate)
+    return { after: { ...before, name, gateIds: gates, settings: endpointFields.after(before.settings, wish) } }
   })
 }
 
@@ -94,7 +117,7 @@ export async function addGroup(
     const group = { groupId, merchantId, login, name, enabled: true, endpointIds, createdAt: desk.clock.now() }
     await insertGroup(runner, group, group.createdAt)
     const details = { merchant: login, name, endpoints: endpointIds.map(Number) }
-    return { note: { subject: `group ${groupId}`, details }, result: group }
+    return { ...made(groupKept, group, details), result: group }
   })
 }
 
@@ -126,7 +149,7 @@ async function refuseUnfit({ merchantId, login, settings }: EndpointEntry, offic
   if (!servesMobile(registry.merchant(merchantId)!.controlKeys[0]!)) throw new Refused({ what: 'key unfit for mobile', login })
 }
 
-async function gateIds(runner: Runner, names: readonly string[]): Promise<bigint[]> {
+async function idsOf(runner: Runner, names: readonly string[]): Promise<bigint[]> {
   const ids: bigint[] = []
   for (const name of names) ids.push((await gateNamed(runner, name)).gateId)
   return [...new Set(ids)]
@@ -137,11 +160,3 @@ async function onlyGate(runner: Runner): Promise<bigint[]> {
   if (all.length === 1) return [all[0]!.gateId]
   throw new Refused({ what: 'gate to choose', gates: all.map(({ gateId, name }) => ({ gateId, name })) })
 }
-
-const detailsOf = (e: EndpointEntry) => ({
-  merchant: e.login,
-  name: e.name,
-  currency: e.currency,
-  gates: e.gateIds.map(Number),
-  ...e.settings,
-})

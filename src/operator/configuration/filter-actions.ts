@@ -1,23 +1,29 @@
 /** Filters: what payments are screened by. */
 import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
-import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, Unreadable, whole } from '../../entity/kinds.ts'
+import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, typed, Unreadable, whole } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { hint, numbered, type Block } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import { action, listing, type Subject } from '../action.ts'
+import { withDryRun } from '../history/dry-run.ts'
+import { historyOf } from '../history/history.ts'
 import { Refused, unfit } from '../refused.ts'
 import {
   addFilter,
   changeEntries,
   entriesOf,
+  filterKept,
   filterNumbered,
+  filterOfChange,
   listFilters,
   removeFilter,
+  versionOf,
   type FilterEntry,
 } from './filter-rows.ts'
-import { readRule, ruleInputs, ruleKinds, ruleText, filterText, type RuleKind } from './filter-settings.ts'
+import { readRule, ruleInputs, ruleKinds, ruleText, filterText, usedJson, usedText, type RuleKind } from './filter-settings.ts'
+import { resetCount } from './filter-usage.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
 import { firedJson, firedTable } from '../fired.ts'
@@ -63,6 +69,8 @@ const filterJson = (f: FilterEntry) =>
 
 const shownEntries = 100
 const many = (count: number) => count.toLocaleString('en')
+const shortened = (values: readonly string[]): string | undefined =>
+  values.length > 5 ? `${values.slice(0, 4).join(', ')} and ${many(values.length - 4)} more` : values.join(', ') || undefined
 
 export const filterActions: Subject = {
   more: {
@@ -71,7 +79,7 @@ A listed value of a white list is let through whatever else fires, one of a loya
 order show shows what was decided, and why.`,
   },
   actions: {
-    'filter add': action({
+    'filter add': withDryRun({
       does: 'adds a filter to all endpoints of a merchant, or to one',
       needs: 'configure',
       takes: {
@@ -163,7 +171,7 @@ country-mismatch compares the country of the address with that of the card by th
       },
       examples: ['filter show shop 1'],
     }),
-    'filter entries': action({
+    'filter entries': withDryRun({
       does: 'puts values onto a list, or takes them off it',
       needs: 'configure',
       takes: {
@@ -176,7 +184,7 @@ country-mismatch compares the country of the address with that of the card by th
         const { facts } = await filterNumbered(office.pool, login, number)
         const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
         if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
-        return changeEntries(office, login, number, what, listed)
+        return changeEntries(office, { login, number, what }, listed)
       },
       gives: {
         json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
@@ -191,7 +199,31 @@ country-mismatch compares the country of the address with that of the card by th
         'filter entries shop 1 remove --file freed.txt',
       ],
     }),
-    'filter remove': action({
+    'filter reset': action({
+      does: 'lets a limit count one card or address from nothing again',
+      needs: 'configure',
+      takes: {
+        login: aLogin,
+        number: itsNumber,
+        value: {
+          is: typed('value'),
+          argument: true,
+          piped: true,
+          means: 'the address, or the card by its number or card-hash-id; - or nothing reads it from standard input',
+        },
+      },
+      perform: (office, { login, number, value }) => resetCount(office, login, number, value),
+      gives: {
+        json: ({ filter, used }) => ({ ...filterJson(filter), freed: usedJson(filter, used) }),
+        blocks: ({ filter, used }, { asked: { login, number } }) => [
+          `Filter ${number} of ${login} counts by it from nothing again: there were ${usedText(filter, used)}.`,
+        ],
+      },
+      more: `A number of a card should come by standard input: other users of this machine can read commands. Other values of the
+limit stay counted. The audit trail says how much was counted, not by what.`,
+      examples: ['filter reset shop 5 eve@example.com', 'filter reset shop 4 < number.txt'],
+    }),
+    'filter remove': withDryRun({
       does: 'it judges no further order; its decisions stay',
       needs: 'configure',
       takes: { login: aLogin, number: itsNumber },
@@ -201,6 +233,20 @@ country-mismatch compares the country of the address with that of the card by th
         blocks: (removed) => [`Filter ${removed.filterNo} of ${removed.login} is removed: ${removed.name}.`],
       },
       examples: ['filter remove shop 1'],
+    }),
+    ...historyOf({
+      kept: filterKept,
+      takes: { login: aLogin, number: itsNumber },
+      example: 'shop 1',
+      find: async (runner, { login, number }) => versionOf(await filterNumbered(runner, login, number)),
+      called: ({ filter: { filterNo, login } }) => `Filter ${filterNo} of ${login}`,
+      ids: ({ filter: { login, filterNo } }) => ({ merchant: login, filter: filterNo }),
+      facts: ({ isRemoved, listed }) => [
+        ['State', isRemoved ? 'removed' : 'on'],
+        ['Listed', shortened([...listed])],
+      ],
+      json: ({ isRemoved: removed, listed }) => ({ removed, entries: [...listed] }),
+      of: filterOfChange,
     }),
     'filter test': action({
       does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',

@@ -4,6 +4,8 @@ import type { Desk } from '../desk.ts'
 import { ruleText } from './filter-settings.ts'
 import { Refused } from '../refused.ts'
 import { change } from '../change.ts'
+import { changeEntity, made, type SettingsOf } from '../history/entity.ts'
+import { listedName, type SettingChange } from '../history/setting-changes.ts'
 import { endpointOf, listMerchants, merchantNamed } from '../known.ts'
 
 export interface FilterEntry extends Omit<FilterRule, 'entries'> {
@@ -19,19 +21,23 @@ const rules = entities<Omit<FilterEntry, 'login'>>(`
   select r.merchant_id, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule as facts, r.created_at, r.removed_at,
     (select count(*)::int from filter_entry e where e.merchant_id = r.merchant_id and e.filter_no = r.filter_no) as entries
   from filter_rule r where $1::bigint is null or r.merchant_id = $1 order by r.merchant_id, r.filter_no`)
-const values = statement<{ value: string }>(
+const firstValues = statement<{ value: string }>(
   `select value from filter_entry where merchant_id = $1 and filter_no = $2 order by value limit $3`,
 )
 const nextNo = statement<{ no: number }>(`select coalesce(max(filter_no), 0) + 1 as no from filter_rule where merchant_id = $1`)
 const addRule = statement<object>(`
   insert into filter_rule (merchant_id, filter_no, endpoint_id, name, code, score, rule, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`)
+/** Or takes it back, without a time. */
 const removeRule = statement<object>(`update filter_rule set removed_at = $3 where merchant_id = $1 and filter_no = $2`)
+const onList = statement<{ value: string }>(
+  `select value from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[])`,
+)
 const addValues = statement<object>(`
   insert into filter_entry (merchant_id, filter_no, value, created_at) select $1, $2, value, $4 from unnest($3::text[]) as value
-  on conflict do nothing returning value`)
+  on conflict do nothing`)
 const removeValues = statement<object>(
-  `delete from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[]) returning value`,
+  `delete from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[])`,
 )
 /** If two operators add filters at once, the second waits and takes the next number. */
 const lockMerchant = statement<object>(`select from merchant where merchant_id = $1 for update`)
@@ -53,8 +59,55 @@ export async function filterNumbered(runner: Runner, login: string, filterNo: nu
 
 /** The values of a list, in order; of a long list only the beginning. */
 export async function entriesOf(runner: Runner, filter: FilterEntry, most: number): Promise<string[]> {
-  return (await runner.run(values, [filter.merchantId, filter.filterNo, most])).map((r) => r.value)
+  return (await runner.run(firstValues, [filter.merchantId, filter.filterNo, most])).map((r) => r.value)
 }
+
+const none: ReadonlySet<string> = new Set()
+/** A filter with the values of its list that a change is about. */
+export const versionOf = (filter: FilterEntry, listed = none) => ({ filter, isRemoved: filter.removedAt !== undefined, listed })
+
+type FilterVersion = ReturnType<typeof versionOf>
+
+const nameStart = listedName('')
+const valuesIn = (fields: object): Set<string> =>
+  new Set(Object.keys(fields).flatMap((name) => (name.startsWith(nameStart) ? [name.slice(nameStart.length)] : [])))
+
+/** Each listed value is a field, so that each is taken back, and erased, by itself. */
+export const filterKept: SettingsOf<FilterVersion, { removed: boolean }> = {
+  entity: 'filter',
+  subject: ({ filter: { login, filterNo } }) => `filter ${login} ${filterNo}`,
+  key: ({ filter: { merchantId, filterNo } }) => ({ entityId: BigInt(filterNo), merchantId }),
+  fields: ({ isRemoved: removed, listed }) => ({
+    removed,
+    ...Object.fromEntries([...listed].map((value) => [listedName(value), true])),
+  }),
+  with: ({ filter }, { removed, ...fields }) => ({ filter, isRemoved: removed, listed: valuesIn(fields) }),
+  async write(runner, { clock }, { before, after }) {
+    const { login, filterNo, merchantId } = before.filter
+    if (before.isRemoved && after.isRemoved) throw new Refused({ what: 'removed', login, filterNo })
+    const removedAt = after.isRemoved ? timestamp(clock.now()) : null
+    if (after.isRemoved !== before.isRemoved) await runner.run(removeRule, [merchantId, filterNo, removedAt])
+    await runner.run(removeValues, [merchantId, filterNo, [...without(before.listed, after.listed)]])
+    await insertEntries(runner, before.filter, without(after.listed, before.listed), clock.now())
+  },
+  // Never with the values, which may be of a person.
+  details: ({ before: { listed }, after }) => ({
+    added: without(after.listed, listed).size,
+    removed: without(listed, after.listed).size,
+  }),
+}
+
+/** A filter as it is now, with the values of its list that a change put there or took off. */
+export async function filterOfChange(runner: Runner, { login, entityId, after }: SettingChange): Promise<FilterVersion> {
+  const filter = await filterNumbered(runner, login!, Number(entityId))
+  return versionOf(filter, await listedOf(runner, filter, valuesIn(after)))
+}
+
+const without = (some: ReadonlySet<string>, others: ReadonlySet<string>) =>
+  new Set([...some].filter((value) => !others.has(value)))
+
+const listedOf = async (runner: Runner, { merchantId, filterNo }: FilterEntry, of: ReadonlySet<string>): Promise<Set<string>> =>
+  new Set((await runner.run(onList, [merchantId, filterNo, [...of]])).map(({ value }) => value))
 
 interface NewFilter extends Omit<FilterRule, 'filterNo' | 'name'> {
   login: string
@@ -76,43 +129,43 @@ export async function addFilter(desk: Desk, asked: NewFilter): Promise<FilterEnt
     await runner.run(addRule, [merchantId, filterNo, endpointId, name, code, score, JSON.stringify(facts), timestamp(createdAt)])
     await insertEntries(runner, filter, listed, createdAt)
     const details = { merchant: asked.login, name, code, score, rule: facts, entries: listed.size }
-    return { note: { subject: `filter ${asked.login} ${filterNo}`, details }, result: { ...filter, entries: listed.size } }
+    return { ...made(filterKept, versionOf(filter, listed), details), result: { ...filter, entries: listed.size } }
   })
 }
 
 /** Returns how many were added to the list, and how many were removed. */
-export const changeEntries = (desk: Desk, login: string, filterNo: number, what: 'add' | 'remove', listed: ReadonlySet<string>) =>
-  changeFilter(desk, login, filterNo, async (runner, filter) => {
+export async function changeEntries(
+  desk: Desk,
+  { login, number: filterNo, what }: { login: string; number: number; what: 'add' | 'remove' },
+  given: ReadonlySet<string>,
+) {
+  const find = async (runner: Runner) => {
+    const filter = await filterNumbered(runner, login, filterNo)
     if (!('of' in filter.facts)) throw new Refused({ what: 'no list', login, filterNo, does: ruleText(filter) })
-    const added = what === 'add' ? await insertEntries(runner, filter, listed, desk.clock.now()) : 0
-    const removed = what === 'add' ? 0 : (await runner.run(removeValues, [filter.merchantId, filterNo, [...listed]])).length
-    const after = { ...filter, entries: filter.entries - removed + added }
-    return { details: { added, removed }, result: { filter: after, added, removed } }
+    return versionOf(filter, what === 'remove' ? await listedOf(runner, filter, given) : none)
+  }
+  const versions = await changeEntity(desk, filterKept, find, async (runner, before) => {
+    const there = what === 'add' ? await listedOf(runner, before.filter, given) : given
+    return { after: { ...before, listed: without(given, there) } }
   })
+  const [removed, added] = [versions.before.listed.size, versions.after.listed.size]
+  const { filter } = versions.after
+  return { filter: { ...filter, entries: filter.entries - removed + added }, added, removed }
+}
 
-async function insertEntries(runner: Runner, filter: FilterEntry, entries: ReadonlySet<string>, now: number): Promise<number> {
-  if (entries.size === 0) return 0
+async function insertEntries(runner: Runner, filter: FilterEntry, entries: ReadonlySet<string>, now: number): Promise<void> {
+  if (entries.size === 0) return
   if (filter.entries + entries.size > mostEntries) throw new Refused({ what: 'list full', most: mostEntries })
-  return (await runner.run(addValues, [filter.merchantId, filter.filterNo, [...entries], timestamp(now)])).length
+  await runner.run(addValues, [filter.merchantId, filter.filterNo, [...entries], timestamp(now)])
 }
 
 /** It judges no further orders; its earlier decisions remain visible. */
-export const removeFilter = (desk: Desk, login: string, filterNo: number): Promise<FilterEntry> =>
-  changeFilter(desk, login, filterNo, async (runner, filter) => {
-    await runner.run(removeRule, [filter.merchantId, filterNo, timestamp(desk.clock.now())])
-    return { details: { name: filter.name }, result: filter }
-  })
+export async function removeFilter(desk: Desk, login: string, filterNo: number): Promise<FilterEntry> {
+  const find = async (runner: Runner) => versionOf(await filterNumbered(runner, login, filterNo))
+  const { after } = await changeEntity(desk, filterKept, find, async (_, before) => ({ after: { ...before, isRemoved: true } }))
+  return after.filter
+}
 
-/** One change of a filter that was not removed; the audit trail has the details. */
-const changeFilter = <T>(
-  desk: Desk,
-  login: string,
-  filterNo: number,
-  body: (runner: Runner, filter: FilterEntry) => Promise<{ details: object; result: T }>,
-): Promise<T> =>
-  change(desk, 'config', async (runner) => {
-    const filter = await filterNumbered(runner, login, filterNo)
-    if (filter.removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
-    const { details, result } = await body(runner, filter)
-    return { note: { subject: `filter ${login} ${filterNo}`, details }, result }
-  })
+export function refuseRemoved({ removedAt, login, filterNo }: FilterEntry): void {
+  if (removedAt !== undefined) throw new Refused({ what: 'removed', login, filterNo })
+}

@@ -3,7 +3,8 @@ import { defined } from '../../base/defined.ts'
 import { currencyOf, decimalToMinor, minorToDecimal } from '../../base/money.ts'
 import { comparable, type FilterRule, type Listed, type RuleFacts } from '../../merchant/filter.ts'
 import { clockText } from '../../risk/screening.ts'
-import { exactSpan } from '../../base/moments.ts'
+import type { Used } from '../../risk/velocity.ts'
+import { counted, exactSpan } from '../../base/moments.ts'
 import type { Given } from '../action.ts'
 import { Refused, unfit, type Misfit } from '../refused.ts'
 import { anyText, choice, currency as isoCurrency, kind, span, Unreadable } from '../../entity/kinds.ts'
@@ -174,3 +175,14 @@ export const ruleText = ({ facts }: Pick<FilterRule, 'facts'>): string =>
 /** The same, with how many values its list has. */
 export const filterText = (filter: { facts: RuleFacts; entries: number }): string =>
   ruleText(filter) + ('of' in filter.facts ? `, ${filter.entries.toLocaleString('en')} on it` : '')
+
+/** How much of a limit was used; amounts of several currencies are not added up. */
+export const usedJson = ({ facts }: { facts: RuleFacts }, { orders, sumMinor }: Used) => ({
+  orders,
+  ...(facts.is === 'volume' && { amount: moneyText(String(sumMinor), facts.currency), currency: facts.currency }),
+})
+
+export function usedText(filter: { facts: RuleFacts }, used: Used): string {
+  const { orders, amount, currency } = usedJson(filter, used)
+  return counted(orders, 'payment') + (amount === undefined ? '' : ` of ${amount} ${currency} in all`)
+}

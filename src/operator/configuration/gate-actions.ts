@@ -4,11 +4,11 @@ import { name, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
-import { updateGate } from '../../merchant/gate-rows.ts'
 import { action, settingsOf, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
-import { addGate, setGate } from './gate-rows.ts'
+import { addGate, gateKept, setGate } from './gate-rows.ts'
+import { withDryRun } from '../history/dry-run.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
@@ -93,7 +93,7 @@ export const gateActions: Subject = {
       gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, { facts: gateFacts(gate) }] },
       examples: ['gate show acme'],
     }),
-    'gate set': action({
+    'gate set': withDryRun({
       does: 'changes settings; what is not named stays as it is',
       needs: 'configure',
       settings: ({ after }) => after,
@@ -115,16 +115,17 @@ export const gateActions: Subject = {
       ],
     }),
     ...switchesOf({
-      words: 'gate',
+      kept: gateKept,
       takes: { gate: aGate },
       example: 'acme',
+      find: (runner, { gate }) => gateNamed(runner, gate),
+      of: (runner, { entityId }) => gateNamed(runner, String(entityId)),
+      called,
+      facts: gateFacts,
+      json: gateJson,
+      ids: ({ gateId }) => ({ gate_id: gateId }),
       disable: 'no payments go to it; endpoints use the next of their gates',
       enable: 'payments go to it again',
-      async of(runner, { gate }) {
-        const found = await gateNamed(runner, gate)
-        const set = (enabled: boolean) => updateGate(runner, { ...found, enabled })
-        return { id: found.gateId, ids: { gate_id: found.gateId }, name: called(found), set }
-      },
     }),
   },
 }

@@ -29,7 +29,7 @@ export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: numbe
   }
 }
 
-function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: number): Misfit | undefined {
+export function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: number): Misfit | undefined {
   const found = certificatesOf(pem)
   if (found.length === 0) return unfit(field, 'a file of certificates in PEM')
   for (const one of found) {

@@ -3,19 +3,19 @@ import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
 import { name, span, typed, whole } from '../../entity/kinds.ts'
 import { onOff, type Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { changed, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { changed, dated, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
-import { switchMerchant } from '../../merchant/rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { action, listing, settingsOf, type Subject } from '../action.ts'
+import { withDryRun } from '../history/dry-run.ts'
 import { switchesOf } from '../switches.ts'
-import { servesMobile } from './control-key.ts'
+import { keyLength, servesMobile } from './control-key.ts'
 import { endpointColumns, endpointJson, groupColumns, groupJson } from './endpoint-actions.ts'
 import { aLogin, afterNextStart, login } from '../inputs.ts'
 import { keyJson } from './merchant-key-actions.ts'
-import { addMerchant, rotateKey, setMerchantPage } from './merchant-rows.ts'
+import { addMerchant, merchantKept, rotateKey, setMerchantPage } from './merchant-rows.ts'
 import {
   listEndpoints,
   listGroups,
@@ -32,8 +32,8 @@ const controlKey = {
 } as const
 const keyRules = `Control keys
   Without --control-key an upper-case UUID is made, which serves the gateway API and the mobile API.
-  A key given by hand has 16 to 128 printable characters for the gateway API; for the mobile API it must be 32 hexadecimal
-  digits (dashes do not count).
+  A key given by hand is a UUID, 32 hexadecimal digits, or ${keyLength.least} to ${keyLength.most} random printable characters;
+  for the mobile API it must be 32 hexadecimal digits (dashes do not count).
   A key on the command line can be read by other users of this machine: give - and write it to standard input.
 `
 
@@ -108,7 +108,7 @@ export const merchantActions: Subject = {
           { title: 'NAME', of: (m) => m.name },
           stateColumn,
           { title: 'ENDPOINTS', of: (m) => m.endpoints.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' },
-          { title: 'SINCE', of: (m) => agoText(m.createdAt, now) },
+          dated('SINCE', now, (m) => m.createdAt),
         ],
         none: hint('No merchants yet. Register the first', 'merchant add --login shop'),
       }),
@@ -118,7 +118,7 @@ export const merchantActions: Subject = {
       does: 'one merchant with its endpoints and groups',
       needs: 'read',
       forMerchants: true,
-      settings: ({ merchant }) => merchant.page,
+      settings: ({ merchant }) => merchant,
       takes: { login: aLogin },
       async perform({ pool }, { login: of }) {
         const merchant = await merchantNamed(pool, of)
@@ -149,17 +149,17 @@ export const merchantActions: Subject = {
       more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.',
       examples: ['merchant show shop'],
     }),
-    'merchant set': action({
+    'merchant set': withDryRun({
       does: 'what cardholders see of a merchant on hosted pages and receipts',
       needs: 'configure',
       forMerchants: true,
-      settings: ({ after }) => after,
+      settings: ({ after: { logo: _bytes, ...after } }) => after,
       takes: { login: aLogin, ...settingsOf(pageFields.table, 'there') },
       perform: setMerchantPage,
       gives: {
-        json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after) }),
+        json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after.page) }),
         blocks: ({ before, after }, { asked }) => [
-          ...changed(`The page of merchant ${asked.login}`, pageFields.facts(before), pageFields.facts(after)),
+          ...changed(`The page of merchant ${asked.login}`, pageFields.facts(before.page), pageFields.facts(after.page)),
           'Running gateways show it within a second.',
         ],
       },
@@ -200,15 +200,18 @@ Only one old key is kept: of two rotations within the span the first key ends wi
       examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
     }),
     ...switchesOf({
-      words: 'merchant',
+      kept: merchantKept,
       takes: { login: aLogin },
       example: 'shop',
+      find: (runner, { login: of }) => merchantNamed(runner, of),
+      of: (runner, { login: of }) => merchantNamed(runner, of!),
+      called: ({ login: of }) => `Merchant ${of}`,
+      facts: (one) => merchantFacts(one, [], one.createdAt),
+      json: ({ enabled, signedRequests: which = 'off', page }) =>
+        jsonOf({ enabled, signedRequests: which, ...pageFields.json(page) }),
+      ids: ({ login: of }) => ({ login: of }),
       disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
       enable: 'payments are taken again',
-      async of(runner, { login: id }) {
-        const { merchantId } = await merchantNamed(runner, id)
-        return { id, ids: { login: id }, name: `Merchant ${id}`, set: (enabled) => switchMerchant(runner, merchantId, enabled) }
-      },
     }),
   },
 }

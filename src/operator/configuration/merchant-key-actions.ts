@@ -1,16 +1,18 @@
 /** What verifies a merchant's requests, and what signs messages to it. */
-import { agoText, timeText } from '../../base/moments.ts'
+import { timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { hint, numbered, type Block } from '../../entity/show.ts'
+import { dated, hint, numbered, type Block } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
 import { action, listing, type Subject } from '../action.ts'
+import { withDryRun } from '../history/dry-run.ts'
 import { Refused } from '../refused.ts'
 import { aLogin, afterNextStart } from '../inputs.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
-import { addMerchantKey, retireMerchantKey, setSignedRequests, signingKeyOf, signingSecretOf } from './merchant-key-rows.ts'
+import { addMerchantKey, retireMerchantKey, signingKeyOf, signingSecretOf } from './merchant-key-rows.ts'
+import { setSignedRequests } from './merchant-rows.ts'
 import { readPublicKey } from './public-key.ts'
 import { merchantNamed } from '../known.ts'
 
@@ -100,7 +102,7 @@ ${makeAPair}`,
           { title: 'TYPE', of: (k) => k.type },
           numbered('BITS', (k) => k.bits),
           { title: 'STATE', of: (k) => (k.retiredAt === undefined ? 'on' : 'retired'), is: 'status' },
-          { title: 'SINCE', of: (k) => agoText(k.retiredAt ?? k.createdAt, now) },
+          dated('SINCE', now, (k) => k.retiredAt ?? k.createdAt),
           { title: 'SHA-256', of: (k) => k.fingerprint },
         ],
         none: ({ login }) =>
@@ -175,7 +177,7 @@ The private half never leaves the gateway. Each signature costs the gateway some
 asks for it.`,
       examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
     }),
-    'merchant signed-requests': action({
+    'merchant signed-requests': withDryRun({
       does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
       needs: 'configure',
       forMerchants: true,

@@ -1,10 +1,8 @@
 /** What verifies a merchant's requests, and what signs messages to it. */
 import type { KeyObject } from 'node:crypto'
 import { secret } from '../../base/secret.ts'
-import type { SignedRequests } from '../../merchant/merchant.ts'
 import { holdMerchantKeys, registerPublicKey, retirePublicKey, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import {
-  demandSignatures,
   holdSigners,
   newSigningSecret,
   replaceSigningKey,
@@ -22,7 +20,7 @@ export const addMerchantKey = (desk: Desk, login: string, key: KeyObject, name?:
     const { key: own, isNew } = await registerPublicKey(runner, merchantId, key, desk.clock.now(), name)
     if (!isNew) throw new Refused({ what: 'key known', login, keyNo: own.keyNo, retired: own.retiredAt !== undefined })
     const details = { key_no: own.keyNo, name: own.name, type: own.type, bits: own.bits, sha256: own.fingerprint }
-    return { details, result: own }
+    return { details, secrets: ['public key'], result: own }
   })
 
 /** Returns the key and how many of its type are left. */
@@ -35,7 +33,8 @@ export const retireMerchantKey = (desk: Desk, { login, number: keyNo }: { login:
     const retiredAt = desk.clock.now()
     await retirePublicKey(runner, merchantId, keyNo, retiredAt)
     const left = keys.filter((one) => one.retiredAt === undefined && one.type === key.type).length - 1
-    return { details: { key_no: keyNo, name: key.name, sha256: key.fingerprint }, result: { key, retiredAt, left } }
+    const details = { key_no: keyNo, name: key.name, sha256: key.fingerprint }
+    return { details, secrets: ['public key'], result: { key, retiredAt, left } }
   })
 
 /** `new`: another one is made, even where there is one. */
@@ -58,7 +57,8 @@ export async function signingSecretOf(office: Office, { login, new: isWanted = f
     const isNew = isWanted || present === undefined
     const key = isNew ? newSigningSecret(office.random) : present
     if (isNew) await replaceSigningSecret(runner, { merchantId, signingSecret: key }, keys, office.random)
-    return { details: { made: isNew }, result: { key, ...made(office, login, isNew) } }
+    const secrets = isNew ? ['signing secret'] : []
+    return { details: { made: isNew }, secrets, result: { key, ...made(office, login, isNew) } }
   })
 }
 
@@ -78,16 +78,8 @@ export async function signingKeyOf(
     const seed = isNew ? secret(office.random.bytes(32)) : undefined
     const key = isNew || off ? await replaceSigningKey(runner, merchantId, seed, keys, office.random) : present
     const publicKey = key && signingKeyText(key)
-    return { details: { public_key: publicKey ?? 'none', made: isNew }, result: { publicKey, ...made(office, login, isNew) } }
+    const details = { public_key: publicKey ?? 'none', made: isNew }
+    const secrets = isNew || off ? ['signing key'] : []
+    return { details, secrets, result: { publicKey, ...made(office, login, isNew) } }
   })
 }
-
-/** Which requests of a merchant are refused without a signature, within a second. */
-export const setSignedRequests = (
-  desk: Desk,
-  { login, which }: { login: string; which: SignedRequests | 'off' },
-): Promise<void> =>
-  changeMerchant(desk, login, async (runner, { merchantId }) => {
-    await demandSignatures(runner, merchantId, which === 'off' ? undefined : which)
-    return { details: { demanded: which }, result: undefined }
-  })

@@ -2,7 +2,7 @@
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { choice, kind, secretFile, Unreadable, whole, type ValueKind } from '../../entity/kinds.ts'
+import { choice, kind, secretFile, span, Unreadable, whole, type ValueKind } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
 import { action, type Subject } from '../action.ts'
@@ -133,14 +133,10 @@ background; keys list shows how far that is. What the configuration has is seale
       needs: 'system',
       long: true,
       takes: {
-        rest: {
-          is: whole(0, 60_000),
-          usual: 20,
-          means: 'milliseconds of pause after each batch, so that payments are not kept waiting',
-        },
+        restMs: { is: span('0', '1min'), usual: 20, means: 'pause after each batch, so that payments are not kept waiting' },
         batch: { is: whole(1, 5_000), usual: 200, means: 'rows of a batch' },
       },
-      async perform(office, { rest, batch }) {
+      async perform(office, { restMs, batch }) {
         const keys = await office.keys()
         const wrapped = await rewrapKeys(office, office.kek())
         let shownAt = office.clock.monotonic()
@@ -152,7 +148,7 @@ background; keys list shows how far that is. What the configuration has is seale
               office.progress(`… ${table}${cell === undefined ? '' : ` of cell ${cell}`}: ${rows.toLocaleString('en')} rows`)
               shownAt = now
             }
-            if (rest > 0) await sleep(office.clock, rest)
+            if (restMs > 0) await sleep(office.clock, restMs)
           },
         })
         return { wrapped, tables }

@@ -1,10 +1,11 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
-import { agoText, counted } from '../../base/moments.ts'
+import { counted } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, kind, Unreadable, whole } from '../../entity/kinds.ts'
-import { hint, numbered } from '../../entity/show.ts'
+import { dated, hint, numbered } from '../../entity/show.ts'
 import { action, pageOf, paging, type Given, type Subject } from '../action.ts'
+import { withExport } from '../export.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
@@ -42,7 +43,7 @@ const stateText = ({ state }: DeliveryLine) => (state === 'given up' ? 'given-up
 const lastOf = ({ lastAt, failure, httpStatus }: DeliveryLine) =>
   lastAt === undefined ? 'none yet' : (failure ?? `answered ${httpStatus}`)
 
-export const deliveryActions: Subject = {
+const callbacks: Subject = {
   actions: {
     'delivery list': action({
       does: 'callbacks with what their last try came to, newest first',
@@ -75,8 +76,8 @@ export const deliveryActions: Subject = {
           { title: 'STATE', of: stateText, is: 'status' },
           numbered('TRIES', (d) => d.tries),
           { title: 'LAST TRY', of: lastOf },
-          { title: 'NEXT', of: (d) => (d.dueAt === undefined ? '' : agoText(Math.max(d.dueAt, now), now)) },
-          { title: 'OWED', of: (d) => agoText(d.createdAt, now) },
+          { ...dated('NEXT', now, ({ dueAt }) => dueAt && Math.max(dueAt, now)), at: (d) => d.dueAt },
+          dated('OWED', now, (d) => d.createdAt),
           { title: 'URL', of: (d) => d.url },
         ],
         none: ({ limit: _limit, ...asked }) =>
@@ -128,3 +129,8 @@ earlier tries is kept.`,
     }),
   },
 }
+
+export const deliveryActions = withExport(callbacks, 'delivery list', {
+  does: 'writes what delivery list lists, all pages of it, to standard output',
+  examples: ['delivery export --state given-up --from 7d > given-up.csv'],
+})

@@ -1,8 +1,7 @@
 /** Transactions of the mobile API without an order yet: find parked ones, take them up. */
-import { agoText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText } from '../../entity/kinds.ts'
-import { hint, numbered, printable } from '../../entity/show.ts'
+import { dated, hint, numbered, printable } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf } from '../lists.ts'
@@ -29,7 +28,7 @@ export const invoiceActions: Subject = {
           { title: 'KIND', of: (i) => i.kind },
           { title: 'STATE', of: (i) => `${i.state} (parked)`, is: 'status' },
           numbered('TRIES', (i) => i.tries),
-          { title: 'MADE', of: (i) => agoText(i.createdAt, now) },
+          dated('MADE', now, (i) => i.createdAt),
           { title: 'WHY', of: (i) => i.alarm },
         ],
         none: 'Nothing is parked.',

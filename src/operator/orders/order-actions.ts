@@ -5,6 +5,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
+import { withExport } from '../export.ts'
 import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
@@ -18,7 +19,7 @@ const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'un
 /** What was searched by, of all that was asked for. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
 
-export const orderActions: Subject = {
+const orders: Subject = {
   actions: {
     'order show': action({
       does:
@@ -123,3 +124,8 @@ order show, mend the cause, then resume it. An authorisation whose outcome is op
     ...followActions,
   },
 }
+
+export const orderActions = withExport(orders, 'order find', {
+  does: 'writes what order find lists, all pages of it, to standard output',
+  examples: ['order export --from 2030-01-01 --to 2030-02-01 > january.csv', 'order export --status unknown,error --as ndjson'],
+})

@@ -99,14 +99,14 @@ const exportAll = action({
 })
 
 const erase = action({
-  does: 'erases what is stored of a person; amounts, states and the audit trail stay',
+  does: 'erases what is stored of a person; amounts, states, lists of filters and the audit trail stay',
   needs: 'erase',
   long: true,
   takes: { ...named, yes: { is: flag, means: 'do it; without, it only says what would be erased' } },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
     const found = await allTraces(sought)
-    return asked.yes ? eraseTraces(office, sought.person.by, found) : wouldErase(found)
+    return asked.yes ? eraseTraces(office, sought.person, found) : wouldErase(found)
   },
   gives: {
     json: (done) => ('would' in done ? { would_erase: done.would, left: done.left } : done),
@@ -119,7 +119,8 @@ const erase = action({
           ]
         : [
             `Erased: ${counted(done.orders, 'order')}, ${counted(done.invoices, 'invoice')}, ` +
-              `${counted(done.references, 'card reference')}.${leftIn(done.left)}`,
+              `${counted(done.references, 'card reference')}, and values in ${counted(done.changes, 'change')} of filters.` +
+              leftIn(done.left),
           ],
   },
   more: `${naming}\n\n${ofErasing}`,

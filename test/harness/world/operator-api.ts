@@ -50,7 +50,7 @@ export async function askApi(url: string, path: string, body: object | string = 
     ...(method === 'POST' && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  const isJson = /json(?:;|$)/.test(response.headers.get('content-type') ?? '') && text !== '' && !text.includes('}\n{')
+  const isJson = /[/+]json(?:;|$)/.test(response.headers.get('content-type') ?? '') && text !== ''
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
 }
 

@@ -98,8 +98,8 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
     if (changes) assert.ok(!roleMay('auditor', one) && !roleMay('auditor', one, 'merchant'), one)
   }
   for (const { words, action } of rows) {
-    if (!/( (list|show|find|test|verify)|^access|^doctor)$/.test(words)) assert.ok(action.needs !== 'read', words)
-    if (/ (add|set|disable|enable|remove|retire|resume|resend|erase|forget|move|drain|drop)$/.test(words))
+    if (!/( (list|show|history|find|test|verify)|^access|^doctor)$/.test(words)) assert.ok(action.needs !== 'read', words)
+    if (/ (add|set|disable|enable|undo|remove|retire|resume|resend|erase|forget|move|drain|drop)$/.test(words))
       assert.ok(permissions[action.needs].changes, words)
   }
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)

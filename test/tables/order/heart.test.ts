@@ -16,7 +16,7 @@ interface Desk {
   clock: HandClock
   row: { is: 'well' | 'slow' | 'away' | 'gone'; beats: number; answer: () => void }
   store: HeartbeatStore
-  lines: { level: number; msg: string; orders?: number }[]
+  lines: { level: string; msg: string; orders?: number }[]
   log: Log
   /** Lets this much time pass, in steps of half a second. */
   pass(ms: number): Promise<void>
@@ -241,10 +241,10 @@ test('a lapse, its end, a take-over and a loss are errors in the log, with the n
   assert.deepEqual(
     desk.lines.map(({ level, msg, orders }) => [level, orders, msg.split(':')[0]]),
     [
-      [50, 12, 'the lease of this process lapsed'],
-      [50, 12, 'the lease is held again'],
-      [50, 3, 'orders were taken over from processes that fell silent'],
-      [50, 12, 'this process lost its lease'],
+      ['error', 12, 'the lease of this process lapsed'],
+      ['error', 12, 'the lease is held again'],
+      ['error', 3, 'orders were taken over from processes that fell silent'],
+      ['error', 12, 'this process lost its lease'],
     ],
   )
   await heartbeat.stop()

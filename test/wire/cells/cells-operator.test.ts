@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { PassThrough, Readable, Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { runTollgate } from '../../../src/cli/run.ts'
 import { until } from '../../harness/clock/until.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
-import { startCells, type CellsWorld } from './cells-world.ts'
+import { copyOrder, startCells, type CellsWorld } from './cells-world.ts'
 import { cliOf } from '../operator/cli-run.ts'
 
 // What an operator asks of orders, over three cells.
@@ -75,6 +79,49 @@ test('orders of three cells come newest first, page by page, also those of one m
   )
 })
 
+test('an export goes on over all pages and cells, and the trail has who asked before it and how many came after', async () => {
+  const all: number[] = []
+  for (const cellNo of [1, 2]) {
+    const { orderid } = await cells.paid(cellNo)
+    all.push(...(await copyOrder(cells, cellNo, Number(orderid), 800, '2032-01-01')))
+  }
+  const of = ['--from', '2032-01-01', '--to', '2032-01-02']
+  const csv = await tell(['order', 'export', ...of])
+  const ids = csv
+    .trimEnd()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => Number(line.split(',')[0]))
+  assert.deepEqual(
+    ids,
+    [...all].sort((a, b) => b - a),
+  )
+  const pages = await allPages(['order', 'find', ...of, '--limit', '900'], ({ orders }: Found) => orders)
+  const ndjson = await tell(['order', 'export', ...of, '--as', 'ndjson'])
+  assert.deepEqual(
+    ndjson
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line),
+    pages.flat(),
+  )
+  const { entries } = await json<{ entries: { details: object }[] }>('audit', 'list', '--about', 'order export')
+  const by = ['from', 'to']
+  const ended = { by, found: 1_600, newest: String(ids[0]), oldest: String(ids.at(-1)) }
+  assert.deepEqual(
+    entries.map(({ details }) => details),
+    [ended, { by }, ended, { by }],
+  )
+
+  const gone = Object.assign(new Error('nobody reads'), { code: 'EPIPE' })
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(gone) })
+  const shell = { env: { TOLLGATE_DIR: cells.world.directory }, stdout, stderr: new PassThrough() }
+  const stdin = () => Readable.from([])
+  const code = await runTollgate(['order', 'export', ...of], { ...shell, stdin, clock: systemClock, random: systemRandom })
+  const [last] = (await json<{ entries: { details: { found: number } }[] }>('audit', 'list', '--about', 'order export')).entries
+  assert.deepEqual([code, last!.details.found], [0, 1_000], 'the page that was on its way')
+})
+
 test('an order is shown from whichever cell it is in, and taken up again there with a line in the audit trail', async () => {
   for (const { login, cellNo } of cells.shops) {
     const { orderid } = await cells.paid(cellNo)
@@ -122,6 +169,12 @@ test('callbacks of three cells are listed page by page, and sent again where the
     const pages = await allPages(args, ({ deliveries }: Delivered) => deliveries.map((one) => one.order_id))
     assert.deepEqual(pages.flat(), wanted, `pages of ${limit}`)
   }
+  const exported = await tell(['delivery', 'export', '--from', '2031-01-01', '--as', 'ndjson'])
+  const lines = exported.trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { order_id: number }).order_id),
+    wanted,
+  )
   const [, one] = made
   const own = await json<Delivered>('delivery', 'list', '--order', String(one!.id))
   assert.deepEqual(
@@ -240,7 +293,7 @@ test('data of a person is found page by page, exported and erased in every cell'
   assert.match(await tell(person, email), /Nothing is stored/)
 })
 
-test('filter test reads the limits of a merchant in its cell', async () => {
+test('the limits of a merchant are read in its cell, and freed there', async () => {
   const { login, endpoint } = cells.shops[1]
   await tell(['filter', 'add', 'velocity', '--merchant', login, '--limit', '1', '--per', 'email', '--within', '24h'])
   await configurationRead(cells.world)
@@ -250,6 +303,11 @@ test('filter test reads the limits of a merchant in its cell', async () => {
   assert.equal((await asked()).filtered, false)
   await cells.paid(1, { email })
   assert.equal((await asked()).filtered, true)
+  const [limit] = await json<{ filter: number }[]>('filter', 'list', '--merchant', login)
+  await tell(['filter', 'reset', login, String(limit!.filter), email])
+  assert.equal((await asked()).filtered, false)
+  const { entries } = await json<{ entries: { details: object }[] }>('audit', 'list', '--about', 'filter reset')
+  assert.deepEqual(entries[0]!.details, { per: 'email', freed: { orders: 1 }, cell: 1 })
 })
 
 test('a return by an operator is added in the cell of its order, sent from there, and its line names the cell', async () => {

@@ -94,3 +94,24 @@ export async function startCells(): Promise<CellsWorld> {
     },
   }
 }
+
+/** Copies an order of a cell so often, as made at that time; their ids are of no other order. */
+export async function copyOrder({ rows }: CellsWorld, cellNo: number, id: number, count: number, at: string): Promise<number[]> {
+  const sql = `update public.id_block set next_id = next_id + $1 where name = 'order' returning (next_id - $1)::float8 as first`
+  const [{ first } = { first: 0 }] = await rows<{ first: number }>(0, sql, [count])
+  for (const table of ['orders', 'order_facts']) {
+    const columns = await rows<{ name: string }>(
+      cellNo,
+      `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = ''`,
+      [table],
+    )
+    const values = columns.map(({ name }) => (name === 'order_id' ? '$2 + n' : name === 'created_at' ? `'${at}'` : name))
+    await rows(
+      cellNo,
+      `insert into ${table} (${columns.map(({ name }) => name).join()})
+        select ${values.join()} from ${table}, generate_series(0, $3::int - 1) n where order_id = $1::bigint`,
+      [id, first, count],
+    )
+  }
+  return Array.from({ length: count }, (_, i) => first + i)
+}

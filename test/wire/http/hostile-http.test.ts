@@ -310,7 +310,7 @@ describe('after all of that', () => {
     assert.equal((await settled(world, made)).status, 'approved')
     const failures = log()
       .split('\n')
-      .filter((line) => /"level":(50|60)/.test(line) && !/locator|order_key|nonce/.test(line))
+      .filter((line) => /"level":"(error|fatal)"/.test(line) && !/locator|order_key|nonce/.test(line))
     assert.deepEqual(failures, [])
   })
 })

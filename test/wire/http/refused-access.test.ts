@@ -63,13 +63,25 @@ test('identical refusals are one entry with their number, one line in the log, a
   const entry = await entryOf('status', ({ count }) => count === many)
   assert.deepEqual(entry, { ...place, login, operation: 'status', reason: 'wrong checksum', count: many })
   const log = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
-  const told = ['"access refused"', '"operation":"status"', `"login":"${login}"`]
+  const told = ['"access refused"', '"operation":"status"', `"login":"${login}"`, `"endpoint":"${endpoint}"`, '"level":"warn"']
   const lines = log.split('\n').filter((line) => told.every((part) => line.includes(part)))
   assert.equal(lines.length, 1)
   assert.ok(lines[0]!.includes('"address":"127.0.0.1"'), lines[0])
   assert.ok(!log.includes(wrong.control!))
   const after = (await metricsOf(world))(`tollgate_access_refused_total{merchant="${login}"}`) ?? 0
   assert.equal(after - before, many)
+})
+
+test('the log line of a request refused for what it asks has endpoint, login, address and its level in a word', async () => {
+  const { 'serial-number': serial = '' } = await status(world, { client_orderid: 'nobody-knows-it' })
+  const log = () => readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8').split('\n')
+  const line = await until(
+    () => log().find((one) => one.includes(serial) && one.endsWith('}')),
+    (one) => one !== undefined,
+  )
+  const { time: _time, ...facts } = JSON.parse(line!) as Record<string, string>
+  const asked = { serial, operation: 'status', endpoint, login, address: '127.0.0.1' }
+  assert.deepEqual(facts, { level: 'info', ...asked, refused: 'order not found', detail: '', msg: 'refused' })
 })
 
 test('an unknown login is an entry without its name', async () => {

@@ -221,6 +221,68 @@ test('the imported BIN table says the country and the bank of a card; one with a
   for (const no of rules) await remove(no)
 })
 
+test('one card is freed from a limit, by its number or its hash, and the others stay; the trail never has it', async () => {
+  const [one, other] = ['4222222222222220', '5105105105105100']
+  const limit = ['--per', 'card', '--limit', '100', '--currency', 'USD', '--within', '24h']
+  const { filter: no } = await addByCommand('volume', ...limit)
+  await allRead()
+  const reset = (...more: string[]) => ['filter', 'reset', world.merchant.login, String(no), ...more]
+  const pays = async (card: string) => (await pay({ credit_card_number: card, amount: '60.00' })).status
+  try {
+    assert.deepEqual([await pays(one), await pays(other), await pays(one)], ['approved', 'approved', 'filtered'])
+    // What was filtered is counted too.
+    assert.match(
+      await tell(reset(), `${one}\n`),
+      /counts by it from nothing again: there were 2 payments of 120\.00 USD in all\./,
+    )
+    assert.deepEqual([await pays(one), await pays(one), await pays(other)], ['approved', 'filtered', 'filtered'])
+    const { orders } = await json<{ orders: { card: { hash_id: string } }[] }>('order', 'find', '--limit', '1')
+    const hash = orders[0]!.card.hash_id
+    const freed = { orders: 2, amount: '120.00', currency: 'USD' }
+    assert.deepEqual((await json<{ freed: object }>(...reset(hash))).freed, freed)
+    assert.match(await refuse(1, ...reset(hash)), /counts no payment by this card now/)
+    assert.match(await refuse(2, ...reset('4222222222222221')), /--value must be the number of a card, or its card-hash-id/)
+    const { entries } = await json<{ entries: { action: string; details: object }[] }>(
+      'audit',
+      'list',
+      '--about',
+      'filter reset filter',
+    )
+    const own = entries.filter(({ action }) => action === 'filter reset').slice(0, 2)
+    const details = { per: 'card', freed }
+    assert.deepEqual(
+      own.map((entry) => entry.details),
+      [details, details],
+    )
+    const all = JSON.stringify(await json('audit', 'list', '--limit', '100'))
+    for (const value of [one, hash, '4222222222222221']) assert.ok(!all.includes(value))
+  } finally {
+    await remove(no)
+  }
+  assert.match(await refuse(1, ...reset(one)), /is removed already/)
+})
+
+test('an address is freed as it is counted, and what counts nothing has none to free', async () => {
+  const email = newEmail()
+  const { filter: no } = await addByCommand('velocity', '--per', 'email', '--limit', '1', '--within', '24h')
+  await allRead()
+  assert.deepEqual([(await pay({ email })).status, (await pay({ email })).status], ['approved', 'filtered'])
+  await tell(['filter', 'reset', world.merchant.login, String(no), email.toUpperCase()])
+  assert.equal((await pay({ email })).status, 'approved')
+  assert.match(await refuse(1, 'filter', 'reset', world.merchant.login, String(no), newEmail()), /no payment by this email/)
+  await remove(no)
+  const { filter: list } = await addByCommand('black', '--of', 'email', '--value', newEmail())
+  assert.match(
+    await refuse(1, 'filter', 'reset', world.merchant.login, String(list), email),
+    /is no limit and counts nothing: black list of email/,
+  )
+  await tell(['filter', 'entries', world.merchant.login, String(list), 'add', '--value', newEmail()])
+  const lines = (await tell(['filter', 'list'])).split('\n')
+  const line = lines.find((one) => new RegExp(` ${list}  `).test(one))
+  assert.match(line ?? '', /  black list of email, 2 on it$/, 'what it is called follows its entries')
+  await remove(list)
+})
+
 test('filter test judges without counting; filter list tells what there is; what cannot be a rule is refused', async () => {
   const email = newEmail()
   const { filter: no } = await addByCommand('velocity', '--per', 'email', '--limit', '1', '--within', '10min')

@@ -118,6 +118,8 @@ test('settings are changed only on the version that was seen: 428 without, 412 s
   assert.equal((await set({ repeat_window_ms: 90_000 }, winner.headers.get('etag'))).status, 200)
   await tell(['endpoint', 'disable', endpoint])
   assert.equal((await set({ name: 'e' }, winner.headers.get('etag'))).status, 412)
+  const enable = (tag: string) => ask('endpoint/enable', { endpoint }, { 'if-match': tag })
+  assert.deepEqual([(await enable(seen!)).status, (await enable((await version())!)).status], [412, 200])
   for (const [show, named, change, wish] of [
     ['gate/show', { gate: 'acme' }, 'gate/set', { max_open: 5 }],
     ['merchant/show', { login: 'shop' }, 'merchant/set', { name: 'Shop' }],
@@ -125,7 +127,8 @@ test('settings are changed only on the version that was seen: 428 without, 412 s
     const body = { ...named, ...wish }
     const tag = (await ask(show, named)).headers.get('etag')!
     assert.equal((await ask(change, body)).status, 428, change)
-    assert.equal((await ask(change, body, { 'if-match': tag })).status, 200, change)
+    const done = await ask(change, body, { 'if-match': tag })
+    assert.deepEqual([done.status, done.headers.get('etag')], [200, (await ask(show, named)).headers.get('etag')], change)
     assert.equal((await ask(change, body, { 'if-match': tag })).status, 412, change)
   }
 })
@@ -203,11 +206,11 @@ test('a body of another type, too deep, or too large is refused before anything 
   )
 })
 
-test('a list is a page of JSON, or all of it as lines', async () => {
+test('a list is a page of JSON; its export is all of it, as CSV or a JSON object a line', async () => {
   const page = (await ask('audit/list', { limit: 3 })).json as { entries: unknown[]; next: string }
   assert.equal(page.entries.length, 3)
-  const next = (await ask('audit/list', { limit: 3, after: page.next })).json as { entries: { no: number }[] }
-  const all = await ask('audit/list', { limit: 3 }, { accept: 'application/x-ndjson' })
+  const next = (await ask('audit/list', { limit: 3, after: page.next })).json as { entries: unknown[] }
+  const all = await ask('audit/export', { as: 'ndjson' })
   assert.equal(all.headers.get('content-type')!.split(';')[0], 'application/x-ndjson')
   const lines = all.text.trim().split('\n')
   assert.ok(lines.length > 6)
@@ -216,6 +219,8 @@ test('a list is a page of JSON, or all of it as lines', async () => {
     [...page.entries, ...next.entries],
   )
   assert.equal(new Set(lines).size, lines.length)
+  const csv = await ask('audit/export')
+  assert.deepEqual([csv.headers.get('content-type'), csv.text.startsWith('TIME (UTC),')], ['text/csv; charset=utf-8', true])
 })
 
 test('a page of another site gets nothing: no header lets it read, and a form is refused', async () => {

@@ -110,7 +110,7 @@ test('lists have what is of the merchant alone, whether it is named or not', asy
     const { deliveries } = (await ask('delivery/list', body)).json as { deliveries: { merchant: string }[] }
     assert.ok(deliveries.every(({ merchant }) => merchant === own))
   }
-  const lines = (await ask('order/find', {}, { accept: 'application/x-ndjson' })).text.trim().split('\n')
+  const lines = (await ask('order/export', { as: 'ndjson' })).text.trim().split('\n')
   assert.ok(lines.every((line) => (JSON.parse(line) as { merchant: string }).merchant === own))
 })
 

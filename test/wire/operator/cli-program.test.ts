@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -36,6 +36,15 @@ test('the program exits with 2 on wrong usage, and complains on standard error a
   const noKey = await runProgram({}, sign)
   assert.deepEqual([noKey.code, noKey.out], [2, ''])
   assert.match(noKey.err, /--key-stdin: there is no key on standard input/)
+})
+
+test('--version is the version of the package, with the commit of a working tree', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const { code, out, err } = await runProgram({}, ['--version'])
+  assert.deepEqual([code, err], [0, ''])
+  const commit = existsSync('.git') ? String.raw` \(commit [0-9a-f]{7,40}(-dirty)?\)` : ''
+  assert.match(out, new RegExp(`^${version.replaceAll('.', '\\.')}${commit}\n$`))
+  assert.deepEqual(await run({}, ['-V']), { code, out, err })
 })
 
 test('a key is split and put together again without an installation, even where the one that is named is away', async () => {

@@ -61,6 +61,8 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/^filter add .*--card-of/,          /There is no order 1000042/],
   // So it is not the third filter.
   [/^filter entries .*--card-of/,      /it is for lists of cards/],
+  [/ undo /,                           /There is no change 1042/],
+  [/^filter reset/,                    /counts no payment by this (email|card) now/],
   [/^order (show|resume|capture|return|void)/, /There is no order 1000001/],
   [/^delivery resend/,                 /No callback fits/],
   [/^invoice resume/,                  /No invoice .* is parked/],

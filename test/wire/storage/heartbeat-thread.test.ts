@@ -77,7 +77,7 @@ test('a thread that ends by itself is an error in the log, and another one beats
   await threads[0]!.terminate()
   assert.equal(await beatsAgain(), true)
   assert.equal(threads.length, 2)
-  assert.match(log, /"level":50.*the thread of the heartbeat ended by itself/)
+  assert.match(log, /"level":"error".*the thread of the heartbeat ended by itself/)
   const holds = await until(() => heartbeat.holding(), Boolean)
   assert.equal(holds, true)
 })
@@ -104,14 +104,18 @@ test('the database goes and comes back: the doctor sees the lease lapse and retu
   assert.equal(noted?.lapsedOrders, 12)
   const { password } = new URL(proxy.url)
   assert.ok(!log.includes(proxy.url) && (password === '' || !log.includes(password)))
-  assert.match(log, /"level":40.*the heartbeat could not be written/, 'what the thread has to say is in the log of the process')
+  assert.match(
+    log,
+    /"level":"warn".*the heartbeat could not be written/,
+    'what the thread has to say is in the log of the process',
+  )
 })
 
 test('a row that another process removed is the end of the lease', async () => {
   await straight.run(statement(`delete from heartbeat where process_id = 3`))
   await heartbeat.lost
   assert.equal(heartbeat.holding(), false)
-  assert.match(log, /"level":50.*"orders":12.*lost its lease/)
+  assert.match(log, /"level":"error".*"orders":12.*lost its lease/)
 })
 
 test('a heart that cannot write its first beat says so, and no thread is left', async () => {
