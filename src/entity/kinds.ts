@@ -41,7 +41,7 @@ export interface ValueKind<Value, Wish = Value> {
   readonly mostBytes?: number
   /** A command may write `-`, and give the text by standard input. */
   readonly orInput?: true
-  /** It may tell of a person or a card, so it never stands in a URL. */
+  /** Any text, which may tell of a person. */
   readonly mayTell?: true
 }
 
@@ -70,8 +70,7 @@ export const onOff: ValueKind<boolean> = kind<boolean>({
 export const flag: ValueKind<boolean> = { ...onOff, hint: '' }
 
 /** A secret text, which a command may take by standard input: other users can read commands. */
-export const typed = (hint: string): ValueKind<Secret<string>> =>
-  kind<Secret<string>>({ hint, read: secret, orInput: true, mayTell: true })
+export const typed = (hint: string): ValueKind<Secret<string>> => kind<Secret<string>>({ hint, read: secret, orInput: true })
 
 /** What is read from the text of a file. */
 export const fileOf = <Value>(mostBytes: number, read: (content: string) => Value | Unreadable): ValueKind<Value> =>
@@ -84,7 +83,6 @@ export const fileOf = <Value>(mostBytes: number, read: (content: string) => Valu
         ? read(json)
         : new Unreadable(`the content of a file, a text of at most ${mostBytes} bytes`),
     mostBytes,
-    mayTell: true,
   })
 
 /** The text itself. */
@@ -200,7 +198,6 @@ export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
     return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : new Unreadable('the number of a card')
   },
   orInput: true,
-  mayTell: true,
 })
 
 /** Values by comma or blank. All that are wrong are named. */

@@ -19,8 +19,9 @@ const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' '
 
 export const changes = ({ needs }: Pick<AnyAction, 'needs'>): boolean => permissions[needs].changes
 
-/** A login is the name of a merchant, not of a person. */
-const mayTell = (takes: Inputs): boolean => Object.values(takes).some(({ is, names }) => is.mayTell && names !== 'merchant')
+/** Files, secrets and texts may tell of a person or a card; the login of a merchant does not. */
+const mayTell = (takes: Inputs): boolean =>
+  Object.values(takes).some(({ is, names }) => (is.mayTell || is.orInput || is.fromBytes) && names !== 'merchant')
 
 /** Actions that concern this machine have none. In the order of the subjects. */
 export async function apiRoutes(): Promise<ApiRoute[]> {
@@ -29,6 +30,11 @@ export async function apiRoutes(): Promise<ApiRoute[]> {
     for (const { actions } of await load())
       for (const [words, action] of Object.entries(actions))
         if (words.split(' ')[0] === first && !action.here)
-          routes.push({ words, path: pathOf(words), action, byGet: !changes(action) && !mayTell(action.takes) })
+          routes.push({
+            words,
+            path: pathOf(words),
+            action,
+            byGet: !changes(action) && !action.gives.parts && !mayTell(action.takes),
+          })
   return routes
 }

@@ -19,6 +19,8 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   piped?: true
   /** What it names is a merchant's: whoever works for one merchant may name no other's. */
   names?: Owned
+  /** Asked for, it needs this permission besides that of the action. */
+  needs?: Permission
 }
 
 /** What belongs to one merchant. */

@@ -4,6 +4,7 @@ import type { Given, Inputs, Task } from './action.ts'
 import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
 import { ofOwnMerchant } from './own-merchant.ts'
+import type { Permission } from './permissions.ts'
 import { Refused } from './refused.ts'
 
 /**
@@ -12,10 +13,16 @@ import { Refused } from './refused.ts'
  */
 export async function atDesk<T extends Inputs, Result>(office: Office, task: Task<T, Result>, asked: Given<T>): Promise<Result> {
   try {
-    if (!office.rights.may(task.needs)) throw new Refused({ what: 'not permitted', permission: task.needs })
+    const lacking = neededFor(task, asked).find((permission) => !office.rights.may(permission))
+    if (lacking) throw new Refused({ what: 'not permitted', permission: lacking })
     const own = await ofOwnMerchant(office, task, asked)
-    const result = await task.perform(office, own)
-    if (task.looks) await recordReading(office, task.looks(result, own))
+    let isSeen = false
+    const seen = async (some: unknown) => {
+      isSeen = true
+      if (task.looks) await recordReading(office, task.looks(some as Result, own))
+    }
+    const result = await task.perform({ ...office, seen }, own)
+    if (!isSeen) await seen(result)
     const left = task.leaves?.(result)
     if (left) await recordRefusal(office, task, asked, new Refused(left))
     return result
@@ -24,6 +31,11 @@ export async function atDesk<T extends Inputs, Result>(office: Office, task: Tas
     throw error
   }
 }
+
+const neededFor = <T extends Inputs, Result>({ needs, takes }: Task<T, Result>, asked: Given<T>): Permission[] => [
+  needs,
+  ...Object.entries(asked).flatMap(([name, value]) => (value ? (takes[name]?.needs ?? []) : [])),
+]
 
 async function recordReading(office: Office, seen: Note): Promise<void> {
   await record(office, seen).catch((error) => {

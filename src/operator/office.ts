@@ -38,6 +38,8 @@ export interface Office extends OrderDesk, Installation {
   unrecorded: () => void
   /** What long work says of itself while it works. */
   progress: (text: string) => void
+  /** Writes down who looks at these; for an action that shows some results before all. */
+  seen?: (some: unknown) => Promise<void>
   /** Takes one of many results as soon as it is there. */
   found?: ((one: unknown) => void) | undefined
 }

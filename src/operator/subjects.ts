@@ -22,6 +22,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
   group:    { does: 'endpoint groups: one id for endpoints in several currencies', load: async () => [(await import('./configuration/endpoint-actions.ts')).endpointActions] },
   gate:     { does: 'lines to acquirers', load: async () => [(await import('./configuration/gate-actions.ts')).gateActions] },
   filter:   { does: 'what payments are screened by: lists, limits, amounts, countries, times of day', load: async () => [(await import('./configuration/filter-actions.ts')).filterActions] },
+  find:     { does: 'one payment by whatever names it: an id, a reference, an address, a card', load: async () => [(await import('./orders/find-actions.ts')).findActions] },
   order:    { does: 'payments: search them, see their life, take up parked ones, capture, return and void them', load: async () => [(await import('./orders/order-actions.ts')).orderActions] },
   invoice:  { does: 'transactions of the mobile API without an order yet: find parked ones, take them up', load: async () => [(await import('./orders/invoice-actions.ts')).invoiceActions] },
   bin:      { does: 'the BIN table: who issued a card, by its first digits', load: async () => [(await import('./configuration/bin-actions.ts')).binActions] },

@@ -52,6 +52,12 @@ export function cellNumbered<Cell extends { cellNo: number }>(cells: readonly Ce
   return orUnknown(found, 'cell', cellNo)
 }
 
+/** As two parameters. */
+export const keysOf = (orderKeys: readonly OrderKey[]) => [
+  orderKeys.map(({ merchantId }) => merchantId),
+  orderKeys.map(({ orderId }) => orderId),
+]
+
 /** The primary key begins with the merchant, so an order is looked up for each merchant. */
 const order = entities<Omit<DatedOrder, 'cell'>>(`
   select o.merchant_id, o.order_id, o.created_at

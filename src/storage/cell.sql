@@ -18,6 +18,7 @@ create table attempt (
   ended_at timestamp with time zone,
   constraint attempt_pkey PRIMARY KEY (merchant_id, order_id, attempt_no)
 ) partition by RANGE (order_id);
+CREATE INDEX attempt_named ON attempt USING brin (stan text_bloom_ops (n_distinct_per_range='800', false_positive_rate='0.001'), rrn text_bloom_ops (n_distinct_per_range='800', false_positive_rate='0.001')) WITH (pages_per_range='32', autosummarize='on');
 
 create table card_number_ref (
   merchant_id bigint not null,
@@ -232,6 +233,7 @@ create table order_facts (
   constraint order_facts_card_check CHECK (((pan_sealed IS NULL) = (pan_key IS NULL))),
   constraint order_facts_cvv2_check CHECK (((cvv2_sealed IS NULL) = (cvv2_key IS NULL)))
 ) partition by RANGE (order_id);
+CREATE INDEX order_facts_digits ON order_facts USING brin ((("left"(split_part((card)::text, '"bin":"'::text, 2), 6) || "left"(split_part((card)::text, '"lastFour":"'::text, 2), 4))) text_bloom_ops (n_distinct_per_range='800', false_positive_rate='0.001')) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX orders_by_card ON order_facts USING btree (card_hash);
 
 create table order_key (
@@ -301,6 +303,7 @@ END) stored,
 CREATE INDEX orders_by_name ON orders USING btree (client_orderid, merchant_id);
 CREATE INDEX orders_by_time ON orders USING btree (created_at, merchant_id);
 CREATE INDEX orders_due ON orders USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_named ON orders USING brin (serial_number uuid_bloom_ops (n_distinct_per_range='400', false_positive_rate='0.001'), stan text_bloom_ops (n_distinct_per_range='400', false_positive_rate='0.001'), rrn text_bloom_ops (n_distinct_per_range='400', false_positive_rate='0.001'), split_part(split_part((result)::text, '"rrn":"'::text, 2), '"'::text, 1) text_bloom_ops (n_distinct_per_range='400', false_positive_rate='0.001'), split_part(split_part((result)::text, '"approvalCode":"'::text, 2), '"'::text, 1) text_bloom_ops (n_distinct_per_range='400', false_positive_rate='0.001')) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX orders_parked ON orders USING btree (order_id) WHERE (alarm IS NOT NULL);
 CREATE INDEX orders_unusual ON orders USING btree (unusual, created_at) WHERE (unusual IS NOT NULL);
 
@@ -313,6 +316,7 @@ create table request (
   at timestamp with time zone not null,
   constraint request_pkey PRIMARY KEY (merchant_id, order_id, serial_number)
 ) partition by RANGE (order_id);
+CREATE INDEX request_named ON request USING brin (serial_number uuid_bloom_ops (n_distinct_per_range='1200', false_positive_rate='0.001')) WITH (pages_per_range='16', autosummarize='on');
 
 create table resealing (
   table_name text not null,
@@ -354,6 +358,7 @@ create table transaction (
   constraint transaction_step_check CHECK (((step IS NULL) = (due_at IS NULL)))
 ) partition by RANGE (order_id);
 CREATE INDEX transaction_due ON transaction USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX transaction_named ON transaction USING brin (serial_number uuid_bloom_ops (n_distinct_per_range='600', false_positive_rate='0.001'), split_part(split_part((result)::text, '"rrn":"'::text, 2), '"'::text, 1) text_bloom_ops (n_distinct_per_range='600', false_positive_rate='0.001'), split_part(split_part((result)::text, '"approvalCode":"'::text, 2), '"'::text, 1) text_bloom_ops (n_distinct_per_range='600', false_positive_rate='0.001')) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX transaction_parked ON transaction USING btree (order_id) WHERE (alarm IS NOT NULL);
 
 create table wrong_sum (

@@ -1,7 +1,6 @@
 /** Payments: search them, see their life, take up parked ones, capture, return and void them. */
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
 import { action, pageOf, paging, type Subject } from '../action.ts'
@@ -9,10 +8,10 @@ import { withExport } from '../export.ts'
 import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
-import { decimalOf, orderColumns } from '../order-lines.ts'
+import { orderColumns } from '../order-lines.ts'
 import { followActions } from './follow-actions.ts'
 import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
-import { orderJson, orderStory, storyBlocks } from './order.ts'
+import { lineJson, orderJson, orderStory, payerOf, reasonText, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
 
@@ -27,12 +26,18 @@ const orders: Subject = {
         'callbacks with every try',
       needs: 'cards',
       forMerchants: true,
-      takes: { id: anOrder },
-      perform: (office, asked) => orderStory(office, asked.id),
-      looks: (_, asked) => ({ subject: `order ${asked.id}` }),
+      takes: {
+        id: anOrder,
+        payer: { is: flag, needs: 'persons', means: 'with name, addresses and telephone of the payer, and the description' },
+      },
+      async perform(office, asked) {
+        const story = await orderStory(office, asked.id)
+        return { ...story, ...(asked.payer && { payer: payerOf(story.order) }) }
+      },
+      looks: (_, asked) => ({ subject: `order ${asked.id}`, ...(asked.payer && { details: { payer: true } }) }),
       gives: { json: orderJson, blocks: (story, { now }) => storyBlocks(story, now) },
-      more: 'Times are UTC. The card is masked always.',
-      examples: ['order show 1000001', 'order show 1000001 --json'],
+      more: 'Times are UTC. The card is masked always. --payer needs the permission persons, and the audit trail notes it.',
+      examples: ['order show 1000001', 'order show 1000001 --json', 'order show 1000001 --payer'],
     }),
     'order find': action({
       does: 'searches orders, newest first',
@@ -46,6 +51,10 @@ const orders: Subject = {
           means: 'card-hash-id of status and order show: all orders of one card at one merchant',
         },
         status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
+        code: {
+          is: list(anyText('code'), 'codes'),
+          means: 'of the reason of a decline or an error, such as 116; several by comma',
+        },
         amount: { is: anyText('decimal'), means: 'such as 10.42' },
         currency: { is: currency, means: 'of ISO 4217' },
         ...times('made'),
@@ -70,14 +79,8 @@ const orders: Subject = {
       }),
       gives: paging<OrderLine, { merchant?: string; parked?: boolean; after?: bigint }>({
         name: 'orders',
-        json: (o) =>
-          jsonOf({
-            ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
-            merchant: o.login,
-            amount: decimalOf(o),
-            card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
-          }),
-        columns: orderColumns,
+        json: lineJson,
+        columns: (now) => [...orderColumns(now), { title: 'REASON', of: (o) => reasonText(o) ?? '' }],
         none({ merchant, after, ...asked }) {
           const by = criteriaOf(asked).join()
           if (merchant !== undefined || after !== undefined || (by !== '' && by !== 'parked'))
@@ -93,6 +96,7 @@ const orders: Subject = {
         'order find --client-orderid invoice-17',
         'order find --status unknown,error --from 24h',
         'order find --amount 10.42 --currency USD --from 2030-01-01 --to 2030-02-01',
+        'order find --code 116,51 --from 24h',
         'order find --parked',
       ],
     }),

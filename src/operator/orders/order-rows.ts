@@ -1,5 +1,6 @@
 import currencyCodes from 'currency-codes'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
+import type { OrderKey } from '../../order/decide/change.ts'
 import type { Order } from '../../order/decide/order.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { entities, statement, timestamp } from '../../storage/pool.ts'
@@ -7,7 +8,8 @@ import { changeInCell } from '../change.ts'
 import { Conditions } from '../conditions.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll } from '../in-cells.ts'
-import { cellsFor, loginsIn, orderOf } from '../where.ts'
+import { anyOf, type HeldText } from '../persons/walk.ts'
+import { cellsFor, keysOf, loginsIn, orderOf } from '../where.ts'
 import type { ListedOrder } from '../order-lines.ts'
 import { Refused, unfit } from '../refused.ts'
 import type { Life, LifeDelivery } from './life.ts'
@@ -15,6 +17,9 @@ import type { Life, LifeDelivery } from './life.ts'
 export interface OrderLine extends ListedOrder {
   finalAt?: number
   parked: boolean
+  /** Why it was declined or filtered, or ended in error. */
+  errorCode?: string
+  errorMessage?: string
 }
 
 export interface OrderQuery {
@@ -28,6 +33,10 @@ export interface OrderQuery {
   from?: number
   to?: number
   parked?: boolean
+  /** Of these error codes. */
+  code?: readonly string[]
+  among?: readonly OrderKey[]
+  held?: HeldText
   /** The page begins after this order, towards older ones. */
   after?: bigint
   limit: number
@@ -37,7 +46,7 @@ export interface OrderQuery {
 const mostMinor = 2n ** 63n - 1n
 
 type Row = Omit<OrderLine, 'login'>
-const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
+export const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
 
 const fromParked = 'from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
 
@@ -58,11 +67,16 @@ export async function findOrders(databases: Databases, query: OrderQuery): Promi
   asked.add('o.created_at >= ?', timestamp(query.from))
   asked.add('o.created_at < ?', timestamp(query.to))
   if (query.parked) asked.add(`o.order_id in (select t.order_id ${fromParked})`)
+  asked.add(`o.result->>'errorCode' = any (?)`, query.code)
+  if (query.among)
+    asked.add('(o.merchant_id, o.order_id) in (select * from unnest(?::bigint[], ?::bigint[]))', ...keysOf(query.among))
+  if (query.held) asked.add(`(${anyOf(query.held.texts, asked.put(query.held.values))})`)
   const time = timestamp(after?.createdAt)
   asked.add('o.created_at <= ? and (o.created_at, o.order_id) < (?, ?)', time, time, after?.orderId)
   asked.add('o.merchant_id = ?', query.merchantId)
   const found = entities<Row>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
+      o.result->>'errorCode' as error_code, o.result->>'errorMessage' as error_message,
       exists (select ${fromParked} and t.order_id = o.order_id) as parked
     from orders o
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id

@@ -1,7 +1,7 @@
 /** The display of an order with its whole life. */
 import { agoText, spanText, timeText } from '../../base/moments.ts'
 import type { Fact } from '../../entity/facts.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonName, jsonOf, pick } from '../../entity/json.ts'
 import { hint, printable, tableOf, type Block } from '../../entity/show.ts'
 import { refusingScore } from '../../merchant/filter.ts'
 import { leftFor } from '../../order/decide/amounts.ts'
@@ -12,7 +12,7 @@ import { listEndpoints, listGates, listMerchants } from '../known.ts'
 import { decimalOf, maskOf } from '../order-lines.ts'
 import { authenticationJson, authenticationText } from './authentication-story.ts'
 import { momentsOf, type LifeDelivery, type LifeMoment } from './life.ts'
-import { orderWithLife } from './order-rows.ts'
+import { orderWithLife, type OrderLine } from './order-rows.ts'
 
 /** An order and its life with the names of everything it refers to. */
 export async function orderStory(databases: Databases, orderId: bigint) {
@@ -32,15 +32,17 @@ export async function orderStory(databases: Databases, orderId: bigint) {
 
 const operations = ['capture', 'return', 'void'] as const
 
-type Story = Awaited<ReturnType<typeof orderStory>>
+/** With the payer if that was asked for. */
+type Story = Awaited<ReturnType<typeof orderStory>> & { payer?: ReturnType<typeof payerOf> }
 
 export function storyBlocks(story: Story, now: number): Block[] {
-  const { order, life, moments } = story
+  const { order, life, moments, payer } = story
   const { transactions, screening } = order
   const several = transactions.some((t) => t.step !== undefined) || transactions.length > 1
   return [
     `Order ${order.orderId}`,
     { facts: orderFacts(story, now) },
+    ...(payer ? [{ facts: payerFacts(payer) }] : []),
     ...(screening && screening.fired.length > 0 ? [firedTable(screening.fired)] : []),
     ...(several ? [{ facts: transactions.map((t) => [nameOf(t), transactionText(order, t, now), 'status'] as const) }] : []),
     ...transactions.flatMap((t) => parkedNote(order, t)),
@@ -64,7 +66,7 @@ function orderFacts({ order, login, merchantName, endpointName }: Story, now: nu
     ['Erased', erasedAt && `the payer's data, ${timeText(Date.parse(erasedAt))} UTC`],
     ['Made', `${timeText(order.createdAt)} UTC (${agoText(order.createdAt, now)})`],
     ['Final', order.finalAt === undefined ? 'not yet' : `after ${spanText(order.finalAt - order.createdAt)}`],
-    ['Why', result.errorCode === undefined ? undefined : `${result.errorCode} ${result.errorMessage ?? ''}`.trim()],
+    ['Why', reasonText(result)],
     ['Filters', screeningText(order)],
     ['3-D Secure', authenticationText(head(order))],
     ...leftFacts(order),
@@ -83,6 +85,40 @@ const leftFacts = (order: Order): Fact[] =>
     const amount = `${decimalOf({ amountMinor: left.minor, currency: order.currency })} ${order.currency}`
     return [[`Left to ${operation}`, `${amount}${inParts ? '' : ', as a whole'}`]]
   })
+
+/** As it is stored; absent where nothing went wrong. */
+export const reasonText = ({ errorCode, errorMessage = '' }: Pick<OrderLine, 'errorCode' | 'errorMessage'>): string | undefined =>
+  errorCode === undefined ? undefined : `${errorCode} ${errorMessage}`.trim()
+
+export const lineJson = (o: OrderLine) =>
+  jsonOf({
+    ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
+    ...pick(o, 'errorCode', 'errorMessage'),
+    merchant: o.login,
+    amount: decimalOf(o),
+    card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
+  })
+
+/** Who pays for what; nothing of it is left once it was erased. */
+export function payerOf({ request: r, card }: Order) {
+  const joined = (parts: readonly (string | undefined)[], by: string) => [...new Set(parts)].filter(Boolean).join(by) || undefined
+  return {
+    name: joined([r.firstName, r.lastName], ' '),
+    nameOnCard: card.printedName || undefined,
+    email: joined([r.email, r.mobile?.email], ', '),
+    phone: joined([r.phone, r.cellPhone], ', '),
+    address: joined([r.address1, r.city, r.state, r.zipCode, r.country], ', '),
+    description: r.orderDesc || undefined,
+  }
+}
+
+const payerFacts = (payer: ReturnType<typeof payerOf>): Fact[] =>
+  Object.entries(payer).map(([name, value]) => [
+    jsonName(name)
+      .replace(/^./, (first) => first.toUpperCase())
+      .replaceAll('_', ' '),
+    value,
+  ])
 
 /** Absent if the endpoint had no filters when the order was made. */
 function screeningText({ screening }: Order): string | undefined {
@@ -139,7 +175,7 @@ function waiting(order: Order, d: LifeDelivery, now: number): Block[] {
   return [`${name} ${when}.`]
 }
 
-export const orderJson = ({ order, life, login, moments }: Story) => ({
+export const orderJson = ({ order, life, login, moments, payer }: Story) => ({
   ...jsonOf(pick(order, 'orderId', 'clientOrderid', 'endpointId', 'pathId', 'amountMinor', 'currency', 'createdAt', 'finalAt')),
   merchant: login,
   status: statusOf(order),
@@ -166,6 +202,7 @@ export const orderJson = ({ order, life, login, moments }: Story) => ({
     }),
   ),
   life: moments.map((m) => jsonOf(pick(m, 'at', 'what', 'says'))),
+  ...(payer && { payer: jsonOf(payer) }),
 })
 
 /** What may still be captured, returned and voided; null is nothing. */

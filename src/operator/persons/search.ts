@@ -59,7 +59,7 @@ function cardsOf(line: string): Secret<string>[] {
 
 const progressStep = 1_000_000
 
-function progressOf(office: Office): (looked: number) => void {
+export function progressOf(office: Office): (looked: number) => void {
   let total = 0
   let shown = 0
   return (looked) => {

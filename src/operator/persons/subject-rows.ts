@@ -2,8 +2,9 @@
 import type { OrderKey } from '../../order/decide/change.ts'
 import { entities, type Runner } from '../../storage/pool.ts'
 import { partitionsByNumber } from '../../storage/partitions.ts'
+import { keysOf } from '../where.ts'
 import type { Bounds, OrderTrace, Person } from './subject.ts'
-import { anyOf, inSql, nextBy, pagesOf, phonesOf, walk, type Search } from './walk.ts'
+import { anyOf, heldIn, inSql, nextBy, pagesOf, walk, type Search } from './walk.ts'
 
 /** The time that counts is the end of an order's last transaction. */
 const columns = (approvedBefore: string, othersBefore: string) => `
@@ -33,8 +34,8 @@ const scan = (texts: readonly string[]) =>
     from looked f join orders o on o.merchant_id = f.merchant_id and o.order_id = f.id ${ends} where ${anyOf(texts)}`,
   )
 const scans = {
-  email: scan([`lower(f.request->>'email')`, `lower(f.request->'mobile'->>'email')`]),
-  phone: scan(phonesOf(`(f.request->>'country')`, `f.request->>'phone'`, `f.request->>'cellPhone'`)),
+  email: scan(heldIn.email),
+  phone: scan(heldIn.phone),
 }
 const byCard = entities<OrderTrace>(`
   select ${columns('$1', '$2')} from orders o ${facts} ${ends}
@@ -42,12 +43,6 @@ const byCard = entities<OrderTrace>(`
 const byKey = entities<OrderTrace>(`
   select ${columns('$1', '$2')} from unnest($3::bigint[], $4::bigint[]) as n (merchant_id, order_id)
   join orders o on o.merchant_id = n.merchant_id and o.order_id = n.order_id ${facts} ${ends}`)
-
-/** As two parameters. */
-export const keysOf = (orderKeys: readonly OrderKey[]) => [
-  orderKeys.map(({ merchantId }) => merchantId),
-  orderKeys.map(({ orderId }) => orderId),
-]
 
 /** Those of these places that exist. */
 export const ordersAt = (runner: Runner, bounds: Bounds, orderKeys: readonly OrderKey[]): Promise<OrderTrace[]> =>

@@ -19,7 +19,7 @@ export interface Search extends CellDesk, Pick<Desk, 'clock'> {
 
 const pageRows = 5_000
 /** Payments come first. */
-const restMs = 5
+export const restMs = 5
 
 /** What fits, or nothing; and the last row that was read. */
 type PageRow<Found> = Partial<Found> & { looked: bigint; lastMerchant?: bigint; lastId?: string }
@@ -41,13 +41,24 @@ export const pagesOf = <Found>(looked: string, found: string): Statement<PageRow
 /** Rows of all merchants or of one, whose key comes after `$1`, `$2`. */
 export const nextBy = (key: string): string => `(${key}) > ($1, $2) and ($3::bigint is null or merchant_id = $3)`
 
-export const anyOf = (texts: readonly string[]): string => texts.map((text) => `${text} = any ($4::text[])`).join(' or ')
+export const anyOf = (texts: readonly string[], values = '$4'): string =>
+  texts.map((text) => `${text} = any (${values}::text[])`).join(' or ')
 
 const digitsOf = (value: string) => `ltrim(regexp_replace(${value}, '[^0-9]', '', 'g'), '0')`
 
 /** SQL for phoneSpellings: these numbers by their digits, and by the country of the address. */
 export const phonesOf = (country: string, ...numbers: string[]): string[] =>
   numbers.map(digitsOf).flatMap((digits) => [digits, `${country} || ':' || ${digits}`])
+
+/** Texts of a person in `order_facts f`, and the values of which one has to be among them. */
+export interface HeldText {
+  texts: readonly string[]
+  values: readonly string[]
+}
+export const heldIn = {
+  email: [`lower(f.request->>'email')`, `lower(f.request->'mobile'->>'email')`],
+  phone: phonesOf(`(f.request->>'country')`, `f.request->>'phone'`, `f.request->>'cellPhone'`),
+} as const
 
 export const inSql = ({ approvedBefore, othersBefore }: Bounds) => [timestamp(approvedBefore), timestamp(othersBefore)]
 

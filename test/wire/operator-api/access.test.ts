@@ -67,7 +67,7 @@ test('GET is for what changes nothing and takes nothing that tells of a person',
     assert.equal(status === 405, !byGet, path)
     if (byGet) assert.equal(permissions[action.needs].changes, false, path)
   }
-  for (const path of ['order/find', 'filter/test', 'subject/find', 'gate/set', 'user/add'])
+  for (const path of ['find', 'order/find', 'order/export', 'filter/test', 'subject/find', 'gate/set', 'user/add'])
     assert.equal((await ask(path, '', { token, method: 'GET' })).status, 405, path)
   await tell(['merchant', 'add', '--login', 'getter'])
   const { status, json } = await ask('endpoint/list?merchant=getter', '', { token, method: 'GET' })

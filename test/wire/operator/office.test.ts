@@ -72,6 +72,18 @@ test('what a role may not do is refused, changes nothing, and is in the trail wi
   assert.deepEqual(await perform('auditor', 'gate list', {}), [])
 })
 
+test('an input may need a permission of its own, which counts where it is asked for', async () => {
+  const id = 4711n
+  await assert.rejects(perform('support', 'order show', { id }), refused('unknown'))
+  await assert.rejects(perform('support', 'order show', { id, payer: false }), refused('unknown'))
+  await assert.rejects(perform('support', 'order show', { id, payer: true }), {
+    refusal: { what: 'not permitted', permission: 'persons' },
+  })
+  const { subject, details } = await newest()
+  assert.deepEqual({ subject, details }, { subject: 'order show 4711', details: { reason: 'not permitted' } })
+  await assert.rejects(perform('owner', 'order show', { id, payer: true }), refused('unknown'))
+})
+
 test('a change is in the trail under the words of its action', async () => {
   await perform('operator', 'gate add', gate)
   assert.equal((await newest()).action, 'gate add')
