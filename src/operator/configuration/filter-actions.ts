@@ -26,7 +26,7 @@ import { readRule, ruleInputs, ruleKinds, ruleText, filterText, usedJson, usedTe
 import { resetCount } from './filter-usage.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
-import { firedJson, firedTable } from '../fired.ts'
+import { firedJson, firedTable } from '../orders/fired.ts'
 import { aLogin, ofOneMerchant } from '../inputs.ts'
 import { endpointOf } from '../known.ts'
 

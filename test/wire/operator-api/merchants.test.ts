@@ -36,7 +36,7 @@ const ask = (path: string, body: object = {}, headers: Record<string, string> = 
   askApi(url!, path, body, { token, headers })
 
 const routes = await apiRoutes()
-const named = (takes: object) => Object.entries(takes as Record<string, { names?: Owned }>).filter(([, { names }]) => names)
+const namedIn = (takes: object) => Object.entries(takes as Record<string, { names?: Owned }>).filter(([, { names }]) => names)
 
 /** What there is of each kind, of this merchant, of the other one, and of nobody. */
 const things: Readonly<Record<Owned, { mine: string; theirs: string; none: string }>> = {
@@ -55,7 +55,7 @@ const withoutName = (text: string, name: string) => text.replaceAll(name, '…')
 test('each action for users of one merchant says by its inputs whose all of it is', () => {
   for (const { words, action } of routes) {
     if (!action.forMerchants) continue
-    const rows = named(action.takes)
+    const rows = namedIn(action.takes)
     const isForced = rows.some(([, { names }]) => names === 'merchant')
     const isNeeded = rows.some(([, input]) => (input as { needed?: true }).needed === true)
     assert.ok(isForced || isNeeded, words)
@@ -70,7 +70,7 @@ test("another merchant's id in any field of any action answers as an id that is 
   let tried = 0
   for (const { path, action } of routes) {
     if (!action.forMerchants || !roleMay('owner', action.needs, 'merchant')) continue
-    for (const [name, { names }] of named(action.takes)) {
+    for (const [name, { names }] of namedIn(action.takes)) {
       if (names === 'group') continue
       const { theirs: other, none } = things[names!]
       const needed = Object.entries(action.takes).flatMap(([one, input]): [string, unknown][] =>
@@ -79,10 +79,10 @@ test("another merchant's id in any field of any action answers as an id that is 
           : [],
       )
       const answers = []
-      for (const id of [other, none]) {
-        const body = { ...Object.fromEntries(needed), [jsonName(name)]: valueFor(names!, name, id, path) }
+      for (const named of [other, none]) {
+        const body = { ...Object.fromEntries(needed), [jsonName(name)]: valueFor(names!, name, named, path) }
         const { status, text } = await ask(path, body, action.settings && changes(action) ? { 'if-match': '"x"' } : {})
-        answers.push([status, withoutName(text, id)])
+        answers.push([status, withoutName(text, named)])
       }
       assert.deepEqual(answers[0], answers[1], `${path} ${name}`)
       assert.equal(answers[0]![0], 404, `${path} ${name} ${String(answers[0]![1])}`)

@@ -1,6 +1,6 @@
 /** How the filters that fired are shown. */
-import { numbered, tableOf, type Block } from '../entity/show.ts'
-import type { Fired } from '../risk/screening.ts'
+import { numbered, tableOf, type Block } from '../../entity/show.ts'
+import type { Fired } from '../../risk/screening.ts'
 
 export const firedTable = (fired: readonly Fired[]): Block =>
   tableOf<Fired>(
