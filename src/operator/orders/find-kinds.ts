@@ -58,6 +58,7 @@ const cardShown = `left(split_part(card::text, '"bin":"', 2), 6) || left(split_p
 
 const matching = (form: RegExp) => (text: string) => form.test(text)
 const isUuid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
+const isLine = matching(/^\P{Cc}{1,128}$/u)
 const unspaced = (text: string) => text.replace(/[ -]/g, '')
 const shown = /^([0-9]{6})[0-9]{0,2}[*.…xX•·]+([0-9]{4})$/u
 
@@ -78,7 +79,7 @@ const kinds = {
   callback:         { called: 'callback', exact: true, fits: matching(/^[1-9][0-9]{0,17}\/[1-9][0-9]{0,8}$/),
     at: by(`${merchants} join delivery x on x.merchant_id = m.merchant_id
       and x.order_id = split_part($1, '/', 1)::bigint and x.delivery_no = split_part($1, '/', 2)::integer`) },
-  'client-orderid': { called: 'client_orderid', fits: matching(/^\P{Cc}{1,128}$/u), at: by(of('orders', 'client_orderid = $1')) },
+  'client-orderid': { called: 'client_orderid', fits: isLine, at: by(of('orders', 'client_orderid = $1')) },
   rrn:              { called: 'RRN', fits: matching(/^[0-9A-Za-z]{12}$/),
     at: by(`${each(['orders', 'attempt'], 'rrn = $1')} union ${each(['orders', 'transaction'], answered('rrn'))}`) },
   stan:             { called: 'STAN', fits: matching(/^[0-9]{6}$/), at: by(each(['orders', 'attempt'], 'stan = $1')) },
@@ -107,4 +108,4 @@ export const findKinds: Readonly<Record<FindName, FindKind>> = kinds
 export const findNames = Object.keys(kinds) as FindName[]
 
 /** What a text could be: nothing if it is empty, of several lines, or long. */
-export const kindsOf = (text: string): FindName[] => findNames.filter((name) => findKinds[name].fits(text))
+export const kindsOf = (text: string): FindName[] => findNames.filter((name) => isLine(text) && findKinds[name].fits(text))

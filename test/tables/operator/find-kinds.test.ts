@@ -40,6 +40,8 @@ const texts: readonly [text: string, kinds: string][] = [
   ['x'.repeat(128),          'invoice-id client-orderid'],
   ['x'.repeat(129),          ''],
   ['',                       ''],
+  [`${'e'.repeat(120)}@shop.example`, ''],
+  ['eve\0@shop.example',      ''],
   ['two\nlines',             ''],
   ['a\0b',                   ''],
 ]
