@@ -25,7 +25,7 @@ interface Asker {
 }
 
 /** An answer, and whether anything was done for it. */
-export interface Settled extends Answer {
+export interface KeyedAnswer extends Answer {
   did?: true
 }
 
@@ -38,7 +38,7 @@ export async function once(
   { pool, tokenId, now }: Asker,
   { headers, path, body }: Incoming,
   isSecret: boolean,
-  carryOut: () => Promise<Settled>,
+  carryOut: () => Promise<KeyedAnswer>,
 ): Promise<Answer> {
   const key = headers['idempotency-key']
   if (key === undefined) return carryOut()

@@ -15,7 +15,7 @@ import { Refused } from '../operator/refused.ts'
 import { versionOf } from '../operator/version.ts'
 import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
 import { earlyProblem, EarlyRefusal, refusalProblem, troubleProblem } from './problem.ts'
-import { once, type Settled } from './requests.ts'
+import { once, type KeyedAnswer } from './requests.ts'
 import { basePath, changes, type ApiRoute } from './routes.ts'
 
 /** What is the same for every request; the rest of its office is the request's own. */
@@ -80,7 +80,7 @@ async function answerTo(parts: ApiParts, bearer: Bearer, { action, words, byGet 
     return carriedOut({ ...own, madeOn: versionNamed(action, request) }, action, asked)
   }
   if (!changes(action)) return carryOut()
-  const settled = (): Promise<Settled> => carryOut().catch((error: unknown) => failure(parts, error))
+  const settled = (): Promise<KeyedAnswer> => carryOut().catch((error: unknown) => failure(parts, error))
   return once({ pool: office.pool, tokenId, now: office.clock.now() }, request, action.once === true, settled)
 }
 
@@ -91,7 +91,7 @@ function versionNamed(action: AnyAction, { headers }: Incoming): string | undefi
   return named === undefined ? undefined : String(named).replace(/^"(.*)"$/, '$1')
 }
 
-async function carriedOut(office: Office, action: AnyAction, asked: Record<string, unknown>): Promise<Settled> {
+async function carriedOut(office: Office, action: AnyAction, asked: Record<string, unknown>): Promise<KeyedAnswer> {
   const result = await atDesk(office, action, asked)
   const left = action.leaves?.(result)
   const json = action.gives.json(result, asked)

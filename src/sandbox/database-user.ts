@@ -10,7 +10,7 @@ import type { Pool } from '../storage/pool.ts'
 export async function partUrl(
   owner: Pool,
   databaseUrl: string,
-  [part, role]: readonly ['gateway', 'serve'] | readonly ['operator', 'operator'],
+  [part, role]: readonly ['gateway', 'serve'] | readonly ['clerk', 'operator'],
   password: Secret<string>,
 ): Promise<string> {
   const url = new URL(databaseUrl)

@@ -97,7 +97,7 @@ async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[]
     await migrateAll(pool, databaseUrl, systemClock.now(), run.log)
     const passwords = passwordsIn(run.directory)
     const gatewayDatabaseUrl = await partUrl(pool, databaseUrl, ['gateway', 'serve'], passwords('gateway'))
-    const operatorDatabaseUrl = await partUrl(pool, databaseUrl, ['operator', 'operator'], passwords('operator'))
+    const operatorDatabaseUrl = await partUrl(pool, databaseUrl, ['clerk', 'operator'], passwords('clerk'))
     const cardWorld = await startCardWorld(run, pool, kek)
     if (run.interrupted()) return undefined
     const served = await serve(run, pool, { databaseUrl, gatewayDatabaseUrl, kek, ...cardWorld }, config)
@@ -259,7 +259,7 @@ const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key
  */
 const passwordsIn =
   (directory: string) =>
-  (part: 'gateway' | 'operator'): Secret<string> =>
+  (part: 'gateway' | 'clerk'): Secret<string> =>
     secret(hmacSha256(secret(readFileSync(masterKeyFile(directory))), `database user of the ${part}`).toString('hex'))
 
 /** The key-encryption key: created once, stored in its own file, never in the database. */
