@@ -1,9 +1,8 @@
 /** The API of operators as a document. */
 import { commandsReference } from './commands-page.ts'
-import { meansText } from '../src/cli/rows.ts'
 import { jsonName } from '../src/entity/json.ts'
 import type { Inputs } from '../src/operator/action.ts'
-import { operatorOpenApi } from '../src/operator-api/openapi.ts'
+import { apiMeans, operatorOpenApi } from '../src/operator-api/openapi.ts'
 import { apiRoutes, basePath, changes, type ApiRoute } from '../src/operator-api/routes.ts'
 import { apiVariables } from '../src/settings/api.ts'
 import { variablesTable } from '../src/settings/variables.ts'
@@ -43,13 +42,14 @@ curl https://operator.example${basePath}/endpoint/list \\
 | \`Idempotency-Key\` | for actions that change something: [once](#once) |
 | \`If-Match\` | for changes of settings: the \`ETag\` of \`show\`, or of the last change |
 
-A body has at most 32 MiB; a file, such as a certificate, is a text in it. Numbers of 64 bits are text in answers, and may be
-text in requests. Times are ISO 8601 in answers; in requests also dates and spans such as \`2h\` (how long ago). Spans of
-settings are milliseconds. A member that the action does not take is refused. \`null\` takes a setting away.
+A body has at most 32 MiB; a file, such as a certificate, is a text in it. Ids are text in answers. In requests they are text, or
+numbers up to 2^53; a larger number is refused, because JavaScript rounds it. Times are ISO 8601 in answers; in requests also
+dates and spans such as \`2h\` (how long ago). Spans of settings are milliseconds. A member that the action does not take is
+refused. \`null\` takes a setting away.
 
-Lists have \`limit\` and \`after\`: \`next\` of an answer is \`after\` of the next page, or null. An \`export\` answers with
-all rows of a list as CSV or NDJSON (\`as\`), as they are read. If it cannot go on, the connection breaks off: one that ended is
-whole.
+Lists that take \`limit\` and \`after\` come in pages: \`next\` of an answer is \`after\` of the next page, or null. An \`export\`
+answers with all rows of a list as CSV or NDJSON (\`as\`), as they are read. If it cannot go on, the connection breaks off: one
+that ended is whole.
 
 GET with the same members as a query works where the table says so: where nothing changes, and nothing that is said could tell
 of a person. A flag is \`true\`.
@@ -57,8 +57,16 @@ of a person. A flag is \`true\`.
 ## Once
 
 Of the requests of a token with one \`Idempotency-Key\` within 24 hours, one is carried out. The others get its answer, with
-the header \`Idempotency-Replayed\`. They get 409 if nobody knows what became of it, or if its answer had a secret, which is
-shown once; and 422 if the key came with another request. A refusal did nothing: the same key may come again.
+the header \`Idempotency-Replayed\`, or a refusal:
+
+| Status | \`code\` | When |
+|---|---|---|
+| 409 | \`under way\` | it is not done yet: send the request again in a moment |
+| 409 | \`outcome unknown\` | its process ended: see what became of it |
+| 409 | \`shown once\` | it was done, and its answer had a secret |
+| 422 | \`key used otherwise\` | the key came with another path, version or body, byte by byte |
+
+A refusal did nothing: the same key may come again.
 
 A change of settings is made on a version: without \`If-Match\` the answer is 428, and 412 if somebody else made a change since.
 
@@ -71,12 +79,12 @@ A change of settings is made on a version: without \`If-Match\` the answer is 42
 | 400, 413, 415 | the request cannot be read |
 | 401 | no valid token; after too many from an address 429 |
 | 403 | the role lacks the permission that \`permission\` names, or a user of one merchant asks for what concerns all |
-| 404 | no such action, or nothing of that name. What belongs to another merchant does not exist for users of one merchant |
+| 404 | no such action, or nothing of that name. Another merchant's does not exist for users of one merchant |
 | 405 | GET for an action that is asked for by POST |
 | 409 | it does not go with what there is; \`code\` says why |
 | 412, 428 | \`If-Match\` is stale, or missing |
 | 422 | \`field\` is wrong, missing or unknown |
-| 503 | the database or a key service cannot be reached, or there is too much to do |
+| 503 | the database or a key service cannot be reached, or there is too much to do. Try again later |
 | 500 | a defect; \`errorId\` is in the log |
 
 ${subjects.map((subject) => subjectText(subject, routes)).join('\n\n')}
@@ -106,10 +114,27 @@ function routeText({ path, words, action, byGet }: ApiRoute, own: readonly ApiRo
   return [
     `### ${path}`,
     `${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`,
-    ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
+    ...(shown.length > 0 ? [`| | Type | Meaning |\n|---|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
     ...(shown.length < takes.length ? [`And the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
   ].join('\n\n')
 }
 
 const memberRow = ([name, input]: [string, Inputs[string]]): string =>
-  `| \`${jsonName(name)}\`${input.needed ? ', needed' : ''} | ${meansText(input)} |`.replaceAll('on|off', 'on\\|off')
+  `| \`${jsonName(name)}\`${input.needed || input.piped ? ', needed' : ''} | ${typeText(input.is.schema)} | ${apiMeans(input)} |`
+
+/** The type of a member in JSON, in words. */
+function typeText(schema: Schema): string {
+  const { type, enum: words, items, contentEncoding } = schema
+  if (words) return words.map((word) => `\`${String(word)}\``).join(', ')
+  if (type === 'array') return `list: ${typeText(items ?? {})}`
+  if (Array.isArray(type)) return 'text or whole number'
+  return contentEncoding ? 'text in base64' : (types[type ?? ''] ?? 'text')
+}
+
+interface Schema {
+  type?: string | string[]
+  enum?: unknown[]
+  items?: Schema
+  contentEncoding?: string
+}
+const types: Record<string, string> = { integer: 'whole number', boolean: 'true or false', object: 'object' }

@@ -224,8 +224,9 @@ export const id: ValueKind<bigint> = kind<bigint>({
     /^[1-9][0-9]{0,17}$/.test(written)
       ? BigInt(written)
       : new Unreadable('an id: a whole number of at most 18 digits, without a zero in front'),
-  fromJson: (json) => id.read(typeof json === 'number' || typeof json === 'string' ? String(json) : ''),
-  schema: { type: ['string', 'integer'] },
+  // A larger number was rounded on its way, and may be another's id.
+  fromJson: (json) => id.read(typeof json === 'string' || Number.isSafeInteger(json) ? String(json) : ''),
+  schema: { type: ['string', 'integer'], pattern: '^[1-9][0-9]{0,17}$', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
 })
 
 /** A currency of ISO 4217 that is in use, in upper case. */

@@ -1,4 +1,5 @@
 /** From the members of a body, or the parameters of a URL, to what an action is asked. */
+import { isUtf8 } from 'node:buffer'
 import { parseObject } from '../base/json.ts'
 import { fromJson } from '../entity/fields.ts'
 import { jsonName } from '../entity/json.ts'
@@ -15,18 +16,21 @@ export const mostBodyBytes = 32 * 1_024 * 1_024
 const limits = { length: mostBodyBytes, depth: 8, nodes: 100_000 }
 
 /** Refuses a body that is not one JSON object. */
-export function membersOf({ headers, body, overloaded }: Incoming): Readonly<Record<string, unknown>> {
+export function membersOf({ headers, body, overloaded, query }: Incoming): Readonly<Record<string, unknown>> {
   if (overloaded) throw new EarlyRefusal('busy')
+  if (query !== '') throw new EarlyRefusal('unknown member', { field: query.split('=')[0] })
   if (body === undefined) throw new EarlyRefusal('too large')
-  if (!/^application\/json *(?:;|$)/i.test(String(headers['content-type'] ?? ''))) throw new EarlyRefusal('not JSON')
-  const parsed = parseObject(body.toString('utf8'), limits)
-  if (parsed.is !== 'object') throw new EarlyRefusal('unreadable')
+  const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers
+  const isJson = /^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(String(type)) && coding === 'identity'
+  if (!isJson) throw new EarlyRefusal('not JSON')
+  const parsed = isUtf8(body) ? parseObject(body.toString('utf8'), limits) : undefined
+  if (parsed?.is !== 'object') throw new EarlyRefusal('unreadable')
   return parsed.fields
 }
 
 /** Refuses what the action does not take, and values that do not fit. */
 export function askedBy(takes: Inputs, members: Readonly<Record<string, unknown>>, rights: Rights): Record<string, unknown> {
-  refuseUnknown(takes, Object.keys(members))
+  refuseUnknown(takes, Object.entries(members))
   const read = fromJson(takes, members)
   if (isMisfit(read)) throw new Refused(read)
   return withUsual(takes, read, rights)
@@ -35,10 +39,7 @@ export function askedBy(takes: Inputs, members: Readonly<Record<string, unknown>
 /** The same of a query: its values are written as in a command. */
 export function askedByQuery(takes: Inputs, query: string, rights: Rights): Record<string, unknown> {
   const given = [...new URLSearchParams(query)]
-  refuseUnknown(
-    takes,
-    given.map(([name]) => name),
-  )
+  refuseUnknown(takes, given)
   const asked: Record<string, unknown> = {}
   for (const [name, { is }] of Object.entries(takes)) {
     const values = given.flatMap(([one, value]) => (one === jsonName(name) ? [value] : []))
@@ -51,10 +52,13 @@ export function askedByQuery(takes: Inputs, query: string, rights: Rights): Reco
   return withUsual(takes, asked, rights)
 }
 
-function refuseUnknown(takes: Inputs, given: readonly string[]): void {
+/** PostgreSQL has no text with U+0000 in it. */
+function refuseUnknown(takes: Inputs, given: readonly (readonly [name: string, value: unknown])[]): void {
   const known = new Set(Object.keys(takes).map(jsonName))
-  const field = given.find((name) => !known.has(name))
-  if (field !== undefined) throw new EarlyRefusal('unknown member', { field })
+  const unknown = given.find(([name]) => !known.has(name))
+  if (unknown) throw new EarlyRefusal('unknown member', { field: unknown[0] })
+  const unfitOne = given.find(([, value]) => [value].flat().some((one) => typeof one === 'string' && one.includes('\0')))
+  if (unfitOne) throw new EarlyRefusal('unusable text', { field: unfitOne[0] })
 }
 
 /** What is not said is as usual. Whoever works for one merchant need not name it. */

@@ -1,6 +1,7 @@
 /** The API of operators as OpenAPI 3.1, from the rows of its actions. */
 import { jsonSchemaOf } from '../entity/fields.ts'
 import { jsonName } from '../entity/json.ts'
+import type { Inputs } from '../operator/action.ts'
 import { basePath, changes, type ApiRoute } from './routes.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -12,6 +13,12 @@ const exported = {
 }
 const ref = (name: string): Json => ({ $ref: `#/components/${name}` })
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+/** What a command would read from standard input has to be said. */
+const asMember = ([name, input]: [string, Inputs[string]]): [string, Inputs[string]] => [
+  name,
+  { ...input, means: apiMeans(input), ...(input.piped && { needed: true }) },
+]
 
 export function operatorOpenApi(routes: readonly ApiRoute[]): Json {
   return {
@@ -35,14 +42,44 @@ function pathItem(route: ApiRoute): Json {
     ...(changes(action) ? [ref('parameters/idempotency_key')] : []),
     ...(versioned(route) ? [ref('parameters/if_match')] : []),
   ]
-  const body = { required: true, content: { [json]: { schema: jsonSchemaOf(action.takes) } } }
+  const body = {
+    required: true,
+    content: { [json]: { schema: jsonSchemaOf(Object.fromEntries(Object.entries(action.takes).map(asMember))) } },
+  }
   return {
     post: { ...operation(route, ''), ...(parameters.length > 0 && { parameters }), requestBody: body },
     ...(byGet && { get: { ...operation(route, ' by GET'), parameters: queryOf(route) } }),
   }
 }
 
-const versioned = ({ action }: ApiRoute): boolean => action.settings !== undefined && changes(action)
+/** How a command gives a value, which JSON gives in its own way. */
+const inCommands = [
+  /,? by comma or given several times/,
+  /; several by comma$/,
+  /[;,] ?(?:or )?-(?: or nothing)? (?:is|reads|for)[^;,]*standard input[^;]*/,
+  /; standard input if left out/,
+  /^file with /,
+  / with --[a-z-]+$/,
+]
+
+/** What it means in JSON. */
+export const apiMeans = ({ means }: Pick<Inputs[string], 'means'>): string =>
+  inCommands.reduce((text, part) => text.replace(part, ''), means).replace(/;$/, '')
+
+const versioned = ({ action }: Pick<ApiRoute, 'action'>): boolean => action.settings !== undefined && changes(action)
+
+/** A page of a list says how it is made up. */
+const replyOf = ({ gives: { lists } }: ApiRoute['action']): Json =>
+  lists
+    ? {
+        type: 'object',
+        required: [lists.name, 'next'],
+        properties: {
+          [lists.name]: { type: 'array', items: { type: 'object' } },
+          next: { type: ['string', 'null'], description: '`after` of the next page; null after the last' },
+        },
+      }
+    : { type: ['object', 'array'] }
 
 const operation = ({ words, action }: ApiRoute, by: string): Json => ({
   operationId: `${words}${by}`.replaceAll(' ', '-'),
@@ -53,19 +90,21 @@ const operation = ({ words, action }: ApiRoute, by: string): Json => ({
     200: {
       description: 'Done.',
       ...(action.settings && { headers: { ETag: { description: 'the version of the settings', schema: { type: 'string' } } } }),
-      content: action.gives.parts ? exported : { [json]: { schema: { type: ['object', 'array'] } } },
+      content: action.gives.parts ? exported : { [json]: { schema: replyOf(action) } },
     },
+    ...Object.fromEntries([400, 401, 403, 404, 409, 422].map((status) => [status, ref('responses/problem')])),
+    ...(versioned({ action }) && { 412: ref('responses/problem'), 428: ref('responses/problem') }),
     default: ref('responses/problem'),
   },
 })
 
 const queryOf = ({ action }: ApiRoute): Json[] =>
-  Object.entries(action.takes).map(([name, { is, means, needed }]) => ({
+  Object.entries(action.takes).map(([name, input]) => ({
     name: jsonName(name),
     in: 'query',
-    required: needed === true,
-    description: means,
-    schema: is.hint === '' ? { const: 'true' } : { type: 'string' },
+    required: input.needed === true,
+    description: apiMeans(input),
+    schema: input.is.hint === '' ? { const: 'true' } : { type: 'string' },
   }))
 
 const securitySchemes = { token: { type: 'http', scheme: 'bearer', description: 'made by `npx tollgate token add`' } }

@@ -1,4 +1,5 @@
 /** Why a request was refused, as a problem of RFC 9457. */
+import { codeOf } from '../base/error-code.ts'
 import { exactJson, jsonName } from '../entity/json.ts'
 import type { Block } from '../entity/show.ts'
 import type { Answer } from '../http/server.ts'
@@ -11,16 +12,21 @@ const early = {
   'too many failures': [429, 'Too many requests with a wrong token came from this address.'],
   'no such action': [404, 'There is no such action.'],
   'not by GET': [405, 'This action is asked for by POST.'],
-  'not JSON': [415, 'The body must be JSON, with the content type application/json.'],
-  unreadable: [400, 'The body must be one JSON object, whose members each appear once.'],
+  'not JSON': [415, 'The body must be JSON in UTF-8, not compressed, with the content type application/json.'],
+  unreadable: [400, 'The body must be one JSON object in UTF-8, of few levels, whose members each appear once.'],
   'too large': [413, 'The body is too large.'],
   'unknown member': [422, 'The action does not take this member.'],
+  'unusable text': [422, 'A text must not have the character U+0000.'],
   'bad idempotency key': [400, 'Idempotency-Key must be 1 to 128 printable characters.'],
   'key used otherwise': [422, 'This Idempotency-Key came with another request before.'],
-  'outcome unknown': [409, 'A request with this Idempotency-Key is under way, or its process ended. See what became of it.'],
+  'under way': [409, 'A request with this Idempotency-Key is under way. Send this one again in a moment.'],
+  'outcome unknown': [409, 'The process that had this Idempotency-Key in hand ended. See what became of the request.'],
   'shown once': [409, 'This was done by a request with the same Idempotency-Key, and its answer is shown once.'],
   'version needed': [428, 'Say by If-Match which version of the settings this changes: the ETag of show.'],
   busy: [503, 'Too many requests are being worked on.'],
+  unavailable: [503, 'The database or a key service cannot be reached.'],
+  'database user': [403, 'The database user of this API may not do this: a command can, as another user.'],
+  failed: [500, 'This is a defect; the log has more under the error id.'],
 } as const satisfies Record<string, readonly [status: number, detail: string]>
 
 export type Early = keyof typeof early
@@ -46,6 +52,7 @@ function problem(status: number, code: string, detail: string, further: Further 
   const headers: Record<string, string> = {
     ...(status === 401 && { 'www-authenticate': 'Bearer realm="tollgate operator"' }),
     ...((status === 429 || status === 503) && { 'retry-after': '60' }),
+    ...(code === 'under way' && { 'retry-after': '1' }),
   }
   const body = exactJson({ type: 'about:blank', title: titles[status], status, code, detail, ...further })
   return { status, type: 'application/problem+json', headers, body }
@@ -64,6 +71,7 @@ const titles: Readonly<Record<number, string>> = {
   422: 'Unprocessable Content',
   428: 'Precondition Required',
   429: 'Too Many Requests',
+  500: 'Internal Server Error',
   503: 'Service Unavailable',
 }
 
@@ -71,8 +79,9 @@ const titles: Readonly<Record<number, string>> = {
 export function refusalProblem(refusal: OperatorRefusal, done?: object): Answer {
   const field = 'field' in refusal ? jsonName(refusal.field) : undefined
   const { what, ...facts } = refusal
-  const further = { ...(field !== undefined && { field }), ...permissionIn(facts), ...(done && { done }) }
-  return problem(statusOf(refusal), what, detailOf(refusalBlock(refusal, jsonName)), further)
+  const { detail, ...see } = inWords(refusalBlock(refusal, jsonName))
+  const further = { ...(field !== undefined && { field }), ...permissionIn(facts), ...see, ...(done && { done }) }
+  return problem(statusOf(refusal), what, detail, further)
 }
 
 const permissionIn = (facts: object): object => ('permission' in facts ? { permission: facts.permission } : {})
@@ -86,12 +95,17 @@ function statusOf(refusal: OperatorRefusal): number {
   return what === 'stale' ? 412 : what.startsWith('unknown') ? 404 : 409
 }
 
-/** A refusal with words is a paragraph, or one that names a command. */
-const detailOf = (block: Block): string =>
-  typeof block === 'string' ? block : 'command' in block ? `${block.text}: npx tollgate ${block.command}` : ''
-
-/** Undefined of what is no usual failure. */
-export function troubleProblem(error: unknown): Answer | undefined {
-  const trouble = troubleOf(error)
-  return trouble && problem(503, 'unavailable', trouble.says)
+/** A refusal is a paragraph, or one that ends by naming a command. */
+function inWords(block: Block): { detail: string; see?: string } {
+  if (typeof block === 'string') return { detail: block }
+  if (!('command' in block)) return { detail: '' }
+  const { text, command } = block
+  return { detail: text.replace(/(?<=\.) [^.]*$/, ''), see: command }
 }
+
+/** What the database says is for the log: it may name tables and users. */
+export function failureProblem(error: unknown, errorId: string): Answer {
+  if (codeOf(error) === insufficientPrivilege) return earlyProblem('database user', { errorId })
+  return earlyProblem(troubleOf(error) ? 'unavailable' : 'failed', { errorId })
+}
+const insufficientPrivilege = '42501'

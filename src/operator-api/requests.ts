@@ -5,13 +5,21 @@ import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
 import { earlyProblem, EarlyRefusal } from './problem.ts'
 
 const keptMs = 86_400_000
+/** Longer than a request may take. */
+const longestMs = 120_000
 
 const claim = statement<object>(`
   insert into operator_request (token_id, key, asked, created_at) values ($1, $2, $3, $4)
   on conflict (token_id, key) do update set asked = excluded.asked, status = null, reply = null, created_at = excluded.created_at
   where operator_request.created_at < $5 returning key`)
-const found = statement<{ asked: Buffer; status: number | null; reply: string | null }>(
-  `select asked, status, reply from operator_request where token_id = $1 and key = $2`,
+interface Found {
+  asked: Buffer
+  status: number | null
+  reply: string | null
+  is_new: boolean
+}
+const found = statement<Found>(
+  `select asked, status, reply, created_at > $3 as is_new from operator_request where token_id = $1 and key = $2`,
 )
 const settle = statement<object>(`update operator_request set status = $3, reply = $4 where token_id = $1 and key = $2`)
 const release = statement<object>(`delete from operator_request where token_id = $1 and key = $2`)
@@ -45,16 +53,18 @@ export async function once(
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key)) throw new EarlyRefusal('bad idempotency key')
   const asked = hash('sha256', Buffer.concat([Buffer.from(`${path}\n${String(headers['if-match'] ?? '')}\n`), body!]), 'buffer')
   const mine = await pool.run(claim, [tokenId, key, bytea(asked), timestamp(now), timestamp(now - keptMs)])
-  if (mine.length === 0) return repeated(await pool.run(found, [tokenId, key]), asked)
+  if (mine.length === 0) return repeated(await pool.run(found, [tokenId, key, timestamp(now - longestMs)]), asked)
   const { did, ...answer } = await carryOut()
   if (did) await pool.run(settle, [tokenId, key, answer.status, isSecret ? null : JSON.stringify(answer)])
   else if (answer.status < 500) await pool.run(release, [tokenId, key])
   return answer
 }
 
-function repeated([row]: readonly { asked: Buffer; status: number | null; reply: string | null }[], asked: Buffer): Answer {
-  if (!row || (row.asked.equals(asked) && row.status === null)) return earlyProblem('outcome unknown')
+function repeated([row]: readonly Found[], asked: Buffer): Answer {
+  // It was refused in this moment, and left the key free.
+  if (!row) return earlyProblem('under way')
   if (!row.asked.equals(asked)) return earlyProblem('key used otherwise')
+  if (row.status === null) return earlyProblem(row.is_new ? 'under way' : 'outcome unknown')
   if (row.reply === null) return earlyProblem('shown once')
   const answer = JSON.parse(row.reply) as Answer
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }

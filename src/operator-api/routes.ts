@@ -17,7 +17,7 @@ export const basePath = '/operator/v1'
 /** `merchant key add` is merchant/key-add. */
 const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
 
-export const changes = ({ needs }: Pick<AnyAction, 'needs'>): boolean => permissions[needs].changes
+export const changes = ({ needs, reads }: Pick<AnyAction, 'needs' | 'reads'>): boolean => !reads && permissions[needs].changes
 
 /** Files, secrets and texts may tell of a person or a card; the login of a merchant does not. */
 const mayTell = (takes: Inputs): boolean =>

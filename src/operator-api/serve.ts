@@ -14,7 +14,7 @@ import type { Office } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
 import { versionOf } from '../operator/version.ts'
 import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
-import { earlyProblem, EarlyRefusal, refusalProblem, troubleProblem } from './problem.ts'
+import { earlyProblem, EarlyRefusal, failureProblem, refusalProblem } from './problem.ts'
 import { once, type KeyedAnswer } from './requests.ts'
 import { basePath, changes, type ApiRoute } from './routes.ts'
 
@@ -36,7 +36,8 @@ export function apiServer(parts: ApiParts): Route[] {
     try {
       const bearer = await bearerIn(parts, request)
       if (!bearer) return refuseStranger(parts, request)
-      const route = byPath.get(Object.values(request.params).join('/'))
+      // As it was sent: another spelling of a path is another path.
+      const route = byPath.get(request.path.slice(basePath.length + 1))
       if (!route) return earlyProblem('no such action')
       return await answerTo(parts, bearer, route, request)
     } catch (error) {
@@ -106,8 +107,7 @@ async function carriedOut(office: Office, action: AnyAction, asked: Record<strin
 function failure({ office, log }: ApiParts, error: unknown): Answer {
   if (error instanceof EarlyRefusal) return error.answer
   if (error instanceof Refused) return refusalProblem(error.refusal)
-  const trouble = troubleProblem(error)
   const errorId = uuid(office.random)
   log.error({ errorId, reason: reasonOf(error) }, 'a request of an operator failed')
-  return trouble ?? { status: 500, type: 'application/problem+json', body: exactJson({ status: 500, code: 'failed', errorId }) }
+  return failureProblem(error, errorId)
 }

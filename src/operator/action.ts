@@ -95,6 +95,8 @@ export interface Task<T extends Inputs, Result> {
 export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   /** In one sentence, without its point. */
   does: string
+  /** It changes nothing, although whoever has the permission may change something. */
+  reads?: true
   /** It concerns files or processes of this machine: no other can ask for it. */
   here?: true
   gives: Gives<Result, Given<T>>

@@ -101,7 +101,7 @@ const ofInstallation: Grants = {
   key_version:      row('r a',                                        'r a w d',                                   'r',             `r(${ofKeys})`),
   operator_user:    row('',                                           'r a w(role, enabled)',                      'r',             ''),
   operator_token:   row('',                                           'r a w(revoked_at)',                         `r(${ofToken})`, ''),
-  operator_request: row('',                                           'r a w(status, reply) d',                    '',              ''),
+  operator_request: row('',                                           'r a w(asked, status, reply, created_at) d', '',              ''),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.
   audit:            row('',                                           'r',                                         'r',             'r'),

@@ -71,6 +71,7 @@ export const userActions: Subject = {
     'user list': action({
       does: 'all users of the API',
       needs: 'users',
+      reads: true,
       forMerchants: true,
       takes: { merchant: ofOneMerchant },
       perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listUsers),
@@ -122,6 +123,7 @@ export const userActions: Subject = {
     'token list': action({
       does: 'the tokens that are valid, newest first',
       needs: 'users',
+      reads: true,
       forMerchants: true,
       takes: { merchant: ofOneMerchant, all: { is: flag, means: 'those that ended as well' } },
       perform: (office, { merchant, all }) =>

@@ -10,6 +10,8 @@ import { readNetworks } from '../../../src/http/client-address.ts'
 import { fixedKek } from '../../../src/keys/encryption.ts'
 import { usualLimits, type LimitSettings } from '../../../src/merchant/access-limits.ts'
 import type { OperatorRole } from '../../../src/operator/permissions.ts'
+import { partUrl } from '../../../src/sandbox/database-user.ts'
+import { openPool } from '../../../src/storage/pool.ts'
 import { startOperatorApi } from '../../../src/operator-api/start.ts'
 import { run, type Ran } from '../../wire/operator/cli-run.ts'
 
@@ -75,12 +77,16 @@ interface OwnApi {
   proxies?: string
 }
 
-/** An API in this process, over a database that a command line works on as well. */
+/** An API in this process as a user of the operators' role; the command line is the owner. */
 export async function startOwnApi({ databaseUrl, keyFile, clock = systemClock, limits, proxies = '' }: OwnApi) {
   const kek = fixedKek(secret(masterKey), systemRandom)
+  const log = openLog({ level: 'fatal', destination: process.stderr })
+  const owner = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
+  const clerkUrl = await partUrl(owner, databaseUrl, ['clerk', 'operator'], secret('clerk'))
+  await owner.close()
   const api = await startOperatorApi({
-    databaseUrl,
-    ownerAllowed: true,
+    databaseUrl: clerkUrl,
+    ownerAllowed: false,
     kek: () => kek,
     callbackPolicy: { plainHttp: false, loopbackAnyPort: false },
     host: '127.0.0.1',
@@ -89,7 +95,7 @@ export async function startOwnApi({ databaseUrl, keyFile, clock = systemClock, l
     trustedProxies: readNetworks(proxies).networks,
     clock,
     random: systemRandom,
-    log: openLog({ level: 'fatal', destination: process.stderr }),
+    log,
   })
   const env = { DATABASE_URL: databaseUrl, TOLLGATE_KEY_FILE: keyFile }
   const cli = (args: readonly string[]): Promise<Ran> => run(env, args)

@@ -101,6 +101,7 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
     if (!/( (list|show|history|find|test|verify)|^access|^doctor)$/.test(words)) assert.ok(action.needs !== 'read', words)
     if (/ (add|set|disable|enable|undo|remove|retire|resume|resend|erase|forget|move|drain|drop)$/.test(words))
       assert.ok(permissions[action.needs].changes, words)
+    if (action.reads) assert.match(words, / list$/)
   }
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)
 })

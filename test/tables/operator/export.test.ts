@@ -6,7 +6,7 @@ import { csvLine } from '../../../src/base/csv.ts'
 import { dated, numbered } from '../../../src/entity/show.ts'
 import { whole } from '../../../src/entity/kinds.ts'
 import { action, pageOf, paging, type TextParts } from '../../../src/operator/action.ts'
-import { exactJson } from '../../../src/entity/json.ts'
+import { jsonText } from '../../../src/entity/json.ts'
 import { withExport } from '../../../src/operator/export.ts'
 import { mostOf, periodOf, times } from '../../../src/operator/lists.ts'
 import type { Office } from '../../../src/operator/office.ts'
@@ -83,7 +83,7 @@ function listOf(count: number) {
   const { actions } = withExport({ actions: { 'row list': list } }, 'row list', { does: '', examples: [] })
   const row = actions['row export']!
   const exported = async (asked: object): Promise<TextParts> =>
-    row.gives.parts!(await row.perform(office, { as: 'csv', ...asked }), exactJson)
+    row.gives.parts!(await row.perform(office, { as: 'csv', ...asked }), jsonText)
   return { actions, pages, said, exported }
 }
 

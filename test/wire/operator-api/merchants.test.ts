@@ -95,7 +95,7 @@ test("another merchant's id in any field of any action answers as an id that is 
 /** A value that fits a kind. */
 function sampleOf({ schema, hint }: { schema: object; hint: string }): unknown {
   const { enum: words, minimum } = schema as { enum?: unknown[]; minimum?: number }
-  return words?.[0] ?? minimum ?? { name: 'a-name', file: 'x' }[hint] ?? '4111111111111111'
+  return words?.[0] ?? minimum ?? { name: 'a-name', file: 'x', text: 'a reason' }[hint] ?? '4111111111111111'
 }
 
 test('lists have what is of the merchant alone, whether it is named or not', async () => {
