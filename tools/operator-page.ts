@@ -7,19 +7,7 @@ import { apiRoutes, basePath, changes, type ApiRoute } from '../src/operator-api
 import { apiVariables } from '../src/settings/api.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 
-/** All that says what an operator can do: the commands, and the API as a page and for programs. */
-export async function operatorFiles(): Promise<[name: string, text: string][]> {
-  const routes = await apiRoutes()
-  return [
-    ['commands.md', await commandsReference()],
-    ['operator.md', pageOf(routes)],
-    ['openapi-operator.json', `${JSON.stringify(operatorOpenApi(routes), null, 2)}\n`],
-  ]
-}
-
-function pageOf(routes: readonly ApiRoute[]): string {
-  const subjects = [...new Set(routes.map(({ words }) => words.split(' ')[0]!))]
-  return `# The API of operators
+const intro = `# The API of operators
 
 Everything that [a command](commands.md) does for an installation, as JSON over HTTP, except what concerns files and
 processes of its machine. How to start it: [install.md](../install.md#the-api-of-operators); users and tokens:
@@ -86,7 +74,21 @@ A change of settings is made on a version: without \`If-Match\` the answer is 42
 | 422 | \`field\` is wrong, missing or unknown |
 | 503 | the database or a key service cannot be reached, or there is too much to do. Try again later |
 | 500 | a defect; \`errorId\` is in the log |
+`
 
+/** All that says what an operator can do: the commands, and the API as a page and for programs. */
+export async function operatorFiles(): Promise<[name: string, text: string][]> {
+  const routes = await apiRoutes()
+  return [
+    ['commands.md', await commandsReference()],
+    ['operator.md', pageOf(routes)],
+    ['openapi-operator.json', `${JSON.stringify(operatorOpenApi(routes), null, 2)}\n`],
+  ]
+}
+
+function pageOf(routes: readonly ApiRoute[]): string {
+  const subjects = [...new Set(routes.map(({ words }) => words.split(' ')[0]!))]
+  return `${intro}
 ${subjects.map((subject) => subjectText(subject, routes)).join('\n\n')}
 
 ## Environment of api
@@ -106,7 +108,7 @@ function routeText({ path, words, action, byGet }: ApiRoute, own: readonly ApiRo
   const first = own.find((one) => Object.values(one.action.takes).some(({ change }) => change))
   const shown = takes.filter(([, { change }]) => !change || first?.words === words)
   const facts = [
-    `needs \`${action.needs}\``,
+    `Needs \`${action.needs}\``,
     ...(byGet ? ['GET too'] : []),
     ...(changes(action) && action.settings ? ['`If-Match`'] : []),
     ...(action.forMerchants ? ['users of one merchant too'] : []),

@@ -123,7 +123,9 @@ const blocks = entities<IdBlock>(`
   select u.name, coalesce(max(u.used), 0) as used, max(b.next_id) as next from (
     values ('merchant', (select max(merchant_id) from merchant)),
       ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
-      ('gate', (select max(gate_id) from gate))
+      ('gate', (select max(gate_id) from gate)),
+      ('user', (select max(user_id) from operator_user)),
+      ('token', (select max(token_id) from operator_token))
     union all select * from unnest($1::text[], $2::bigint[])) u (name, used)
   left join id_block b on b.name = u.name group by u.name order by u.name`)
 

@@ -63,6 +63,7 @@ const damage: readonly (readonly [done: string, undone: string, found: RegExp])[
   [`update id_block set next_id = next_id - 1000000 where name = 'order'`, `update id_block set next_id = next_id + 1000000 where name = 'order'`, /the next order id is \d+, and \d+ is used already/],
   [`update id_block set next_id = next_id - 1000 where name = 'attempt'`, `update id_block set next_id = next_id + 1000 where name = 'attempt'`, /the next attempt id is \d+, and \d+ is used already/],
   [`update id_block set name = 'gates' where name = 'gate'`, `update id_block set name = 'gate' where name = 'gates'`, /the row of gate ids is missing/],
+  [`update id_block set name = 'tokens' where name = 'token'`, `update id_block set name = 'token' where name = 'tokens'`, /the row of token ids is missing/],
   [`update audit set who = who || 'x' where no = 1`, `update audit set who = left(who, -1) where no = 1`, /audit trail +Row 1 .* was changed/],
   [`update order_facts set pan_sealed = set_byte(pan_sealed, 30, 255 - get_byte(pan_sealed, 30))`, `update order_facts set pan_sealed = set_byte(pan_sealed, 30, 255 - get_byte(pan_sealed, 30))`, /order_facts\.pan_sealed: 7 of 7 rows cannot be opened: 1\/1\d+/],
   [`update migration set name = '9999-later.sql' where name like '0001%'`, `update migration set name = '0001-tables.sql' where name like '9999%'`, /migrations +the database has 9999-later\.sql/],
