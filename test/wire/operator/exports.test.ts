@@ -49,6 +49,7 @@ test('an export of orders has the rows and columns of the search, with times in 
         AMOUNT: '12.34',
         CUR: 'USD',
         STATUS: 'approved',
+        REASON: '',
         CARD: '411111…1111',
         'MADE (UTC)': listed!.created_at.slice(0, 19).replace('T', ' '),
       },

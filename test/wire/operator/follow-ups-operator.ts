@@ -78,7 +78,8 @@ export async function openOperator() {
       ),
     /** `what` is the refusal as the trail has it; nothing but that line is left. */
     async refuses(code: number, words: RegExp, what: string, { orderid }: Pick<Order, 'orderid'>, ...args: string[]) {
-      const columns = 'version, events, transactions, captured_minor, returned_minor'
+      // What is under way goes on meanwhile: its events are not of the refusal.
+      const columns = 'transactions, captured_minor, returned_minor'
       const state = () => desk.rows(`select ${columns} from orders where order_id = $1`, [orderid])
       const before = await state()
       const ran = await command(args[0]!, orderid, ...args.slice(1))
