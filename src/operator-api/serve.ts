@@ -16,14 +16,13 @@ import { versionOf } from '../operator/version.ts'
 import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
 import { earlyProblem, EarlyRefusal, failureProblem, refusalProblem } from './problem.ts'
 import { once, type KeyedAnswer } from './requests.ts'
-import { basePath, changes, type ApiRoute } from './routes.ts'
+import { apiRoutes, basePath, changes, type ApiRoute } from './routes.ts'
 
 /** What is the same for every request; the rest of its office is the request's own. */
 export interface ApiParts {
   office: Omit<Office, 'who' | 'action' | 'rights' | 'madeOn'>
   /** The same with a pool whose statements may take long. */
   longOffice: Pick<Office, 'pool' | 'cells'>
-  routes: readonly ApiRoute[]
   access: Pick<RefusedAccess, 'refused'>
   accessLimits: Pick<AccessLimits, 'failedAt'>
   log: Log
@@ -31,13 +30,14 @@ export interface ApiParts {
 
 /** The paths of the API. Who shows no valid token gets the same answer at each. */
 export function apiServer(parts: ApiParts): Route[] {
-  const byPath = new Map(parts.routes.map((route) => [route.path, route]))
+  /** Loaded with the first request: whoever starts a sandbox may never ask. */
+  let byPath: Promise<ReadonlyMap<string, ApiRoute>> | undefined
   const handle = async (request: Incoming): Promise<Answer> => {
     try {
       const bearer = await bearerIn(parts, request)
       if (!bearer) return refuseStranger(parts, request)
       // As it was sent: another spelling of a path is another path.
-      const route = byPath.get(request.path.slice(basePath.length + 1))
+      const route = (await (byPath ??= apiRoutes().then(pathsOf))).get(request.path.slice(basePath.length + 1))
       if (!route) return earlyProblem('no such action')
       return await answerTo(parts, bearer, route, request)
     } catch (error) {
@@ -48,6 +48,9 @@ export function apiServer(parts: ApiParts): Route[] {
     (['GET', 'POST'] as const).map((method) => ({ method, path, bodyLimitBytes: mostBodyBytes, refusesItself: true, handle })),
   )
 }
+
+const pathsOf = (routes: readonly ApiRoute[]): ReadonlyMap<string, ApiRoute> =>
+  new Map(routes.map((route) => [route.path, route]))
 
 const bearerIn = async ({ office }: ApiParts, { authorization }: Incoming): Promise<Bearer | undefined> => {
   const token = tokenIn(authorization)

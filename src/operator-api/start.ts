@@ -18,7 +18,6 @@ import { lineComplaint } from '../storage/database-line.ts'
 import { openPool, type PoolSettings } from '../storage/pool.ts'
 import { mostBodyBytes } from './asking.ts'
 import { forgetRequests } from './requests.ts'
-import { apiRoutes } from './routes.ts'
 import { apiServer } from './serve.ts'
 
 export interface OperatorApiOptions extends Installation {
@@ -72,8 +71,7 @@ export async function startOperatorApi(options: OperatorApiOptions): Promise<Ope
     const server = await openServer({ ...where, ...limitsOf(options), ...(pair && { tls: pair }), turns })
     const unrecorded = () => log.warn('what was shown is not in the audit trail: the database user may not write there')
     const office = { ...options, ...usual, keys, log, progress: () => {}, unrecorded }
-    const routes = await apiRoutes()
-    await server.serve(apiServer({ office, longOffice: long, routes, access, accessLimits, log }))
+    await server.serve(apiServer({ office, longOffice: long, access, accessLimits, log }))
     const stopWork = startPeriodic(clock, log, [
       { name: 'refused access', everyMs: 5_000, run: access.flush },
       { name: 'requests of operators', everyMs: 3_600_000, run: () => forgetRequests(usual.pool, clock.now()) },
