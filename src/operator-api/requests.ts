@@ -39,8 +39,8 @@ export interface KeyedAnswer extends Answer {
 
 /**
  * Carries the request out, unless one with the same key was: that one's answer is given again.
- * `isSecret`: the answer is not stored. A refusal did nothing and leaves the key free. Of a failure
- * nobody knows what was done, so the key stays taken.
+ * `isSecret`: the answer is not stored. A refusal did nothing and leaves the key free. A failure
+ * leaves open what was done, so the key stays taken.
  */
 export async function once(
   { pool, tokenId, now }: Asker,

@@ -57,7 +57,7 @@ const bearerIn = async ({ office }: ApiParts, { authorization }: Incoming): Prom
   return token && bearerOf(office.pool, token, office.clock.now())
 }
 
-/** Sent once: of two nobody knows who asks. */
+/** The token, if it was sent once: two tokens leave open who asks. */
 function tokenIn(authorization: Incoming['authorization']): Secret<string> | undefined {
   const [, token] = typeof authorization === 'string' ? (/^Bearer +([\w-]{16,128}) *$/i.exec(authorization) ?? []) : []
   return token === undefined ? undefined : secret(token)
