@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The version of the package; in a working tree its commit as well, and whether files were changed. */
+/** The version of the package; in a working tree its commit too, and whether files were changed. */
 export function versionText(): string {
   const file = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
   const { version } = JSON.parse(readFileSync(file('package.json'), 'utf8')) as { version: string }

@@ -114,6 +114,18 @@ test('of a request whose process ended nobody knows what became', async () => {
   }
 })
 
+test('a token ends at its time', async () => {
+  const { token: short } = JSON.parse(await tell(['token', 'add', '--user', other.user, '--expires', '1min', '--json']))
+  const works = async () => (await api.ask('gate/list', {}, { token: short })).status
+  assert.equal(await works(), 200)
+  later = 60_001
+  try {
+    assert.equal(await works(), 401)
+  } finally {
+    later = 0
+  }
+})
+
 test('a key has 1 to 128 printable characters', async () => {
   for (const key of ['', 'a b', 'x'.repeat(129)])
     assert.equal((await keyed(key, 'user/add', { name: 'bad', role: 'support' })).json['code'], 'bad idempotency key', key)
