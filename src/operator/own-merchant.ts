@@ -41,7 +41,7 @@ async function ownerOf({ pool, cells }: Office, what: Owned, name: unknown): Pro
   return (await orderOf(await cells(), await loginsIn(pool), orderIdOf(name))).merchantId
 }
 
-/** Of an order, or of a callback of it. */
+/** An order is named by its id, and a callback by its order and number. */
 const orderIdOf = (name: unknown): bigint => (typeof name === 'bigint' ? name : (name as { orderId: bigint }).orderId)
 
 const unknownOne = (thing: Owned, name: unknown): Refused =>

@@ -62,7 +62,7 @@ interface NewToken {
   user: string
   /** The user's, unless it is given. */
   role?: OperatorRole
-  /** Of a user of the whole installation: for this merchant alone. */
+  /** The one merchant that the token is for, where its user works for all. */
   merchant?: string
   /** For so many milliseconds. */
   expires: number
@@ -87,7 +87,7 @@ export async function addToken(office: Office, { user: name, role, merchant, exp
   })
 }
 
-/** With the next request. One that ended before stays as it is. */
+/** The token ends with its next request. The time of an earlier revocation stays. */
 export const revokeToken = (office: Office, tokenId: bigint): Promise<TokenEntry> =>
   change(office, 'orders', async (runner) => {
     const token = await tokenNumbered(runner, tokenId)
