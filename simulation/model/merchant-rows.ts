@@ -1,6 +1,7 @@
 import type { SealedCard } from '../../src/card/vault.ts'
 import { orderKeyText, type OrderKey, type RepeatRow } from '../../src/order/decide/change.ts'
 import type { Order, Transaction } from '../../src/order/decide/order.ts'
+import type { MinuteCount } from '../../src/order/decide/counted.ts'
 import type { IdempotencyRow } from '../../src/order/store/idempotency.ts'
 import type { CountRow } from '../../src/risk/limits.ts'
 import type { DeliveryRow } from './deliveries.ts'
@@ -78,16 +79,19 @@ export function writeOrders(cell: StoreModel, rows: readonly OrderRows[]): void 
 export interface WholeRows {
   nonces: ReadonlySet<string>
   counts: CountRow[]
+  minutes: MinuteCount[]
 }
 
 export const readWhole = (cell: StoreModel, merchantId: bigint): WholeRows => ({
   nonces: cell.nonces.ofMerchant(merchantId),
   counts: cell.counts.ofMerchant(merchantId),
+  minutes: cell.minutes.ofMerchant(merchantId),
 })
 
-export function writeWhole(cell: StoreModel, merchantId: bigint, { nonces, counts }: WholeRows): void {
+export function writeWhole(cell: StoreModel, merchantId: bigint, { nonces, counts, minutes }: WholeRows): void {
   cell.nonces.put(merchantId, nonces)
   for (const row of counts) cell.counts.put(row)
+  cell.minutes.put(merchantId, minutes)
 }
 
 export function removeMerchant(cell: StoreModel, merchantId: bigint): void {
@@ -99,6 +103,7 @@ export function removeMerchant(cell: StoreModel, merchantId: bigint): void {
   cell.references.removeMerchant(merchantId)
   cell.nonces.removeMerchant(merchantId)
   for (const row of cell.counts.ofMerchant(merchantId)) cell.counts.remove(row)
+  cell.minutes.put(merchantId, [])
 }
 
 /** How much of it runs: leases of work that is due, of processes that are known. */

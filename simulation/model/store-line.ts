@@ -1,6 +1,7 @@
 import type { ReferenceStore } from '../../src/card/reference-rows.ts'
 import type { CellStores } from '../../src/gateway/parts.ts'
 import type { DeliveryStore } from '../../src/delivery/store.ts'
+import { countedIn } from '../../src/order/decide/counted.ts'
 import type { OrderStore, OrderTables } from '../../src/order/store/store.ts'
 import type { InvoiceStore } from '../../src/mobile-api/invoice/store.ts'
 import type { WrongSums } from '../../src/mobile-api/sum/store.ts'
@@ -116,5 +117,6 @@ function tablesOver(calls: StoreCalls, model: StoreModel, unit: Unit): OrderTabl
     saveCounts: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.counts.save(unit, rows))),
     claimIdempotencyKeys: (rows, now) => admitting(rows, () => model.idempotency.claim(unit, rows, now)),
     insertRepeats: (rows) => unlessEmpty(rows, undefined, () => admitting(rows, () => model.insertRepeats(unit, rows))),
+    count: (changes) => unlessEmpty(countedIn(changes), undefined, () => inside(() => model.minutes.add(unit, changes))),
   }
 }

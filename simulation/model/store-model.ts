@@ -16,6 +16,7 @@ import { Fence, Movers } from './fence.ts'
 import { IdBlocks } from './id-blocks.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { check, databaseError } from './store-constraints.ts'
+import { MinuteCounts } from './minute-counts.ts'
 import { Invoices } from './invoices.ts'
 import { Sums } from './sums.ts'
 import { References } from './references.ts'
@@ -50,6 +51,7 @@ export class StoreModel {
   readonly invoices = new Invoices((lease, by) => this.#isFree(lease, by), this.fence)
   readonly sums = new Sums(this.invoices)
   readonly counts: Counts
+  readonly minutes = new MinuteCounts()
   readonly names = new Names(this.locks)
   readonly nonces = new NonceTable(this.fence)
   readonly idempotency = new IdempotencyKeys(this.locks)
@@ -133,6 +135,7 @@ export class StoreModel {
     if (saved.size < changes.length) throw new Conflict('a version moved')
     this.insertRepeats(unit, repeats)
     if (!(await this.idempotency.claimNew(unit, keys))) throw new Conflict('an Idempotency-Key was used before')
+    this.minutes.add(unit, changes)
   }
 
   versions(orderKeys: readonly OrderKey[]): Map<string, number> {
@@ -220,7 +223,6 @@ export class StoreModel {
   }
 
   claimDue(by: Claimer, now: number, limit: number): Due[] {
-    const { processId } = by
     const isDue = (order: Order) => (t: Transaction) =>
       t.dueAt !== undefined &&
       t.dueAt <= now &&
@@ -235,7 +237,7 @@ export class StoreModel {
     this.fence.demand(found.slice(0, limit).map(({ order }) => order.merchantId))
     this.onClaimed(by, now, found.slice(0, limit), found.length < limit)
     return found.slice(0, limit).map(({ order: { merchantId, orderId }, t }) => {
-      this.#replace({ merchantId, orderId }, t.no, { ...t, lease: processId, dueAt: now + leaseLookMs })
+      this.#replace({ merchantId, orderId }, t.no, { ...t, lease: by.processId, dueAt: now + leaseLookMs })
       this.fence.write(merchantId, `order ${orderId}`)
       const due = { merchantId, orderId, transactionNo: t.no, tries: t.tries }
       return t.lease === undefined ? due : { ...due, hadLease: t.lease }
@@ -309,8 +311,7 @@ export class StoreModel {
       const { cvv2Sealed: _sealed, cvv2Key: _key, ...rest } = card
       this.cards.set(key, rest)
     }
-    const at = change.rows.at(-1)?.at ?? after.createdAt
-    this.deliveries.insert(change, at, deliveryLease)
+    this.deliveries.insert(change, change.rows.at(-1)?.at ?? after.createdAt, deliveryLease)
     for (const name of newKeys(before, after))
       if (!this.locators.has(name)) this.locators.set(name, { merchantId: after.merchantId, orderId: after.orderId })
     this.onCommit(change, stored)

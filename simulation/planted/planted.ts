@@ -10,6 +10,7 @@ import { openAttempt } from '../../src/order/perform.ts'
 import type { OrderStore } from '../../src/order/store/store.ts'
 import type { Wraps } from '../world/gateway-parts.ts'
 import { plantedInCells } from './cells.ts'
+import { plantedInCounts } from './counts.ts'
 import { plantedInFilters } from './filters.ts'
 import { plantedInFollowUps } from './follow-ups.ts'
 import { plantedInLegacy } from './legacy.ts'
@@ -312,5 +313,6 @@ export const planted: readonly Planted[] = [
   ...plantedInSums,
   ...plantedInTransfers,
   ...plantedInPatience,
+  ...plantedInCounts,
   ...plantedInCells,
 ]

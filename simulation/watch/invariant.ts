@@ -7,6 +7,7 @@ export type Invariant =
   | 'an acknowledged order exists'
   | 'every order ends'
   | 'the books are equal'
+  | 'counts are what is stored'
   | 'an attempt is recorded before it is sent'
   | 'an attempt is sent once'
   | 'names are used once'

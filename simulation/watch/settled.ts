@@ -1,6 +1,7 @@
 import type { Ledger } from '../../simulators/acquirer/ledger.ts'
 import { maxTries } from '../../src/delivery/schedule.ts'
 import { statusOf, statusOfState, type Order, type Transaction } from '../../src/order/decide/order.ts'
+import { countedIn, type MinuteCount } from '../../src/order/decide/counted.ts'
 import { orderKeyText } from '../../src/order/decide/change.ts'
 import { finalStatuses, kindWords } from '../../src/spec/words.ts'
 import type { Invariants } from './invariants.ts'
@@ -32,6 +33,7 @@ export function checkSettled(
   }
   invariants.mobile.settled(wall)
   checkBooks(installation, ledger, invariants)
+  checkMinuteCounts(installation, invariants)
   const accepted = new Map<string, number>()
   for (const t of callbacks)
     if (t.accepted)
@@ -61,6 +63,33 @@ function checkBooks(installation: Installation, ledger: Ledger, { breaks }: Inva
   const known = new Set(installation.orders.values().map(({ orderId }) => String(orderId)))
   for (const { orderId, kind } of ledger.search({ state: 'approved', limit: Infinity }).entries)
     if (!known.has(orderId)) breaks('the books are equal', `the acquirer has a ${kind} of an order ${orderId} that is not there`)
+}
+
+/** Minute counts are the counts of the orders and attempts that are stored. */
+function checkMinuteCounts(installation: Installation, { breaks }: Invariants): void {
+  const orders = installation.orders.values()
+  for (const merchantId of new Set(orders.map((order) => order.merchantId))) {
+    const stored = sums(countedIn(orders.filter((order) => order.merchantId === merchantId).map(asIfNow)))
+    const counted = sums(installation.home(merchantId).minutes.ofMerchant(merchantId))
+    for (const key of new Set([...stored.keys(), ...counted.keys()])) {
+      const [there, says] = [stored.get(key) ?? 0, counted.get(key) ?? 0]
+      if (there !== says) breaks('counts are what is stored', `${key}: ${says} are counted, ${there} are stored`)
+    }
+  }
+}
+
+const asIfNow = (after: Order) => ({ after, rows: [], deliveries: [], eraseCvv2: false })
+
+/** 3-D Secure may follow an attempt, so only the result of orders stays. */
+function sums(rows: readonly MinuteCount[]): Map<string, number> {
+  const all = new Map<string, number>()
+  const add = (key: string, count: number) => count > 0 && all.set(key, (all.get(key) ?? 0) + count)
+  for (const { orders, attempts, verified, ...by } of rows) {
+    const key = Object.entries(by).map(([name, value]) => `${name} ${value}`)
+    add(['orders', ...key, verified].join(', '), orders)
+    add(['attempts', ...key].join(', '), attempts)
+  }
+  return all
 }
 
 const messageKey = (orderId: bigint | string, type: string, url: string): string => `${orderId} ${type} ${url}`

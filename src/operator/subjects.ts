@@ -24,6 +24,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
   filter:   { does: 'what payments are screened by: lists, limits, amounts, countries, times of day', load: async () => [(await import('./configuration/filter-actions.ts')).filterActions] },
   find:     { does: 'one payment by whatever names it: an id, a reference, an address, a card', load: async () => [(await import('./orders/find-actions.ts')).findActions] },
   order:    { does: 'payments: search them, see their life, take up parked ones, capture, return and void them', load: async () => [(await import('./orders/order-actions.ts')).orderActions] },
+  stats:    { does: 'how many payments ended in which way, how many of them approved, and how long they took', load: async () => [(await import('./stats/stats-actions.ts')).statsActions] },
   invoice:  { does: 'transactions of the mobile API without an order yet: find parked ones, take them up', load: async () => [(await import('./orders/invoice-actions.ts')).invoiceActions] },
   bin:      { does: 'the BIN table: who issued a card, by its first digits', load: async () => [(await import('./configuration/bin-actions.ts')).binActions] },
   keys:     { does: 'the keys of the vault: their versions, and how to replace them', load: async () => [(await import('./keys/keys-actions.ts')).keysActions] },

@@ -386,6 +386,25 @@ create table migration (
   constraint migration_pkey PRIMARY KEY (name)
 );
 
+create table minute_count (
+  merchant_id bigint not null,
+  minute timestamp with time zone not null,
+  process_id bigint not null,
+  endpoint_id bigint not null,
+  gate_id bigint not null,
+  kind text not null,
+  network text not null,
+  country text not null,
+  outcome text not null,
+  reason text not null,
+  verified text not null,
+  within_ms integer not null,
+  orders integer not null,
+  attempts integer not null,
+  constraint minute_count_pkey PRIMARY KEY (merchant_id, minute, process_id, endpoint_id, gate_id, kind, network, country, outcome, reason, verified, within_ms)
+) with (fillfactor=70);
+CREATE INDEX minute_count_by_minute ON minute_count USING brin (minute) WITH (pages_per_range='16', autosummarize='on');
+
 create table mobile_invoice (
   merchant_id bigint not null,
   invoice_id text not null,

@@ -54,6 +54,8 @@ interface State {
   note: (answer: unknown) => void
 }
 
+const noOthers = { claims: [], repeats: [], keys: [], processId: processes[0] }
+
 type Call = (state: State) => Promise<void>
 
 /** A more frequent call stands there more often. */
@@ -114,7 +116,14 @@ async function accept(state: State): Promise<void> {
   const repeat = { serialNumber: serial(order.orderId), operation: 'sale', transactionNo: 1, at: now } as const
   if (chance.happens(0.5)) {
     const rows = chance.happens(0.3) ? [keyRow(chance, now)] : []
-    const batch = { claims: [claim], changes: [work], repeats: [], keys: rows, deliveryLease: leaseOf(chance) }
+    const batch = {
+      claims: [claim],
+      changes: [work],
+      repeats: [],
+      keys: rows,
+      deliveryLease: leaseOf(chance),
+      processId: processes[0],
+    }
     const saved = await store.orders.saveAtOnce(batch)
     if (saved) there.push(order)
     return note(saved)
@@ -145,8 +154,7 @@ async function happen(state: State): Promise<void> {
   if (refused || work.rows.length === 0) return
   note((await store.orders.versions([order])).get(orderKeyText(order)))
   const deliveryLease = leaseOf(chance)
-  if (chance.happens(0.5))
-    return note(await store.orders.saveAtOnce({ claims: [], changes: [work], repeats: [], keys: [], deliveryLease }))
+  if (chance.happens(0.5)) return note(await store.orders.saveAtOnce({ ...noOthers, changes: [work], deliveryLease }))
   note(await store.orders.transaction((tables) => tables.save([work], deliveryLease)))
 }
 

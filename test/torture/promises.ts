@@ -52,6 +52,11 @@ export function judge(run: Run): Verdict[] {
     verdict('every order is final', statusesOf(state), unfinished(run)),
     verdict('one final status', `${book.statuses} status replies`, changed(run)),
     verdict('books are equal', `${state.ledger.length} ledger entries, ${sumsOf(state)}`, [...sums(state), ...unequal(state)]),
+    verdict(
+      'counts are equal to the books',
+      `${state.orders.length} orders, ${state.attempts.length} attempts`,
+      state.miscounts.map(({ counted, counts, stored }) => ({ says: `${counted}: ${counts} counted, ${stored} stored` })),
+    ),
     verdict('one entry per attempt', `${state.attempts.length} attempts`, doubled(state)),
     verdict('no order is charged twice', `${state.orders.length} orders`, chargedTwice(state)),
     verdict('repeated requests', `${new Set(state.orders.map((o) => o.client_orderid)).size} names`, renamed(state)),

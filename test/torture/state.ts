@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { request } from 'undici'
 import { openLog } from '../../src/base/log.ts'
+import { miscounts, type Miscount } from '../harness/postgres/minute-counts.ts'
 import { openPool, statement, type Pool } from '../../src/storage/pool.ts'
 
 /** Where both sides have written down what they did. */
@@ -19,6 +20,7 @@ export interface State {
   deliveries: DeliveryRow[]
   /** Cards with a CVV2 that is still kept. */
   cvv2s: bigint[]
+  miscounts: Miscount[]
   /** Processes that beat. */
   alive: Set<bigint>
   ledger: Entry[]
@@ -159,6 +161,7 @@ export async function readState(books: Books): Promise<State> {
     attempts: await pool.run(attempts),
     deliveries: await pool.run(deliveries),
     cvv2s: await pool.run(cvv2s),
+    miscounts: await pool.run(miscounts, [null]),
     alive: await pool.run(alive),
     now: (await pool.run(clock))[0]!.now,
   }))
@@ -168,6 +171,7 @@ export async function readState(books: Books): Promise<State> {
     attempts: all.flatMap((cell) => cell.attempts),
     deliveries: all.flatMap((cell) => cell.deliveries),
     cvv2s: all.flatMap((cell) => cell.cvv2s).map((r) => r.order_id),
+    miscounts: all.flatMap((cell) => cell.miscounts),
     alive: new Set(all.flatMap((cell) => cell.alive).map((r) => r.process_id)),
     ledger: entries,
     charged: balances,

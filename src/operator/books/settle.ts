@@ -9,6 +9,7 @@ import type { Order, Transaction } from '../../order/decide/order.ts'
 import { commissionsOf, gateFactsOf } from '../../order/decide/gate.ts'
 import { restoredFollow, restoredPayment, type RestoredOutcome, type RestoredNames } from '../../order/decide/restored.ts'
 import type { ReceiptIds } from '../../order/decide/receipt.ts'
+import { saveCounts } from '../../order/store/minute-counts.ts'
 import { saveOrders } from '../../order/store/save.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import type { OrderKind, TransactionKind } from '../../spec/words.ts'
@@ -79,6 +80,9 @@ export async function settle(
   return { settled, left }
 }
 
+/** Counts of what no gateway ended. */
+const noProcess = 0n
+
 const isFollow = ({ kind }: RecordedOperation): boolean => kind === 'capture' || kind === 'return'
 
 async function settleOne(
@@ -123,6 +127,7 @@ async function saved(
     return await changeInCell({ ...desk, action: `reconcile ${how}` }, cell, async (runner) => {
       const kept = await saveOrders(runner, [made], undefined)
       if (!kept.has(orderKeyText(made.after))) throw new OrderMoved()
+      await saveCounts(runner, [made], noProcess)
       return { note: { subject: `order ${orderId}`, details }, result: orderId }
     })
   } catch (error) {

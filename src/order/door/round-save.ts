@@ -79,6 +79,7 @@ export async function saveAtOnce(parts: SavingParts, round: Saving): Promise<Sav
     deliveryLease: leaseFor(parts, sends),
     repeats: repeatsOf(round, bound),
     keys: rowsFor([...bound, ...madeBy(entries, works, kept)], round.now),
+    processId: parts.processId,
   })
   return saved ? { kept, earlier: new Map(), sends } : undefined
 }
@@ -109,6 +110,10 @@ async function save(parts: SavingParts, round: Saving, tables: OrderTables): Pro
   await filters.save(tables)
   const rows = rowsFor([...bound, ...madeBy(entries, works, kept)], round.now)
   if (rows.length > 0 && !(await tables.claimIdempotencyKeys(rows, round.now))) throw new KeysTaken('another process took a key')
+  await tables.count(
+    changes.filter(({ after }) => kept.has(orderKeyText(after))),
+    parts.processId,
+  )
   for (const [key, { entries: waiting }] of works)
     if (!earlier.has(key) && !kept.has(key)) for (const at of waiting) again.add(at)
   return { kept, earlier, sends }

@@ -1,4 +1,5 @@
 import { codeOf } from '../../base/error-code.ts'
+import { groupBy } from '../../base/groups.ts'
 import { reasonOf } from '../../base/log.ts'
 import type { SealedCard } from '../../card/vault.ts'
 import { type DeliveryLease } from '../../delivery/store.ts'
@@ -23,6 +24,7 @@ import { loadShown, type Shown, type ShownWish } from './shown.ts'
 import * as due from './due.ts'
 import * as sql from './statements.ts'
 import { attemptOf, cardOf, orderOf, signedAmountsOf, transactionOf, type OrderKeyRecord, type SignedAmount } from './rows.ts'
+import { countWrites, saveCounts } from './minute-counts.ts'
 import { saveOrders, savesAtOnce } from './save.ts'
 import { recordKey, type Change, type KeyClaim, type OrderKey, type RepeatRow } from '../decide/change.ts'
 
@@ -50,6 +52,11 @@ export interface OrderTables extends CountTables {
   save(changes: readonly Change[], deliveryLease: DeliveryLease | undefined): Promise<Set<string>>
   insertRepeats(rows: readonly RepeatRow[]): Promise<void>
   /**
+   * Counts what ended by these saved changes. Comes last: it may wait for another batch of this
+   * process.
+   */
+  count(changes: readonly Change[], processId: bigint): Promise<void>
+  /**
    * Whether all of these keys were free or already this request's, and are taken now. If not, other
    * requests hold some, and the transaction must not be committed.
    */
@@ -63,6 +70,8 @@ export interface PlainBatch {
   deliveryLease: DeliveryLease | undefined
   repeats: readonly RepeatRow[]
   keys: readonly IdempotencyRow[]
+  /** Whose counts count what ends. */
+  processId: bigint
 }
 
 export interface Due extends OrderKey {
@@ -121,12 +130,13 @@ export function openOrderStore(pool: Pool): OrderStore {
   return {
     ...readsOf(pool),
     transaction: (body) => transaction(pool, (runner) => body(tablesOn(runner))),
-    async saveAtOnce({ claims, changes, deliveryLease, repeats, keys }) {
+    async saveAtOnce({ claims, changes, deliveryLease, repeats, keys, processId }) {
       const all = [
         ...writes(sql.claimNewKeys, claims),
         ...savesAtOnce(changes, deliveryLease),
         ...writes(sql.insertRepeats, repeats),
         ...writes(claimNewIdempotencyKeys, keys),
+        ...countWrites(changes, processId),
       ]
       try {
         if (all.length > 0) await atOnce(pool, all)
@@ -197,6 +207,7 @@ const tablesOn = (runner: Runner): OrderTables => ({
   save: (changes, deliveryLease) => saveOrders(runner, changes, deliveryLease),
   insertRepeats: async (rows) => void (await readOf(runner, sql.insertRepeats, rows)),
   claimIdempotencyKeys: (rows, now) => claimIdempotencyKeys(runner, rows, now),
+  count: (changes, processId) => saveCounts(runner, changes, processId),
 })
 
 /** Takes each name that is free; returns the owner of each. */
@@ -255,14 +266,3 @@ const keyRow = (r: sql.KeyRecord): KeyRow => ({
   clientOrderid: r.client_orderid,
   digest: r.digest,
 })
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group) group.push(item)
-    else groups.set(key, [item])
-  }
-  return groups
-}

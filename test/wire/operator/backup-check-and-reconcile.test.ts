@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from 'pg'
 import { order, settled } from '../../conformance/requests/client.ts'
+import { miscounts } from '../../harness/postgres/minute-counts.ts'
 import { ends, openMobile } from '../../conformance/mobile/mobile.ts'
 import { approved, followed, part } from '../../conformance/operations/operations.ts'
 import { holds } from '../../harness/clock/until.ts'
@@ -279,6 +280,7 @@ test('what was settled under short RRNs gets out; what fits no message is parked
   const preauth = csv([...lines, lost({ kind: 'preauth', stan: '700002', rrn: '7000002', order_id: '1000950' })])
   const imported = await reconcile(preauth, '--import')
   assert.equal(imported.code, 0, imported.out + imported.err)
+  assert.deepEqual((await database.query(miscounts.text, [null])).rows, [], 'what was taken over is counted')
   // As an older version took them over.
   await database.query(`update orders set rrn = '901' where stan = '990001'`)
   await database.query(`update orders set rrn = '1.00062E+05' where stan = '700003'`)
