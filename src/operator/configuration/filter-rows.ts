@@ -6,7 +6,8 @@ import { Refused } from '../refused.ts'
 import { change } from '../change.ts'
 import { changeEntity, made, type SettingsOf } from '../history/entity.ts'
 import { listedName, type SettingChange } from '../history/setting-changes.ts'
-import { endpointOf, listMerchants, merchantNamed } from '../known.ts'
+import { endpointOf, merchantNamed } from '../known.ts'
+import { merchantIdOf } from '../where.ts'
 
 export interface FilterEntry extends Omit<FilterRule, 'entries'> {
   merchantId: bigint
@@ -17,10 +18,11 @@ export interface FilterEntry extends Omit<FilterRule, 'entries'> {
   removedAt?: number
 }
 
-const rules = entities<Omit<FilterEntry, 'login'>>(`
-  select r.merchant_id, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule as facts, r.created_at, r.removed_at,
+const rules = entities<FilterEntry>(`
+  select r.merchant_id, m.login, r.filter_no, r.endpoint_id, r.name, r.code, r.score, r.rule as facts, r.created_at, r.removed_at,
     (select count(*)::int from filter_entry e where e.merchant_id = r.merchant_id and e.filter_no = r.filter_no) as entries
-  from filter_rule r where $1::bigint is null or r.merchant_id = $1 order by r.merchant_id, r.filter_no`)
+  from filter_rule r join merchant m on m.merchant_id = r.merchant_id
+  where $1::bigint is null or r.merchant_id = $1 order by r.merchant_id, r.filter_no`)
 const firstValues = statement<{ value: string }>(
   `select value from filter_entry where merchant_id = $1 and filter_no = $2 order by value limit $3`,
 )
@@ -45,11 +47,8 @@ const lockMerchant = statement<object>(`select from merchant where merchant_id =
 /** Each gateway keeps all lists in memory. */
 const mostEntries = 100_000
 
-export async function listFilters(runner: Runner, login?: string): Promise<FilterEntry[]> {
-  const merchantId = login === undefined ? null : (await merchantNamed(runner, login)).merchantId
-  const logins = new Map((await listMerchants(runner)).map((m) => [m.merchantId, m.login]))
-  return (await runner.run(rules, [merchantId])).map((rule) => ({ ...rule, login: logins.get(rule.merchantId)! }))
-}
+export const listFilters = async (runner: Runner, login?: string): Promise<FilterEntry[]> =>
+  runner.run(rules, [await merchantIdOf(runner, login)])
 
 export async function filterNumbered(runner: Runner, login: string, filterNo: number): Promise<FilterEntry> {
   const found = (await listFilters(runner, login)).find((f) => f.filterNo === filterNo)
