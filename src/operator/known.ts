@@ -5,7 +5,7 @@ import { gateFields } from '../merchant/fields/gate.ts'
 import { pageFields, type MerchantPage } from '../merchant/fields/page.ts'
 import { entities, type Runner } from '../storage/pool.ts'
 import type { OperatorRole } from './permissions.ts'
-import { orUnknown } from './refused.ts'
+import { orUnknown, type Unknown } from './refused.ts'
 
 export interface MerchantEntry {
   merchantId: bigint
@@ -101,26 +101,19 @@ export async function ofMerchant<One extends { merchantId?: bigint }>(
   return (await all(runner)).filter((one) => one.merchantId === merchantId)
 }
 
-export const merchantNamed = async (runner: Runner, login: string): Promise<MerchantEntry> =>
-  orUnknown(
-    (await listMerchants(runner)).find((m) => m.login === login),
-    'merchant',
-    login,
-  )
+/** Finds one; refuses a name that none has. */
+const finder =
+  <One, Name extends string | bigint>(thing: Unknown, all: (runner: Runner) => Promise<One[]>, nameOf: (one: One) => Name) =>
+  async (runner: Runner, name: Name): Promise<One> => {
+    const found = (await all(runner)).find((one) => nameOf(one) === name)
+    return orUnknown(found, thing, name)
+  }
 
-export const endpointOf = async (runner: Runner, endpointId: bigint): Promise<EndpointEntry> =>
-  orUnknown(
-    (await listEndpoints(runner)).find((e) => e.endpointId === endpointId),
-    'endpoint',
-    endpointId,
-  )
-
-export const groupOf = async (runner: Runner, groupId: bigint): Promise<GroupEntry> =>
-  orUnknown(
-    (await listGroups(runner)).find((g) => g.groupId === groupId),
-    'group',
-    groupId,
-  )
+export const merchantNamed = finder('merchant', listMerchants, ({ login }) => login)
+export const endpointOf = finder('endpoint', listEndpoints, ({ endpointId }) => endpointId)
+export const groupOf = finder('group', listGroups, ({ groupId }) => groupId)
+export const userNamed = finder('user', listUsers, ({ name }) => name)
+export const tokenNumbered = finder('token', listTokens, ({ tokenId }) => tokenId)
 
 /** By id or by name. */
 export async function gateNamed(runner: Runner, name: string): Promise<GateEntry> {
@@ -128,17 +121,3 @@ export async function gateNamed(runner: Runner, name: string): Promise<GateEntry
   const found = all.find((g) => String(g.gateId) === name) ?? all.find((g) => g.name === name)
   return orUnknown(found, 'gate', name)
 }
-
-export const userNamed = async (runner: Runner, name: string): Promise<UserEntry> =>
-  orUnknown(
-    (await listUsers(runner)).find((user) => user.name === name),
-    'user',
-    name,
-  )
-
-export const tokenNumbered = async (runner: Runner, tokenId: bigint): Promise<TokenEntry> =>
-  orUnknown(
-    (await listTokens(runner)).find((token) => token.tokenId === tokenId),
-    'token',
-    tokenId,
-  )

@@ -79,7 +79,7 @@ const conflicts = {
   stale: () => 'The settings were changed since they were read. Nothing was changed: read them again.',
   'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
-  unknown: ({ thing, name }: { thing: keyof typeof unknown; name: string }) => unknown[thing](name),
+  unknown: ({ thing, name }: { thing: Unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>
     unknownOf[thing](login, name),
   taken: ({ thing, name }: { thing: 'merchant' | 'gate' | 'cell' | 'user'; name: string }) =>
@@ -241,6 +241,7 @@ const unknown = {
   'order of page': (id: string) => `There is no order ${id} to go on from. Begin again at the first page.`,
   'message of page': (name: string) => `There is no callback ${name} to go on from. Begin again at the first page.`,
 }
+export type Unknown = keyof typeof unknown
 
 const unknownOf = {
   endpoint: (login: string, id: string) => hint(`${id} is not an endpoint of ${login}. See`, `endpoint list --merchant ${login}`),
@@ -276,7 +277,7 @@ export function orRefused<Read>(read: Read): Exclude<Read, Misfit> {
 }
 
 /** What was looked for under a name, if there is such a thing. */
-export function orUnknown<Found>(found: Found | undefined, thing: keyof typeof unknown, name: string | number | bigint): Found {
+export function orUnknown<Found>(found: Found | undefined, thing: Unknown, name: string | number | bigint): Found {
   if (found === undefined) throw new Refused({ what: 'unknown', thing, name: String(name) })
   return found
 }
