@@ -1,6 +1,5 @@
 /** How results look in a terminal. */
-import type { Fact } from '../entity/facts.ts'
-import { printable, withCommands, type Block, type Column, type Finding } from '../entity/show.ts'
+import { type Block, type Column, type Fact, type Finding, printable, withCommands } from '../entity/show.ts'
 
 type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }

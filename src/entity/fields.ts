@@ -1,9 +1,8 @@
 /** The settings of an entity as a table: all that can be said about one follows from its row. */
 import { defined } from '../base/defined.ts'
-import type { Fact } from './facts.ts'
+import type { Fact } from './show.ts'
 import { jsonName } from './json.ts'
 import { Unreadable, type ValueKind } from './kinds.ts'
-import { unfit, type UnfitValue } from './misfit.ts'
 
 export interface EntityField<Value, Wish = Value> {
   is: ValueKind<Value, Wish>
@@ -87,6 +86,15 @@ export function fields<const T extends FieldTable>(table: T & Checked<T>) {
       ),
   }
 }
+
+/** A value that does not fit its field; `must` continues "it must be". */
+interface UnfitValue {
+  what: 'unfit'
+  field: string
+  must: string
+}
+
+export const unfit = (field: string, must: string): UnfitValue => ({ what: 'unfit', field, must })
 
 /** Reads the members of a JSON object that a table names; null takes a value away. */
 export function fromJson<T extends Readonly<Record<string, Pick<AnyField, 'is' | 'needed'>>>>(

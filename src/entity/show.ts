@@ -1,6 +1,10 @@
 /** What a person is shown, whatever shows it: a terminal or a page. */
 import { agoText } from '../base/moments.ts'
-import type { Fact } from './facts.ts'
+
+/** A line about an entity; without a value it is not shown. A status may be coloured. */
+export type Fact = readonly [name: string, value: string | undefined, is?: 'status']
+
+export const onOff = (on: boolean): string => (on ? 'on' : 'off')
 
 export interface Column<Row> {
   title: string
@@ -76,7 +80,7 @@ export const dated = <Row>(title: string, now: number, at: (row: Row) => number 
 /** Whether it is switched on. */
 export const stateColumn: Column<{ enabled: boolean }> = {
   title: 'STATE',
-  of: ({ enabled }) => (enabled ? 'on' : 'off'),
+  of: ({ enabled }) => onOff(enabled),
   is: 'status',
 }
 

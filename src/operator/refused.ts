@@ -282,7 +282,7 @@ export function orUnknown<Found>(found: Found | undefined, thing: Unknown, name:
   return found
 }
 
-export { unfit } from '../entity/misfit.ts'
+export { unfit } from '../entity/fields.ts'
 
 /** A refusal as a person reads it. */
 export const refusalBlock = (refusal: OperatorRefusal, called: Called): Block =>

@@ -1,8 +1,7 @@
 /** Gates: lines to acquirers. */
 import { exactSpan } from '../../base/moments.ts'
 import { name, Unreadable, type ValueKind } from '../../entity/kinds.ts'
-import { onOff, type Fact } from '../../entity/facts.ts'
-import { changed, hint, numbered, stateColumn } from '../../entity/show.ts'
+import { changed, type Fact, hint, numbered, onOff, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
 import { action, settingsOf, listing, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'

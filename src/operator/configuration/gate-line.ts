@@ -1,6 +1,6 @@
 /** What protects the line of a gate: what is asked for, and what is shown of it. */
 import { choice, fileText, onOff, secretFile } from '../../entity/kinds.ts'
-import type { Fact } from '../../entity/facts.ts'
+import type { Fact } from '../../entity/show.ts'
 import { isoTime } from '../../base/moments.ts'
 import { hostName, macAlgorithms, type GateRow, type MacAlgorithm } from '../../merchant/fields/gate.ts'
 import type { Given } from '../action.ts'

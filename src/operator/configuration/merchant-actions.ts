@@ -1,9 +1,8 @@
 /** Merchants and their control keys. */
 import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
 import { name, span, typed, whole } from '../../entity/kinds.ts'
-import { onOff, type Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { changed, dated, hint, stateColumn, tableOf, type Block } from '../../entity/show.ts'
+import { type Block, changed, dated, type Fact, hint, onOff, stateColumn, tableOf } from '../../entity/show.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'

@@ -1,10 +1,9 @@
 /** What was changed at an entity, and taking one change back: two actions of every such entity. */
 import { notNull } from '../../base/defined.ts'
 import { agoText, timeText } from '../../base/moments.ts'
-import type { Fact } from '../../entity/facts.ts'
 import { id, Unreadable } from '../../entity/kinds.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { changed, differences, numbered } from '../../entity/show.ts'
+import { changed, differences, type Fact, numbered } from '../../entity/show.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { action, pageOf, paging, type AnyAction, type Given, type Inputs, type ListPage } from '../action.ts'
 import type { Versions } from '../change.ts'

@@ -1,8 +1,7 @@
 /** The display of an order with its whole life. */
 import { agoText, spanText, timeText } from '../../base/moments.ts'
-import type { Fact } from '../../entity/facts.ts'
 import { jsonName, jsonOf, pick } from '../../entity/json.ts'
-import { hint, printable, tableOf, type Block } from '../../entity/show.ts'
+import { type Block, type Fact, hint, printable, tableOf } from '../../entity/show.ts'
 import { refusingScore } from '../../merchant/filter.ts'
 import { leftFor } from '../../order/decide/amounts.ts'
 import { head, statusOf, statusOfState, type Attempt, type Order, type Transaction } from '../../order/decide/order.ts'
