@@ -10,14 +10,9 @@ export const aLogin = { is: anyLogin, names: 'merchant', argument: true, needed:
 export const whose = { is: anyLogin, names: 'merchant', needed: true, means: 'whose it is' } as const
 export const ofOneMerchant = { is: anyLogin, names: 'merchant', means: 'only of this merchant' } as const
 
-export const anOrder = {
-  is: id,
-  argument: true,
-  recorded: true,
-  needed: true,
-  names: 'order',
-  means: "the gateway's order id",
-} as const
+/** A number of the gateway's own, named by its place in a command. */
+export const ownNumber = { argument: true, recorded: true, needed: true } as const
+export const anOrder = { ...ownNumber, is: id, names: 'order', means: "the gateway's order id" } as const
 
 /** Of a secret of the sandbox's own merchant. */
 export const afterNextStart = "sandbox.json and the sandbox's merchant server have it after the next start of the sandbox."

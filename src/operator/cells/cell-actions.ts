@@ -6,7 +6,7 @@ import { hint, numbered } from '../../entity/show.ts'
 import { nodeName, seatName } from '../../storage/cell-seat.ts'
 import { mostCell, schemaOf } from '../../storage/cells.ts'
 import { action, listing, type Subject } from '../action.ts'
-import { aLogin } from '../inputs.ts'
+import { aLogin, ownNumber } from '../inputs.ts'
 import type { Office } from '../office.ts'
 import { Refused, unfit } from '../refused.ts'
 import { cellFacts, type CellFact } from '../cell-facts.ts'
@@ -82,7 +82,7 @@ export const cellActions: Subject = {
       here: true,
       long: true,
       takes: {
-        number: { is: whole(1, mostCell), argument: true, recorded: true, needed: true, means: `1 to ${mostCell}` },
+        number: { ...ownNumber, is: whole(1, mostCell), means: `1 to ${mostCell}` },
         databaseUrl: {
           is: anyText('url'),
           means: 'where it is, if not in the database of the installation; without user and password',
@@ -111,7 +111,7 @@ as migrate does.`,
       here: true,
       long: true,
       takes: {
-        number: { is: whole(0, mostCell), argument: true, recorded: true, needed: true, means: 'the cell that they leave' },
+        number: { ...ownNumber, is: whole(0, mostCell), means: 'the cell that they leave' },
         to: { ...goesTo, needed: true },
         pauseAtMostMs,
       },

@@ -1,27 +1,19 @@
 /** Endpoints: where a merchant takes payments; and groups of them. */
 import { isDeepStrictEqual } from 'node:util'
 import { currency, id, list, name } from '../../entity/kinds.ts'
-import { onOff, type Fact } from '../../entity/facts.ts'
-import { changed, hint, numbered, stateColumn, type Column } from '../../entity/show.ts'
+import { changed, type Column, type Fact, hint, numbered, onOff, stateColumn } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { action, listing, settingsOf, type Subject } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, endpointKept, groupKept, setEndpoint } from './endpoint-rows.ts'
 import { withDryRun } from '../history/dry-run.ts'
-import { ofOneMerchant, whose } from '../inputs.ts'
+import { ofOneMerchant, ownNumber, whose } from '../inputs.ts'
 import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 
-const anEndpoint = {
-  is: id,
-  argument: true,
-  recorded: true,
-  needed: true,
-  names: 'endpoint',
-  means: 'number of the endpoint',
-} as const
-const aGroup = { is: id, argument: true, recorded: true, needed: true, names: 'group', means: 'number of the group' } as const
+const anEndpoint = { ...ownNumber, is: id, names: 'endpoint', means: 'number of the endpoint' } as const
+const aGroup = { ...ownNumber, is: id, names: 'group', means: 'number of the group' } as const
 const gates = {
   is: list(name, 'gates'),
   label: 'Gates',

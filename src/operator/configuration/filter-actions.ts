@@ -2,9 +2,8 @@
 import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, typed, Unreadable, whole } from '../../entity/kinds.ts'
-import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { hint, numbered, type Block } from '../../entity/show.ts'
+import { type Block, type Fact, hint, numbered } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
@@ -27,17 +26,11 @@ import { resetCount } from './filter-usage.ts'
 import { tryFilters } from './filter-trial.ts'
 import { refuseValues, valueInputs, valuesOf } from './filter-values.ts'
 import { firedJson, firedTable } from '../orders/fired.ts'
-import { aLogin, ofOneMerchant } from '../inputs.ts'
+import { aLogin, ofOneMerchant, ownNumber } from '../inputs.ts'
 import { endpointOf } from '../known.ts'
 
 const kindNames = Object.keys(ruleKinds) as RuleKind[]
-const itsNumber = {
-  is: whole(1, 1_000_000),
-  argument: true,
-  recorded: true,
-  needed: true,
-  means: 'number of the filter',
-} as const
+const itsNumber = { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the filter' } as const
 const country = kind<string>({
   hint: 'code',
   read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),

@@ -1,15 +1,14 @@
 /** What verifies a merchant's requests, and what signs messages to it. */
 import { timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
-import type { Fact } from '../../entity/facts.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { dated, hint, numbered, type Block } from '../../entity/show.ts'
+import { type Block, dated, type Fact, hint, numbered } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { Refused } from '../refused.ts'
-import { aLogin, afterNextStart } from '../inputs.ts'
+import { aLogin, afterNextStart, ownNumber } from '../inputs.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import { addMerchantKey, retireMerchantKey, signingKeyOf, signingSecretOf } from './merchant-key-rows.ts'
 import { setSignedRequests } from './merchant-rows.ts'
@@ -114,10 +113,7 @@ ${makeAPair}`,
       does: 'what it signs is accepted no longer, within a second; it cannot come back',
       needs: 'configure',
       forMerchants: true,
-      takes: {
-        login: aLogin,
-        number: { is: whole(1, 1_000_000), argument: true, recorded: true, needed: true, means: 'number of the key' },
-      },
+      takes: { login: aLogin, number: { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the key' } },
       perform: retireMerchantKey,
       gives: {
         json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),

@@ -6,6 +6,7 @@ import { choice, kind, secretFile, span, Unreadable, whole, type ValueKind } fro
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
 import { action, type Subject } from '../action.ts'
+import { ownNumber } from '../inputs.ts'
 import { Refused } from '../refused.ts'
 import {
   listKeys,
@@ -170,7 +171,7 @@ every process; run this command; then remove the old key from the file. No proce
       does: 'destroys a version that nothing needs any more',
       needs: 'system',
       long: true,
-      takes: { key: aKey, version: { is: versionNumber, argument: true, recorded: true, needed: true, means: 'its number' } },
+      takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'its number' } },
       perform: (office, { key, version }) => retireKey(office, key, version),
       gives: {
         json: (_, { key, version }) => ({ key, version: String(version), retired: true }),

@@ -4,7 +4,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, span, text } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
 import { action, listing, type AnyAction, type Subject } from '../action.ts'
-import { ofOneMerchant } from '../inputs.ts'
+import { ofOneMerchant, ownNumber } from '../inputs.ts'
 import { listTokens, listUsers, ofMerchant, type TokenEntry, type UserEntry } from '../known.ts'
 import { roles } from '../permissions.ts'
 import { addToken, addUser, liveTokens, revokeToken, setUser } from './user-rows.ts'
@@ -147,7 +147,7 @@ export const userActions: Subject = {
       does: 'ends a token with its next request',
       needs: 'users',
       forMerchants: true,
-      takes: { token: { is: id, argument: true, recorded: true, needed: true, names: 'token', means: 'number of the token' } },
+      takes: { token: { ...ownNumber, is: id, names: 'token', means: 'number of the token' } },
       perform: (office, { token }) => revokeToken(office, token),
       gives: { json: tokenJson, blocks: (token) => [`Token ${token.tokenId} of ${token.user} is revoked.`] },
       examples: ['token revoke 1'],
