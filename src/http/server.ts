@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
+import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createServer as createSecureServer, type ServerOptions as SecureOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -35,6 +35,13 @@ export interface Incoming {
    * wait to begin.
    */
   overloaded: boolean
+}
+
+/** RFC 9110 names two of them anew, which Node.js 20 does not know yet. */
+export const statusTitles: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
 }
 
 export interface Answer {

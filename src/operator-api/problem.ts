@@ -2,7 +2,7 @@
 import { codeOf } from '../base/error-code.ts'
 import { exactJson, jsonName } from '../entity/json.ts'
 import type { Block } from '../entity/show.ts'
-import type { Answer } from '../http/server.ts'
+import { statusTitles, type Answer } from '../http/server.ts'
 import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
 import { troubleOf } from '../operator/trouble.ts'
 
@@ -54,25 +54,8 @@ function problem(status: number, code: string, detail: string, further: Further 
     ...((status === 429 || status === 503) && { 'retry-after': '60' }),
     ...(code === 'under way' && { 'retry-after': '1' }),
   }
-  const body = exactJson({ type: 'about:blank', title: titles[status], status, code, detail, ...further })
+  const body = exactJson({ type: 'about:blank', title: statusTitles[status], status, code, detail, ...further })
   return { status, type: 'application/problem+json', headers, body }
-}
-
-const titles: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  412: 'Precondition Failed',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  428: 'Precondition Required',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
 }
 
 /** `done`: what was done all the same, where something had to be left. */
