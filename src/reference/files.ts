@@ -9,7 +9,7 @@ import { refusalFields } from '../spec/gateway/reply.ts'
 import { refusals } from '../spec/refusals.ts'
 import { finalStatuses, kindWords, statusMeans, type Status } from '../spec/words.ts'
 import { exampleBaseUrl, exampleKey, exampleMerchantUrl } from './example.ts'
-import { code, mdTable, operationPage, sentence } from './markdown.ts'
+import { code, mdTable, operationPage, page, sentence } from './markdown.ts'
 import { mobileFiles } from './mobile-markdown.ts'
 import { mobileOpenApi } from './mobile-openapi.ts'
 import { openApi } from './openapi.ts'
@@ -34,8 +34,6 @@ export const referenceFiles = (): ReadonlyMap<string, string> =>
 
 const json = (document: object): string => `${JSON.stringify(document, null, 2)}\n`
 
-const page = (...parts: string[]): string => `${parts.join('\n\n')}\n`
-
 const index = (): string =>
   page(
     '# Reference of the gateway API',
@@ -43,13 +41,10 @@ const index = (): string =>
     'Every operation is a POST of `application/x-www-form-urlencoded` in UTF-8. The reply is pairs of the same encoding, ' +
       'HTTP 200, `text/html;charset=utf-8`; with `Accept: application/vnd.pay+json` a JSON object of strings ' +
       '([Wire](../choices.md#wire)).',
-    mdTable(
-      ['Operation', 'Path', 'What it does'],
-      operationNames.map((operation) => {
-        const { path, means } = operationRow(operation)
-        return [`[${operation}](${operation}.md)`, code(path), means]
-      }),
-    ),
+    mdTable(['Operation', 'Path', 'What it does'], operationNames, (operation) => {
+      const { path, means } = operationRow(operation)
+      return [`[${operation}](${operation}.md)`, code(path), means]
+    }),
     'The id of an endpoint follows the path, or `group/` and the id of a group.',
     mdTable(
       ['Besides', ''],
@@ -60,6 +55,7 @@ const index = (): string =>
         ['[openapi.json](openapi.json)', 'all of it as OpenAPI 3.1'],
         ['[Mobile API](mobile.md)', "what an app calls, and what a merchant's server answers"],
       ],
+      (row) => row,
     ),
     `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each ` +
       'operation can be tried at `/docs`, with the control computed; `npx tollgate sign` does it for any request.',
@@ -70,19 +66,13 @@ const errors = (): string =>
     '# Errors',
     `${written} What to do about each, and the codes of declined payments: [errors.md](../errors.md).`,
     'A refusal of any operation has these fields:',
-    mdTable(
-      ['Name', 'Meaning'],
-      replyRows(refusalFields).map(({ name, means }) => [code(name), means]),
-    ),
+    mdTable(['Name', 'Meaning'], replyRows(refusalFields), ({ name, means }) => [code(name), means]),
     'In this order; when several are true, the first is answered. HTTP is the status with ' +
       '`Accept: application/vnd.pay+json`, and 200 in the form format.',
-    mdTable(
-      ['Code', 'error-message', 'type', 'HTTP'],
-      refusalNames.map((name) => {
-        const { code: number, type, http } = refusals[name]
-        return [String(number), code(refusalText(name)), type, String(http)]
-      }),
-    ),
+    mdTable(['Code', 'error-message', 'type', 'HTTP'], refusalNames, (name) => {
+      const { code: number, type, http } = refusals[name]
+      return [String(number), code(refusalText(name)), type, String(http)]
+    }),
     'A call of v4 whose signature does not hold is HTTP 403 in both formats, with an HTML page that says *Access is denied*.',
   )
 
@@ -92,10 +82,11 @@ const callbacks = (): string =>
     `${written} When they come, how often, and where they may go: [Callbacks](../choices.md#callbacks).`,
     'A GET with these parameters appended to the query of the URL, or a POST form where that would be longer than 8,000 ' +
       'bytes. Answer with HTTP 200. The cardholder who returns from the hosted page posts the same pairs.',
-    mdTable(
-      ['Name', 'Always', 'Meaning'],
-      Object.entries(callbackParams).map(([name, row]) => [code(name), 'always' in row ? 'yes' : '', row.means]),
-    ),
+    mdTable(['Name', 'Always', 'Meaning'], Object.entries(callbackParams), ([name, row]) => [
+      code(name),
+      'always' in row ? 'yes' : '',
+      row.means,
+    ]),
     `\`control\` is the SHA-1 of ${code(inWords(callbackFormula))}.`,
   )
 
@@ -106,36 +97,24 @@ const states = (): string => {
   return page(
     '# States',
     `${written} What they promise: [States](../choices.md#states).`,
-    mdTable(
-      ['status', 'Final', 'Meaning'],
-      Object.entries(statusMeans).map(([status, means]) => [
-        code(status),
-        finalStatuses.has(status as Status) ? 'yes' : 'no',
-        means,
-      ]),
-    ),
+    mdTable(['status', 'Final', 'Meaning'], Object.entries(statusMeans), ([status, means]) => [
+      code(status),
+      finalStatuses.has(status as Status) ? 'yes' : 'no',
+      means,
+    ]),
     '## Transactions',
     'Each thing asked of an order is a transaction of its own. `order-stage` is the prefix and a stage of the table below.',
-    mdTable(
-      ['Transaction', 'transaction-type', 'type of the callback', 'Prefix'],
-      Object.entries(kindWords).map(([kind, words]) => [
-        kind,
-        code(words.transactionType),
-        code(words.callbackType),
-        code(words.stagePrefix),
-      ]),
-    ),
+    mdTable(['Transaction', 'transaction-type', 'type of the callback', 'Prefix'], Object.entries(kindWords), ([kind, words]) => [
+      kind,
+      code(words.transactionType),
+      code(words.callbackType),
+      code(words.stagePrefix),
+    ]),
     '## Stages',
-    mdTable(
-      ['Where it stands', 'Stage', 'status'],
-      all.map((state) => [state, code(stageOf(state)), code(statusOfState(state))]),
-    ),
+    mdTable(['Where it stands', 'Stage', 'status'], all, (state) => [state, code(stageOf(state)), code(statusOfState(state))]),
     "Reversals are the gateway's own; `status` and callbacks never show them as the order's transaction.",
     '## Moves',
     sentence('every move there is; what is not here cannot happen, and the database refuses it too'),
-    mdTable(
-      ['From', 'On', 'To'],
-      machine.map(({ from, on, to }) => [from, on, to]),
-    ),
+    mdTable(['From', 'On', 'To'], machine, ({ from, on, to }) => [from, on, to]),
   )
 }

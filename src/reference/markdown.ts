@@ -34,8 +34,11 @@ export const chapters: Readonly<
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-export const mdTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+export const mdTable = <Row>(head: readonly string[], rows: readonly Row[], cells: (row: Row) => readonly string[]): string =>
+  [head, head.map(() => '---'), ...rows.map(cells)].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+
+/** Paragraphs as a file. */
+export const page = (...parts: string[]): string => `${parts.join('\n\n')}\n`
 
 export const code = (text: string): string => `\`${text}\``
 
@@ -49,31 +52,29 @@ export function operationPage(operation: Operation): string {
   const links = chapters[kind].map(
     ([text, to]) => `[${text}](${to.startsWith('reference/') ? to.slice('reference/'.length) : `../${to}`})`,
   )
-  return `${[
+  return page(
     `# ${operation}`,
     [sentence(means), ...(note === undefined ? [] : [note]), `More of it: ${links.join(', ')}.`].join(' '),
     block(`POST <base URL>${path}/<endpoint id>`, `POST <base URL>${path}/group/<group id>`),
     '## Request',
     mdTable(
       ['Name', 'Kind', 'Length', 'Need', 'Meaning'],
-      requestRows(request).map((row) => [
-        code(row.name) + (row.alias === undefined ? '' : ` or ${code(row.alias)}`),
-        row.kind,
-        row.length,
-        row.need,
-        row.means,
-      ]),
+      requestRows(request),
+      ({ name, alias, kind: of, length, need, means: what }) => [
+        code(name) + (alias === undefined ? '' : ` or ${code(alias)}`),
+        of,
+        length,
+        need,
+        what,
+      ],
     ),
     ...(hasIdempotencyKey(operation) ? [`A header \`Idempotency-Key\` of 1 to 128 visible ASCII characters ${keyMeaning}.`] : []),
     ...signing(operation),
     '## Reply',
-    mdTable(
-      ['Name', 'Meaning'],
-      replyRows(reply).map((row) => [code(row.name), row.means]),
-    ),
+    mdTable(['Name', 'Meaning'], replyRows(reply), (row) => [code(row.name), row.means]),
     'A field without a value is left out.',
     ...refused(operation),
-  ].join('\n\n')}\n`
+  )
 }
 
 /** The effect of an `Idempotency-Key`, as the rest of a sentence about it. */
@@ -103,10 +104,7 @@ function signing(operation: Operation): string[] {
     ...formulaLines(signed as Formula),
     '`control` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). ' +
       `With the key ${code(exampleKey)}, which opens nothing:`,
-    mdTable(
-      ['Part', 'Value'],
-      parts.map(({ name, value }) => [name === pathId ? name : code(name), code(value)]),
-    ),
+    mdTable(['Part', 'Value'], parts, ({ name, value }) => [name === pathId ? name : code(name), code(value)]),
     block(text + hiddenKey, `control=${control}`),
     block(`POST ${example.url}`, ...wrapped(example.body)),
   ]
@@ -131,7 +129,6 @@ function wrapped(body: string): string[] {
 }
 
 function refused(operation: Operation): string[] {
-  const later = laterRefusals(operation).map((name) => [String(refusals[name].code), code(refusalText(name))])
   const first =
     operationRow(operation).signed === 'OAuth'
       ? 'Before anything else the signature: where it does not hold the answer is HTTP 403 with a page that says ' +
@@ -141,11 +138,11 @@ function refused(operation: Operation): string[] {
     '## Refusals',
     `${first} must hold, in this order; the first that does not is the answer ` +
       '([reply](errors.md), [what to do](../errors.md#refusals)).',
-    mdTable(
-      ['What must hold', 'Code'],
-      checkRows(operation).map(({ promise, codes }) => [promise, codes]),
-    ),
+    mdTable(['What must hold', 'Code'], checkRows(operation), ({ promise, codes }) => [promise, codes]),
     'After them it may still be refused with:',
-    mdTable(['Code', 'error-message'], later),
+    mdTable(['Code', 'error-message'], laterRefusals(operation), (name) => [
+      String(refusals[name].code),
+      code(refusalText(name)),
+    ]),
   ]
 }

@@ -9,12 +9,12 @@ import {
   type MobileTable,
 } from '../spec/mobile/operations.ts'
 import { exampleKey } from './example.ts'
-import { block, code, mdTable, sentence } from './markdown.ts'
+import { block, code, mdTable, page, sentence } from './markdown.ts'
 import { choiceText, mobileExample, mobileRows, type SignedExample } from './mobile-rows.ts'
 
 export const mobileFiles = (): [name: string, text: string][] => [
   ['mobile.md', index()],
-  ...mobileOperationNames.map((operation): [string, string] => [fileOf(operation), page(operation)]),
+  ...mobileOperationNames.map((operation): [string, string] => [fileOf(operation), operationPage(operation)]),
 ]
 
 const fileOf = (operation: MobileOperation): string => `mobile-${operation}.md`
@@ -26,20 +26,17 @@ export const rootOf = ({ side }: MobileOperationRow): string =>
 export const callerOf = ({ caller }: MobileOperationRow): string =>
   caller === 'app' ? "the merchant's app calls it" : 'the service calls it'
 
-const paged = (...parts: string[]): string => `${parts.join('\n\n')}\n`
-
 function index(): string {
   const listed = (wanted: (row: MobileOperationRow) => boolean) =>
     mdTable(
       ['Operation', 'Path', 'What it does'],
-      mobileOperationNames
-        .filter((operation) => wanted(mobileRow(operation)))
-        .map((operation) => {
-          const { path, means } = mobileRow(operation)
-          return [`[${operation}](${fileOf(operation)})`, code(path), means]
-        }),
+      mobileOperationNames.filter((operation) => wanted(mobileRow(operation))),
+      (operation) => {
+        const { path, means } = mobileRow(operation)
+        return [`[${operation}](${fileOf(operation)})`, code(path), means]
+      },
     )
-  return paged(
+  return page(
     '# Reference of the mobile API',
     'Written by `npm run generate` from the rows of [`src/spec/mobile/`](../../src/spec/mobile/operations.ts); ' +
       'the tests compare. How the calls follow one another is in [mobile-api.md](../mobile-api.md).',
@@ -67,18 +64,20 @@ function index(): string {
 }
 
 const rowsTable = (table: MobileTable): string =>
-  mdTable(
-    ['Path', 'What it is', 'Need', 'Meaning'],
-    mobileRows(table).map(({ path, must, need, means }) => [code(path), must, need, means]),
-  )
+  mdTable(['Path', 'What it is', 'Need', 'Meaning'], mobileRows(table), ({ path, must, need, means }) => [
+    code(path),
+    must,
+    need,
+    means,
+  ])
 
 const json = (value: object): string => JSON.stringify(value, null, 2)
 
-function page(operation: MobileOperation): string {
+function operationPage(operation: MobileOperation): string {
   const row = mobileRow(operation)
   const { method, path, means, request, choices = [], answer, refusals } = row
   const example = mobileExample(operation)
-  return paged(
+  return page(
     `# ${operation}`,
     `${sentence(means)} ${sentence(callerOf(row))} More of it: [mobile-api.md](../mobile-api.md).`,
     block(`${method} ${rootOf(row)}${path}`),
@@ -93,10 +92,7 @@ function page(operation: MobileOperation): string {
     ...(example.answers ? signature('made for the answer', example.answers) : []),
     block(...json(example.answer).split('\n')),
     '## Refusals',
-    mdTable(
-      ['error.cause', 'HTTP', 'When'],
-      refusals.map(({ cause, http, when }) => [code(cause), String(http), when]),
-    ),
+    mdTable(['error.cause', 'HTTP', 'When'], refusals, ({ cause, http, when }) => [code(cause), String(http), when]),
     refusalNamesInvoice(row)
       ? 'The [body](mobile.md#refusals) names the invoice.'
       : 'The [body](mobile.md#refusals) has `error` alone.',
