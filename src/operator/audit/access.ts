@@ -32,10 +32,4 @@ export const refusedAccess = (
 
 /** Empty texts are null. */
 export const accessJson = (e: RefusedAccessEntry): object =>
-  jsonOf({
-    ...e,
-    login: e.login || null,
-    endpoint: e.endpoint || null,
-    operation: e.operation || null,
-    address: e.address || null,
-  })
+  jsonOf(Object.fromEntries(Object.entries(e).map(([name, value]) => [name, value === '' ? null : value])))

@@ -1,4 +1,5 @@
 import { secret } from '../../base/secret.ts'
+import { pick } from '../../entity/json.ts'
 import { openIds } from '../../storage/ids.ts'
 import { bytea, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { digestOf, rightsIn, type Whose } from '../bearer.ts'
@@ -30,14 +31,12 @@ export async function addUser(
   return change(office, 'orders', async (runner) => {
     if ((await listUsers(runner)).some((user) => user.name === name)) throw new Refused({ what: 'taken', thing: 'user', name })
     const of = merchant === undefined ? undefined : await merchantNamed(runner, merchant)
-    const user = { userId, name, role, enabled: true, createdAt: office.clock.now(), ...(of && pickMerchant(of)) }
+    const user = { userId, name, role, enabled: true, createdAt: office.clock.now(), ...(of && pick(of, 'merchantId', 'login')) }
     refuseAbove(office, user)
     await runner.run(insertUser, [userId, name, role, of?.merchantId ?? null, timestamp(user.createdAt)])
     return { note: { subject: `user ${name}`, details: { role, merchant } }, result: user }
   })
 }
-
-const pickMerchant = ({ merchantId, login }: { merchantId: bigint; login: string }) => ({ merchantId, login })
 
 /** Tokens that may do more than the user from now on end with this change. */
 export const setUser = (office: Office, name: string, to: Partial<Pick<UserEntry, 'role' | 'enabled'>>) =>
@@ -75,7 +74,7 @@ export async function addToken(office: Office, { user: name, role, merchant, exp
   return change(office, 'orders', async (runner) => {
     const user = await userNamed(runner, name)
     if (!user.enabled) throw new Refused({ what: 'user off', name })
-    const of = merchant === undefined ? user : { ...user, ...pickMerchant(await merchantNamed(runner, merchant)) }
+    const of = merchant === undefined ? user : { ...user, ...pick(await merchantNamed(runner, merchant), 'merchantId', 'login') }
     const createdAt = office.clock.now()
     const token: TokenEntry = { ...of, tokenId, user: name, role: role ?? user.role, createdAt, expiresAt: createdAt + expires }
     if (!within(rightsIn(token), rightsIn(user))) throw new Refused({ what: 'above own rights', role: token.role })
