@@ -155,58 +155,43 @@ function refusalsOf(row: MobileOperationRow, schemas: ReturnType<typeof openSche
   )
 }
 
-interface Branch {
-  members: Map<string, Branch>
-  required: Set<string>
-  leaf?: Json
-}
-
-const branch = (): Branch => ({ members: new Map(), required: new Set() })
-
 /**
- * The object that has each row at its path. If a row is required, so are all objects above it,
- * except those that can be chosen.
+ * The object that has each row of a table at its path. What is required in an object requires the
+ * object too, unless that can be chosen.
  */
 function objectSchema(table: MobileTable, choices: readonly Choice[] = []): Json {
-  const root = branch()
   const chosen = new Set(choices.flatMap(({ at, of }) => of.flat().map((name) => `${at}.${name}`)))
-  const along = (names: readonly string[]): Branch[] => {
-    const way = [root]
-    for (const name of names) {
-      const members = way.at(-1)!.members
-      if (!members.has(name)) members.set(name, branch())
-      way.push(members.get(name)!)
+  const below = (at: string): string[] => {
+    const under = Object.keys(table).filter((path) => path.startsWith(at))
+    return [...new Set(under.map((path) => at + path.slice(at.length).split('.')[0]!))]
+  }
+  const isRequired = (path: string): boolean =>
+    !chosen.has(path) &&
+    (table[path]
+      ? table[path].need !== 'optional' && !isConditional(table[path].need)
+      : choices.some(({ at }) => at === path) || below(`${path}.`).some(isRequired))
+  const schemaAt = (path: string): Json => {
+    const row = table[path]
+    if (row) return leafSchema(path, row)
+    const members = below(path === '' ? '' : `${path}.`)
+    const choice = choices.find(({ at }) => at === path)
+    const required = members.filter(isRequired).map(lastName)
+    return {
+      type: 'object',
+      properties: Object.fromEntries(members.map((member) => [lastName(member), schemaAt(member)])),
+      ...(required.length > 0 && { required }),
+      ...(choice && { [choice.has === 'exactly one' ? 'oneOf' : 'anyOf']: choice.of.map((names) => ({ required: names })) }),
     }
-    return way
   }
-  const require = (path: string): void => {
-    const names = path.split('.')
-    const way = along(names)
-    for (let i = names.length - 1; i >= 0 && !chosen.has(names.slice(0, i + 1).join('.')); i--) way[i]!.required.add(names[i]!)
-  }
-  for (const [path, { is, need, means }] of Object.entries(table)) {
-    const example = mobileExampleOf(path)
-    const condition = need.startsWith('when ') ? ` ${sentence(need)}` : ''
-    along(path.split('.')).at(-1)!.leaf = {
-      ...is.schema,
-      description: `${sentence(means)}${condition}`,
-      ...(example === undefined ? {} : { examples: [example] }),
-    }
-    if (need !== 'optional' && condition === '') require(path)
-  }
-  for (const { at } of choices) require(at)
-  return schemaOf(root, '', choices)
+  return schemaAt('')
 }
 
-function schemaOf({ members, required, leaf }: Branch, path: string, choices: readonly Choice[]): Json {
-  if (leaf) return leaf
-  const under = (name: string) => (path === '' ? name : `${path}.${name}`)
-  const choice = choices.find(({ at }) => at === path)
-  const ways = choice?.of.map((names) => ({ required: names }))
-  return {
-    type: 'object',
-    properties: Object.fromEntries([...members].map(([name, one]) => [name, schemaOf(one, under(name), choices)])),
-    ...(required.size > 0 ? { required: [...required] } : {}),
-    ...(choice ? { [choice.has === 'exactly one' ? 'oneOf' : 'anyOf']: ways } : {}),
-  }
+const isConditional = (need: string): boolean => need.startsWith('when ')
+
+const lastName = (path: string): string => path.split('.').at(-1)!
+
+function leafSchema(path: string, { is, need, means }: MobileTable[string]): Json {
+  const example = mobileExampleOf(path)
+  const condition = isConditional(need) ? ` ${sentence(need)}` : ''
+  return { ...is.schema, description: `${sentence(means)}${condition}`, ...(example !== undefined && { examples: [example] }) }
 }
