@@ -2,8 +2,7 @@
 import { defined } from '../base/defined.ts'
 import { kind, Unreadable } from '../entity/kinds.ts'
 import { isLoopbackHost } from '../http/address.ts'
-import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
-import { databaseUrlOf, kekSource } from './keys.ts'
+import { kekSource, safeDatabaseUrl } from './keys.ts'
 import { ConfigError, serveVariables } from './serve.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
@@ -48,10 +47,7 @@ export const apiVariables = {
 export function apiConfig(env: Environment) {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
-  const databaseUrl = databaseUrlOf(env, complaints)
-  if (databaseUrl === '') complaints.push('DATABASE_URL is missing: the database of the installation')
-  else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')
-  else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
+  const databaseUrl = safeDatabaseUrl(env, 'the database of the installation', complaints)
   const read = readVariables(apiVariables, env, complaints)
   // Absent if it was a complaint.
   const url: URL | undefined = read.OPERATOR_API_URL

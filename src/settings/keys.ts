@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { isDatabaseUrl } from '../storage/database-line.ts'
+import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../keys/encryption.ts'
 import type { HourKeys } from '../keys/hour-keys.ts'
 import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
@@ -79,6 +79,15 @@ export function databaseUrlOf(env: Environment, complaints: string[]): string {
   }
   complaining(complaints, read, 'DATABASE_PASSWORD_FILE: ')
   return url.href
+}
+
+/** The same of a process that cannot do without it; `which` database that is. */
+export function safeDatabaseUrl(env: Environment, which: string, complaints: string[]): string {
+  const url = databaseUrlOf(env, complaints)
+  if (url === '') complaints.push(`DATABASE_URL is missing: ${which}`)
+  else if (!isDatabaseUrl(url)) complaints.push('DATABASE_URL is not a postgres:// URL')
+  else complaints.push(...[lineComplaint(url) ?? []].flat())
+  return url
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)

@@ -11,8 +11,7 @@ import { readNetworks, type Network } from '../http/client-address.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { mostCell } from '../storage/cells.ts'
-import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
-import { cvv2Keys, databaseUrlOf, kekSource, sandboxKeyDirectory } from './keys.ts'
+import { cvv2Keys, kekSource, safeDatabaseUrl, sandboxKeyDirectory } from './keys.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
@@ -24,6 +23,14 @@ export class ConfigError extends Error {
     super(complaints.join('\n'))
     this.complaints = complaints
   }
+}
+
+/** What is read; throws if anything is wrong. */
+export function configured<T>(read: (complaints: string[]) => T): T {
+  const complaints: string[] = []
+  const value = read(complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return value
 }
 
 export const mostProcesses = 64
@@ -153,11 +160,8 @@ export function serveConfig(env: Environment) {
   const complaints: string[] = []
   const kek = kekSource(env, complaints)
   const hourKeys = cvv2Keys(env, kek, complaints)
-  const databaseUrl = databaseUrlOf(env, complaints)
-  if (databaseUrl === '')
-    complaints.push('DATABASE_URL is missing: the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database')
-  else if (!isDatabaseUrl(databaseUrl)) complaints.push('DATABASE_URL is not a postgres:// URL')
-  else complaints.push(...[lineComplaint(databaseUrl) ?? []].flat())
+  const which = 'the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database'
+  const databaseUrl = safeDatabaseUrl(env, which, complaints)
   const read = readVariables(serveVariables, env, complaints)
   const { PUBLIC_URL: [first, ...others] = [], TOLLGATE_CELLS: cells = [], CARDS_FORGET: kept, PEER_URL: at } = read
   const operatorPort = read.OPERATOR_PORT ?? (read.PORT === 0 ? 0 : read.PORT + 1_000)
@@ -198,9 +202,7 @@ const listeningOf = (read: Settings<typeof listening>, operatorPort: number) => 
 
 /** Reads the environment of `sandbox`. Throws a ConfigError that lists every complaint. */
 export function sandboxConfig(env: Environment): SandboxConfig {
-  const complaints: string[] = []
-  const read = readVariables(listening, env, complaints)
-  if (complaints.length > 0) throw new ConfigError(complaints)
+  const read = configured((complaints) => readVariables(listening, env, complaints))
   return {
     ...listeningOf(read, read.OPERATOR_PORT ?? 0),
     tuning: tuningOf(env),

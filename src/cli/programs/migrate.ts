@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { openLog } from '../../base/log.ts'
 import { migrateAll } from '../../storage/migrate-cells.ts'
 import { isDatabaseUrl } from '../../storage/database-line.ts'
-import { ConfigError } from '../../settings/serve.ts'
+import { ConfigError, configured } from '../../settings/serve.ts'
 import { databaseUrlOf } from '../../settings/keys.ts'
 import type { Terminal } from '../terminal.ts'
 import { openDatabase } from '../installation.ts'
@@ -15,9 +15,7 @@ export function addMigrateCommand(program: Command, terminal: Terminal): void {
 }
 
 async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise<void> {
-  const complaints: string[] = []
-  const url = databaseUrlOf(env, complaints)
-  if (complaints.length > 0) throw new ConfigError(complaints)
+  const url = configured((complaints) => databaseUrlOf(env, complaints))
   if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
   if (!isDatabaseUrl(url)) throw new ConfigError(['DATABASE_URL is not a postgres:// URL'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })
