@@ -125,11 +125,7 @@ function replySchema(table: ReplyTable): Json {
 const textOf = (schema: Json): Json => ({ type: 'string', contentMediaType: form, contentSchema: schema })
 
 const http = (status: number): string =>
-  refusalNames
-    .filter((name) => refusals[name].http === status)
-    .map((name) => refusals[name].code)
-    .filter((code, i, all) => all.indexOf(code) === i)
-    .join(', ')
+  [...new Set(refusalNames.flatMap((name) => (refusals[name].http === status ? refusals[name].code : [])))].join(', ')
 
 const refusalStatuses = [...new Set(refusalNames.map((name) => refusals[name].http))].sort((a, b) => a - b)
 

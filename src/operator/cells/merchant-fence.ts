@@ -24,10 +24,10 @@ export interface Mover {
 const lockMs = 1_500
 const mostTries = 10
 
-const mark = statement<object>(`
+export const mark = statement<object>(`
   insert into merchant_mover (merchant_id, mover) values ($1, $2)
   on conflict (merchant_id) do update set mover = excluded.mover`)
-const unmark = statement<object>(`delete from merchant_mover where merchant_id = $1 and mover = $2`)
+export const unmark = statement<object>(`delete from merchant_mover where merchant_id = $1 and mover = $2`)
 /** The command itself passes the fence. */
 const hold = statement<object>(
   `select set_config('tollgate.moves', 'on', true) from merchant_mover where merchant_id = $1 and mover = $2 for update`,
@@ -56,12 +56,6 @@ const running = statement<{ steps: number }>(
     )
     .join(' + ')})::int as steps`,
 )
-
-export const markCell = async (pool: Pool, { merchantId, mover }: Mover): Promise<void> =>
-  void (await pool.run(mark, [merchantId, mover]))
-
-export const unmarkCell = async (pool: Pool, { merchantId, mover }: Mover): Promise<void> =>
-  void (await pool.run(unmark, [merchantId, mover]))
 
 /** A transaction in one of the cells, if no other command has taken the move over. */
 export const heldIn = <T>(pool: Pool, { merchantId, mover }: Mover, body: (runner: Runner) => Promise<T>): Promise<T> =>

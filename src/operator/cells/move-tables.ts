@@ -13,7 +13,7 @@ import { Refused } from '../refused.ts'
 import { change } from '../change.ts'
 import { listMerchants, merchantNamed } from '../known.ts'
 import { cellNumbered } from '../where.ts'
-import { fenceQuiet, heldIn, markCell, setFence, unmarkCell } from './merchant-fence.ts'
+import { fenceQuiet, heldIn, mark, setFence, unmark } from './merchant-fence.ts'
 import { copyRows, removeRows, type RowMove } from './merchant-rows.ts'
 
 /** The row of the configuration, with the command that has the move. */
@@ -128,11 +128,12 @@ const refuseResealing = (cell: CellDesk): Promise<void> =>
 
 function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): MoveTables {
   const { desk, cells, merchantId } = side
+  const ours = [merchantId, side.mover]
   const [from, to] = [cellNumbered(cells, fromNo), cellNumbered(cells, toNo)]
   /** Holds the row of the configuration: no other command takes the move over meanwhile. */
   const held = <T>(body: (runner: Runner, isIn: number) => Promise<T>): Promise<T> =>
     transaction(desk.pool, async (runner) => {
-      const rows = await runner.run(hold, [merchantId, side.mover])
+      const rows = await runner.run(hold, ours)
       demandOurs(rows)
       return body(runner, rows[0]!.cell_no)
     })
@@ -149,7 +150,7 @@ function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): Mo
   return {
     mark: () =>
       held(async () => {
-        for (const cell of [from, to]) await inCell(cell, ({ pool }) => markCell(pool, side))
+        for (const cell of [from, to]) await inCell(cell, ({ pool }) => pool.run(mark, ours))
       }),
     fenceNew: () => inCell(to, ({ pool }) => setFence(pool, side, true)),
     async copy(looked) {
@@ -166,7 +167,7 @@ function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): Mo
       }),
     nameNew: () =>
       changeMove(side, 'config', { from: fromNo, to: toNo }, async (runner) => {
-        demandOurs(await runner.run(hold, [merchantId, side.mover]))
+        demandOurs(await runner.run(hold, ours))
         await runner.run(setCell, [merchantId, toNo])
       }),
     async openNew() {
@@ -180,7 +181,7 @@ function tablesBetween(side: Side, { from: fromNo, to: toNo }: MoveUnderWay): Mo
     },
     async end() {
       await held(async () => {})
-      for (const cell of [from, to]) await inCell(cell, ({ pool }) => unmarkCell(pool, side))
+      for (const cell of [from, to]) await inCell(cell, ({ pool }) => pool.run(unmark, ours))
       await held(async (runner) => {
         await runner.run(remove, [merchantId])
         await touchConfig(runner)

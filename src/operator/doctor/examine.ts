@@ -17,7 +17,7 @@ import { ofCell, problem, warning } from './finding.ts'
 import { gateFindings } from './gates.ts'
 import { controlKeyFinding, lookAtKeys } from './keys.ts'
 import { machineFindings, nodeFinding } from './machine.ts'
-import { configurationFacts, directoriesOf, migrationFacts, odditiesOf, serverFacts, type OpenKeys } from './rows.ts'
+import { configurationFacts, directories, migrationFacts, oddities, serverFacts, type OpenKeys } from './rows.ts'
 import { cellFindings, passingFindings, seatFindings, workFindings } from './work.ts'
 import { cellWork, type CellWork } from './work-rows.ts'
 
@@ -42,8 +42,8 @@ export async function* examine(office: Office): AsyncGenerator<Finding> {
   const [own, configuration] = await Promise.all([cellWork(pool, pool, 0), configurationFacts(pool)])
   yield* workFindings({ ...own, ...configuration }, clock.now())
   yield* otherCells(office, own)
-  const [directories, oddities] = await Promise.all([directoriesOf(pool), odditiesOf(pool)])
-  yield* directoryFindings({ directories, oddities, secure: configuration.secure }, clock.now())
+  const [servers, odd] = await Promise.all([pool.run(directories), pool.run(oddities)])
+  yield* directoryFindings({ directories: servers, oddities: odd, secure: configuration.secure }, clock.now())
   yield* await allGates(office, opened)
   if (sandbox) return
   const machine = machineFacts()

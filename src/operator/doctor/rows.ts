@@ -155,17 +155,16 @@ const configuration = entities<ConfigurationFacts>(`
     ${endpointsWhere(`(e.settings ->> 'threeDSecure')::boolean`)} as secure`)
 export const configurationFacts = async (pool: Pool): Promise<ConfigurationFacts> => (await pool.run(configuration))[0]!
 
-/** The same name of the duty as in three-d-secure/range-rows.ts. */
-const directories = entities<DirectoryFact>(`
+/**
+ * All directory servers that any gateway was given, by name. The same name of the duty as in
+ * three-d-secure/range-rows.ts.
+ */
+export const directories = entities<DirectoryFact>(`
   select s.directory as name, s.version > 0 as loaded, s.refreshed_at, s.left_out_count, s.left_out, d.due_at,
     coalesce(d.tries, 0) as tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
   from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
-const oddities = entities<OdditySum>(
+/** What came through them, was taken and does not fit, most often first. */
+export const oddities = entities<OdditySum>(
   `select directory, what, count::float8 as count, last_at from directory_oddity order by directory, count desc, what`,
 )
-
-/** All directory servers that any gateway was given, by name. */
-export const directoriesOf = (pool: Pool): Promise<DirectoryFact[]> => pool.run(directories)
-/** What came through them, was taken and does not fit, most often first. */
-export const odditiesOf = (pool: Pool): Promise<OdditySum[]> => pool.run(oddities)

@@ -4,6 +4,7 @@ import { counted } from '../../base/moments.ts'
 import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
 import { anyText, currency, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
+import { pick } from '../../entity/json.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
@@ -59,12 +60,7 @@ const columns: readonly Column<CheckFinding>[] = [
   { title: 'WHAT', of: ({ promise, complaint }) => (complaint === undefined ? promise : `${promise}: ${complaint}`) },
 ]
 
-const findingJson = ({ call, promise, complaint }: CheckFinding) => ({
-  call,
-  promise,
-  conforms: complaint === undefined,
-  complaint,
-})
+const findingJson = (one: CheckFinding) => ({ ...pick(one, 'call', 'promise'), conforms: isKept(one), complaint: one.complaint })
 
 function summary(findings: readonly CheckFinding[]): string {
   const [all, wrong] = [counted(findings.length, 'promise'), findings.filter((one) => !isKept(one)).length]
