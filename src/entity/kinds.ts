@@ -58,6 +58,10 @@ export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): ValueKind<Va
   ...made,
 })
 
+/** What a text says; undefined is a text that says nothing of the kind. */
+export const parsed = <Value>(hint: string, must: string, parse: (text: string) => Value | undefined): ValueKind<Value> =>
+  kind<Value>({ hint, read: (text) => parse(text) ?? new Unreadable(must) })
+
 export const onOff: ValueKind<boolean> = kind<boolean>({
   hint: 'on|off',
   read: (text) => (text === 'on' ? true : text === 'off' ? false : new Unreadable('on or off')),
@@ -191,14 +195,13 @@ const firstDay = Date.UTC(2025, 0, 1)
 const lastDay = Date.UTC(2200, 0, 1)
 
 /** A card number that passes its check digit, which is best given by standard input. */
-export const cardNumber: ValueKind<Secret<string>> = kind<Secret<string>>({
-  hint: 'number',
-  read(written) {
+export const cardNumber: ValueKind<Secret<string>> = {
+  ...parsed('number', 'the number of a card', (written) => {
     const digits = written.replace(/[ -]/g, '')
-    return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : new Unreadable('the number of a card')
-  },
+    return cardDigits.test(digits) && checkDigitHolds(digits) ? secret(digits) : undefined
+  }),
   orInput: true,
-})
+}
 
 /** Values by comma or blank. All that are wrong are named. */
 export function several<Value>(hint: string, read: (part: string) => Value | Unreadable): ValueKind<Value[]> {
@@ -230,11 +233,11 @@ export const id: ValueKind<bigint> = kind<bigint>({
 })
 
 /** A currency of ISO 4217 that is in use, in upper case. */
-export const currency: ValueKind<string> = kind<string>({
-  hint: 'code',
-  read: (written) =>
-    currentCurrencyOf(written.toUpperCase())?.code ?? new Unreadable('a currency of ISO 4217, such as USD, EUR or JPY'),
-})
+export const currency: ValueKind<string> = parsed(
+  'code',
+  'a currency of ISO 4217, such as USD, EUR or JPY',
+  (written) => currentCurrencyOf(written.toUpperCase())?.code,
+)
 
 /**
  * Names are for people: any text of some length on one line, without marks that turn the direction

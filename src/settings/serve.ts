@@ -4,7 +4,7 @@ import { exactSpan, readSpan } from '../base/moments.ts'
 import { keptFor } from '../card/forget-rows.ts'
 import type { KeptFor } from '../card/forgetting.ts'
 import type { Settings } from '../entity/fields.ts'
-import { anyText, choice, kind, onOff, several, Unreadable, whole } from '../entity/kinds.ts'
+import { anyText, choice, kind, onOff, parsed, several, Unreadable, whole } from '../entity/kinds.ts'
 import type { PeerAddress } from '../gateway/peers/peering.ts'
 import { usualTuning, type Tuning } from '../gateway/tuning.ts'
 import { readNetworks, type Network } from '../http/client-address.ts'
@@ -62,14 +62,10 @@ const network = (written: string): Network | Unreadable => {
 const cell = whole(0, mostCell, `the number of a cell, 0 to ${mostCell}`)
 
 /** HTTPS with a key that the processes share, so there is no certificate to set. */
-const peer = kind<PeerAddress>({
-  hint: 'url',
-  read(written) {
-    const [, host, number] = /^https:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(written) ?? []
-    return host && Number(number) <= 65_535 && URL.canParse(written)
-      ? { host: host.replace(/^\[|\]$/g, ''), port: Number(number) }
-      : new Unreadable('https:// with a host and a port, such as https://10.0.0.5:8090')
-  },
+const peer = parsed<PeerAddress>('url', 'https:// with a host and a port, such as https://10.0.0.5:8090', (written) => {
+  const [, host, number] = /^https:\/\/(\[[0-9a-f:.]+\]|[\w.-]+):([0-9]{1,5})\/?$/i.exec(written) ?? []
+  const isPeer = host && Number(number) <= 65_535 && URL.canParse(written)
+  return isPeer ? { host: host.replace(/^\[|\]$/g, ''), port: Number(number) } : undefined
 })
 
 /** Such as `merchant=500 pair=10`; what is not named is as usual. */

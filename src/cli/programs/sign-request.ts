@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { uuid } from '../../base/random.ts'
 import type { Secret } from '../../base/secret.ts'
-import { kind, text, Unreadable } from '../../entity/kinds.ts'
+import { parsed, text } from '../../entity/kinds.ts'
 import { signMessage, type MessageToSign } from '../../merchant/message-sign.ts'
 import { readSigningSecret } from '../../merchant/signing-secret-rows.ts'
 import { merchantAt } from '../desk.ts'
@@ -25,14 +25,9 @@ interface Options {
 
 const aMethod = text('method', /^[A-Z]{1,20}$/, 'in capitals, such as POST')
 const anIdempotencyKey = text('key', /^[\x21-\x7e]{1,128}$/, 'one to 128 visible ASCII characters')
-const aUrl = kind<URL>({
-  hint: 'url',
-  read: (written) => {
-    const url = URL.canParse(written) ? new URL(written) : undefined
-    return url && /^https?:$/.test(url.protocol)
-      ? url
-      : new Unreadable('a URL, such as https://pay.example/gateway/api/v2/sale/101')
-  },
+const aUrl = parsed('url', 'a URL, such as https://pay.example/gateway/api/v2/sale/101', (written) => {
+  const url = URL.canParse(written) ? new URL(written) : undefined
+  return url && /^https?:$/.test(url.protocol) ? url : undefined
 })
 
 export function addSignRequestCommand(program: Command, terminal: Terminal): void {

@@ -1,18 +1,14 @@
 /** What hosted pages show of a merchant in place of the usual. */
 import { fields, type Settings } from '../../entity/fields.ts'
-import { kind, name, Unreadable } from '../../entity/kinds.ts'
+import { kind, name, parsed } from '../../entity/kinds.ts'
 import { judgeLogo, mostLogoBytes, type Logo, type LogoFacts } from '../logo.ts'
 
 export type MerchantPage = Settings<typeof pageFields.table>
 
 /** `#rrggbb`, in lower case. */
-const colour = kind<string>({
-  hint: 'colour',
-  read: (digits) =>
-    /^#?[0-9a-f]{6}$/i.test(digits)
-      ? `#${digits.replace('#', '').toLowerCase()}`
-      : new Unreadable('red, green and blue in hexadecimal digits, such as 0a7d55'),
-})
+const colour = parsed('colour', 'red, green and blue in hexadecimal digits, such as 0a7d55', (digits) =>
+  /^#?[0-9a-f]{6}$/i.test(digits) ? `#${digits.replace('#', '').toLowerCase()}` : undefined,
+)
 
 /** Its bytes are kept beside the settings. */
 const logo = kind<LogoFacts, Logo>({

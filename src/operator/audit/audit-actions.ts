@@ -1,9 +1,8 @@
 /** Who changed what, and whether that is still what was written down. */
-import type { KeyObject } from 'node:crypto'
 import { defined } from '../../base/defined.ts'
 import { publicKeyOf } from '../../base/ed25519.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
-import { anyText, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
+import { anyText, fileOf, parsed, Unreadable } from '../../entity/kinds.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
@@ -15,20 +14,13 @@ import { readSignedHead, signHead, type SignedHead } from './head.ts'
 import { listAudit, type AuditEntry } from './rows.ts'
 import { chainFaultText, verifyTrail } from './verify.ts'
 
-const entryId = kind<string>({
-  hint: 'id',
-  read: (text) =>
-    /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-      ? text.toLowerCase()
-      : new Unreadable('an id of this list; --json shows them'),
-})
+const entryId = parsed('id', 'an id of this list; --json shows them', (text) =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined,
+)
 
 const signedHead = fileOf<SignedHead>(64 * 1024, (text) => readSignedHead(text) ?? new Unreadable('a file that audit head wrote'))
 
-const rawKey = kind<KeyObject>({
-  hint: 'base64',
-  read: (text) => publicKeyOf(Buffer.from(text, 'base64')) ?? new Unreadable('32 bytes in base64'),
-})
+const rawKey = parsed('base64', '32 bytes in base64', (text) => publicKeyOf(Buffer.from(text, 'base64')))
 
 const auditJson = (e: AuditEntry) =>
   jsonOf({ ...pick(e, 'auditId', 'at', 'who'), databaseUser: e.session, ...pick(e, 'action', 'subject', 'details') })

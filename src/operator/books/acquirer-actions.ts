@@ -4,7 +4,7 @@ import { reasonOf } from '../../base/log.ts'
 import { currencyOfNumeric, minorToDecimal } from '../../base/money.ts'
 import { jsonOf } from '../../entity/json.ts'
 import { exactSpan } from '../../base/moments.ts'
-import { anyText, choice, flag, kind, onOff, span, text, Unreadable, whole } from '../../entity/kinds.ts'
+import { anyText, choice, flag, onOff, parsed, span, text, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { action, listing, type Subject } from '../action.ts'
 import type { Office } from '../office.ts'
@@ -60,11 +60,9 @@ async function askAcquirer<Answer>(
   throw new Refused({ what: 'acquirer refuses', why })
 }
 
-const share = kind<number>({
-  hint: 'share',
-  read: (written) =>
-    /^(0(\.[0-9]+)?|1(\.0+)?)$/.test(written) ? Number(written) : new Unreadable('a number from 0 to 1, such as 0.1'),
-})
+const share = parsed('share', 'a number from 0 to 1, such as 0.1', (written) =>
+  /^(0(\.[0-9]+)?|1(\.0+)?)$/.test(written) ? Number(written) : undefined,
+)
 
 // oxfmt-ignore
 const matches = {

@@ -1,7 +1,7 @@
 /** Filters: what payments are screened by. */
 import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
-import { anyText, cardNumber, choice, flag, id, kind, moment, name, text, typed, Unreadable, whole } from '../../entity/kinds.ts'
+import { anyText, cardNumber, choice, flag, id, moment, name, parsed, text, typed, whole } from '../../entity/kinds.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { type Block, type Fact, hint, numbered } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
@@ -31,10 +31,7 @@ import { endpointOf } from '../known.ts'
 
 const kindNames = Object.keys(ruleKinds) as RuleKind[]
 const itsNumber = { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the filter' } as const
-const country = kind<string>({
-  hint: 'code',
-  read: (letters) => comparable('country', letters) ?? new Unreadable('a country by two letters'),
-})
+const country = parsed('code', 'a country by two letters', (letters) => comparable('country', letters))
 
 const whatOf = (f: FilterEntry): string => {
   const removed = f.removedAt === undefined ? '' : ', removed'

@@ -7,27 +7,21 @@ import type { Used } from '../../risk/velocity.ts'
 import { counted, exactSpan } from '../../base/moments.ts'
 import type { Given } from '../action.ts'
 import { Refused, unfit, type Misfit } from '../refused.ts'
-import { anyText, choice, currency as isoCurrency, kind, span, Unreadable } from '../../entity/kinds.ts'
+import { anyText, choice, currency as isoCurrency, parsed, span } from '../../entity/kinds.ts'
 import { wordsOf } from '../../entity/words.ts'
 
-const minuteOfDay = kind<number>({
-  hint: 'hh:mm',
-  read(written) {
-    const [, hours, minutes] = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(written) ?? []
-    return minutes === undefined ? new Unreadable('a time of day such as 22:00') : Number(hours) * 60 + Number(minutes)
-  },
+const minuteOfDay = parsed('hh:mm', 'a time of day such as 22:00', (written) => {
+  const [, hours, minutes] = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(written) ?? []
+  return minutes === undefined ? undefined : Number(hours) * 60 + Number(minutes)
 })
 
-const timeZone = kind<string>({
-  hint: 'name',
-  read(name) {
-    try {
-      Intl.DateTimeFormat('en', { timeZone: name })
-      return name
-    } catch {
-      return new Unreadable('a time zone of IANA, such as Europe/Berlin')
-    }
-  },
+const timeZone = parsed('name', 'a time zone of IANA, such as Europe/Berlin', (name) => {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: name })
+    return name
+  } catch {
+    return undefined
+  }
 })
 
 /** What lists have. */

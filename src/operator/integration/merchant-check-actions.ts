@@ -3,7 +3,7 @@ import { objectIn } from '../../base/json.ts'
 import { counted } from '../../base/moments.ts'
 import { uuid } from '../../base/random.ts'
 import { secret, type Secret } from '../../base/secret.ts'
-import { anyText, currency, fileOf, kind, Unreadable } from '../../entity/kinds.ts'
+import { anyText, currency, fileOf, parsed, Unreadable } from '../../entity/kinds.ts'
 import { pick } from '../../entity/json.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
@@ -21,13 +21,9 @@ interface Account {
 }
 
 /** Without a trailing slash. */
-const baseUrl = kind<string>({
-  hint: 'url',
-  read: (text) =>
-    !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || /[?#]/.test(text)
-      ? new Unreadable('a base URL, such as https://shop.example/mobile')
-      : text.replace(/\/+$/, ''),
-})
+const baseUrl = parsed('url', 'a base URL, such as https://shop.example/mobile', (text) =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]/.test(text) ? text.replace(/\/+$/, '') : undefined,
+)
 
 /** The configuration of a merchant server, or as much of it as has a key. */
 const accountFile = fileOf<Account>(1024 * 1024, accountIn)

@@ -2,7 +2,7 @@
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { choice, kind, secretFile, span, Unreadable, whole, type ValueKind } from '../../entity/kinds.ts'
+import { choice, parsed, secretFile, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
 import { action, type Subject } from '../action.ts'
@@ -32,11 +32,9 @@ function inShares<T>(make: () => T): T {
   }
 }
 
-const versionNumber: ValueKind<bigint> = kind<bigint>({
-  hint: 'version',
-  read: (digits) =>
-    /^[1-9][0-9]{0,9}$/.test(digits) ? BigInt(digits) : new Unreadable('the number of a version; see keys list'),
-})
+const versionNumber = parsed('version', 'the number of a version; see keys list', (digits) =>
+  /^[1-9][0-9]{0,9}$/.test(digits) ? BigInt(digits) : undefined,
+)
 
 const keyColumns = (now: number): readonly Column<KeyVersion>[] => [
   { title: 'KEY', of: ({ purpose }) => purpose },

@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
-import { choice, flag, id, kind, Unreadable, whole } from '../../entity/kinds.ts'
+import { choice, flag, id, parsed, whole } from '../../entity/kinds.ts'
 import { dated, hint, numbered } from '../../entity/show.ts'
 import { action, pageOf, paging, type Given, type Subject } from '../action.ts'
 import { withExport } from '../export.ts'
@@ -27,14 +27,9 @@ const queryOf = async ({ pool, clock }: Office, asked: Given<typeof filters> & {
     ...periodOf(asked, clock.now()),
   })
 
-const place = kind<DeliveryKey>({
-  hint: 'order/number',
-  read(text) {
-    const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
-    return match
-      ? { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) }
-      : new Unreadable('order/number, such as 1000001/1')
-  },
+const place = parsed<DeliveryKey>('order/number', 'order/number, such as 1000001/1', (text) => {
+  const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
+  return match ? { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) } : undefined
 })
 
 /** In one word, as in searches. */
