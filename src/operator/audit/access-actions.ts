@@ -1,11 +1,38 @@
 /** Requests that were refused because they did not prove whose they are. */
+import { jsonOf } from '../../entity/json.ts'
 import { moment } from '../../entity/kinds.ts'
 import { dated, numbered } from '../../entity/show.ts'
+import { entities, timestamp } from '../../storage/pool.ts'
 import { action, listing, type Subject } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { merchantNamed } from '../known.ts'
 import { mostOf } from '../lists.ts'
-import { accessJson, refusedAccess, type RefusedAccessEntry } from './access.ts'
+
+/** Identical refusals since a moment. */
+interface RefusedAccessEntry {
+  /** Empty where no merchant was named. */
+  login: string
+  endpoint: string
+  operation: string
+  /** Empty in what was summed up. */
+  address: string
+  reason: string
+  count: bigint
+  firstAt: number
+  lastAt: number
+}
+
+/** Those that came last first; without a login, in whatever name. */
+const refused = entities<RefusedAccessEntry>(`
+  select login, endpoint, operation, address, reason, sum(count)::bigint as count,
+    min(first_at) as first_at, max(last_at) as last_at
+  from access_refused where hour >= date_trunc('hour', $1::timestamptz) and ($2::text is null or login = $2)
+  group by login, endpoint, operation, address, reason
+  order by max(last_at) desc, count desc limit $3`)
+
+/** Empty texts are null. */
+const accessJson = (e: RefusedAccessEntry) =>
+  jsonOf(Object.fromEntries(Object.entries(e).map(([name, value]) => [name, value === '' ? null : value])))
 
 const usualSpanMs = 86_400_000
 
@@ -23,7 +50,7 @@ export const accessActions: Subject = {
       async perform({ pool, clock }, { merchant, from, limit }) {
         const now = clock.now()
         if (merchant !== undefined) await merchantNamed(pool, merchant)
-        return refusedAccess(pool, from?.(now) ?? now - usualSpanMs, merchant, limit)
+        return pool.run(refused, [timestamp(from?.(now) ?? now - usualSpanMs), merchant, limit])
       },
       gives: listing<RefusedAccessEntry>({
         name: 'refused',
