@@ -1,38 +1,22 @@
 import type { Random } from '../base/random.ts'
-import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import type { SealedTable } from '../keys/reseal.ts'
 import type { KeyRing } from '../keys/ring.ts'
+import { sealedColumn, type SealedValue } from '../keys/sealed-column.ts'
 
-const controlContext = (merchantId: bigint) => `control:${merchantId}`
+const columnOf = (which: 'control' | 'previous') =>
+  sealedColumn(
+    { table: 'merchant', id: 'merchant_id', sealed: `${which}_key_sealed`, version: `${which}_key_version` },
+    'control',
+  )
 
-/** A control key as stored, with the version of the key that sealed it. */
-export interface SealedControlKey {
-  sealed: Buffer
-  version: bigint
-}
-
-export function sealControlKey(key: Secret<string>, merchantId: bigint, keys: KeyRing, random: Random): SealedControlKey {
-  const { version, key: by } = keys.current('control')
-  return { sealed: seal(by, Buffer.from(key.reveal()), controlContext(merchantId), random), version }
-}
-
-/** Throws if the ring has no key of that version. */
-export function openControlKey(
-  { sealed, version }: SealedControlKey,
-  merchantId: bigint,
-  keys: Pick<KeyRing, 'version'>,
-): Secret<string> {
-  const key = keys.version('control', version)
-  if (!key) throw new Error(`there is no control key ${version}, which seals a key of merchant ${merchantId}`)
-  return secret(unseal(key, sealed, controlContext(merchantId)).toString())
-}
+const current = columnOf('control')
 
 /** The control keys in use, and those that a merchant has just replaced. */
-export const sealedControlKeys: readonly SealedTable[] = ['control', 'previous'].map((which) => ({
-  table: 'merchant',
-  purpose: 'control',
-  id: { merchant_id: 'bigint' },
-  version: `${which}_key_version`,
-  sealed: { [`${which}_key_sealed`]: controlContext },
-}))
+export const sealedControlKeys = [current.resealed, columnOf('previous').resealed]
+
+export const sealControlKey = (key: Secret<string>, merchantId: bigint, keys: KeyRing, random: Random): Required<SealedValue> =>
+  current.sealed(secret(Buffer.from(key.reveal())), merchantId, keys, random)
+
+/** Throws if the ring has no key of that version. */
+export const openControlKey = (value: SealedValue, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Secret<string> =>
+  secret(current.open(value, merchantId, keys)!.reveal().toString())

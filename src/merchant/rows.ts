@@ -173,7 +173,7 @@ export async function insertMerchant(
   const key = sealControlKey(controlKey, merchantId, keys, random)
   await runner.run(addMerchant, [merchantId, login, name, bytea(key.sealed), key.version, timestamp(now), cellNo])
   const signingSecret = merchant.signingSecret ?? newSigningSecret(random)
-  await replaceSigningSecret(runner, { merchantId, signingSecret }, keys, random)
+  await replaceSigningSecret(runner, merchantId, signingSecret, keys, random)
 }
 
 /** Gives a merchant a new control key; the old one is also accepted until `keepUntil`. */

@@ -5,11 +5,10 @@
 import type { KeyObject } from 'node:crypto'
 import { privateKeyOf, rawPublicKey } from '../base/ed25519.ts'
 import type { Random } from '../base/random.ts'
-import { seal, unseal } from '../base/seal.ts'
 import { secret, type Secret } from '../base/secret.ts'
-import { bytea, entities, statement, type Runner } from '../storage/pool.ts'
-import type { SealedTable } from '../keys/reseal.ts'
+import { entities, statement, type Runner } from '../storage/pool.ts'
 import type { KeyRing } from '../keys/ring.ts'
+import { sealedColumn } from '../keys/sealed-column.ts'
 import type { SignedRequests, Signers } from './merchant.ts'
 
 export interface SealedSigners {
@@ -19,12 +18,16 @@ export interface SealedSigners {
   signingSeedKey?: bigint
 }
 
-const replace = statement<object>(
-  `update merchant set signing_secret_sealed = $2, signing_secret_key = $3 where merchant_id = $1`,
+const secrets = sealedColumn(
+  { table: 'merchant', id: 'merchant_id', sealed: 'signing_secret_sealed', version: 'signing_secret_key' },
+  'signing',
 )
-const replaceSeed = statement<object>(
-  `update merchant set signing_seed_sealed = $2, signing_seed_key = $3 where merchant_id = $1`,
+const seeds = sealedColumn(
+  { table: 'merchant', id: 'merchant_id', sealed: 'signing_seed_sealed', version: 'signing_seed_key' },
+  'signing seed',
 )
+export const sealedSigningSecrets = secrets.resealed
+export const sealedSigningSeeds = seeds.resealed
 const demand = statement<object>(`update merchant set signed_requests = $2 where merchant_id = $1`)
 /** Changes of one merchant run one after the other, so that nobody is shown a replaced secret. */
 const held = entities<SealedSigners>(
@@ -44,17 +47,7 @@ export function readSigningSecret(text: string): Secret<Buffer> | undefined {
 /** Made here, never chosen, so that it cannot be guessed from what it signs. */
 export const newSigningSecret = (random: Random): Secret<Buffer> => secret(random.bytes(32))
 
-export async function replaceSigningSecret(
-  runner: Runner,
-  merchant: { merchantId: bigint; signingSecret: Secret<Buffer> },
-  keys: Pick<KeyRing, 'current'>,
-  random: Random,
-): Promise<void> {
-  const { merchantId, signingSecret } = merchant
-  const { version, key } = keys.current('control')
-  const sealed = seal(key, signingSecret.reveal(), contextOf(merchantId), random)
-  await runner.run(replace, [merchantId, bytea(sealed), version])
-}
+export const replaceSigningSecret = secrets.replace
 
 /** As Standard Webhooks writes a public key. */
 export const signingKeyText = (key: KeyObject): string => `whpk_${rawPublicKey(key).toString('base64')}`
@@ -67,9 +60,7 @@ export async function replaceSigningKey(
   keys: Pick<KeyRing, 'current'>,
   random: Random,
 ): Promise<KeyObject | undefined> {
-  const { version, key } = keys.current('control')
-  const sealed = seed && bytea(seal(key, seed.reveal(), seedContextOf(merchantId), random))
-  await runner.run(replaceSeed, [merchantId, sealed ?? null, sealed ? version : null])
+  await (seed ? seeds.replace(runner, merchantId, seed, keys, random) : seeds.drop(runner, merchantId))
   return seed && privateKeyOf(seed)
 }
 
@@ -85,34 +76,7 @@ export async function demandSignatures(runner: Runner, merchantId: bigint, which
 }
 
 export function openSigners(row: SealedSigners, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Signers {
-  const open = (sealed: Buffer | undefined, version: bigint | undefined, context: string) => {
-    if (sealed === undefined || version === undefined) return undefined
-    const key = keys.version('control', version)
-    if (!key) throw new Error(`control key ${version}, which seals what signs for merchant ${merchantId}, is gone`)
-    return secret(unseal(key, sealed, context))
-  }
-  const seed = open(row.signingSeedSealed, row.signingSeedKey, seedContextOf(merchantId))
-  return {
-    signingSecret: open(row.signingSecretSealed, row.signingSecretKey, contextOf(merchantId)),
-    signingKey: seed && privateKeyOf(seed),
-  }
-}
-
-const contextOf = (merchantId: bigint) => `signing:${merchantId}`
-const seedContextOf = (merchantId: bigint) => `signing seed:${merchantId}`
-
-export const sealedSigningSecrets: SealedTable = {
-  table: 'merchant',
-  purpose: 'control',
-  id: { merchant_id: 'bigint' },
-  version: 'signing_secret_key',
-  sealed: { signing_secret_sealed: contextOf },
-}
-
-export const sealedSigningSeeds: SealedTable = {
-  table: 'merchant',
-  purpose: 'control',
-  id: { merchant_id: 'bigint' },
-  version: 'signing_seed_key',
-  sealed: { signing_seed_sealed: seedContextOf },
+  const signingSecret = secrets.open({ sealed: row.signingSecretSealed, version: row.signingSecretKey }, merchantId, keys)
+  const seed = seeds.open({ sealed: row.signingSeedSealed, version: row.signingSeedKey }, merchantId, keys)
+  return { signingSecret, signingKey: seed && privateKeyOf(seed) }
 }

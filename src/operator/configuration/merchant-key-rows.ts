@@ -56,7 +56,7 @@ export async function signingSecretOf(office: Office, { login, new: isWanted = f
     const { signingSecret: present } = await holdSigners(runner, merchantId, keys)
     const isNew = isWanted || present === undefined
     const key = isNew ? newSigningSecret(office.random) : present
-    if (isNew) await replaceSigningSecret(runner, { merchantId, signingSecret: key }, keys, office.random)
+    if (isNew) await replaceSigningSecret(runner, merchantId, key, keys, office.random)
     const secrets = isNew ? ['signing secret'] : []
     return { details: { made: isNew }, secrets, result: { key, ...made(office, login, isNew) } }
   })
