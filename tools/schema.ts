@@ -1,24 +1,19 @@
-// node dist/tools/schema.js [postgres:// URL of an empty database] writes src/storage/schema.sql
-// and cell.sql: the schema as the migrations make it, read back from the catalogs. The packaged
-// PostgreSQL has no pg_dump, and a pg_dump of another version would spell things its own way.
+// node dist/tools/schema.js [postgres:// URL of an empty database] writes src/storage/schema.sql:
+// the schema as the migrations make it, read back from the catalogs. The packaged PostgreSQL has
+// no pg_dump, and a pg_dump of another version would spell things its own way.
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { openLog } from '../src/base/log.ts'
 import { migrate } from '../src/storage/migrate.ts'
-import { cellTables } from '../src/storage/grants.ts'
 import { openPool, statement, type Pool } from '../src/storage/pool.ts'
 import { testDatabase } from '../test/harness/postgres/postgres.ts'
 
 /** From the root of the project. */
 export const schemaFile = join('src', 'storage', 'schema.sql')
-export const cellFile = join('src', 'storage', 'cell.sql')
 
-const cellHeader = `-- The tables of a new cell (migrate.ts), as all migrations together make them.
--- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two.
-`
-const header = `-- The tables as all migrations together make them. Not a migration: nothing runs this file.
+const header = `-- The tables as all migrations together make them; those that a cell has make a new cell.
 -- Written by \`npm run schema\` from the catalogs of a migrated database; a test compares the two.
 -- Partitions are left out, since they come and go with the order ids.
 `
@@ -103,18 +98,11 @@ const others = statement<{ what: string }>(`
   join pg_class c on c.oid = a.attrelid and c.relnamespace = current_schema()::regnamespace
   where a.attidentity <> '' or a.attgenerated not in ('', 's')`)
 
-/** A schema as SQL. */
-export interface WrittenSchema {
-  all: string
-  /** The tables and views that a cell has. */
-  ofCell: string
-}
-
 /**
  * Migrates the database at `url` and resolves with its schema, the same text for the same
  * migrations. Rejects if it finds something that it cannot write.
  */
-export async function migratedSchema(url: string): Promise<WrittenSchema> {
+export async function migratedSchema(url: string): Promise<string> {
   const log = openLog({ level: 'warn', destination: process.stderr })
   const pool = openPool({ url, connections: 1, use: 'search', log })
   try {
@@ -126,7 +114,7 @@ export async function migratedSchema(url: string): Promise<WrittenSchema> {
 }
 
 /** The schema that the pool sees. */
-export async function readSchema(pool: Pool): Promise<WrittenSchema> {
+export async function readSchema(pool: Pool): Promise<string> {
   const unknown = await pool.run(others)
   if (unknown.length > 0) throw new Error(`tools/schema.ts cannot write down ${unknown.map((row) => row.what).join(', ')}`)
   const [columnsOf, constraintsOf, indexesOf] = [
@@ -134,43 +122,16 @@ export async function readSchema(pool: Pool): Promise<WrittenSchema> {
     byTable(await pool.run(constraints)),
     byTable(await pool.run(indexes)),
   ]
-  const isReference = (line: string) => line.includes(' FOREIGN KEY ')
   const written = (await pool.run(tables)).map((table) => {
-    const constrained = constraintsOf.get(table.name) ?? []
-    const write = (inside: readonly string[]) => {
-      const partitioned = table.partitioned_by === null ? '' : ` partition by ${table.partitioned_by}`
-      const options = table.options === null ? '' : ` with (${table.options})`
-      const lines = [...(columnsOf.get(table.name) ?? []), ...inside].map((line) => `  ${line}`)
-      const created = `create table ${table.name} (\n${lines.join(',\n')}\n)${partitioned}${options};`
-      const identity = table.identity === null ? [] : [`alter table ${table.name} replica identity ${table.identity};`]
-      return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`), ...identity].join('\n')
-    }
-    return {
-      name: table.name,
-      sql: write(constrained),
-      // A table that is referred to may come later.
-      alone: write(constrained.filter((line) => !isReference(line))),
-      references: constrained.filter(isReference).map((line) => `alter table ${table.name} add ${line};`),
-    }
+    const partitioned = table.partitioned_by === null ? '' : ` partition by ${table.partitioned_by}`
+    const options = table.options === null ? '' : ` with (${table.options})`
+    const lines = [...(columnsOf.get(table.name) ?? []), ...(constraintsOf.get(table.name) ?? [])].map((line) => `  ${line}`)
+    const created = `create table ${table.name} (\n${lines.join(',\n')}\n)${partitioned}${options};`
+    const identity = table.identity === null ? [] : [`alter table ${table.name} replica identity ${table.identity};`]
+    return [created, ...(indexesOf.get(table.name) ?? []).map((line) => `${line};`), ...identity].join('\n')
   })
-  const viewed = (await pool.run(views)).map(({ name, definition }) => ({
-    name,
-    sql: `create view ${name} as\n${definition}`,
-  }))
-  const isOfCell = ({ name }: { name: string }) => cellTables.includes(name)
-  const own = written.filter(isOfCell)
-  const joined = (head: string, statements: readonly string[]) => [head, ...statements.map((sql) => `${sql}\n`)].join('\n')
-  return {
-    all: joined(
-      header,
-      [...written, ...viewed].map(({ sql }) => sql),
-    ),
-    ofCell: joined(cellHeader, [
-      ...own.map(({ alone }) => alone),
-      ...own.flatMap(({ references }) => references),
-      ...viewed.filter(isOfCell).map(({ sql }) => sql),
-    ]),
-  }
+  const viewed = (await pool.run(views)).map(({ name, definition }) => `create view ${name} as\n${definition}`)
+  return [header, ...[...written, ...viewed].map((sql) => `${sql}\n`)].join('\n')
 }
 
 function byTable(rows: readonly PartRow[]): Map<string, string[]> {
@@ -182,10 +143,8 @@ function byTable(rows: readonly PartRow[]): Map<string, string[]> {
 async function main(url: string | undefined): Promise<void> {
   const database = url === undefined ? await testDatabase() : { url, close: async () => undefined }
   try {
-    const { all, ofCell } = await migratedSchema(database.url)
-    writeFileSync(schemaFile, all)
-    writeFileSync(cellFile, ofCell)
-    console.log(`Written: ${schemaFile}, ${cellFile}`)
+    writeFileSync(schemaFile, await migratedSchema(database.url))
+    console.log(`Written: ${schemaFile}`)
   } finally {
     await database.close()
   }

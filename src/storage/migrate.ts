@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reasonOf, type Log } from '../base/log.ts'
 import { statement, type Pool, type Runner } from './pool.ts'
+import { cellTables } from './grants.ts'
 import { ensurePartitions } from './partitions.ts'
 import { ensureRoles, grantRoles } from './roles.ts'
 import { transaction } from './transaction.ts'
@@ -22,9 +23,14 @@ export function migrations(): Migration[] {
     .map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
 }
 
-/** The tables of a new cell; `npm run schema` writes it. */
-const cellFile = 'cell.sql'
-const cellDump = (): string => readFileSync(join(packageRoot(), 'src', 'storage', cellFile), 'utf8')
+/** What the ledger of a cell calls the statements that made it. */
+const cellTablesMade = 'cell.sql'
+
+/** Those statements of a schema, as `npm run schema` writes it, that make what a cell has. */
+export const ofCell = (schema: string): string[] =>
+  statementsOf(schema).filter((one) => cellTables.includes(/(?:table|view|INDEX \w+ ON) (\w+)/.exec(one)?.[1] ?? ''))
+
+const cellDump = (): string[] => ofCell(readFileSync(join(packageRoot(), 'src', 'storage', 'schema.sql'), 'utf8'))
 
 function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
@@ -72,7 +78,7 @@ async function applyAll(pool: Pool, now: number, known: readonly Migration[]): P
     const ran = await transaction(pool, async (runner) => {
       const [mine] = await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
       if (!mine) return false
-      await runAll(runner, sql)
+      await runAll(runner, statementsOf(sql))
       return true
     })
     if (ran) done.push(name)
@@ -80,10 +86,17 @@ async function applyAll(pool: Pool, now: number, known: readonly Migration[]): P
   return done
 }
 
-/** Each of the statements ends with a semicolon at the end of a line. */
-async function runAll(runner: Runner, sql: string): Promise<void> {
-  for (const part of sql.split(/;\s*\n/)) if (part.replace(/--.*$/gm, '').trim() !== '') await runner.run(unprepared(part))
+async function runAll(runner: Runner, statements: readonly string[]): Promise<void> {
+  for (const one of statements) await plain(runner, one)
 }
+
+/** Each ends with a semicolon at the end of a line. */
+const statementsOf = (sql: string): string[] =>
+  sql
+    .replace(/--.*$/gm, '')
+    .split(/;\s*\n/)
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
 
 /** Pools of the owner: one whose statements see the schema of the cell, one at the installation. */
 export interface CellPools {
@@ -104,8 +117,9 @@ export async function createCell({ cell, installation, schema }: CellPools, now:
   await transaction(cell, async (runner) => {
     if ((await runner.run(ledger)).length > 0) return
     await plain(runner, createLedger)
-    await runAll(runner, cellDump())
-    const made = { name: cellFile, sql: cellDump() }
+    const dump = cellDump()
+    await runAll(runner, dump)
+    const made = { name: cellTablesMade, sql: dump.join(';\n') }
     for (const { name, sql } of [made, ...migrations().filter(isOfCells)])
       await runner.run(claim, [name, sha256(sql), new Date(now).toISOString()])
   })
@@ -135,7 +149,7 @@ export async function pendingMigrations(pool: Pool, of: 'installation' | 'cell' 
   } catch (error) {
     const undefinedTable = '42P01'
     if ((error as { code?: string }).code === undefinedTable)
-      return [...(of === 'cell' ? [cellFile] : []), ...known.map((m) => m.name)]
+      return [...(of === 'cell' ? [cellTablesMade] : []), ...known.map((m) => m.name)]
     throw error
   }
   const done = new Set((await pool.run(applied)).map((row) => row.name))
@@ -155,7 +169,7 @@ async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
     )
   for (const row of ran) {
     // What the cell was made of, by whatever version.
-    if (row.name === cellFile) continue
+    if (row.name === cellTablesMade) continue
     const mine = byName.get(row.name)
     if (mine === undefined)
       throw new Error(

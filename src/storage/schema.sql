@@ -1,4 +1,4 @@
--- The tables as all migrations together make them. Not a migration: nothing runs this file.
+-- The tables as all migrations together make them; those that a cell has make a new cell.
 -- Written by `npm run schema` from the catalogs of a migrated database; a test compares the two.
 -- Partitions are left out, since they come and go with the order ids.
 
