@@ -109,14 +109,6 @@ async function judge(site: Site): Promise<PidFile | undefined> {
 }
 
 /**
- * The URL of a server that is running and answers now, without waiting for it or changing anything.
- */
-export async function urlOfRunning(site: Site): Promise<string | undefined> {
-  const port = (await judge(site))?.port
-  return port !== undefined && (await greet(site, port)) === 'ours' ? urlOf(site.password, port) : undefined
-}
-
-/**
  * The children of a killed postmaster end when they notice, and PostgreSQL refuses to start until
  * then. It also refuses if postmaster.pid names a pid that answers signal 0, even a zombie's or
  * another program's: then the file has to be removed.

@@ -10,7 +10,7 @@ import { type Lock, takeLock } from './lock.ts'
 import { findDataDirectory, knownData, openDirectory, type DataDirectory, writeDurably } from './data-directory.ts'
 import { holdingOpen } from '../base/hold-open.ts'
 import { incarnationOf, systemProc } from './process.ts'
-import { ensureDatabase, findServer, freePort, halt, launch, type Postmaster, type Site, urlOf, urlOfRunning } from './server.ts'
+import { ensureDatabase, findServer, freePort, halt, launch, type Postmaster, type Site, urlOf } from './server.ts'
 import { settingsFile } from './settings.ts'
 
 export interface Surroundings {
@@ -181,17 +181,6 @@ function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: b
     },
     stop: () => (stopping ??= holdingOpen(stop)),
   }
-}
-
-/**
- * The URL of the server that runs on this directory for another process, for the command line
- * beside a gateway. The server is not locked and may stop at any time. Undefined: none is running.
- */
-export function urlOfEmbedded(options: Surroundings): Promise<string | undefined> {
-  return holdingOpen(async () => {
-    const site = await siteOf(options)
-    return site && urlOfRunning(site)
-  })
 }
 
 /**

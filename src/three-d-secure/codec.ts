@@ -1,8 +1,7 @@
 /** EMV 3-D Secure messages as JSON: fields that decide are read strictly, all others leniently. */
 import { isMarked, isObject, objectReader } from '../base/json.ts'
-import { mask, maskCardNumbers } from '../base/log.ts'
 import { atOnce, turnBudget, type InPieces } from '../base/turn.ts'
-import { isUuid, type AReqFacts, type FieldKind, type Layout } from '../spec/three-d-secure/kinds.ts'
+import { isUuid, type AReqFacts } from '../spec/three-d-secure/kinds.ts'
 import { messages } from '../spec/three-d-secure/messages.ts'
 import { versions } from './authentication.ts'
 import type { Version } from '../spec/three-d-secure/kinds.ts'
@@ -218,38 +217,4 @@ export function erroAbout({ errorCode, errorDescription, errorDetail, messageTyp
     errorDetail,
     ...(isType(messageType) ? { errorMessageType: messageType } : {}),
   }
-}
-
-const longestListShown = 10
-
-/**
- * A message for logs: card numbers show the first six and last four digits, other fields that are
- * not open show stars, fields without a row are left out.
- */
-export function describeMessage(message: Message): Record<string, unknown> {
-  return isType(message.messageType) ? describeObject(messages[message.messageType], message) : {}
-}
-
-function describeObject(layout: Layout, given: MessageFields): Record<string, unknown> {
-  const shown: Record<string, unknown> = {}
-  for (const [name, row] of Object.entries(layout.fields)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined
-    if (value === undefined) continue
-    shown[name] = row.guard === 'open' ? describeOpen(row.is, value) : row.guard === 'card' ? masked(value) : '***'
-  }
-  return shown
-}
-
-/** For a number too short to be a card number, six plus four digits would be most or all of it. */
-const masked = (value: unknown): string => (typeof value === 'string' && /^[0-9]{13,}$/.test(value) ? mask(value) : '***')
-
-function describeOpen(kind: FieldKind, value: unknown): unknown {
-  if (kind.is === 'object') return isObject(value) ? describeObject(kind.of, value) : '***'
-  if (kind.is === 'list') {
-    if (!Array.isArray(value)) return '***'
-    if (value.length > longestListShown) return `${value.length} items`
-    return value.map((item: unknown) => describeOpen(kind.of, item))
-  }
-  if (typeof value === 'boolean') return value
-  return typeof value === 'string' ? maskCardNumbers(value) : '***'
 }
