@@ -16,6 +16,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/embedded/start.ts',
   'src/gateway/peers/link.ts',
   'src/http/asset.ts',
+  'src/http/exchange.ts',
   'src/http/intake.ts',
   'src/http/listeners.ts',
   'src/http/listening.ts',

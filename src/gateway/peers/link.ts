@@ -1,6 +1,7 @@
 /** Connections to another process of the installation, each for one request at a time. */
-import { buildConnector, Pool, type Dispatcher } from 'undici'
+import { buildConnector, Pool } from 'undici'
 import type { Clock } from '../../base/clock.ts'
+import { exchange, type Exchanged } from '../../http/exchange.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import type { PeerEntry } from './rows.ts'
 import { tlsTo } from './tls.ts'
@@ -45,56 +46,22 @@ export function openPeerLink({ instance, url }: PeerEntry, keys: KeyRing, clock:
     keepAliveMaxTimeout: 30_000,
   })
   return {
-    post: (bytes, timeoutMs) => exchange(pool, bytes, timeoutMs, clock),
+    post: (bytes, timeoutMs) => post(pool, bytes, timeoutMs, clock),
     close: () => pool.close(),
     cut: () => pool.destroy(),
   }
 }
 
-/** Its modes: *waiting* for a connection (no controller), *under way*, *settled*. */
-function exchange(pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Promise<SentAsk> {
-  return new Promise((resolve) => {
-    let controller: Dispatcher.DispatchController | undefined
-    let isSettled = false
-    let status = 0
-    const chunks: Buffer[] = []
-    let size = 0
-    const settle = (sent: SentAsk) => {
-      if (isSettled) return
-      isSettled = true
-      cancel()
-      resolve(sent)
-    }
-    const fail = (why: string) => settle({ is: controller ? 'lost' : 'unsent', why })
-    const end = (error: Error) => {
-      fail(error.message)
-      controller?.abort(error)
-    }
-    const cancel = clock.after(timeoutMs, () => end(new Error(`no answer within ${timeoutMs} ms`)))
+const post = (pool: Pool, body: Buffer, timeoutMs: number, clock: Clock): Promise<SentAsk> =>
+  new Promise((resolve) => {
     const headers = { 'content-type': 'application/octet-stream' }
-    pool.dispatch(
-      { path: peerPath, method: 'POST', headers, body },
-      {
-        onRequestStart(started) {
-          // Thrown before a byte is written.
-          if (isSettled) throw new Error('the request ran out of time before it had a connection')
-          controller = started
-        },
-        onResponseStart(_, statusCode) {
-          status = statusCode
-        },
-        onResponseData(_, chunk) {
-          chunks.push(chunk)
-          size += chunk.length
-          if (size > mostReplyBytes) end(new Error('the answer is too long'))
-        },
-        onResponseEnd() {
-          if (status === 200) settle({ is: 'answered', body: Buffer.concat(chunks) })
-          else if (refusals.has(status)) settle({ is: 'unsent', why: `status ${status}` })
-          else fail(`status ${status}`)
-        },
-        onResponseError: (_, error) => fail(error.message || error.name),
-      },
-    )
+    const request = { path: peerPath, method: 'POST', headers, body } as const
+    exchange(pool, request, { timeoutMs, maxReplyBytes: mostReplyBytes, clock }, (sent) => resolve(sentAsk(sent)))
   })
+
+function sentAsk(sent: Exchanged): SentAsk {
+  if (sent.is === 'failed') return { is: sent.isSent ? 'lost' : 'unsent', why: sent.error.message || sent.error.name }
+  const { status, body, truncated } = sent
+  if (truncated) return { is: 'lost', why: 'the answer is too long' }
+  return status === 200 ? { is: 'answered', body } : { is: refusals.has(status) ? 'unsent' : 'lost', why: `status ${status}` }
 }
