@@ -191,16 +191,6 @@ export async function pointMobile(pool: Pool, endpointIds: readonly number[], me
 }
 
 async function names(pool: Pool, merchantId: bigint): Promise<(name: string) => number> {
-  const there = await namesOf(pool, merchantId)
-  return (name) => {
-    const id = there.get(name)
-    if (id === undefined)
-      throw new Error(`the sandbox's "${name}" is gone from this database; use another TOLLGATE_DIR or database`)
-    return Number(id)
-  }
-}
-
-async function namesOf(pool: Pool, merchantId: bigint): Promise<Map<string, bigint>> {
   const rows = await pool.run<{ name: string; id: bigint }>(
     {
       name: '',
@@ -210,5 +200,9 @@ async function namesOf(pool: Pool, merchantId: bigint): Promise<Map<string, bigi
     },
     [merchantId],
   )
-  return new Map(rows.map((r) => [r.name, r.id]))
+  return (name) => {
+    const row = rows.find((one) => one.name === name)
+    if (!row) throw new Error(`the sandbox's "${name}" is gone from this database; use another TOLLGATE_DIR or database`)
+    return Number(row.id)
+  }
 }

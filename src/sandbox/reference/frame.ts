@@ -4,8 +4,29 @@ import { bar, barStyle, type BarPages } from '../../http/bar.ts'
 import { html, type Markup } from '../../http/page.ts'
 import type { Answer } from '../../http/server.ts'
 import { pageAnswer } from '../../pages/layout.ts'
+import { sentence } from '../../reference/markdown.ts'
 
 const style = asset(new URL('./reference.css', import.meta.url)) + barStyle
+
+/** A heading with a list of operations, each with its page. */
+export const operationList = (heading: string, operations: readonly ListedOperation[]): Markup =>
+  html`<h2>${heading}</h2>
+    <ul class="operations">
+      ${operations.map(
+        ({ name, at, call, means }) =>
+          html`<li>
+            <a href="${at}"><b>${name}</b><code>${call}</code><span>${sentence(means)}</span></a>
+          </li>`,
+      )}
+    </ul>`
+
+interface ListedOperation {
+  name: string
+  at: string
+  /** Method and path. */
+  call: string
+  means: string
+}
 
 interface Parts {
   random: Random

@@ -12,6 +12,7 @@ import {
   type MobileOperationRow,
   type MobileTable,
 } from '../../spec/mobile/operations.ts'
+import { operationList } from './frame.ts'
 import { rowsOf } from './operation.ts'
 
 const groups: readonly (readonly [name: string, has: (row: MobileOperationRow) => boolean])[] = [
@@ -20,23 +21,14 @@ const groups: readonly (readonly [name: string, has: (row: MobileOperationRow) =
   ["Mobile API: what the gateway calls at the merchant's server", ({ caller }) => caller === 'service'],
 ]
 
-export const mobileIndex = (): Markup =>
-  html`${groups.map(
-    ([name, has]) =>
-      html`<h2>${name}</h2>
-        <ul class="operations">
-          ${mobileOperationNames
-            .filter((operation) => has(mobileRow(operation)))
-            .map((operation) => {
-              const { method, path, means } = mobileRow(operation)
-              return html`<li>
-                <a href="/docs/mobile/${operation}"
-                  ><b>${operation}</b><code>${method} ${path}</code><span>${sentence(means)}</span></a
-                >
-              </li>`
-            })}
-        </ul>`,
-  )}`
+export const mobileIndex = (): Markup[] =>
+  groups.map(([heading, has]) => {
+    const operations = mobileOperationNames.map((name) => ({ name, ...mobileRow(name) })).filter(has)
+    const listed = operations.map(({ name, method, path, means }) => {
+      return { name, at: `/docs/mobile/${name}`, call: `${method} ${path}`, means }
+    })
+    return operationList(heading, listed)
+  })
 
 export function mobileContent(operation: MobileOperation): Markup {
   const row = mobileRow(operation)

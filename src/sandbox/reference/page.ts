@@ -5,7 +5,6 @@ import type { BarPages } from '../../http/bar.ts'
 import { html } from '../../http/page.ts'
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import { exampleMerchantUrl } from '../../reference/example.ts'
-import { sentence } from '../../reference/markdown.ts'
 import { mobileOpenApi } from '../../reference/mobile-openapi.ts'
 import { openApi } from '../../reference/openapi.ts'
 import { referenceFiles } from '../../reference/files.ts'
@@ -14,7 +13,7 @@ import { readForm } from '../../spec/form.ts'
 import { trialRequest } from '../../spec/gateway/examples.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
 import { isMobileOperation } from '../../spec/mobile/operations.ts'
-import { docsPage } from './frame.ts'
+import { docsPage, operationList } from './frame.ts'
 import { mobileContent, mobileIndex } from './mobile.ts'
 import { operationContent, type OperationPage } from './operation.ts'
 import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './try.ts'
@@ -121,18 +120,11 @@ const groups: Readonly<Record<ReturnType<typeof operationRow>['kind'], string>> 
   upload: '3-D Secure on your own pages',
 }
 
-const groupOf = (kind: string, name: string) =>
-  html`<h2>${name}</h2>
-    <ul class="operations">
-      ${operationNames
-        .filter((operation) => operationRow(operation).kind === kind)
-        .map((operation) => {
-          const { path, means } = operationRow(operation)
-          return html`<li>
-            <a href="/docs/${operation}"><b>${operation}</b><code>POST ${path}</code><span>${sentence(means)}</span></a>
-          </li>`
-        })}
-    </ul>`
+const groupOf = (kind: string, heading: string) => {
+  const operations = operationNames.map((name) => ({ name, ...operationRow(name) })).filter((row) => row.kind === kind)
+  const listed = operations.map(({ name, path, means }) => ({ name, at: `/docs/${name}`, call: `POST ${path}`, means }))
+  return operationList(heading, listed)
+}
 
 /** The page before anything is sent, with fields filled in from the address. */
 function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): Answer {
@@ -186,24 +178,17 @@ async function tried(parts: DocsParts, operation: Operation, request: Incoming):
   if (!form) return plain(400, 'This is no form')
   const given = new Map(form)
   const need = needOf[operation]
-  if (given.get('_do') === 'prepare' && need !== undefined) {
-    const made = await parts.prepare(need).catch(reasonOf)
-    return typeof made === 'string' ? troubled(parts, operation, form, made) : shown(parts, operation, new URLSearchParams(made))
-  }
   const values = fieldsOf(operation, (name) => given.get(name))
   const trial = { operation, path: pathOf(parts, given.get('_path'), operation), values, json: given.get('_json') === 'yes' }
+  if (given.get('_do') === 'prepare' && need !== undefined) {
+    const made = await parts.prepare(need).catch(reasonOf)
+    // That is a problem of the sandbox rather than of the request.
+    if (typeof made === 'string') return page(parts, { ...trial, json: false, trouble: made })
+    return shown(parts, operation, new URLSearchParams(made))
+  }
   const signature = signed(parts, trial)
   if (given.get('_do') === 'sign') return page(parts, trial, signature)
   const attempt = { operation, path: trial.path, pairs: sentPairs(values) }
   const sent = await sendAttempt(attempt, parts.account, signature, trial.json, parts.post).catch(reasonOf)
   return page(parts, typeof sent === 'string' ? { ...trial, trouble: sent } : { ...trial, sent }, signature)
-}
-
-/**
- * Creating the needed order failed, which is a problem of the sandbox rather than of the request.
- */
-function troubled(parts: DocsParts, operation: Operation, form: Pairs, trouble: string): Answer {
-  const given = new Map(form)
-  const values = fieldsOf(operation, (name) => given.get(name))
-  return page(parts, { operation, path: pathOf(parts, given.get('_path'), operation), values, json: false, trouble })
 }

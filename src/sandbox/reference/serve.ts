@@ -105,15 +105,13 @@ function preparing(account: Account, world: SandboxWorld, acsUrl: string): (need
   const { call, until, approved, waiting } = shopperOf(account, world, acsUrl)
   const transIdOf = (answer: Record<string, string>) => answer['tds-method-url-frame-3ds-server-trans-id'] ?? ''
 
+  const named = async (operation: 'sale' | 'preauth') => {
+    const { path, ...ids } = await approved(operation)
+    return { _path: path, ...ids }
+  }
   const makers: Readonly<Record<Need, () => Promise<Record<string, string>>>> = {
-    async payment() {
-      const { path, ...ids } = await approved('sale')
-      return { _path: path, ...ids }
-    },
-    async preauth() {
-      const { path, ...ids } = await approved('preauth')
-      return { _path: path, ...ids }
-    },
+    payment: () => named('sale'),
+    preauth: () => named('preauth'),
     async 'card reference'() {
       const { path, ...ids } = await approved('sale')
       const { 'card-ref-id': cardrefid = '' } = await call('create-card-ref', path, { login: account.login, ...ids })
