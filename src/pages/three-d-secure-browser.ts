@@ -1,11 +1,7 @@
 import type { Incoming } from '../http/server.ts'
+import { knownDepth } from '../order/authentication/areq.ts'
 import type { BrowserData } from '../three-d-secure/authentication.ts'
 
-/**
- * Depths that AReq allows, deepest first. If a browser reports another one (30, 36), the next lower
- * value is sent.
- */
-const colorDepths = [48, 32, 24, 16, 15, 8, 4, 1]
 const longestHeader = 2_048
 const longestLanguage = 8
 
@@ -23,7 +19,7 @@ export function readBrowser(
   if (field('javascriptEnabled') === 'false') return { ...fromHeaders, javascriptEnabled: false }
   if (field('javascriptEnabled') !== 'true') return undefined
   const java = field('javaEnabled')
-  const colorDepth = depthOf(matching(field('colorDepth'), /^\d{1,3}$/))
+  const colorDepth = matching(field('colorDepth'), /^\d{1,3}$/)
   const screenHeight = matching(field('screenHeight'), /^\d{1,6}$/)
   const screenWidth = matching(field('screenWidth'), /^\d{1,6}$/)
   const timeZone = matching(field('timeZone'), /^[+-]?\d{1,4}$/)
@@ -34,7 +30,7 @@ export function readBrowser(
     javascriptEnabled: true,
     javaEnabled: java === 'true',
     language: languageTag(field('language')) ?? fromHeaders.language,
-    colorDepth,
+    colorDepth: knownDepth(Number(colorDepth)),
     screenHeight,
     screenWidth,
     timeZone,
@@ -52,9 +48,6 @@ export const browserOfHeaders = (headers: Incoming['headers'], ip: string | unde
 export const acceptOf = (headers: Incoming['headers']): string => printable(headers.accept) ?? '*/*'
 
 const matching = (text: string | undefined, shape: RegExp) => (text !== undefined && shape.test(text) ? text : undefined)
-
-const depthOf = (text: string | undefined): string | undefined =>
-  text === undefined ? undefined : String(colorDepths.find((depth) => depth <= Number(text)) ?? 1)
 
 /** A header in the form that AReq allows: printable ASCII, truncated. */
 function printable(header: string | string[] | undefined): string | undefined {

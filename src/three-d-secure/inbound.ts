@@ -10,6 +10,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turn.ts'
+import { cutAfter } from '../http/connections.ts'
 import { Intake } from '../http/intake.ts'
 import { servedWith, type KeyPair } from '../http/key-pair.ts'
 import { listen, type ListenAddress } from '../http/listening.ts'
@@ -142,20 +143,18 @@ export async function openInbound(parts: InboundParts): Promise<Inbound> {
       results = taker
       if (sharing === 'joins') await listen(server, parts)
     },
-    close: () => close(server),
+    close: () => close(server, intake),
   }
 }
 
 const contextOf = (pair: KeyPair, { ca }: { ca: string }) => ({ ...servedWith(pair), ca })
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server, { connections }: Intake): Promise<void> {
   const gone = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
-  const signal = AbortSignal.timeout(closeWithinMs)
-  const cut = () => server.closeAllConnections()
-  signal.addEventListener('abort', cut)
+  const cut = cutAfter(connections.open, closeWithinMs)
   await gone
-  signal.removeEventListener('abort', cut)
+  cut()
 }
 
 function fail(error: unknown, response: ServerResponse, { log, random }: InboundParts): void {

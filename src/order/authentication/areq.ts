@@ -24,8 +24,6 @@ export interface ServerIdentity {
   pages: (token: string) => HostedUrls
 }
 
-/** For a gate whose country is not configured: the United States. */
-
 export interface AReqParts {
   gate: Gate
   merchantName: string
@@ -126,8 +124,8 @@ function screenFields(b: Partial<BrowserData>): Record<string, unknown> | undefi
   }
 }
 
-/** Browsers report 30 or 36 bits, which are not in the list: send the next lower value. */
-const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
+/** Browsers report 30 or 36 bits, which are not in the list: the next lower value counts. */
+export const knownDepth = (bits: number): string => String([48, 32, 24, 16, 15, 8, 4, 1].find((depth) => depth <= bits) ?? 1)
 
 /**
  * Only values that fit their fields. Issuers use them to judge risk, and a value that cannot be
