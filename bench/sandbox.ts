@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { openLog } from '../src/base/log.ts'
 import { systemRandom } from '../src/base/random.ts'
-import { stopEmbeddedOrphan } from '../src/embedded/start.ts'
+import { startEmbedded } from '../src/embedded/start.ts'
 import { openPool, type Pool } from '../src/storage/pool.ts'
 import type { Site } from './load/merchant.ts'
 
@@ -128,13 +128,14 @@ export async function startSandbox(
 
   async function stop(): Promise<void> {
     await child.stop()
-    // A sandbox that died leaves its database running.
-    await stopEmbeddedOrphan({
+    // A sandbox that died leaves its database running: the next start adopts it.
+    const database = await startEmbedded({
       directory,
       log: openLog({ level: 'fatal', destination: process.stderr }),
       clock: systemClock,
       random: systemRandom,
     })
+    await database.stop()
     own.stop()
   }
 

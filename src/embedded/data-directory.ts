@@ -48,7 +48,7 @@ export function openDirectory(directory: string): string {
 }
 
 /** The data directory used before, here or named in the note; undefined if there is none yet. */
-export function knownData(directory: string): string | undefined {
+function knownData(directory: string): string | undefined {
   const inside = join(directory, 'postgres')
   if (existsSync(inside)) return realpathSync(inside)
   const note = join(directory, noteName)

@@ -7,13 +7,13 @@ import type { Random } from '../base/random.ts'
 import { type Binaries, packagedBinaries, packageFolder, tryBinaries } from './binaries.ts'
 import { createCluster, holdsDatabase, readPassword, sweepUnfinished, tracesOf } from './cluster.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { findDataDirectory, knownData, openDirectory, type DataDirectory, writeDurably } from './data-directory.ts'
+import { findDataDirectory, openDirectory, type DataDirectory, writeDurably } from './data-directory.ts'
 import { holdingOpen } from '../base/hold-open.ts'
 import { incarnationOf, systemProc } from './process.ts'
 import { ensureDatabase, findServer, freePort, halt, launch, type Postmaster, type Site, urlOf } from './server.ts'
 import { settingsFile } from './settings.ts'
 
-export interface Surroundings {
+export interface EmbeddedOptions {
   /** Holds data, password, log and lock of the server; it is created if necessary. */
   directory: string
   log: Log
@@ -24,9 +24,6 @@ export interface Surroundings {
    * signal and connection.
    */
   proc?: string
-}
-
-export interface EmbeddedOptions extends Surroundings {
   /** The operator's own PostgreSQL programs, 15 or newer, instead of those in the npm package. */
   binaries?: string
   /** Settings of postgresql.conf that take precedence over ours. */
@@ -96,7 +93,7 @@ async function startLocked(directory: string, lock: Lock, options: EmbeddedOptio
 }
 
 /** The lock of a directory; throws, with a remedy, if a live process has it. */
-async function lockOf(directory: string, { random, proc = systemProc }: Surroundings): Promise<Lock> {
+async function lockOf(directory: string, { random, proc = systemProc }: EmbeddedOptions): Promise<Lock> {
   const path = join(directory, lockName)
   const lock = await takeLock(path, random, proc)
   if ('release' in lock) return lock
@@ -181,31 +178,4 @@ function supervise(site: Site, binaries: Binaries, first: Postmaster, adopted: b
     },
     stop: () => (stopping ??= holdingOpen(stop)),
   }
-}
-
-/**
- * Stops the server that a killed gateway left on this directory. False: there was none. Throws if a
- * live process has locked the directory.
- */
-export function stopEmbeddedOrphan(options: Surroundings): Promise<boolean> {
-  return holdingOpen(async () => {
-    if (!existsSync(options.directory)) return false
-    const lock = await lockOf(openDirectory(options.directory), options)
-    try {
-      const site = await siteOf(options)
-      const server = site && (await findServer(site))
-      if (server) await halt(site, server)
-      return server !== undefined
-    } finally {
-      await lock.release()
-    }
-  })
-}
-
-/** The existing site; undefined: no database. */
-async function siteOf({ directory: named, log, clock, random, proc = systemProc }: Surroundings): Promise<Site | undefined> {
-  if (!existsSync(named)) return undefined
-  const directory = openDirectory(named)
-  if (knownData(directory) === undefined) return undefined
-  return { ...findDataDirectory(directory, random, log), password: await readPassword(directory), clock, log, proc }
 }

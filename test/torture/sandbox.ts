@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { stopEmbeddedOrphan } from '../../src/embedded/start.ts'
+import { startEmbedded } from '../../src/embedded/start.ts'
 import { freePort } from '../harness/world/port.ts'
 import type { Shop } from './merchant.ts'
 import { askAdmin, hastenReversals } from './state.ts'
@@ -208,7 +208,9 @@ export class Sandbox {
   async close(keep: boolean): Promise<void> {
     await this.stop()
     const log = openLog({ level: 'fatal', destination: process.stderr })
-    await stopEmbeddedOrphan({ directory: this.directory, log, clock: systemClock, random: systemRandom })
+    // Adopts the server that a killed sandbox left.
+    const database = await startEmbedded({ directory: this.directory, log, clock: systemClock, random: systemRandom })
+    await database.stop()
     this.#sitter.kill('SIGKILL')
     if (!keep) rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 })
   }

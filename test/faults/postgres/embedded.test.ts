@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { systemClock } from '../../../src/base/clock.ts'
-import { startEmbedded, stopEmbeddedOrphan } from '../../../src/embedded/start.ts'
+import { startEmbedded } from '../../../src/embedded/start.ts'
 import { packagedBinaries, packageFolder } from '../../../src/embedded/binaries.ts'
 import { createCluster, readPassword } from '../../../src/embedded/cluster.ts'
 import { findDataDirectory } from '../../../src/embedded/data-directory.ts'
@@ -114,17 +114,6 @@ test('An orphan with other settings is not adopted but started again with the ne
       { reset_val: "o'brien" },
     ])
   })
-})
-
-test('An orphan can be ended without a gateway', bounded, async () => {
-  const directory = await ownDirectory()
-  const first = await holderOn({ directory })
-  await assert.rejects(stopEmbeddedOrphan(optionsFor(directory)), new RegExp(`pid ${first.pid}\\b`))
-  await first.kill()
-  assert.equal(await stopEmbeddedOrphan(optionsFor(directory)), true)
-  assert.deepEqual(processesOn(directory), [])
-  assert.equal(existsSync(join(directory, 'lock')), false)
-  assert.equal(await stopEmbeddedOrphan(optionsFor(directory)), false)
 })
 
 test(

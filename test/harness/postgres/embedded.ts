@@ -12,7 +12,7 @@ import { Client } from 'pg'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import { type EmbeddedOptions, type EmbeddedServer, startEmbedded, stopEmbeddedOrphan } from '../../../src/embedded/start.ts'
+import { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from '../../../src/embedded/start.ts'
 import { packageFolder } from '../../../src/embedded/binaries.ts'
 import { serversOf, signal } from '../../../src/embedded/process.ts'
 
@@ -37,7 +37,6 @@ export async function ownDirectory(mode = 0o711): Promise<string> {
   await chmod(directory, mode)
   after(async () => {
     await chmod(directory, 0o711)
-    await stopEmbeddedOrphan(optionsFor(directory)).catch(() => undefined)
     for (const pid of processesOn(directory)) signal(pid, 'SIGKILL')
     await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   })
