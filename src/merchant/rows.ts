@@ -61,7 +61,7 @@ const filterEntries = entities<FilterName & { value: string }>(
  * version has risen.
  */
 export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Promise<Registry> {
-  const [[at], cells, m, k, e, g, t, f, listed] = await snapshot(pool, (runner) =>
+  const [[at], cells, m, k, e, g, t, filters] = await snapshot(pool, (runner) =>
     Promise.all([
       runner.run(version),
       listCells(runner),
@@ -70,8 +70,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       runner.run(endpoints),
       runner.run(groups),
       readGates(runner, keys),
-      runner.run(filterRules),
-      runner.run(filterEntries),
+      readFilters(runner),
     ]),
   )
   const keysOf = new Map<bigint, KeyObject[]>(m.map((row) => [row.merchantId, []]))
@@ -101,7 +100,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
     endpoints: e.map((row) => ({ ...row, settings: endpointFields.whole(row.settings), gateIds: row.gateIds.map(BigInt) })),
     groups: g.map((row) => ({ ...row, endpointIds: row.endpointIds.map(BigInt) })),
     gates: t,
-    filters: filtersOf(f, listed),
+    filters,
   })
 }
 
@@ -111,10 +110,9 @@ interface FilterName {
 }
 type MerchantFilter = FilterRule & FilterName
 
-function filtersOf(
-  rows: readonly Omit<MerchantFilter, 'entries'>[],
-  listed: readonly (FilterName & { value: string })[],
-): MerchantFilter[] {
+/** All that are not removed, with their lists. */
+export async function readFilters(runner: Runner): Promise<MerchantFilter[]> {
+  const [rows, listed] = await Promise.all([runner.run(filterRules), runner.run(filterEntries)])
   const keyOf = ({ merchantId, filterNo }: FilterName) => `${merchantId}/${filterNo}`
   const entries = new Map(rows.map((rule) => [keyOf(rule), new Set<string>()]))
   for (const one of listed) entries.get(keyOf(one))?.add(one.value)

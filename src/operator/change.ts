@@ -3,8 +3,8 @@ import { touchConfig } from '../merchant/rows.ts'
 import type { Runner } from '../storage/pool.ts'
 import { appendAudit, holdChain, lockTimeoutMs, TrailHeld } from '../storage/audit-rows.ts'
 import { transaction } from '../storage/transaction.ts'
-import type { CellDesk, Desk } from './desk.ts'
-import { keepChange, type Changed } from './history/setting-changes.ts'
+import type { CellDesk, Changed, Desk } from './desk.ts'
+import { keepChange } from './history/setting-changes.ts'
 import { inCell, refuseWhileMoving } from './in-cells.ts'
 import { Refused } from './refused.ts'
 
@@ -37,10 +37,12 @@ export async function change<T, Touches extends 'config' | 'orders'>(
 ): Promise<T> {
   const whole = async (runner: Runner) => {
     await holdChain(runner).catch(refuseHeld)
+    await desk.dryRun?.(runner)
     const { note, result, of }: Done<T, 'orders'> & { of?: Changed | undefined } = await body(runner)
     if (of) await keepChange(runner, desk, of)
     await appendAudit(runner, { details: {}, ...note, action: desk.action, who: desk.who })
     if (touches === 'config') await touchConfig(runner)
+    if (of) await desk.dryRun?.(runner, of)
     return result
   }
   return transaction(desk.pool, whole, desk.dryRun && 'rollback')

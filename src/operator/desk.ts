@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { CellAddress } from '../storage/cells.ts'
-import type { Pool } from '../storage/pool.ts'
+import type { Pool, Runner } from '../storage/pool.ts'
 
 /** An operator's workplace: the database of the installation, and who makes the changes. */
 export interface Desk {
@@ -15,8 +15,25 @@ export interface Desk {
   action: string
   /** The version of the settings that a change was made on, if whoever asks has to name it. */
   madeOn?: string | undefined
-  /** All is checked and nothing is written: changes are taken back, and leave no line. */
-  dryRun?: true
+  /** Nothing is kept. It is called before a change, and after it with what changed. */
+  dryRun?: (runner: Runner, of?: Changed) => Promise<unknown>
+}
+
+export type StoredFields = Readonly<Record<string, unknown>>
+
+/** A change of an entity: only the fields that changed, as they are stored, null for absent. */
+export interface Changed {
+  entity: 'merchant' | 'endpoint' | 'group' | 'gate' | 'filter'
+  /** Of a filter its number at the merchant. */
+  entityId: bigint
+  merchantId?: bigint
+  /** Absent if the entity was made. */
+  before?: StoredFields | undefined
+  after: StoredFields
+  /** What changed and is not kept, such as `private key`. */
+  secrets: readonly string[]
+  /** The change that it takes back. */
+  undoes?: bigint | undefined
 }
 
 /** Where orders, and all that belongs to them, are looked for. */

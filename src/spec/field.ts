@@ -121,6 +121,13 @@ export function readFields<T extends Table>(
   return { values: values as Values<T>, raw: (name) => textAt(raw, places.get(name)) }
 }
 
+/** The first field that a request with these pairs lacks, as `readFields` looks for it. */
+export function missingField(fields: Table, pairs: Pairs, required = none, lifted = none): string | undefined {
+  const layout = layoutOf(fields)
+  const { trimmed } = sentOf(layout, pairs)
+  return firstMissing(layout, trimmed, (name) => textAt(trimmed, layout.places.get(name)), required, lifted)
+}
+
 const none: ReadonlySet<string> = new Set()
 
 /**

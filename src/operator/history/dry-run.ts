@@ -1,22 +1,39 @@
 /** Actions that can be tried: everything is checked and shown, and nothing is changed. */
 import { flag } from '../../entity/kinds.ts'
+import type { Runner } from '../../storage/pool.ts'
 import { action, type Action, type AnyAction, type Given, type Inputs } from '../action.ts'
+import type { Changed } from '../desk.ts'
+import { configurationIn, forecastBlocks, forecastOf, type Configuration, type Forecast } from '../forecast/forecast.ts'
 
-const dryRun = { is: flag, means: 'checks everything and shows what would change, and changes nothing' } as const
+const means = 'shows what would change, also of payments of the last 7 days, and changes nothing'
+const dryRun = { is: flag, means } as const
 
-/** `change` rolls back. A forecast from stored payments belongs after `perform`, outside of it. */
+/** `change` rolls back; stored payments are judged after it, outside of its transaction. */
 export function withDryRun<const T extends Inputs, Result>(row: Action<T, Result>): AnyAction {
-  const { takes, perform, gives } = row
-  return action<Inputs, Result>({
-    ...(row as unknown as Action<Inputs, Result>),
+  const { takes, perform, gives, settings, ...rest } = row
+  type Tried = readonly [Result, Forecast?]
+  return action<Inputs, Tried>({
+    ...(rest as unknown as Omit<Action<Inputs, Tried>, 'takes' | 'perform' | 'gives'>),
     takes: { ...takes, dryRun },
-    perform: (office, { dryRun: isDry, ...asked }) =>
-      perform(isDry ? { ...office, dryRun: true } : office, asked as unknown as Given<T>),
+    async perform(office, { dryRun: isDry, ...given }) {
+      const asked = given as unknown as Given<T>
+      if (!isDry) return [await perform(office, asked)]
+      const seen: (readonly [Configuration, Changed | undefined])[] = []
+      const look = async (runner: Runner, of?: Changed) => seen.push([await configurationIn(runner), of])
+      const result = await perform({ ...office, dryRun: look }, asked)
+      const [was, is] = seen
+      return was && is?.[1] ? [result, await forecastOf(office, is[1], [was[0], is[0]])] : [result]
+    },
+    ...(settings && { settings: ([result]) => settings(result) }),
     gives: {
-      json: (result, asked) => ({ ...gives.json(result, asked as Given<T>), ...(asked.dryRun === true && { dry_run: true }) }),
-      blocks: (result, { asked, now }) => {
+      json: ([result, forecast], asked) => ({
+        ...gives.json(result, asked as Given<T>),
+        ...(asked.dryRun === true && { dry_run: true, forecast: forecast ?? null }),
+      }),
+      blocks: ([result, forecast], { asked, now }) => {
         const blocks = gives.blocks!(result, { asked: asked as Given<T>, now })
-        return asked.dryRun ? ['A dry run: nothing was changed. Without it:', ...blocks] : blocks
+        const more = forecast ? forecastBlocks(forecast) : []
+        return asked.dryRun ? ['A dry run: nothing was changed. Without it:', ...blocks, ...more] : blocks
       },
     },
   })

@@ -2,9 +2,9 @@
 import type { FieldTable } from '../../entity/fields.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { change, type Versions } from '../change.ts'
-import type { Desk } from '../desk.ts'
+import type { Changed, Desk } from '../desk.ts'
 import { refuseStale } from '../version.ts'
-import { changedFields, type Changed } from './setting-changes.ts'
+import { changedFields } from './setting-changes.ts'
 
 export interface SettingsOf<Entity, Fields extends object, At extends Desk = Desk> {
   entity: Changed['entity']

@@ -1,24 +1,7 @@
 /** The history of what operators set: a row for each change of an entity. */
 import { isDeepStrictEqual } from 'node:util'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
-import type { Desk } from '../desk.ts'
-
-type StoredFields = Readonly<Record<string, unknown>>
-
-/** A change of an entity: only the fields that changed, as they are stored, null for absent. */
-export interface Changed {
-  entity: 'merchant' | 'endpoint' | 'group' | 'gate' | 'filter'
-  /** Of a filter its number at the merchant. */
-  entityId: bigint
-  merchantId?: bigint
-  /** Absent if the entity was made. */
-  before?: StoredFields | undefined
-  after: StoredFields
-  /** What changed and is not kept, such as `private key`. */
-  secrets: readonly string[]
-  /** The change that it takes back. */
-  undoes?: bigint | undefined
-}
+import type { Changed, Desk, StoredFields } from '../desk.ts'
 
 export interface SettingChange extends Changed {
   changeId: bigint

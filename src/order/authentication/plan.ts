@@ -38,6 +38,10 @@ export const waits = {
   afterCresMs: 15_000,
 }
 
+/** Whether its cardholder is present, and is not authenticated by other means. */
+export const mayBeAsked = ({ request: { recurrent, mobile } }: Pick<Order, 'request'>): boolean =>
+  recurrent?.initiator !== 'MERCHANT' && mobile?.randomSum === undefined
+
 /** The first event of a screened payment: authentication, or straight to authorisation. */
 export function authenticationEvent(
   order: Order,
@@ -48,10 +52,7 @@ export function authenticationEvent(
   { now, ...holder }: { now: number; processId: bigint },
 ): Event {
   const transactionNo = transaction.no
-  const { recurrent, mobile } = order.request
-  // The cardholder is not present, or is authenticated by other means.
-  const unasked = recurrent?.initiator === 'MERCHANT' || mobile?.randomSum !== undefined
-  if (!card || unasked || isSkipped(card, endpoint, planner)) return { is: 'screened clean', transactionNo }
+  if (!card || !mayBeAsked(order) || isSkipped(card, endpoint, planner)) return { is: 'screened clean', transactionNo }
   const found = planner.enrolment(card.pan.reveal())
   if (found.is === 'to be asked') {
     const { directory } = found

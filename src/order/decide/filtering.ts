@@ -21,7 +21,8 @@ function mostMinor(order: Order): bigint {
   return [order.amountMinor, head(order).amountMinor, toFollow, ...listed].reduce((a, b) => (b > a ? b : a))
 }
 
-function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
+/** `card`: in memory, for lists of BINs. */
+export function factsForFilters(order: Order, card: Card | undefined): PaymentFacts {
   const { request, card: shown } = order
   const phones = [request.phone, request.cellPhone].filter((phone) => phone !== undefined)
   return {

@@ -280,3 +280,20 @@ test('order show has the payer only where that is asked for, and the trail has n
   const trail = JSON.stringify(await json<object>('audit', 'list', '--limit', '1000'))
   for (const text of shown) assert.ok(!trail.includes(text), text)
 })
+
+test('a forecast of a gate that is switched off counts the payments of all cells', async () => {
+  for (const cellNo of [0, 1, 2]) await cells.paid(cellNo)
+  const recent = `select count(*)::int as n from orders where status = 'approved' and created_at > now() - interval '7 days'
+    and endpoint_id = $1`
+  const counts = cells.shops.map(({ cellNo, endpoint }) => cells.rows<{ n: number }>(cellNo, recent, [endpoint]))
+  const orders = (await Promise.all(counts)).reduce((sum, [row]) => sum + row!.n, 0)
+  const { forecast } = await json<{ forecast: { changes: { before: string }[] } }>(
+    'gate',
+    'disable',
+    'sandbox acquirer',
+    '--dry-run',
+  )
+  const approved = forecast.changes.filter((one) => one.before === 'approved')
+  assert.deepEqual(approved, [{ before: 'approved', after: 'refused', why: 'no gate is switched on', orders }])
+  assert.ok(orders >= 3)
+})
