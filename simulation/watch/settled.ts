@@ -83,11 +83,11 @@ const asIfNow = (after: Order) => ({ after, rows: [], deliveries: [], eraseCvv2:
 /** 3-D Secure may follow an attempt, so only the result of orders stays. */
 function sums(rows: readonly MinuteCount[]): Map<string, number> {
   const all = new Map<string, number>()
-  const add = (key: string, count: number) => count > 0 && all.set(key, (all.get(key) ?? 0) + count)
-  for (const { orders, attempts, verified, ...by } of rows) {
-    const key = Object.entries(by).map(([name, value]) => `${name} ${value}`)
-    add(['orders', ...key, verified].join(', '), orders)
-    add(['attempts', ...key].join(', '), attempts)
+  for (const { minute, key, ended } of rows) {
+    const [verified, orders, attempts] = key.split('|').slice(-3)
+    const same = `minute ${minute}, ${key.split('|').slice(0, -3).join(', ')}`
+    const each = [orders && `orders of ${same}, ${verified}, ${orders} ms`, attempts && `attempts of ${same}, ${attempts} ms`]
+    for (const one of each) if (one) all.set(one, (all.get(one) ?? 0) + ended)
   }
   return all
 }

@@ -390,18 +390,9 @@ create table minute_count (
   merchant_id bigint not null,
   minute timestamp with time zone not null,
   process_id bigint not null,
-  endpoint_id bigint not null,
-  gate_id bigint not null,
-  kind text collate "C" not null,
-  network text collate "C" not null,
-  country text collate "C" not null,
-  outcome text collate "C" not null,
-  reason text collate "C" not null,
-  verified text collate "C" not null,
-  within_ms integer not null,
-  orders integer not null,
-  attempts integer not null,
-  constraint minute_count_pkey PRIMARY KEY (merchant_id, minute, process_id, endpoint_id, gate_id, kind, network, country, outcome, reason, verified, within_ms)
+  key text collate "C" not null,
+  ended integer not null,
+  constraint minute_count_pkey PRIMARY KEY (merchant_id, minute, process_id, key)
 ) with (fillfactor=70);
 CREATE INDEX minute_count_by_minute ON minute_count USING brin (minute) WITH (pages_per_range='16', autosummarize='on');
 

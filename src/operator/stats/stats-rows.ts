@@ -1,5 +1,6 @@
 /** Sums of minute counts, over all cells. */
 import { groupBy } from '../../base/groups.ts'
+import { countParts } from '../../order/decide/counted.ts'
 import { entities, timestamp } from '../../storage/pool.ts'
 import { Conditions } from '../conditions.ts'
 import type { Databases } from '../desk.ts'
@@ -10,6 +11,8 @@ import { cellsFor, loginsIn } from '../where.ts'
 
 const timeBy = (unit: string) => `to_char(date_trunc('${unit}', c.minute at time zone 'UTC'), 'YYYY-MM-DD"T"HH24:MI"Z"')`
 
+const partOf = (part: (typeof countParts)[number]) => `split_part(c.key, '|', ${countParts.indexOf(part) + 1})`
+
 /** What counts can be split by, each as a text in SQL. */
 // oxfmt-ignore
 const splits = {
@@ -17,14 +20,14 @@ const splits = {
   hour:     timeBy('hour'),
   day:      timeBy('day'),
   merchant: 'c.merchant_id::text',
-  endpoint: 'c.endpoint_id::text',
-  gate:     'c.gate_id::text',
-  kind:     'c.kind',
-  network:  'c.network',
-  country:  'c.country',
-  outcome:  'c.outcome',
-  reason:   'c.reason',
-  '3ds':    'c.verified',
+  endpoint: partOf('endpoint'),
+  gate:     partOf('gate'),
+  kind:     partOf('kind'),
+  network:  partOf('network'),
+  country:  partOf('country'),
+  outcome:  partOf('outcome'),
+  reason:   partOf('reason'),
+  '3ds':    partOf('3ds'),
 } as const
 
 export type Split = keyof typeof splits
@@ -75,12 +78,13 @@ export async function readStats(databases: Databases, query: StatsQuery): Promis
       'c.merchant_id = any (?::bigint[])',
       query.merchantId === undefined ? logins.merchantIds(cellNo) : [query.merchantId],
     )
-    asked.add('c.endpoint_id = ?', query.endpointId)
-    asked.add('c.gate_id = ?', query.gateId)
+    asked.add(`${splits.endpoint} = ?`, query.endpointId?.toString())
+    asked.add(`${splits.gate} = ?`, query.gateId?.toString())
     const by = query.by.map((name) => splits[name]).join(', ')
     const sum = entities<Sum>(`
-      select array[${by}]::text[] as "by", c.outcome, c.within_ms, sum(c.${query.of}) as ended
-      from minute_count c ${asked.where} and c.${query.of} > 0
+      select array[${by}]::text[] as "by", ${splits.outcome} as outcome, ${partOf(query.of)}::int as within_ms,
+        sum(c.ended) as ended
+      from minute_count c ${asked.where} and ${partOf(query.of)} <> ''
       group by 1, 2, 3 limit ${mostSums + 1}`)
     return pool.run(sum, asked.values)
   })

@@ -9,17 +9,8 @@ const count = columnsOf<MinuteCount>()
 const countRows = rowsOf({
   merchant_id: count.int8((c) => c.merchantId),
   minute: count.time((c) => c.minute),
-  endpoint_id: count.int8((c) => c.endpointId),
-  gate_id: count.int8((c) => c.gateId),
-  kind: count.text((c) => c.kind),
-  network: count.text((c) => c.network),
-  country: count.text((c) => c.country),
-  outcome: count.text((c) => c.outcome),
-  reason: count.text((c) => c.reason),
-  verified: count.text((c) => c.verified),
-  within_ms: count.int4((c) => c.withinMs),
-  orders: count.int4((c) => c.orders),
-  attempts: count.int4((c) => c.attempts),
+  key: count.text((c) => c.key),
+  ended: count.int4((c) => c.ended),
 })
 
 /** Each process has rows of its own, so none waits for the commit of another. */
@@ -27,9 +18,7 @@ const add = onRows(
   countRows,
   `insert into minute_count as c (process_id, ${countRows.names})
   select $${countRows.count + 1}, ${countRows.names} from ${countRows.list}
-  on conflict (merchant_id, minute, process_id, endpoint_id, gate_id,
-    kind, network, country, outcome, reason, verified, within_ms)
-  do update set orders = c.orders + excluded.orders, attempts = c.attempts + excluded.attempts`,
+  on conflict (merchant_id, minute, process_id, key) do update set ended = c.ended + excluded.ended`,
 )
 
 const forget = statement<object>('delete from minute_count where minute < $1')

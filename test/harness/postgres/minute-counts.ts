@@ -49,9 +49,12 @@ export const miscounts = statement<Miscount>(`
       and t.transaction_no = a.transaction_no
     where a.outcome is not null),
   counted as (
-    select what, merchant_id, minute, endpoint_id, gate_id, kind, network, country, outcome, reason,
-      case what when 'order' then verified else '' end as verified, within_ms, counts
-    from minute_count, lateral (values ('order', orders), ('attempt', attempts)) as c (what, counts)),
+    select what, merchant_id, minute, p[1]::bigint as endpoint_id, p[2]::bigint as gate_id, p[3] as kind, p[4] as network,
+      p[5] as country, p[6] as outcome, p[7] as reason, case what when 'order' then p[8] else '' end as verified,
+      within as within_ms, ended as counts
+    from (select *, string_to_array(key, '|') as p from minute_count) c,
+      lateral (values ('order', p[9]), ('attempt', p[10])) as e (what, within)
+    where within <> ''),
   both_sides as (
     select concat_ws(' ', what, merchant_id, minute, endpoint_id, gate_id, kind, network, country, outcome, reason, verified,
       within_ms) as counted, counts, 0 as stored from counted where $1::bigint is null or merchant_id = $1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Change } from '../../../src/order/decide/change.ts'
-import { countedIn } from '../../../src/order/decide/counted.ts'
+import { countParts, countedIn, type MinuteCount } from '../../../src/order/decide/counted.ts'
 import { machine } from '../../../src/order/decide/machine.ts'
 import type { Attempt, Order } from '../../../src/order/decide/order.ts'
 import { decided, eventOf, isFinal, named, now, ofMove, openAttempt, orderIn, subjectOf } from '../order/decide-orders.ts'
@@ -15,9 +15,10 @@ const changed = (after: Order, before?: Order): Change => ({
   deliveries: [],
   eraseCvv2: false,
 })
+const within = ({ key }: MinuteCount) => key.split('|').slice(countParts.indexOf('orders'))
 function ofAll(changes: readonly Change[]): [orders: number, attempts: number] {
-  const counts = countedIn(changes)
-  return [counts.reduce((sum, { orders }) => sum + orders, 0), counts.reduce((sum, { attempts }) => sum + attempts, 0)]
+  const sumAt = (at: number) => countedIn(changes).reduce((sum, count) => (within(count)[at] ? sum + count.ended : sum), 0)
+  return [sumAt(0), sumAt(1)]
 }
 
 test('each move counts the order and the attempts that it ends, and nothing else', () => {
@@ -40,13 +41,18 @@ function approvedIn(orderMs: number, attemptMs: number): Order {
   return { ...order, transactions: [{ ...order.transactions[0]!, result: { gateId: '7' } }] }
 }
 
-test('an order and an attempt that say the same share a row; otherwise each has its own', () => {
-  const count = { merchantId: 1n, minute: now, endpointId: 101n, gateId: 7n, kind: 'sale', network: '', country: '' }
-  const ended = { ...count, outcome: 'approved', reason: '', verified: '' }
-  assert.deepEqual(countedIn([changed(approvedIn(30, 20))]), [{ ...ended, withinMs: 32, orders: 1, attempts: 1 }])
-  assert.deepEqual(countedIn([changed(approvedIn(30, 20)), changed(approvedIn(40, 20))]), [
-    { ...ended, withinMs: 32, orders: 1, attempts: 2 },
-    { ...ended, withinMs: 64, orders: 1, attempts: 0 },
+test('an order and its attempt that say the same are one count; whatever differs is a count of its own', () => {
+  const same = { merchantId: 1n, minute: now }
+  const key = '101|7|sale|||approved||'
+  assert.deepEqual(countedIn([changed(approvedIn(30, 20)), changed(approvedIn(40, 20)), changed(approvedIn(31, 17))]), [
+    { ...same, key: `${key}|32|32`, ended: 2 },
+    { ...same, key: `${key}|64|32`, ended: 1 },
+  ])
+  const elsewhere = approvedIn(30, 20)
+  const [attempt] = elsewhere.attempts
+  assert.deepEqual(countedIn([changed({ ...elsewhere, attempts: [{ ...attempt!, gateId: 8n }] })]), [
+    { ...same, key: '101|8|sale|||approved||||32', ended: 1 },
+    { ...same, key: `${key}|32|`, ended: 1 },
   ])
 })
 
@@ -56,7 +62,7 @@ const spans = [
   [2 ** 30, 2 ** 30], [2 ** 30 + 1, 2 ** 30], [2 ** 40, 2 ** 30],
 ] as const
 test('a span is counted as the least power of two that it fits into, up to twelve days', () => {
-  for (const [ms, within] of spans) assert.equal(countedIn([changed(approvedIn(ms, ms))])[0]!.withinMs, within, `${ms} ms`)
+  for (const [ms, fits] of spans) assert.equal(within(countedIn([changed(approvedIn(ms, ms))])[0]!)[0], String(fits), `${ms} ms`)
 })
 
 test('a minute is that in which it ended', () => {

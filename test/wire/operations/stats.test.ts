@@ -120,8 +120,8 @@ test('counts of more than 400 days ago are forgotten, younger ones are kept', as
     where merchant_id = 7 order by 1`)
   for (const days of [399, 401])
     await desk.rows(
-      `insert into minute_count select 7, date_trunc('minute', now() - $1::int * interval '1 day'), 1, 1, 0, 'sale', '', '',
-        'approved', '', '', 1, 1, 0`,
+      `insert into minute_count
+       select 7, date_trunc('minute', now() - $1::int * interval '1 day'), 1, '1|0|sale|||approved|||1|', 1`,
       [days],
     )
   await forgetMinuteCounts(pool, Date.now())
