@@ -53,7 +53,7 @@ export function judge(run: Run): Verdict[] {
     verdict('one final status', `${book.statuses} status replies`, changed(run)),
     verdict('books are equal', `${state.ledger.length} ledger entries, ${sumsOf(state)}`, [...sums(state), ...unequal(state)]),
     verdict(
-      'counts are equal to the books',
+      'counts equal the books',
       `${state.orders.length} orders, ${state.attempts.length} attempts`,
       state.miscounts.map(({ counted, counts, stored }) => ({ says: `${counted}: ${counts} counted, ${stored} stored` })),
     ),

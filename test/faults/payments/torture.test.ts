@@ -108,7 +108,7 @@ const damages: readonly (readonly [what: string, promise: string, damage: (run: 
   ['another amount in the ledger',        'books are equal',           ({ state }) => void (state.ledger[0]!.amountMinor = '1')],
   ['sums that differ',                    'books are equal',           ({ state }) => void (state.charged[0]!.charged_minor = '2084')],
   ['a ledger entry of no order',          'books are equal',           ({ state }) => void state.ledger.push({ ...state.ledger[0]!, orderId: '9', stan: '9' })],
-  ['a count that was lost',               'counts are equal to the books', ({ state }) => void state.miscounts.push({ counted: 'order', counts: 0n, stored: 1n })],
+  ['a count that was lost',               'counts equal the books', ({ state }) => void state.miscounts.push({ counted: 'order', counts: 0n, stored: 1n })],
   ['an attempt booked twice',             'one entry per attempt',     ({ state }) => void state.ledger.push({ ...state.ledger[1]! })],
   ['a second charge of an order',         'no order is charged twice', ({ state }) => void state.ledger.push({ ...state.ledger[0]!, stan: '9' })],
   ['two orders for one request',          'repeated requests',         ({ state }) => void (state.orders[1]!.client_orderid = 't1')],
