@@ -3,7 +3,7 @@
  * format, which costs the server a third of what parsing JSON does. A table's columns are declared
  * once; lists of names and `unnest` are derived from them.
  */
-import { statement, type Runner, type Statement } from './pool.ts'
+import { entities, statement, type Runner, type Statement } from './pool.ts'
 import type { Write } from './transaction.ts'
 
 interface Type {
@@ -105,6 +105,12 @@ export interface BatchStatement<Item, Row> {
 /** A statement whose text uses the names and the list of `given`. */
 export const onRows = <Item, Row = object>(given: Rows<Item>, text: string): BatchStatement<Item, Row> => ({
   sql: statement(text),
+  values: given.values,
+})
+
+/** The same, whose rows are read as entities. */
+export const entitiesOn = <Item, Entity>(given: Rows<Item>, text: string): BatchStatement<Item, Entity> => ({
+  sql: entities(text),
   values: given.values,
 })
 

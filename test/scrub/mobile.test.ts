@@ -10,7 +10,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { secret } from '../../src/base/secret.ts'
 import { secretsOf, type SecretsRow } from '../../src/mobile-api/invoice/rows.ts'
 import { fixedKek } from '../../src/keys/encryption.ts'
-import { openPool, statement } from '../../src/storage/pool.ts'
+import { entities, openPool } from '../../src/storage/pool.ts'
 import { openKeyRing } from '../../src/keys/ring.ts'
 import { cardNumber, send, settled } from '../conformance/requests/client.ts'
 import { until } from '../harness/clock/until.ts'
@@ -220,7 +220,7 @@ test('no ended invoice has a card number, not even sealed; its tokens open', asy
   try {
     const keys = await openKeyRing(pool, fixedKek(kek, systemRandom), systemClock, systemRandom)
     const rows = await pool.run(
-      statement<SecretsRow & { merchant_id: bigint; invoice_id: string; state: string }>(
+      entities<SecretsRow & { merchantId: bigint; invoiceId: string; state: string }>(
         `select merchant_id, invoice_id, state, secrets_sealed, secrets_key, cvv2_sealed, cvv2_key
         from mobile_invoice`,
       ),
@@ -229,8 +229,8 @@ test('no ended invoice has a card number, not even sealed; its tokens open', asy
     const ended = rows.filter(({ state }) => state === 'ordered' || state === 'declined')
     assert.ok(ended.length >= 15, `${ended.length} have ended`)
     for (const row of ended) {
-      const kept = secretsOf(row, { merchantId: row.merchant_id, invoiceId: row.invoice_id }, keys)
-      assert.deepEqual(Object.keys(kept), ['accessToken', 'signature'], row.invoice_id)
+      const kept = secretsOf(row, row, keys)
+      assert.deepEqual(Object.keys(kept), ['accessToken', 'signature'], row.invoiceId)
       assert.ok(secrets.accessTokens.has(kept.accessToken.reveal()))
     }
   } finally {

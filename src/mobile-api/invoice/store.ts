@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.ts'
-import { columnsOf, onRows, readOf, rowsOf } from '../../storage/columns.ts'
-import { statement, timestamp, type Pool, type Runner } from '../../storage/pool.ts'
+import { columnsOf, entitiesOn, readOf, rowsOf } from '../../storage/columns.ts'
+import { entities, timestamp, type Pool, type Runner } from '../../storage/pool.ts'
 import { deadAfterMs, leaseLookMs } from '../../leases/heartbeat.ts'
 import type { KeyRing } from '../../keys/ring.ts'
 import { claimValues, type Claimer } from '../../leases/leased.ts'
@@ -17,7 +17,6 @@ import {
 import { claim, firstDue, putBack, rest } from './due.ts'
 import {
   columns,
-  nameOf,
   openInvoice,
   sealSecrets,
   sealTokens,
@@ -34,7 +33,7 @@ const nameRows = rowsOf({
   merchant_id: named.int8((i) => i.merchantId),
   invoice_id: named.text((i) => i.invoiceId),
 })
-const selectAll = onRows<InvoiceName, InvoiceRow>(
+const selectAll = entitiesOn<InvoiceName, InvoiceRow>(
   nameRows,
   `select ${columns} from ${nameRows.list}
   join mobile_invoice i on i.merchant_id = n.merchant_id and i.invoice_id = n.invoice_id`,
@@ -60,17 +59,17 @@ const addedRows = rowsOf({
   created_at: added.time(({ invoice }) => invoice.createdAt),
 })
 /** Stores one of several requests with the same invoice or nonce; the others find it. */
-const insert = onRows<Sealed, { order_id: bigint }>(
+const insert = entitiesOn<Sealed, { orderId: bigint }>(
   addedRows,
   `insert into mobile_invoice (${addedRows.names}, state, tries)
   select ${addedRows.names}, 'checking', 0 from ${addedRows.list}
   on conflict do nothing returning order_id`,
 )
-const selectForUpdate = statement<InvoiceRow>(
+const selectForUpdate = entities<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.invoice_id = $2 for update`,
 )
-const merchantOfPage = statement<{ merchant_id: bigint }>(`select merchant_id from locator where key = $1`)
-const selectByPage = statement<InvoiceRow>(
+const merchantOfPage = entities<{ merchantId: bigint }>(`select merchant_id from locator where key = $1`)
+const selectByPage = entities<InvoiceRow>(
   `select ${columns} from mobile_invoice i where i.merchant_id = $1 and i.page_token = $2`,
 )
 const moved = columnsOf<Changing>()
@@ -104,7 +103,7 @@ const movedRows = rowsOf({
  * random sum is found by its token alone; its insert joins `mobile_invoice` for Citus alone, like
  * that of tries in delivery/store.ts. No invoice may be in the list twice.
  */
-const change = onRows<Changing, InvoiceRow>(
+const change = entitiesOn<Changing, InvoiceRow>(
   movedRows,
   `with moved as (update mobile_invoice i set
     state = n.state, due_at = n.due_at, lease = n.lease, tries = 0, alarm = null, rests_until = n.rests_until,
@@ -125,7 +124,7 @@ const change = onRows<Changing, InvoiceRow>(
     select m.page_token, m.merchant_id, m.order_id
     from moved m join mobile_invoice i on i.merchant_id = m.merchant_id and i.invoice_id = m.invoice_id
     where m.has_page on conflict (key) do nothing)
-  select * from moved`,
+  select ${columns} from moved i`,
 )
 /** A change of state, with the data that is known from then on. */
 export type InvoiceChange = (
@@ -174,16 +173,16 @@ export interface InvoiceStore {
 
 export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): InvoiceStore {
   const find = async (names: readonly InvoiceName[]) => {
-    const found = new Map((await readOf(pool, selectAll, names)).map((row) => [nameOf(row), row]))
+    const found = new Map((await readOf(pool, selectAll, names)).map((row) => [invoiceKey(row), row]))
     return names.map((name) => found.get(invoiceKey(name)))
   }
   return {
     async add(invoices, processId) {
       const sealed = invoices.map((open) => ({ invoice: open.invoice, processId, ...sealSecrets(open, keys, random) }))
-      const stored = new Set((await readOf(pool, insert, sealed.toSorted(byName))).map((row) => row.order_id))
+      const stored = new Set((await readOf(pool, insert, sealed.toSorted(byName))).map((row) => row.orderId))
       const others = invoices.map(({ invoice }) => invoice).filter(({ orderId }) => !stored.has(orderId))
       for (const [i, row] of (await find(others)).entries())
-        if (row && isAdded(row, others[i]!, processId)) stored.add(row.order_id)
+        if (row && isAdded(row, others[i]!, processId)) stored.add(row.orderId)
       return invoices.map(({ invoice }) => stored.has(invoice.orderId))
     },
     async find(names) {
@@ -197,12 +196,12 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       }))
       const answers = new Map<Changing, SealedInvoice>()
       for (const round of roundsOf(changes)) {
-        const rows = new Map((await readOf(pool, change, round.toSorted(byName))).map((row) => [nameOf(row), row]))
+        const rows = new Map((await readOf(pool, change, round.toSorted(byName))).map((row) => [invoiceKey(row), row]))
         const others = round.filter(({ invoice }) => !rows.has(invoiceKey(invoice)))
         const asStored = await find(others.map(({ invoice }) => invoice))
         for (const [i, one] of others.entries()) {
           const row = asStored[i]
-          if (row && isMoved(row, one)) rows.set(nameOf(row), row)
+          if (row && isMoved(row, one)) rows.set(invoiceKey(row), row)
         }
         for (const one of round) {
           const row = rows.get(invoiceKey(one.invoice))
@@ -211,7 +210,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       }
       return changes.map((one) => answers.get(one))
     },
-    merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchant_id,
+    merchantOfPage: async (pageToken) => (await pool.run(merchantOfPage, [pageToken]))[0]?.merchantId,
     async findByPage(merchantId, pageToken) {
       const [row] = await pool.run(selectByPage, [merchantId, pageToken])
       return row && openInvoice(row, keys)
@@ -221,7 +220,7 @@ export function openInvoiceStore(pool: Pool, keys: KeyRing, random: Random): Inv
       const rows = await pool.run(claim, [by.processId, timestamp(now), limit, deadAfterMs, lookAt, ...claimValues(by)])
       return rows.map((row) => sealedOf(row, keys))
     },
-    firstDue: async () => (await pool.run(firstDue, []))[0]?.due_at ?? Infinity,
+    firstDue: async () => (await pool.run(firstDue, []))[0]?.dueAt ?? Infinity,
     async rest({ merchantId, invoiceId }, processId, dueAt) {
       await pool.run(rest, [merchantId, invoiceId, processId, timestamp(dueAt)])
     },
@@ -270,17 +269,17 @@ function roundsOf(changes: readonly Changing[]): Changing[][] {
 
 /** Whether a run whose answer was lost stored it, and nobody has worked on it since. */
 const isAdded = (row: InvoiceRow, invoice: Invoice, processId: bigint): boolean =>
-  row.order_id === invoice.orderId &&
+  row.orderId === invoice.orderId &&
   row.state === 'checking' &&
   row.lease === processId &&
-  row.due_at === invoice.createdAt + leaseLookMs
+  row.dueAt === invoice.createdAt + leaseLookMs
 
 /** Whether this change was stored already, by a run whose answer was lost. */
 const isMoved = (row: InvoiceRow, moving: Changing): boolean =>
   row.state === moving.to.state &&
-  row.lease === (leaseOf(moving.to) ?? null) &&
-  row.due_at === (dueAfter(moving) ?? null) &&
-  row.error_code === ('errorCode' in moving.to ? moving.to.errorCode : null) &&
+  row.lease === leaseOf(moving.to) &&
+  row.dueAt === dueAfter(moving) &&
+  row.errorCode === ('errorCode' in moving.to ? moving.to.errorCode : undefined) &&
   (moving.to.fee === undefined || row.fee?.assignedId === moving.to.fee.assignedId)
 
 function leaseOf(to: InvoiceChange): bigint | undefined {
