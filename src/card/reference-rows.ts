@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts'
-import { columnsOf, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
-import { statement, type Pool } from '../storage/pool.ts'
+import { columnsOf, entitiesOn, insertion, onRows, readOf, rowsOf } from '../storage/columns.ts'
+import { entities, type Pool } from '../storage/pool.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import {
   drawIds,
@@ -18,20 +18,9 @@ import {
 import type { ShownCard } from './number.ts'
 import type { SealedFor } from './vault.ts'
 
-interface ReferenceRow {
-  merchant_id: bigint
-  card_ref_id: bigint
-  recurring_payment_id: bigint
-  dst_card_ref_id: bigint
-  dst_recurring_payment_id: bigint
-  order_id: bigint
-  pan_sealed: Buffer
-  pan_key: bigint
-  number_id: Buffer
-  card: ShownCard
-  first_payment: FirstPayment
-  created_at: number
-  unique_reference: bigint
+interface ReferenceRow extends SealedFor, ReferenceIds, SealedNumber, Pick<CardReference, 'card' | 'createdAt'> {
+  firstPayment: FirstPayment
+  uniqueReference: bigint
 }
 
 const columns = `r.merchant_id, r.card_ref_id, r.recurring_payment_id, r.dst_card_ref_id, r.dst_recurring_payment_id, r.order_id,
@@ -44,7 +33,7 @@ const nameRows = rowsOf({
   merchant_id: name.int8((n) => n.merchantId),
   card_ref_id: name.int8((n) => n.cardRefId),
 })
-const selectByIds = onRows<ReferenceName, ReferenceRow>(
+const selectByIds = entitiesOn<ReferenceName, ReferenceRow>(
   nameRows,
   `select ${columns} from ${nameRows.list}
   join card_reference r on r.merchant_id = n.merchant_id and r.card_ref_id = n.card_ref_id and not r.of_destination
@@ -52,9 +41,9 @@ const selectByIds = onRows<ReferenceName, ReferenceRow>(
 )
 /** For cards that may be credited, by the remainder of the id. */
 const selectDestination = new Map([
-  [0n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))],
-  [2n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_card_ref_id = $2'))],
-  [3n, statement<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
+  [0n, entities<ReferenceRow>(select('r.merchant_id = $1 and r.card_ref_id = $2 and not r.of_destination'))],
+  [2n, entities<ReferenceRow>(select('r.merchant_id = $1 and r.dst_card_ref_id = $2'))],
+  [3n, entities<ReferenceRow>(select('r.merchant_id = $1 and r.dst_recurring_payment_id = $2'))],
 ])
 
 const registered = columnsOf<Registered>()
@@ -63,7 +52,7 @@ const placeRows = rowsOf({
   order_id: registered.int8(({ orderKey }) => orderKey.orderId),
   of_destination: registered.bool(({ ofDestination }) => ofDestination),
 })
-const selectByOrder = onRows<Registered, ReferenceRow>(
+const selectByOrder = entitiesOn<Registered, ReferenceRow>(
   placeRows,
   `select ${columns} from ${placeRows.list}
   join card_reference r on r.merchant_id = n.merchant_id and r.order_id = n.order_id and r.of_destination = n.of_destination
@@ -171,7 +160,7 @@ async function registerDestination(
   const first: FirstPayment = { payer: { email: '' } }
   const [row] = await register(pool, [{ orderKey, card, first, at, ofDestination: true, seal }], random)
   if (!row || row instanceof Error) throw row ?? new Error(`no reference was made for order ${orderKey.orderId}`)
-  return { dstCardRefId: row.dst_card_ref_id, uniqueReference: Number(row.unique_reference) }
+  return { dstCardRefId: row.dstCardRefId, uniqueReference: Number(row.uniqueReference) }
 }
 
 interface Registered {
@@ -194,7 +183,7 @@ async function register(pool: Pool, fresh: readonly Registered[], random: Random
   const made = new Map<string, ReferenceRow | Error>()
   for (let draws = 0; ; draws++) {
     const missing = [...new Map(fresh.filter((one) => !made.has(orderKeyOf(one))).map((one) => [orderKeyOf(one), one])).values()]
-    for (const row of await readOf(pool, selectByOrder, missing)) made.set(`${row.merchant_id}/${row.order_id}`, row)
+    for (const row of await readOf(pool, selectByOrder, missing)) made.set(`${row.merchantId}/${row.orderId}`, row)
     const unmade = missing.filter((one) => !made.has(orderKeyOf(one)))
     if (unmade.length === 0) return fresh.map((one) => made.get(orderKeyOf(one))!)
     if (draws === mostDraws)
@@ -227,7 +216,7 @@ export async function findReferences(pool: Pool, names: readonly ReferenceName[]
     selectByIds,
     names.filter(({ cardRefId }) => cardRefId < aboveBigint),
   )
-  const found = new Map(rows.map((row) => [`${row.merchant_id}/${row.card_ref_id}`, referenceOf(row)]))
+  const found = new Map(rows.map((row) => [`${row.merchantId}/${row.cardRefId}`, referenceOf(row)]))
   return names.map(({ merchantId, cardRefId }) => found.get(`${merchantId}/${cardRefId}`))
 }
 
@@ -246,17 +235,15 @@ async function findDestination(pool: Pool, merchantId: bigint, id: bigint): Prom
 
 export type Destination = Pick<CardReference, 'orderKey' | 'ids' | 'sealed'> & { card: DestinationCard }
 
-const referenceOf = (r: ReferenceRow): CardReference => ({
-  orderKey: { merchantId: r.merchant_id, orderId: r.order_id } satisfies SealedFor,
-  ids: {
-    cardRefId: r.card_ref_id,
-    recurringPaymentId: r.recurring_payment_id,
-    dstCardRefId: r.dst_card_ref_id,
-    dstRecurringPaymentId: r.dst_recurring_payment_id,
-  },
-  uniqueReference: Number(r.unique_reference),
-  sealed: { panSealed: r.pan_sealed, panKey: r.pan_key, numberId: r.number_id },
-  card: r.card,
-  first: r.first_payment,
-  createdAt: r.created_at,
-})
+function referenceOf(row: ReferenceRow): CardReference {
+  const { merchantId, orderId, uniqueReference, panSealed, panKey, numberId, card, firstPayment, createdAt, ...ids } = row
+  return {
+    orderKey: { merchantId, orderId },
+    ids,
+    uniqueReference: Number(uniqueReference),
+    sealed: { panSealed, panKey, numberId },
+    card,
+    first: firstPayment,
+    createdAt,
+  }
+}

@@ -1,24 +1,14 @@
 import { columnsOf, insertion, onRows, rowsOf, writes } from '../storage/columns.ts'
 import { claimValues, isTakable, type Claimer } from '../leases/leased.ts'
-import { asJson, statement, timestamp, type Pool } from '../storage/pool.ts'
+import { asJson, entities, timestamp, type Pool } from '../storage/pool.ts'
 import type { Write } from '../storage/transaction.ts'
 import { deadAfterMs, leaseLookMs } from '../leases/heartbeat.ts'
-import { goesAtOnce, type Delivery, type DeliveryKind, type NewDelivery } from './delivery.ts'
+import { goesAtOnce, type Delivery, type NewDelivery } from './delivery.ts'
 
-interface DeliveryRecord {
-  merchant_id: bigint
-  order_id: bigint
-  delivery_no: number
-  transaction_no: number
-  kind: DeliveryKind
-  url: string
-  origin: string
-  tries: number
-}
-
-interface ClaimRecord extends DeliveryRecord {
-  was: bigint | null
-  looked_until: number | null
+/** A message that was taken; or how far a merchant's were looked at, if none could be taken. */
+interface ClaimedRow extends Delivery {
+  hadLease?: bigint
+  lookedUntil?: number
 }
 
 interface NewRow extends NewDelivery {
@@ -46,7 +36,7 @@ const insert = insertion(
 )
 
 /** Merchants with waiting messages: one step in the index for each, however many messages wait. */
-const waiting = statement<{ merchant_id: bigint; due_at: number }>(`
+const waiting = entities<{ merchantId: bigint; dueAt: number }>(`
   with recursive m as (
     select f.merchant_id, f.due_at, 1 as no from (
       select d.merchant_id, d.due_at from delivery d where d.due_at is not null and d.merchant_id > $1
@@ -72,7 +62,7 @@ export const lookedAt = 1_024
  * A message that has a lease is taken also if its origin is blocked: no process has to keep it.
  * A message waits for the first try of the older ones of its order.
  */
-const claim = statement<ClaimRecord>(`
+const claim = entities<ClaimedRow>(`
   with looked as (
     select d.merchant_id, d.order_id, d.delivery_no, d.due_at, t.held,
       ${isTakable('d', { me: '$1', deadAfterMs: '$4', from: 9 })}
@@ -100,7 +90,7 @@ const claim = statement<ClaimRecord>(`
     update delivery d set lease = $1, due_at = $5
     from due
     where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
-    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as was)
+    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as had_lease)
   select *, null::timestamptz as looked_until from taken
   union all
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked
@@ -225,10 +215,7 @@ export const deliveryWrites = (
 
 export function openDeliveryStore(pool: Pool): DeliveryStore {
   return {
-    async waiting(after, limit) {
-      const rows = await pool.run(waiting, [after, limit])
-      return rows.map((r) => ({ merchantId: r.merchant_id, dueAt: r.due_at }))
-    },
+    waiting: (after, limit) => pool.run(waiting, [after, limit]),
     async claimDue(by, now, turns, room) {
       const rows = await pool.run(claim, [
         by.processId,
@@ -241,12 +228,9 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
         room.few,
         ...claimValues(by),
       ])
-      const taken = rows.filter((r) => r.looked_until === null)
       return {
-        taken: taken.map((r) => ({ ...deliveryOf(r), ...(r.was === null ? {} : { hadLease: r.was }) })),
-        passedOver: rows.flatMap(({ merchant_id: merchantId, looked_until: until }) =>
-          until === null ? [] : [{ merchantId, until }],
-        ),
+        taken: rows.filter(({ lookedUntil }) => lookedUntil === undefined),
+        passedOver: rows.flatMap(({ merchantId, lookedUntil: until }) => (until === undefined ? [] : [{ merchantId, until }])),
       }
     },
     async saveTries(tries, processId) {
@@ -263,15 +247,4 @@ const turnRow = ({ merchantId, held, blocked, from }: Turn) => ({
   held,
   blocked,
   from_at: timestamp(from),
-})
-
-const deliveryOf = (r: DeliveryRecord): Delivery => ({
-  merchantId: r.merchant_id,
-  orderId: r.order_id,
-  deliveryNo: r.delivery_no,
-  transactionNo: r.transaction_no,
-  kind: r.kind,
-  url: r.url,
-  origin: r.origin,
-  tries: r.tries,
 })

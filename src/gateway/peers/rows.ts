@@ -1,5 +1,5 @@
 /** The processes of an installation to which others may pass requests, in database time. */
-import { statement, type Pool } from '../../storage/pool.ts'
+import { entities, statement, type Pool } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
 
 export interface PeerEntry {
@@ -26,8 +26,8 @@ const renew = statement<object>(`
   insert into peer (instance, url, cells, beat_at) values ($1, $2, $3::int[], now())
   on conflict (instance) do update
   set url = excluded.url, cells = excluded.cells, beat_at = excluded.beat_at`)
-const all = statement<{ instance: string; url: string; cells: number[]; alive: boolean }>(`
-  select instance, url, cells, beat_at > now() - $1::int * interval '1 millisecond' as alive
+const all = entities<PeerRow>(`
+  select instance, url, cells, beat_at > now() - $1::int * interval '1 millisecond' as is_alive
   from peer where beat_at > now() - interval '1 hour' order by instance`)
 // A successor of the same instance may have written its own.
 const leave = statement<object>(`delete from peer where instance = $1 and url = $2`)
@@ -35,7 +35,7 @@ const sweep = statement<object>(`delete from peer where beat_at < now() - interv
 
 export const peerStore = (pool: Pool): PeerStore => ({
   renew: async ({ instance, url }, cells) => void (await pool.run(renew, [instance, url, [...cells]])),
-  all: async () => (await pool.run(all, [deadAfterMs])).map(({ alive: isAlive, ...row }) => ({ ...row, isAlive })),
+  all: () => pool.run(all, [deadAfterMs]),
   async leave({ instance, url }) {
     await pool.run(leave, [instance, url])
     await pool.run(sweep)
