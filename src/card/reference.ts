@@ -79,7 +79,6 @@ export interface CardReference {
 
 /** The remainder of an id by four is its kind; a constraint of `card_reference` enforces this. */
 const kinds = 4n
-const destinations = 2n
 const lowestId = 10n ** 15n
 /** JSON and JavaScript are exact for whole numbers below this. */
 const aboveIds = 2n ** 53n
@@ -95,7 +94,7 @@ const aboveIds = 2n ** 53n
 export const drawIds = (random: Random): ReferenceIds => ({
   cardRefId: drawId(random, 0n),
   recurringPaymentId: drawId(random, 1n),
-  dstCardRefId: drawId(random, destinations),
+  dstCardRefId: drawId(random, 2n),
   dstRecurringPaymentId: drawId(random, 3n),
 })
 
@@ -117,12 +116,6 @@ function draw(next: () => bigint): bigint {
 
 /** The bias is below limit / 2^128. */
 const below = (random: Random, limit: bigint): bigint => BigInt(`0x${random.bytes(16).toString('hex')}`) % limit
-
-/**
- * Whether an id has one of the kinds that only a transfer accepts, and only as its destination;
- * also true of unassigned ids.
- */
-export const isDestination = (id: bigint): boolean => id % kinds >= destinations
 
 /**
  * Seals the number of an order's card again, for the reference. Throws if it is not this order's.

@@ -8,7 +8,6 @@ import { secret } from '../../../src/base/secret.ts'
 import {
   drawIds,
   drawUnique,
-  isDestination,
   openReference,
   sealForReference,
   type CardReference,
@@ -113,24 +112,6 @@ test('an id tells nothing of the others: every bit is drawn by itself', () => {
   )
   const uniques = Array.from({ length: draws }, () => BigInt(drawUnique(systemRandom)))
   assert.equal(new Set(uniques).size, draws)
-})
-
-test('the two ids of dst are destinations, the other two are not, whoever has them', () => {
-  fc.assert(
-    fc.property(fc.integer(), (seed) => {
-      const ids = drawIds(seeded(seed))
-      assert.deepEqual(
-        Object.entries(ids).map(([name, id]) => [name, isDestination(id)]),
-        [
-          ['cardRefId', false],
-          ['recurringPaymentId', false],
-          ['dstCardRefId', true],
-          ['dstRecurringPaymentId', true],
-        ],
-      )
-    }),
-    { numRuns: 100 },
-  )
 })
 
 test('a reference opens to its number, and never to a CVV2', () => {
