@@ -1,6 +1,5 @@
 import { sleep } from '../base/clock.ts'
-import { reasonOf } from '../base/log.ts'
-import { restUntil, startSweep, type Sweep } from '../leases/leased.ts'
+import { restUntil, startSweep, warningOf, type Sweep } from '../leases/leased.ts'
 import type { Judge } from '../leases/silence.ts'
 import type { Delivery } from './delivery.ts'
 import { openLanes } from './lanes.ts'
@@ -105,7 +104,7 @@ export function openSender(s: SenderSettings): Sender {
     take: put,
     expect: (dueAt) => sweeping?.expect(dueAt),
     sweep() {
-      const failed = (error: unknown) => s.log.warn({ reason: reasonOf(error) }, 'the sweep of deliveries failed')
+      const failed = warningOf(s.log, 'the sweep of deliveries failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
     },
     counts: () => ({ ...tries.counts, inHand: lanes.size() }),

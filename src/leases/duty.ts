@@ -1,9 +1,9 @@
 /** The loop of a duty: work that one process at a time does for all, step by step. */
 import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import type { Pool } from '../storage/pool.ts'
 import type { Heartbeat } from './heartbeat.ts'
-import { startSweep } from './leased.ts'
+import { startSweep, warningOf } from './leased.ts'
 import type { Judge } from './silence.ts'
 
 /** What work needs that one process does for all. */
@@ -57,6 +57,5 @@ export function startDuty<Mine>(
     const due = await step(claimed)
     return due === undefined ? Math.max(leastRestMs, restFactor * (clock.monotonic() - began)) : until(due)
   }
-  const failed = (error: unknown) => log.warn({ ...about, reason: reasonOf(error) }, trouble)
-  return startSweep({ clock, everyMs, ...(atOnce && { atOnce }), failed }, turn).stop
+  return startSweep({ clock, everyMs, ...(atOnce && { atOnce }), failed: warningOf(log, trouble, about) }, turn).stop
 }

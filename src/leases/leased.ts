@@ -75,6 +75,12 @@ export interface SweepParts {
   failed: (error: unknown) => void
 }
 
+/** Logs why something failed that is done again. */
+export const warningOf =
+  (log: Log, trouble: string, about: object = {}) =>
+  (error: unknown): void =>
+    log.warn({ ...about, reason: reasonOf(error) }, trouble)
+
 /** The longest pause: rows of other processes may wait for that long after they become free. */
 const longestRestMs = 1_000
 

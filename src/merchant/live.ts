@@ -1,6 +1,7 @@
 /** The configuration, kept up to date. */
 import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
+import { startSweep, warningOf } from '../leases/leased.ts'
 import type { Registry } from './merchant.ts'
 
 export interface LiveRegistry {
@@ -18,6 +19,8 @@ export interface RegistryReads {
   load(now: number): Promise<Registry>
 }
 
+const lookEveryMs = 1_000
+
 /**
  * Checks the version every second and reloads the registry if it has risen. A failure keeps the old
  * one.
@@ -31,17 +34,6 @@ export async function watchRegistry(
   let lookedAt = clock.monotonic()
   let registry = await reads.load(clock.now())
   changed(registry)
-  let cancel = clock.after(1_000, tick)
-  let stopped = false
-
-  function tick() {
-    void look()
-      .catch((error) => log.warn({ reason: reasonOf(error) }, 'the configuration could not be read again'))
-      .finally(() => {
-        if (!stopped) cancel = clock.after(1_000, tick)
-      })
-  }
-
   async function look() {
     const began = clock.monotonic()
     const at = await reads.version()
@@ -52,13 +44,12 @@ export async function watchRegistry(
     lookedAt = began
   }
 
+  const failed = warningOf(log, 'the configuration could not be read again')
+  const sweep = startSweep({ clock, everyMs: lookEveryMs, failed }, () => look().then(() => lookEveryMs))
   return {
     current: () => registry,
     refresh: look,
     lookedAt: () => lookedAt,
-    stop() {
-      stopped = true
-      cancel()
-    },
+    stop: () => void sweep.stop(),
   }
 }

@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { look, putBackLater, startSweep, type Sweep } from '../leases/leased.ts'
+import { look, putBackLater, startSweep, warningOf, type Sweep } from '../leases/leased.ts'
 import { failureOf } from '../storage/pool.ts'
 import type { Heartbeat } from '../leases/heartbeat.ts'
 import type { Judge } from '../leases/silence.ts'
@@ -61,7 +61,7 @@ export function openSteps(s: StepsSettings): Steps {
       if (!(await stillOurs(held, transaction, s, stopping.signal))) return
       const store = (event: Event) =>
         untilStored(() => door.submit({ is: 'event', merchantId, orderId, event }), serial, s, stopping.signal)
-      const later = (event: Event) => work.add(store(event).catch(failedIn(s.log, 'a late answer')))
+      const later = (event: Event) => work.add(store(event).catch(warningOf(s.log, 'a late answer failed')))
       await store(await s.performers[step](held, transaction, later))
     } catch (error) {
       failure = { error }
@@ -99,7 +99,7 @@ export function openSteps(s: StepsSettings): Steps {
     start: (held, transaction, door) => work.add(perform(held, transaction, door)),
     expect: (dueAt) => sweeping?.expect(dueAt),
     sweep(door) {
-      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: failedIn(s.log, 'the sweep') }, () =>
+      sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed: warningOf(s.log, 'the sweep failed') }, () =>
         takeUp(s, door, (due) => work.add(resume(due, door))),
       )
     },
@@ -127,8 +127,6 @@ async function takeUp(s: StepsSettings, door: StepDoor, resume: (due: Due) => vo
     },
   })
 }
-
-const failedIn = (log: Log, what: string) => (error: unknown) => log.warn({ reason: reasonOf(error) }, `${what} failed`)
 
 class WorkUnderWay {
   readonly #running = new Set<Promise<void>>()

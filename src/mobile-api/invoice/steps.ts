@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { reasonOf, type Log } from '../../base/log.ts'
-import { look, putBackLater, startSweep, type Sweep } from '../../leases/leased.ts'
+import { look, putBackLater, startSweep, warningOf, type Sweep } from '../../leases/leased.ts'
 import type { Judge } from '../../leases/silence.ts'
 import { nextChange, type RunParts } from './run.ts'
 import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
@@ -95,16 +94,16 @@ export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWo
     },
     parked: () => parked,
     waitingOf: inHand.waitingOf,
-    sweep: () => (sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed: failedIn(w.log) }, sweepOnce)),
+    sweep() {
+      const failed = warningOf(w.log, 'the sweep of mobile transactions failed')
+      sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed }, sweepOnce)
+    },
     async stop(withinMs) {
       stopping.abort()
       await Promise.race([Promise.allSettled([sweeping?.stop(), ...inHand.all()]), elapsed(w.clock, withinMs)])
     },
   }
 }
-
-const failedIn = (log: Log) => (error: unknown) =>
-  log.warn({ reason: reasonOf(error) }, 'the sweep of mobile transactions failed')
 
 const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))
 
