@@ -1,10 +1,10 @@
-import { legalMoves, transitionText } from '../../src/order/decide/machine.ts'
+import { machine, transitionText } from '../../src/order/decide/machine.ts'
 import type { Change } from '../../src/order/decide/change.ts'
 
 /** An error as the driver throws it. */
 export const databaseError = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
-const legal = new Set(legalMoves())
+const legal = new Set(machine.map(transitionText))
 
 /** Checks the table constraints that a decision could violate. */
 export function check({ rows, after }: Change): void {

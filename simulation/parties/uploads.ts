@@ -1,7 +1,8 @@
+import { atOnce } from '../../src/base/turn.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Upload as Uploaded, WithOrder } from '../../src/gateway-api/stages.ts'
 import type { Reply } from '../../src/gateway-api/reply.ts'
-import { readCres } from '../../src/order/authentication/browser.ts'
+import { cresReader } from '../../src/order/authentication/browser.ts'
 import type { Values } from '../../src/spec/field.ts'
 import type { uploadMethodRequest } from '../../src/spec/gateway/upload.ts'
 import type { Refusal } from '../../src/spec/refusals.ts'
@@ -72,7 +73,7 @@ export function uploadMethod(parts: UploadParts, sending: Sending, id: string): 
 }
 
 export function uploadCres(parts: UploadParts, sending: Sending, param: string): Promise<void> {
-  const cres = readCres(param)
+  const cres = atOnce(cresReader(param))
   if (cres.is === 'unreadable') throw new Error(`an issuer made a CRes that is ${cres.why}`)
   const what = `CRes ${String(cres.status)} of ${String(cres.threeDSServerTransId)}`
   return upload(parts, sending, {

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { reasonOf, type Log } from '../base/log.ts'
-import { lateMs, startHeart, type Heart, type HeartParts, type LeaseMode } from './heart.ts'
+import { lateMs, type Heart, type HeartParts, type LeaseMode } from './heart.ts'
 import { statement, type Pool } from '../storage/pool.ts'
 import { openPulse, type Pulse } from './pulse.ts'
 
@@ -197,21 +197,3 @@ function startTurns(pulse: Pulse, clock: Clock) {
     stop: () => cancel(),
   }
 }
-
-/**
- * A heart in the main loop of its process: for processes too small to hang, and for simulated
- * clocks.
- */
-export const heartInLoop =
-  (store: HeartbeatStore, clock: Clock, log: Log): HeartStart =>
-  ({ processId, instance, ...strings }) =>
-    startHeart({
-      ...strings,
-      enter: () => store.enter(processId, instance),
-      beat: () => store.beat(processId),
-      clock,
-      log,
-      // It would hang, and wait for a processor, together with its loop.
-      waitedMs: () => 0,
-      endHung: () => {},
-    })

@@ -60,12 +60,7 @@ export const isTakable = (
 export const claimValues = ({ silent, spared }: Claimer): bigint[][] =>
   [silent, spared?.resting ?? [], spared?.absent ?? []].map((ids) => [...ids])
 
-export interface Sweep {
-  /** Something was stored since the last look and is due then: the next look comes no later. */
-  expect(dueAt: number): void
-  /** Begins no more; resolves when what is under way is over. */
-  stop(): Promise<void>
-}
+export type Sweep = ReturnType<typeof startSweep>
 
 export interface SweepParts {
   clock: Clock
@@ -113,7 +108,7 @@ export async function look<Claimed>({ clock, everyMs, firstDue, claim, take }: L
  * Runs `once` again and again, with a pause of as many milliseconds as it returns. After a failure
  * the pause is the shortest one.
  */
-export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number>): Sweep {
+export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once: () => Promise<number>) {
   let stopped = false
   let running = Promise.resolve()
   let cancel: Cancel = () => {}
@@ -141,14 +136,16 @@ export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once:
   if (atOnce) turn()
   else wait(everyMs)
   return {
-    expect(dueAt) {
+    /** Something was stored since the last look and is due then: the next look comes no later. */
+    expect(dueAt: number): void {
       expected = Math.min(expected, dueAt)
       const pauseMs = pauseUntil(dueAt)
       if (stopped || nextAt === undefined || clock.monotonic() + pauseMs >= nextAt) return
       cancel()
       wait(pauseMs)
     },
-    stop() {
+    /** Begins no more; resolves when what is under way is over. */
+    stop(): Promise<void> {
       stopped = true
       cancel()
       return running

@@ -3,7 +3,7 @@
  * pages: facts about the browser, and the end of a challenge.
  */
 import { defined } from '../../base/defined.ts'
-import { atOnce, type InPieces } from '../../base/turn.ts'
+import type { InPieces } from '../../base/turn.ts'
 import type { Endpoint } from '../../merchant/merchant.ts'
 import { sameId, type Authentication, type BrowserData, type CompInd } from '../../three-d-secure/authentication.ts'
 import { messageReader } from '../../three-d-secure/codec.ts'
@@ -109,9 +109,6 @@ export function* cresReader(param: string): InPieces<ReadCres | { is: 'unreadabl
   const lacks = messageType === 'CRes' && transStatus === undefined ? ({ lacksStatus: true } as const) : {}
   return { is: 'cres', threeDSServerTransId: threeDSServerTransID, acsTransId: acsTransID, status: transStatus, odd, ...lacks }
 }
-
-/** The same in one go. */
-export const readCres = (param: string): ReadCres | { is: 'unreadable'; why: string } => atOnce(cresReader(param))
 
 /** Why a CRes does not fit this order's kind: a payment's CRes has a status. */
 export const unfitFor = (cres: ReadCres, order: Order): string | undefined =>

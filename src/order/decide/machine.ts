@@ -80,7 +80,5 @@ const transitions = new Map(machine.map((transition) => [`${transition.from}>${t
 
 export const transitionFor = (from: State, on: EventName): Transition | undefined => transitions.get(`${from}>${on}`)
 
-/** Every transition as `order_event` stores it. */
-export const legalMoves = (): string[] => machine.map(transitionText)
-
+/** As `order_event` stores it. */
 export const transitionText = ({ from, on, to }: Pick<Transition, 'from' | 'on' | 'to'>): string => `${from}>${on}>${to}`

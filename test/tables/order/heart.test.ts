@@ -4,7 +4,8 @@ import { setImmediate as settle } from 'node:timers/promises'
 import { openLog, type Log } from '../../../src/base/log.ts'
 import { startHeart, type Heart } from '../../../src/leases/heart.ts'
 import { openPulse, type Pulse } from '../../../src/leases/pulse.ts'
-import { heartInLoop, startHeartbeat, type Heartbeat, type HeartbeatStore } from '../../../src/leases/heartbeat.ts'
+import { heartInLoop } from '../../harness/clock/heartbeat.ts'
+import { startHeartbeat, type Heartbeat, type HeartbeatStore } from '../../../src/leases/heartbeat.ts'
 import { openHandClock, type HandClock } from '../../harness/clock/hand-clock.ts'
 
 /**
