@@ -90,7 +90,8 @@ const claim = entities<ClaimedRow>(`
     update delivery d set lease = $1, due_at = $5
     from due
     where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.delivery_no = due.delivery_no
-    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries, due.lease as had_lease)
+    returning d.merchant_id, d.order_id, d.delivery_no, d.transaction_no, d.kind, d.url, d.origin, d.tries,
+      due.lease as had_lease)
   select *, null::timestamptz as looked_until from taken
   union all
   select merchant_id, 0, 0, 0, '', '', '', 0, null, max(due_at) from looked

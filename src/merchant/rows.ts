@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { pick } from '../entity/json.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 import { bytea, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
@@ -80,12 +81,7 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
     staleAt: Math.min(...m.map((row) => row.previousKeyUntil ?? Infinity).filter((until) => until > now)),
     cells,
     merchants: m.map((row) => ({
-      merchantId: row.merchantId,
-      login: row.login,
-      name: row.name,
-      enabled: row.enabled,
-      cellNo: row.cellNo,
-      moving: row.moving,
+      ...pick(row, 'merchantId', 'login', 'name', 'enabled', 'cellNo', 'moving', 'signedRequests'),
       controlKeys: [
         { sealed: row.controlKeySealed, version: row.controlKeyVersion },
         ...(row.previousKeySealed && (row.previousKeyUntil ?? 0) > now
@@ -94,7 +90,6 @@ export async function loadRegistry(pool: Pool, keys: KeyRing, now: number): Prom
       ].map((one) => openControlKey(one, row.merchantId, keys)),
       publicKeys: keysOf.get(row.merchantId)!,
       ...openSigners(row, row.merchantId, keys),
-      signedRequests: row.signedRequests,
       page: pageFields.whole(row.page),
     })),
     endpoints: e.map((row) => ({ ...row, settings: endpointFields.whole(row.settings), gateIds: row.gateIds.map(BigInt) })),

@@ -1,6 +1,7 @@
 import { issuerFacts, type Issuer } from '../card/bins.ts'
 import { binOf, lastFourOf, networkOf } from '../card/number.ts'
 import type { DestinationCard, FirstPayment } from '../card/reference.ts'
+import { defined } from '../base/defined.ts'
 import type { Secret } from '../base/secret.ts'
 import type { NewOrder } from '../order/accept.ts'
 import type { Cards } from '../order/cards.ts'
@@ -44,8 +45,7 @@ async function destinationOf(
   const pan = toPan.reveal()
   const network = networkOf(pan)
   const { country } = issuerFacts(parts.issuerOf(pan))
-  const known = { ...(network === undefined ? {} : { network }), ...(country === undefined ? {} : { country }) }
-  return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...known } }
+  return { pan: toPan, card: { bin: binOf(pan), lastFour: lastFourOf(pan), ...defined({ network, country }) } }
 }
 
 /** As the gateway issues it, without leading zeros. */
@@ -70,12 +70,12 @@ async function sourceOf(
       shown: {
         bin: binOf(pan.reveal()),
         lastFour: lastFourOf(pan.reveal()),
-        ...(network === undefined ? {} : { network }),
+        ...defined({ network }),
         expiryMonth,
         expiryYear,
         printedName,
       },
-      request: { ...(firstName === undefined ? {} : { firstName }), ...(lastName === undefined ? {} : { lastName }) },
+      request: defined({ firstName, lastName }),
     }
   }
   if (!isNumber(serverCardId)) return undefined
@@ -89,11 +89,7 @@ async function sourceOf(
     shown,
     request: {
       ...reference.first.payer,
-      recurrent: {
-        initiator: 'CARDHOLDER',
-        scenario: 'REGULAR',
-        ...(networkReference === undefined ? {} : { networkReference }),
-      },
+      recurrent: { initiator: 'CARDHOLDER', scenario: 'REGULAR', ...defined({ networkReference }) },
     },
   }
 }
