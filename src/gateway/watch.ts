@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import type { Stray } from '../acquirer/connector.ts'
 import { turnBudget, units, type Turns } from '../base/turn.ts'
 import type { ConnectionCounts } from '../http/connections.ts'
 import type { Answer, Route } from '../http/server.ts'
@@ -52,27 +51,6 @@ export interface SharedGauges {
   away: () => readonly AwayCell[]
 }
 
-/** The counters, incremented as events happen. */
-export interface Meters {
-  /** The registry that holds them. */
-  registry: Registry
-  /** Counts an answered request of the gateway API. */
-  answered: (operation: string, outcome: string) => void
-  /** Counts an answer of an acquirer that matches no request. */
-  stray: (gate: string, kind: Stray['kind']) => void
-  /** Counts a request that was answered with the result of an earlier one. */
-  repeated: (operation: string) => void
-  /** Counts a request with a wrong checksum, signature or token, by the merchant it names. */
-  accessRefused: (merchant: string) => void
-  /** Counts what a peer of 3-D Secure sent that does not fit and decides nothing. */
-  odd: (directory: string, what: string) => void
-  /** Counts what this process passed to others, and what others passed to it. */
-  passed: (result: 'answered' | 'nobody' | 'lost') => void
-  arrived: (result: 'answered' | 'not here' | 'refused') => void
-  /** Records how long a turn of the event loop lasted that began requests or read of them. */
-  turned: (seconds: number) => void
-}
-
 /** Name and help, then the labels in the order of their values. */
 // oxfmt-ignore
 const counters = {
@@ -92,24 +70,33 @@ const counters = {
     'Messages of other processes: answered, about a cell that is not open here, or refused as not authentic', 'result'],
 } as const
 
-export function openMeters(): Meters {
+/** Counts an event, with the value of each of its labels. */
+type Counts = {
+  [E in keyof typeof counters]: (typeof counters)[E] extends readonly [string, string, ...infer Labels]
+    ? (...labels: { [L in keyof Labels]: string }) => void
+    : never
+}
+
+/** The counters, incremented as events happen, and the registry that holds them. */
+export type Meters = ReturnType<typeof openMeters>
+
+export function openMeters() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const counter = ([name, help, ...labelNames]: (typeof counters)[keyof typeof counters]) => {
     const made = new Counter({ name, help, labelNames, registers: [registry] })
     return (...labels: string[]) => made.labels(...labels).inc()
   }
-  const count = Object.fromEntries(Object.entries(counters).map(([event, row]) => [event, counter(row)])) as Record<
-    keyof typeof counters,
-    (...labels: string[]) => void
-  >
+  const count = Object.fromEntries(Object.entries(counters).map(([event, row]) => [event, counter(row)])) as Counts
   const turns = new Histogram({
     name: 'tollgate_loop_turn_seconds',
     help: 'Turns of the event loop that began requests or read of them, from the first of them to the end',
     buckets: [0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
     registers: [registry],
   })
-  return { registry, turned: (seconds) => turns.observe(seconds), ...count }
+  /** Records how long a turn of the event loop lasted that began requests or read of them. */
+  const turned = (seconds: number): void => turns.observe(seconds)
+  return { registry, turned, ...count }
 }
 
 /** A cell with its gateway as seen by the metrics. */

@@ -13,6 +13,7 @@ import { openPeerLink } from './link.ts'
 import { passingBy, type Passing } from './passing.ts'
 import { peerPort, type GatewayOfCell } from './port.ts'
 import { tlsOf } from './tls.ts'
+import type { Meters } from '../watch.ts'
 
 /** Where others reach a process, and where it listens for them: `PEER_URL`. */
 export interface PeerAddress {
@@ -21,14 +22,7 @@ export interface PeerAddress {
   port: number
 }
 
-export interface PeerMeters {
-  /** Counts asks that this process passed to others. */
-  passed: (result: 'answered' | 'nobody' | 'lost') => void
-  /** Counts asks that others passed to this process. */
-  arrived: (result: 'answered' | 'not here' | 'refused') => void
-}
-
-export interface PeeringParts extends PeerMeters {
+export interface PeeringParts extends Pick<Meters, 'passed' | 'arrived'> {
   store: PeerStore
   /** Absent: nothing is passed to this process. */
   at?: PeerAddress | undefined
