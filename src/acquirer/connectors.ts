@@ -3,18 +3,13 @@ import type { Gate, Registry } from '../merchant/merchant.ts'
 import type { Connector } from './connector.ts'
 
 /** One open line for each gate that is switched on, kept in step with the configuration. */
-export interface Connectors {
-  connector(gateId: bigint): Connector | undefined
-  configure(registry: Registry): void
-  states(): { gate: string; up: boolean; open: number }[]
-  close(): Promise<void>
-}
+export type Connectors = ReturnType<typeof openConnectors>
 
-export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done: Promise<void>) => void): Connectors {
+export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done: Promise<void>) => void) {
   const lines = new Map<bigint, { gate: string; connector: Connector }>()
   return {
-    connector: (gateId) => lines.get(gateId)?.connector,
-    configure(registry) {
+    connector: (gateId: bigint): Connector | undefined => lines.get(gateId)?.connector,
+    configure(registry: Registry): void {
       for (const gate of registry.gates()) {
         const now = markOf(gate)
         const line = lines.get(gate.gateId)
@@ -24,8 +19,9 @@ export function openConnectors(open: (gate: Gate) => Connector, onClosed: (done:
         if (gate.enabled) lines.set(gate.gateId, { gate: now, connector: open(gate) })
       }
     },
-    states: () => [...lines].map(([gateId, { connector }]) => ({ gate: String(gateId), ...connector.state() })),
-    async close() {
+    states: (): { gate: string; up: boolean; open: number }[] =>
+      [...lines].map(([gateId, { connector }]) => ({ gate: String(gateId), ...connector.state() })),
+    async close(): Promise<void> {
       await Promise.all([...lines.values()].map((line) => line.connector.close()))
     },
   }

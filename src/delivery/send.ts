@@ -2,8 +2,8 @@ import { sleep } from '../base/clock.ts'
 import { restUntil, startSweep, warningOf, type Sweep } from '../leases/leased.ts'
 import type { Judge } from '../leases/silence.ts'
 import type { Delivery } from './delivery.ts'
-import { openLanes } from './lanes.ts'
-import { capacityOf, roomIn } from './capacity.ts'
+import { openLanes, type Lanes } from './lanes.ts'
+import { capacityOf, roomIn, type Capacity } from './capacity.ts'
 import type { DeliveryStore } from './store.ts'
 import { openTries, type Job, type TrySettings } from './try.ts'
 import { openTurns } from './turns.ts'
@@ -15,20 +15,7 @@ export interface SenderSettings extends TrySettings {
   sweepMs: number
 }
 
-export interface Sender {
-  /**
-   * Whether so many messages more of a merchant may be taken in hand, with all those that were
-   * granted since this was called.
-   */
-  room(): (merchantId: bigint, messages: number) => boolean
-  /** Messages just committed under this process's lease. */
-  take(jobs: Job[]): void
-  /** A message was committed without a lease, and is due then. */
-  expect(dueAt: number): void
-  sweep(): void
-  counts(): { delivered: number; failed: number; inHand: number }
-  stop(withinMs: number): Promise<void>
-}
+export type Sender = ReturnType<typeof openSender>
 
 /** A sweep's statements stay short however many messages wait. */
 const mostClaimed = 256
@@ -49,7 +36,7 @@ const laneLimits = {
  * Sends messages until they are received or given up. A message is tried at least once and, when
  * this process dies between sending and recording it, once more.
  */
-export function openSender(s: SenderSettings): Sender {
+export function openSender(s: SenderSettings) {
   const stopping = new AbortController()
   const inHand = new Set<string>()
   const capacity = capacityOf(s.maxInHand)
@@ -90,25 +77,21 @@ export function openSender(s: SenderSettings): Sender {
     })
 
   return {
-    room() {
-      const granted = new Map<bigint, number>()
-      let all = 0
-      return (merchantId, messages) => {
-        const mine = granted.get(merchantId) ?? 0
-        if (messages > roomIn(capacity, lanes.size() + all, lanes.held(merchantId) + mine)) return false
-        granted.set(merchantId, mine + messages)
-        all += messages
-        return true
-      }
-    },
+    /**
+     * Whether so many messages more of a merchant may be taken in hand, with all those that were
+     * granted since this was called.
+     */
+    room: () => grants(capacity, lanes),
+    /** Messages just committed under this process's lease. */
     take: put,
-    expect: (dueAt) => sweeping?.expect(dueAt),
-    sweep() {
+    /** A message was committed without a lease, and is due then. */
+    expect: (dueAt: number): void => sweeping?.expect(dueAt),
+    sweep(): void {
       const failed = warningOf(s.log, 'the sweep of deliveries failed')
       sweeping = startSweep({ clock: s.clock, everyMs: s.sweepMs, failed }, sweepOnce)
     },
-    counts: () => ({ ...tries.counts, inHand: lanes.size() }),
-    async stop(withinMs) {
+    counts: (): { delivered: number; failed: number; inHand: number } => ({ ...tries.counts, inHand: lanes.size() }),
+    async stop(withinMs: number): Promise<void> {
       const swept = sweeping?.stop()
       stopping.abort()
       const end = s.clock.monotonic() + withinMs
@@ -116,6 +99,18 @@ export function openSender(s: SenderSettings): Sender {
       await swept
       await tries.close()
     },
+  }
+}
+
+function grants(capacity: Capacity, lanes: Pick<Lanes<Job>, 'size' | 'held'>) {
+  const granted = new Map<bigint, number>()
+  let all = 0
+  return (merchantId: bigint, messages: number): boolean => {
+    const mine = granted.get(merchantId) ?? 0
+    if (messages > roomIn(capacity, lanes.size() + all, lanes.held(merchantId) + mine)) return false
+    granted.set(merchantId, mine + messages)
+    all += messages
+    return true
   }
 }
 

@@ -51,16 +51,8 @@ export interface TrySettings {
   timeoutMs: number
 }
 
-export interface Tries {
-  /** Sends a message once and records the result; never rejects. */
-  make(job: Job): Promise<void>
-  counts: Readonly<{ delivered: number; failed: number }>
-  /** Resolves when all tries are recorded. */
-  close(): Promise<void>
-}
-
 /** `ended` is called after each try. No try begins once `stopping` is aborted. */
-export function openTries(s: TrySettings, stopping: AbortSignal, ended: (delivery: Delivery, how: CallEnd) => void): Tries {
+export function openTries(s: TrySettings, stopping: AbortSignal, ended: (delivery: Delivery, how: CallEnd) => void) {
   const counts = { delivered: 0, failed: 0 }
   const records = openBatch<Try, void>({
     name: 'deliveries',
@@ -78,7 +70,8 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
   const maySend = () => !stopping.aborted && s.heartbeat.holding()
 
   return {
-    async make({ delivery, render }) {
+    /** Sends a message once and records the result; never rejects. */
+    async make({ delivery, render }: Job): Promise<void> {
       let how: CallEnd = 'unsaid'
       try {
         const at = s.clock.now()
@@ -103,7 +96,8 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
       }
     },
     counts,
-    close: () => records.close(),
+    /** Resolves when all tries are recorded. */
+    close: (): Promise<void> => records.close(),
   }
 }
 

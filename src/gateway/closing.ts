@@ -1,14 +1,11 @@
 /** Everything that is open, the newest first. It is closed at the end, or if a start fails. */
-export interface Closing {
-  add(close: () => unknown): void
-  close(): Promise<void>
-}
+export type Closing = ReturnType<typeof openClosing>
 
-function openClosing(): Closing {
+function openClosing() {
   const closes: (() => unknown)[] = []
   return {
-    add: (close) => void closes.push(close),
-    async close() {
+    add: (close: () => unknown): void => void closes.push(close),
+    async close(): Promise<void> {
       for (const one of closes.splice(0).reverse()) await one()
     },
   }

@@ -1,19 +1,14 @@
 /** The account of refused access and the limits of it: one for all gateways of a process. */
 import { isInternal, isOneOf } from '../http/client-address.ts'
-import { openAccessLimits, type AccessLimits } from '../merchant/access-limits.ts'
-import { countGuesses, type Guessed } from '../merchant/guessed.ts'
-import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-access.ts'
-import { openOddities, type Oddities } from '../three-d-secure/oddities.ts'
+import { openAccessLimits } from '../merchant/access-limits.ts'
+import { countGuesses } from '../merchant/guessed.ts'
+import { openRefusedAccess } from '../merchant/refused-access.ts'
+import { openOddities } from '../three-d-secure/oddities.ts'
 import type { GatewaySettings, Ground, RegistryStores } from './parts.ts'
 import type { Periodic } from './periodic.ts'
 import type { Meters } from './watch.ts'
 
-export interface Counting {
-  access: RefusedAccess
-  accessLimits: AccessLimits
-  guessed: Guessed
-  oddities: Oddities
-}
+export type Counting = ReturnType<typeof openCounting>
 
 export interface CountingParts {
   ground: Pick<Ground, 'clock' | 'log'>
@@ -22,7 +17,7 @@ export interface CountingParts {
   meters: Pick<Meters, 'accessRefused' | 'odd'>
 }
 
-export function openCounting({ ground, registry, settings, meters }: CountingParts): Counting {
+export function openCounting({ ground, registry, settings, meters }: CountingParts) {
   const isShared = (address: string) => isInternal(address) || isOneOf(settings.trustedProxies, address)
   const accessLimits = openAccessLimits({ settings: settings.limits, clock: ground.clock, isShared })
   const access = openRefusedAccess({

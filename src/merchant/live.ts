@@ -4,14 +4,7 @@ import type { Log } from '../base/log.ts'
 import { startSweep, warningOf } from '../leases/leased.ts'
 import type { Registry } from './merchant.ts'
 
-export interface LiveRegistry {
-  current(): Registry
-  /** Looks at once, not when it is time. */
-  refresh(): Promise<void>
-  /** Monotonic time at which the last look began; the configuration was the current one then. */
-  lookedAt(): number
-  stop(): void
-}
+export type LiveRegistry = Awaited<ReturnType<typeof watchRegistry>>
 
 /** How the configuration is read. The simulation replaces this with its model. */
 export interface RegistryReads {
@@ -25,15 +18,11 @@ const lookEveryMs = 1_000
  * Checks the version every second and reloads the registry if it has risen. A failure keeps the old
  * one.
  */
-export async function watchRegistry(
-  reads: RegistryReads,
-  clock: Clock,
-  log: Log,
-  changed: (now: Registry) => void,
-): Promise<LiveRegistry> {
+export async function watchRegistry(reads: RegistryReads, clock: Clock, log: Log, changed: (now: Registry) => void) {
   let lookedAt = clock.monotonic()
   let registry = await reads.load(clock.now())
   changed(registry)
+
   async function look() {
     const began = clock.monotonic()
     const at = await reads.version()
@@ -47,9 +36,11 @@ export async function watchRegistry(
   const failed = warningOf(log, 'the configuration could not be read again')
   const sweep = startSweep({ clock, everyMs: lookEveryMs, failed }, () => look().then(() => lookEveryMs))
   return {
-    current: () => registry,
+    current: (): Registry => registry,
+    /** Looks at once, not when it is time. */
     refresh: look,
-    lookedAt: () => lookedAt,
-    stop: () => void sweep.stop(),
+    /** Monotonic time at which the last look began; the configuration was the current one then. */
+    lookedAt: (): number => lookedAt,
+    stop: (): void => void sweep.stop(),
   }
 }

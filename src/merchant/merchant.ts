@@ -88,25 +88,7 @@ export interface Entry {
 }
 
 /** Merchants, endpoints, groups and gates as of one moment; a change creates a new one. */
-export interface Registry {
-  version: bigint
-  /** When it becomes outdated without a change: a rotated control key is no longer accepted. */
-  staleAt: number
-  /** All cells of the installation, in order. */
-  cells: readonly CellAddress[]
-  merchantByLogin(login: string): Merchant | undefined
-  merchant(merchantId: bigint): Merchant | undefined
-  moving: readonly Merchant[]
-  endpoint(endpointId: bigint): Endpoint | undefined
-  gate(gateId: bigint): Gate | undefined
-  gates(): Iterable<Gate>
-  /** How many merchants that are switched on use it, with an endpoint that is. */
-  merchantsAt(gateId: bigint): number
-  /** The filters of the merchant and of the endpoint itself, by number. */
-  filters(endpointId: bigint): readonly FilterRule[]
-  /** By the id of a single path; with `group` by the id of a group path. */
-  entry(pathId: bigint, group: boolean): Entry | undefined
-}
+export type Registry = ReturnType<typeof registryOf>
 
 export interface RegistryRows {
   version: bigint
@@ -123,7 +105,7 @@ export interface RegistryRows {
 const noFilters: readonly FilterRule[] = []
 const byNumber = (a: FilterRule, b: FilterRule): number => a.filterNo - b.filterNo
 
-export function registryOf(rows: RegistryRows): Registry {
+export function registryOf(rows: RegistryRows) {
   const byLogin = new Map(rows.merchants.map((m) => [m.login, m]))
   const merchants = new Map(rows.merchants.map((m) => [m.merchantId, m]))
   const endpoints = new Map(rows.endpoints.map((e) => [e.endpointId, e]))
@@ -160,17 +142,22 @@ export function registryOf(rows: RegistryRows): Registry {
   }
   return {
     version: rows.version,
+    /** When it becomes outdated without a change: a rotated control key is no longer accepted. */
     staleAt: rows.staleAt,
+    /** All cells of the installation, in order. */
     cells: rows.cells ?? [{ cellNo: 0 }],
-    merchantByLogin: (login) => byLogin.get(login),
-    merchant: (id) => merchants.get(id),
+    merchantByLogin: (login: string): Merchant | undefined => byLogin.get(login),
+    merchant: (id: bigint): Merchant | undefined => merchants.get(id),
     moving: rows.merchants.filter((m) => m.moving),
-    endpoint: (id) => endpoints.get(id),
-    gate: (id) => gates.get(id),
-    gates: () => gates.values(),
-    merchantsAt: (id) => merchantsAt.get(id)?.size ?? 0,
-    filters: (id) => filters.get(id) ?? noFilters,
-    entry: (pathId, group) => entries.get(group ? `group/${pathId}` : `${pathId}`),
+    endpoint: (id: bigint): Endpoint | undefined => endpoints.get(id),
+    gate: (id: bigint): Gate | undefined => gates.get(id),
+    gates: (): Iterable<Gate> => gates.values(),
+    /** How many merchants that are switched on use it, with an endpoint that is. */
+    merchantsAt: (id: bigint): number => merchantsAt.get(id)?.size ?? 0,
+    /** The filters of the merchant and of the endpoint itself, by number. */
+    filters: (id: bigint): readonly FilterRule[] => filters.get(id) ?? noFilters,
+    /** By the id of a single path; with `group` by the id of a group path. */
+    entry: (pathId: bigint, group: boolean): Entry | undefined => entries.get(group ? `group/${pathId}` : `${pathId}`),
   }
 }
 

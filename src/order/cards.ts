@@ -21,25 +21,7 @@ import { head, type Order } from './decide/order.ts'
 import type { OrderStore } from './store/store.ts'
 
 /** The vault as the operations use it. Retention erases card numbers of ended payments. */
-export interface Cards {
-  /** The card of an order, opened, for its next step; throws if it was erased. */
-  cardOf(orderKey: OrderKey): Promise<Card>
-  /**
-   * Stores the card of a payment for later payments; undefined if the number was erased before
-   * there was a reference.
-   */
-  registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference | undefined>
-  findReference(merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined>
-  openReference(reference: CardReference): Card
-  /**
-   * Stores the card that a transfer credited. The id that it returns can only be used to credit the
-   * card again.
-   */
-  registerDestination(made: Omit<NewDestination, 'sealed'>): Promise<{ dstCardRefId: bigint; uniqueReference: number }>
-  findDestination(merchantId: bigint, id: bigint): Promise<{ pan: Secret<string>; card: DestinationCard } | undefined>
-  /** Resolves when what is under way is stored. */
-  close(): Promise<void>
-}
+export type Cards = ReturnType<typeof openCards>
 
 export interface CardsParts {
   orders: Pick<OrderStore, 'sealedCards'>
@@ -51,7 +33,7 @@ export interface CardsParts {
 }
 
 /** What comes at the same time shares its statements. */
-export function openCards({ orders, references, keys, random, clock, log }: CardsParts): Cards {
+export function openCards({ orders, references, keys, random, clock, log }: CardsParts) {
   const shared = { ...singles, clock, log }
   const reading = openBatch<OrderKey, SealedCard | undefined>({
     name: 'cards of orders',
@@ -68,26 +50,39 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
   })
   const finding = openBatch<ReferenceName, CardReference | undefined>({ name: 'card ids', run: references.find, ...shared })
   return {
-    async cardOf(orderKey) {
+    /** The card of an order, opened, for its next step; throws if it was erased. */
+    async cardOf(orderKey: OrderKey): Promise<Card> {
       const sealed = await reading.submit(orderKey)
       if (!sealed) throw new CardForgotten(orderKey)
       return openCard(sealed, orderKey, keys)
     },
-    async registerCard(made) {
+    /**
+     * Stores the card of a payment for later payments; undefined if the number was erased before
+     * there was a reference.
+     */
+    async registerCard(made: Omit<NewReference, 'sealed'>): Promise<CardReference | undefined> {
       const reference = await registering.submit({ ...made, sealed: await reading.submit(made.orderKey) })
       if (reference instanceof CardForgotten) return undefined
       if (reference instanceof Error) throw reference
       return reference
     },
-    registerDestination: async (made) =>
+    /**
+     * Stores the card that a transfer credited. The id that it returns can only be used to credit
+     * the card again.
+     */
+    registerDestination: async (
+      made: Omit<NewDestination, 'sealed'>,
+    ): Promise<{ dstCardRefId: bigint; uniqueReference: number }> =>
       references.registerDestination({ ...made, sealed: await reading.submit(made.orderKey) }, keys, random),
-    async findDestination(merchantId, id) {
+    async findDestination(merchantId: bigint, id: bigint): Promise<{ pan: Secret<string>; card: DestinationCard } | undefined> {
       const found = await references.findDestination(merchantId, id)
       return found && { ...openReference(found, keys), card: found.card }
     },
-    findReference: (merchantId, cardRefId) => finding.submit({ merchantId, cardRefId }),
-    openReference: (reference) => openReference(reference, keys),
-    close: async () => void (await Promise.all([reading.close(), registering.close(), finding.close()])),
+    findReference: (merchantId: bigint, cardRefId: bigint): Promise<CardReference | undefined> =>
+      finding.submit({ merchantId, cardRefId }),
+    openReference: (reference: CardReference): Card => openReference(reference, keys),
+    /** Resolves when what is under way is stored. */
+    close: async (): Promise<void> => void (await Promise.all([reading.close(), registering.close(), finding.close()])),
   }
 }
 

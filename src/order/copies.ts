@@ -5,20 +5,17 @@ import type { Order } from './decide/order.ts'
  * The orders that this process committed last, for showing. A copy is true as long as its version
  * is the stored one; it is never decided upon, since a sweep changes rows without a new version.
  */
-export interface Copies {
-  keep(order: Order): void
-  get(orderKey: OrderKey): Order | undefined
-}
+export type Copies = ReturnType<typeof openCopies>
 
-export function openCopies(most: number): Copies {
+export function openCopies(most: number) {
   const copies = new Map<string, Order>()
   return {
-    keep(order) {
+    keep(order: Order): void {
       const key = orderKeyText(order)
       copies.delete(key)
       copies.set(key, order)
       if (copies.size > most) copies.delete(copies.keys().next().value!)
     },
-    get: (orderKey) => copies.get(orderKeyText(orderKey)),
+    get: (orderKey: OrderKey): Order | undefined => copies.get(orderKeyText(orderKey)),
   }
 }

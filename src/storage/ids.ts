@@ -9,14 +9,7 @@ export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'p
  * Ascending ids, drawn from the database in blocks so that no two processes issue the same one;
  * across processes they ascend only roughly.
  */
-export interface Ids {
-  take(): Promise<bigint>
-  /**
-   * Returns ids that were taken and never used. The lowest is taken first, so that ids keep
-   * ascending.
-   */
-  giveBack(ids: readonly bigint[]): void
-}
+export type Ids = ReturnType<typeof drawIds>
 
 const reserve = statement<{ first: bigint }>(
   `update id_block set next_id = next_id + $2 where name = $1 returning next_id - $2 as first`,
@@ -63,7 +56,7 @@ function waiting(fetch: () => Promise<bigint>, ground: { clock: Clock; log: Log 
  * The same from any source of blocks: `fetch` reserves the next `block` ids and returns the first.
  * What is left of a stale block is not used.
  */
-export function drawIds(fetch: () => Promise<bigint>, block: number, freshness?: Freshness): Ids {
+export function drawIds(fetch: () => Promise<bigint>, block: number, freshness?: Freshness) {
   let next = 0n
   let end = 0n
   /** When this block, and the one that is coming, were asked for. */
@@ -86,11 +79,15 @@ export function drawIds(fetch: () => Promise<bigint>, block: number, freshness?:
   }
 
   return {
-    giveBack(ids) {
+    /**
+     * Returns ids that were taken and never used. The lowest is taken first, so that ids keep
+     * ascending.
+     */
+    giveBack(ids: readonly bigint[]): void {
       returned.push(...ids)
       returned.sort((a, b) => (a < b ? -1 : 1))
     },
-    async take() {
+    async take(): Promise<bigint> {
       dropStale()
       const spare = returned.shift()
       if (spare !== undefined) return spare

@@ -13,13 +13,7 @@ export type PassedOn =
   /** One took it, and its answer did not come. */
   | { is: 'lost' }
 
-export interface Peers {
-  /** Passes an ask to one process that serves its cell; the next, if that cannot be reached. */
-  pass(ask: Ask): Promise<PassedOn>
-  /** Reads again who is there; called once a second. */
-  look(): Promise<void>
-  stop(): Promise<void>
-}
+export type Peers = ReturnType<typeof openPeers>
 
 export interface PeersParts {
   /** All that there are, this process included. */
@@ -116,7 +110,7 @@ function openTable({ rows, instance, open, clock, log }: TableParts) {
   }
 }
 
-export function openPeers(parts: PeersParts): Peers {
+export function openPeers(parts: PeersParts) {
   const { clock, log, passed, withinMs = usualWithinMs } = parts
   const { look, serving, stop } = openTable(parts)
 
@@ -153,8 +147,10 @@ export function openPeers(parts: PeersParts): Peers {
   }
 
   return {
+    /** Reads again who is there; called once a second. */
     look,
-    async pass(ask) {
+    /** Passes an ask to one process that serves its cell; the next, if that cannot be reached. */
+    async pass(ask: Ask): Promise<PassedOn> {
       const reply = await pass(ask)
       passed(reply.is === 'nobody' || reply.is === 'lost' ? reply.is : 'answered')
       return reply

@@ -13,14 +13,7 @@ export type SentAsk =
   /** It was written, and nobody here knows what became of it. */
   | { is: 'lost'; why: string }
 
-export interface PeerLink {
-  /** Never rejects, and sends nothing twice. */
-  post(bytes: Buffer, timeoutMs: number): Promise<SentAsk>
-  /** Resolves when what is under way has ended. */
-  close(): Promise<void>
-  /** Ends what is under way, as lost. */
-  cut(): Promise<void>
-}
+export type PeerLink = ReturnType<typeof openPeerLink>
 
 export const peerPath = '/peer'
 /** To another machine of the same network. */
@@ -31,7 +24,7 @@ const mostReplyBytes = 8 * 1_024 * 1_024
 /** It is of another time; or there is no room, or no route yet. */
 const refusals: ReadonlySet<number> = new Set([403, 503])
 
-export function openPeerLink({ instance, url }: PeerEntry, keys: KeyRing, clock: Clock): PeerLink {
+export function openPeerLink({ instance, url }: PeerEntry, keys: KeyRing, clock: Clock) {
   const reach = buildConnector({ timeout: connectMs })
   const secure = buildConnector({ ...tlsTo(instance, keys), timeout: handshakeMs, maxCachedSessions: 0 })
   const pool = new Pool(url, {
@@ -46,9 +39,12 @@ export function openPeerLink({ instance, url }: PeerEntry, keys: KeyRing, clock:
     keepAliveMaxTimeout: 30_000,
   })
   return {
-    post: (bytes, timeoutMs) => post(pool, bytes, timeoutMs, clock),
-    close: () => pool.close(),
-    cut: () => pool.destroy(),
+    /** Never rejects, and sends nothing twice. */
+    post: (bytes: Buffer, timeoutMs: number): Promise<SentAsk> => post(pool, bytes, timeoutMs, clock),
+    /** Resolves when what is under way has ended. */
+    close: (): Promise<void> => pool.close(),
+    /** Ends what is under way, as lost. */
+    cut: (): Promise<void> => pool.destroy(),
   }
 }
 

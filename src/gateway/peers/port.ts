@@ -35,13 +35,7 @@ const logEveryMs = 10_000
 const besidesBytes = 131_072
 
 /** What serves other processes. */
-export interface PeerPort {
-  route: Route
-  /** Counts what is refused before it reaches the route. */
-  refused(why: string): void
-}
-
-export function peerPort(parts: PeerPortParts, longestBodyBytes: number): PeerPort {
+export function peerPort(parts: PeerPortParts, longestBodyBytes: number) {
   const { clock, log, arrived } = parts
   let loggedAt = -Infinity
   function refused(why: string): void {
@@ -70,7 +64,7 @@ export function peerPort(parts: PeerPortParts, longestBodyBytes: number): PeerPo
       return { status: 200, type: 'application/octet-stream', body: packReply(reply) }
     },
   }
-  return { route, refused }
+  return { route /** Counts what is refused before it reaches the route. */, refused }
 }
 
 async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Promise<PeerReply> {

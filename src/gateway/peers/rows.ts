@@ -15,12 +15,7 @@ export interface PeerRow extends PeerEntry {
   isAlive: boolean
 }
 
-export interface PeerStore {
-  /** Writes or renews a row. */
-  renew(entry: PeerEntry, cells: readonly number[]): Promise<void>
-  all(): Promise<PeerRow[]>
-  leave(entry: PeerEntry): Promise<void>
-}
+export type PeerStore = ReturnType<typeof peerStore>
 
 const renew = statement<object>(`
   insert into peer (instance, url, cells, beat_at) values ($1, $2, $3::int[], now())
@@ -33,10 +28,12 @@ const all = entities<PeerRow>(`
 const leave = statement<object>(`delete from peer where instance = $1 and url = $2`)
 const sweep = statement<object>(`delete from peer where beat_at < now() - interval '1 hour'`)
 
-export const peerStore = (pool: Pool): PeerStore => ({
-  renew: async ({ instance, url }, cells) => void (await pool.run(renew, [instance, url, [...cells]])),
-  all: () => pool.run(all, [deadAfterMs]),
-  async leave({ instance, url }) {
+export const peerStore = (pool: Pool) => ({
+  /** Writes or renews a row. */
+  renew: async ({ instance, url }: PeerEntry, cells: readonly number[]): Promise<void> =>
+    void (await pool.run(renew, [instance, url, [...cells]])),
+  all: (): Promise<PeerRow[]> => pool.run(all, [deadAfterMs]),
+  async leave({ instance, url }: PeerEntry): Promise<void> {
     await pool.run(leave, [instance, url])
     await pool.run(sweep)
   },

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { look, putBackLater, startSweep, warningOf, type Sweep } from '../../leases/leased.ts'
+import { look, putBackLater, startSweep, warningOf, type FailedWork, type Sweep } from '../../leases/leased.ts'
 import type { Judge } from '../../leases/silence.ts'
 import { nextChange, type RunParts } from './run.ts'
 import { invoiceKey, type Invoice, type InvoiceSecrets } from './invoice.ts'
@@ -16,23 +16,11 @@ export type InvoiceWorkParts = RunParts & {
   judge: Judge
 }
 
-/** The loop of invoices. */
-export interface InvoiceWork {
-  /** In a state that asks for a step, written by this process under its lease. */
-  begin(invoice: Invoice, secrets: InvoiceSecrets): void
-  /** Invoices of a merchant whose server is being asked. */
-  waitingOf(merchantId: bigint): number
-  /** How many this process has parked for an operator. */
-  parked(): number
-  sweep(): void
-  stop(withinMs: number): Promise<void>
-}
-
 /**
  * Does one step of an invoice after the other as long as there is something to do. A sweep finds
  * the invoices of dead processes, and those that have waited long enough.
  */
-export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWork {
+export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number) {
   const inHand = openInvoicesInHand()
   const stopping = new AbortController()
   let sweeping: Sweep | undefined
@@ -46,7 +34,11 @@ export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWo
       while (open && hasStep(open.invoice, w.clock.now())) {
         const change = await nextChange(w, open, stopping.signal)
         if (stopping.signal.aborted || !w.holding()) return
-        if (!change) return await rest(open.invoice, w.clock.now() + againMs)
+        if (!change) {
+          const dueAt = w.clock.now() + againMs
+          await w.invoices.rest(open.invoice, w.processId, dueAt)
+          return sweeping?.expect(dueAt)
+        }
         open = await w.invoices.change(open, change, w.clock.now())
         last = open?.invoice ?? last
       }
@@ -55,20 +47,12 @@ export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWo
     }
   }
 
-  async function rest(invoice: Invoice, dueAt: number): Promise<void> {
-    await w.invoices.rest(invoice, w.processId, dueAt)
-    sweeping?.expect(dueAt)
-  }
-
   /**
    * A step that fails is tried again later and later, then parked with an alarm; other invoices go
    * on meanwhile.
    */
   async function later(invoice: Invoice, error: unknown): Promise<void> {
-    const { invoiceId, merchantId, state, tries } = invoice
-    const about = { invoice: invoiceId, merchant: String(merchantId) }
-    const failure = { kind: 'a mobile transaction', about, what: state, tries, error, firstPauseMs: againMs }
-    const isParked = await putBackLater(w, failure, async (dueAt, alarm) => {
+    const isParked = await putBackLater(w, failedWork(invoice, error), async (dueAt, alarm) => {
       await w.invoices.putBack(invoice, w.processId, dueAt, alarm)
       sweeping?.expect(dueAt)
     })
@@ -88,21 +72,30 @@ export function openInvoiceWork(w: InvoiceWorkParts, sweepMs: number): InvoiceWo
   }
 
   return {
-    begin(invoice, secrets) {
+    /** In a state that asks for a step, written by this process under its lease. */
+    begin(invoice: Invoice, secrets: InvoiceSecrets): void {
       // Without room a sweep finds it when its lease is looked at.
       if (inHand.hasRoom()) start({ invoice, openSecrets: () => secrets })
     },
-    parked: () => parked,
+    /** How many this process has parked for an operator. */
+    parked: (): number => parked,
+    /** Invoices of a merchant whose server is being asked. */
     waitingOf: inHand.waitingOf,
-    sweep() {
-      const failed = warningOf(w.log, 'the sweep of mobile transactions failed')
-      sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed }, sweepOnce)
+    sweep(): void {
+      sweeping = startSweep({ clock: w.clock, everyMs: sweepMs, failed: warningOf(w.log, sweepFailed) }, sweepOnce)
     },
-    async stop(withinMs) {
+    async stop(withinMs: number): Promise<void> {
       stopping.abort()
       await Promise.race([Promise.allSettled([sweeping?.stop(), ...inHand.all()]), elapsed(w.clock, withinMs)])
     },
   }
+}
+
+const sweepFailed = 'the sweep of mobile transactions failed'
+
+const failedWork = ({ invoiceId, merchantId, state, tries }: Invoice, error: unknown): FailedWork => {
+  const about = { invoice: invoiceId, merchant: String(merchantId) }
+  return { kind: 'a mobile transaction', about, what: state, tries, error, firstPauseMs: againMs }
 }
 
 const elapsed = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve))

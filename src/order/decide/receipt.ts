@@ -6,11 +6,7 @@ import { createCipheriv, type Cipher } from 'node:crypto'
 import type { KeyRing } from '../../keys/ring.ts'
 import type { OrderKey } from './change.ts'
 
-export interface ReceiptIds {
-  idOf(orderKey: OrderKey, transactionNo: number): string
-  /** Undefined if it is no id of this installation. */
-  orderKeyOf(receiptId: string): OrderKey | undefined
-}
+export type ReceiptIds = ReturnType<typeof openReceiptIds>
 
 /** The 128 bits of the id: version of the key, block, and the six bits that every UUID has. */
 const merchantBits = 36n
@@ -20,7 +16,7 @@ const halfBits = 57n
 const half = (1n << halfBits) - 1n
 const rounds = 8
 
-export function openReceiptIds(keys: KeyRing): ReceiptIds {
+export function openReceiptIds(keys: KeyRing) {
   const ciphers = new Map<bigint, Cipher>()
 
   /** AES of single blocks, as a pseudo-random function. */
@@ -34,7 +30,7 @@ export function openReceiptIds(keys: KeyRing): ReceiptIds {
   }
 
   return {
-    idOf({ merchantId, orderId }, transactionNo) {
+    idOf({ merchantId, orderId }: OrderKey, transactionNo: number): string {
       const { version } = keys.current('receipt')
       const no = BigInt(transactionNo)
       if (version >> 8n || merchantId >> merchantBits || orderId >> orderBits || no >> transactionBits)
@@ -42,7 +38,8 @@ export function openReceiptIds(keys: KeyRing): ReceiptIds {
       const block = (((merchantId << orderBits) | orderId) << transactionBits) | no
       return uuidOf(version, encrypt(cipherOf(version)!, block))
     },
-    orderKeyOf(receiptId) {
+    /** Undefined if it is no id of this installation. */
+    orderKeyOf(receiptId: string): OrderKey | undefined {
       if (receiptId[14] !== '8') return undefined
       const { version, block } = partsOf(receiptId)
       const cipher = cipherOf(version)
