@@ -1,9 +1,9 @@
 /** The commands of an operator as a document. */
 import { jsonName } from '../src/entity/json.ts'
 import { withCommands } from '../src/entity/show.ts'
-import type { AnyAction, Inputs, Subject } from '../src/operator/action.ts'
+import type { AnyAction, Inputs } from '../src/operator/action.ts'
 import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'
-import { subjects } from '../src/operator/subjects.ts'
+import { actionsOf, subjects } from '../src/operator/subjects.ts'
 import { serveVariables } from '../src/settings/serve.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 import { awayText, meansText, optionText, placeText } from '../src/cli/rows.ts'
@@ -12,8 +12,8 @@ type Words = readonly [words: string, action: AnyAction]
 
 export async function commandsReference(): Promise<string> {
   const parts: string[] = []
-  for (const [name, { does, load }] of Object.entries(subjects)) {
-    const actions = (await load()).flatMap((subject) => ownActions(name, subject))
+  for (const [name, { does }] of Object.entries(subjects)) {
+    const actions = await actionsOf(name)
     parts.push(`## ${name}\n\n${sentence(does)}`, ...actions.map((one) => actionText(one, actions)))
   }
   return `# Commands
@@ -32,9 +32,6 @@ ${variablesTable(serveVariables)}
 }
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-
-const ownActions = (first: string, { actions }: Subject): Words[] =>
-  Object.entries(actions).filter(([words]) => words.split(' ')[0] === first)
 
 function actionText([words, action]: Words, all: readonly Words[]): string {
   const takes = Object.entries(action.takes)

@@ -6,7 +6,7 @@ import { optionName } from '../entity/fields.ts'
 import { jsonName, jsonText } from '../entity/json.ts'
 import { Unreadable, type ValueKind } from '../entity/kinds.ts'
 import { withCommands } from '../entity/show.ts'
-import type { AnyAction, Inputs, Subject } from '../operator/action.ts'
+import type { AnyAction, Inputs } from '../operator/action.ts'
 import { Refused } from '../operator/refused.ts'
 import { failureOf, WrongUsage } from './failure.ts'
 import { blockText } from './present.ts'
@@ -15,25 +15,23 @@ import type { Terminal } from './terminal.ts'
 
 type AnyInput = Inputs[string]
 
-/** Adds the commands that begin with this word, of all subjects that have some. */
+/** Adds the commands that begin with this word. */
 export function addSubject(
   program: Command,
   terminal: Terminal,
   first: string,
-  { does, subjects }: { does: string; subjects: readonly Subject[] },
+  { does, actions }: { does: string; actions: readonly (readonly [words: string, action: AnyAction])[] },
   perform: typeof performAt = performAt,
 ): void {
-  const actions: Subject['actions'] = Object.assign({}, ...subjects.map((one) => one.actions))
-  const groups: Record<string, string> = Object.assign({ [first]: does }, ...subjects.map((one) => one.groups))
-  const more: Record<string, string> = Object.assign({}, ...subjects.map((one) => one.more))
+  const groups: Record<string, AnyAction['group']> = { [first]: { does } }
+  for (const [words, { group }] of actions) if (group) Object.assign((groups[parentOf(words)] ??= {}), group)
   const groupOf = (words: readonly string[]): Command =>
     words.reduce((parent, word, i) => {
       const there = parent.commands.find((one) => one.name() === word)
-      return there ?? parent.command(word).description(groups[words.slice(0, i + 1).join(' ')] ?? '')
+      return there ?? parent.command(word).description(groups[words.slice(0, i + 1).join(' ')]?.does ?? '')
     }, program)
-  for (const [words, action] of Object.entries(actions)) {
+  for (const [words, action] of actions) {
     const path = words.split(' ')
-    if (path[0] !== first) continue
     const command = groupOf(path.slice(0, -1)).command(path.at(-1)!).description(action.does)
     for (const [name, input] of Object.entries(action.takes)) addInput(command, name, input)
     if (!action.gives.parts) command.option('--json', 'print JSON for machines')
@@ -57,12 +55,14 @@ export function addSubject(
       if (left) throw failureOf(left, action.takes)
     })
   }
-  for (const group of Object.keys(groups)) {
-    const own = Object.entries(actions).filter(([words]) => words.startsWith(`${group} `))
+  for (const [group, about] of Object.entries(groups)) {
+    const own = actions.filter(([words]) => words.startsWith(`${group} `))
     const examples = own.map(([, action]) => action.examples[0]!)
-    if (own.length > 0) groupOf(group.split(' ')).addHelpText('after', helpText(more[group], examples))
+    if (own.length > 0) groupOf(group.split(' ')).addHelpText('after', helpText(about?.more, examples))
   }
 }
+
+const parentOf = (words: string): string => words.slice(0, Math.max(words.lastIndexOf(' '), 0))
 
 function helpText(more: string | undefined, examples: readonly string[]): string {
   const all = `\nExamples\n${examples.map((one) => `  npx tollgate ${one}`).join('\n')}`

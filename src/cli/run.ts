@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { reasonOf } from '../base/log.ts'
 import { Refused } from '../operator/refused.ts'
-import { subjects } from '../operator/subjects.ts'
+import { actionsOf, subjects } from '../operator/subjects.ts'
 import { addSubject } from './rows.ts'
 import { failureOf, WrongUsage } from './failure.ts'
 import { addApiCommand } from './programs/api.ts'
@@ -33,9 +33,9 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
     'print the version, and the commit if it is known',
   )
   for (const add of firstPrograms) add(program, terminal)
-  for (const [first, { does, load }] of Object.entries(subjects))
+  for (const [first, { does }] of Object.entries(subjects))
     if (!args.includes(first)) program.command(first).description(does)
-    else addSubject(program, terminal, first, { does, subjects: await load() })
+    else addSubject(program, terminal, first, { does, actions: await actionsOf(first) })
   for (const add of lastPrograms) add(program, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })

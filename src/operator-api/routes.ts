@@ -1,7 +1,7 @@
 /** Which paths there are: one for each action that may be asked for from elsewhere. */
 import type { AnyAction, Inputs } from '../operator/action.ts'
 import { permissions } from '../operator/permissions.ts'
-import { subjects } from '../operator/subjects.ts'
+import { actionsOf, subjects } from '../operator/subjects.ts'
 
 /** An action with its words and its path below /operator/v1/. */
 export interface ApiRoute {
@@ -26,15 +26,14 @@ const mayTell = (takes: Inputs): boolean =>
 /** Actions that concern this machine have none. In the order of the subjects. */
 export async function apiRoutes(): Promise<ApiRoute[]> {
   const routes: ApiRoute[] = []
-  for (const [first, { load }] of Object.entries(subjects))
-    for (const { actions } of await load())
-      for (const [words, action] of Object.entries(actions))
-        if (words.split(' ')[0] === first && !action.here)
-          routes.push({
-            words,
-            path: pathOf(words),
-            action,
-            byGet: !changes(action) && !action.gives.parts && !mayTell(action.takes),
-          })
+  for (const first of Object.keys(subjects))
+    for (const [words, action] of await actionsOf(first))
+      if (!action.here)
+        routes.push({
+          words,
+          path: pathOf(words),
+          action,
+          byGet: !changes(action) && !action.gives.parts && !mayTell(action.takes),
+        })
   return routes
 }

@@ -106,6 +106,8 @@ export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   once?: true
   /** Paragraphs of its help, with commands in braces. */
   more?: string
+  /** Said by the first action of a group such as `merchant key`: what it is about, and its help. */
+  group?: { does?: string; more?: string }
   examples: readonly string[]
 }
 
@@ -124,14 +126,8 @@ export async function eachOf<One>({ found }: Office, results: AsyncIterable<One>
   return all
 }
 
-/** The actions of a subject, by their words. */
-export interface Subject {
-  /** What a group of actions within the subject is about, by its words: `merchant key`. */
-  groups?: Readonly<Record<string, string>>
-  /** Paragraphs of the help of a group. */
-  more?: Readonly<Record<string, string>>
-  actions: Readonly<Record<string, AnyAction>>
-}
+/** By their words. */
+export type Actions = Readonly<Record<string, AnyAction>>
 
 export interface Listing<Row, Asked> {
   /** The member of the JSON that has the rows, and what it has before them. */

@@ -3,7 +3,7 @@ import { csvLine } from '../base/csv.ts'
 import { counted, timeText } from '../base/moments.ts'
 import { choice } from '../entity/kinds.ts'
 import { printable, type Column } from '../entity/show.ts'
-import { action, type AnyAction, type Inputs, type Listing, type ListPage, type TextParts, type Subject } from './action.ts'
+import { action, type Actions, type AnyAction, type Inputs, type Listing, type ListPage, type TextParts } from './action.ts'
 import { record, type Note } from './change.ts'
 import { mostRows } from './lists.ts'
 
@@ -55,10 +55,12 @@ spreadsheet would take for a formula has an apostrophe in front. NDJSON has a ro
 const reportedRows = 10 * mostRows
 
 /** Adds the export of a list behind it: `order export` behind `order find`. */
-export function withExport(subject: Subject, list: string, how: Pick<AnyAction, 'does' | 'examples'>): Subject {
+export function withExport(actions: Actions, list: string, how: Pick<AnyAction, 'does' | 'examples'>): Actions {
   const words = `${list.split(' ')[0]} export`
-  const rows = Object.entries(subject.actions).flatMap((row) => (row[0] === list ? [row, [words, exportOf(row[1], how)]] : [row]))
-  return { ...subject, actions: Object.fromEntries(rows) as Subject['actions'] }
+  const rows = Object.entries(actions).flatMap((row) =>
+    row[0] === list ? [row, [words, exportOf(row[1], how)] as const] : [row],
+  )
+  return Object.fromEntries(rows)
 }
 
 /**

@@ -6,7 +6,7 @@ import { anyText, fileOf, parsed, Unreadable } from '../../entity/kinds.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
-import { action, pageOf, paging, type Subject } from '../action.ts'
+import { action, pageOf, paging, type Actions } from '../action.ts'
 import { withExport } from '../export.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { Refused } from '../refused.ts'
@@ -41,87 +41,85 @@ function auditDetails({ details }: AuditEntry): string {
 const textOf = (value: unknown): string =>
   value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
 
-const trail: Subject = {
-  actions: {
-    'audit list': action({
-      does: 'changes that operators made, newest first',
-      needs: 'audit',
-      takes: {
-        about: { is: anyText('text'), means: 'only those whose action or subject has this in it' },
-        ...times(),
-        limit: mostOf('entries on a page'),
-        after: { is: entryId, means: 'the next page: after this entry' },
-      },
-      async perform({ pool, clock }, { from, to, limit, ...asked }) {
-        const period = periodOf(defined({ from, to }), clock.now())
-        return pageOf(await listAudit(pool, { ...asked, ...period, limit: limit + 1 }), limit, (entry) => entry.auditId)
-      },
-      gives: paging<AuditEntry, { limit: number }>({
-        name: 'entries',
-        json: auditJson,
-        columns: (now) => [
-          { title: 'TIME (UTC)', of: (e) => timeText(e.at) },
-          { title: '', of: (e) => agoText(e.at, now) },
-          { title: 'WHO', of: (e) => e.who },
-          { title: 'DATABASE USER', of: (e) => e.session },
-          { title: 'ACTION', of: (e) => e.action },
-          { title: 'SUBJECT', of: (e) => e.subject },
-          { title: 'DETAILS', of: auditDetails },
-        ],
-        none: ({ limit: _limit, ...asked }) =>
-          Object.keys(asked).length > 0
-            ? hint('Nothing fits. See all', 'audit list')
-            : 'Nothing yet. Every change made with these commands is written here.',
+const trail: Actions = {
+  'audit list': action({
+    does: 'changes that operators made, newest first',
+    needs: 'audit',
+    takes: {
+      about: { is: anyText('text'), means: 'only those whose action or subject has this in it' },
+      ...times(),
+      limit: mostOf('entries on a page'),
+      after: { is: entryId, means: 'the next page: after this entry' },
+    },
+    async perform({ pool, clock }, { from, to, limit, ...asked }) {
+      const period = periodOf(defined({ from, to }), clock.now())
+      return pageOf(await listAudit(pool, { ...asked, ...period, limit: limit + 1 }), limit, (entry) => entry.auditId)
+    },
+    gives: paging<AuditEntry, { limit: number }>({
+      name: 'entries',
+      json: auditJson,
+      columns: (now) => [
+        { title: 'TIME (UTC)', of: (e) => timeText(e.at) },
+        { title: '', of: (e) => agoText(e.at, now) },
+        { title: 'WHO', of: (e) => e.who },
+        { title: 'DATABASE USER', of: (e) => e.session },
+        { title: 'ACTION', of: (e) => e.action },
+        { title: 'SUBJECT', of: (e) => e.subject },
+        { title: 'DETAILS', of: auditDetails },
+      ],
+      none: ({ limit: _limit, ...asked }) =>
+        Object.keys(asked).length > 0
+          ? hint('Nothing fits. See all', 'audit list')
+          : 'Nothing yet. Every change made with these commands is written here.',
+    }),
+    more: 'Secrets are never in it.',
+    examples: ['audit list', 'audit list --about "merchant shop"', 'audit list --from 7d --json'],
+  }),
+  'audit head': action({
+    does: 'exports the signed end of the audit trail, as JSON',
+    needs: 'audit',
+    takes: {},
+    async perform({ pool, clock, keys }) {
+      const head = await chainHead(pool)
+      if (!head) throw new Refused({ what: 'no head' })
+      return signHead(head, await keys(), clock.now())
+    },
+    gives: { json: (head) => head, blocks: (head) => [JSON.stringify(head, undefined, 2)] },
+    examples: ['audit head > audit-head.json'],
+  }),
+  'audit verify': action({
+    does: 'reads the whole audit trail and reports rows that were changed, removed, moved or inserted',
+    needs: 'audit',
+    takes: {
+      head: { is: signedHead, means: 'also compares it with an end that was exported earlier by audit head' },
+      publicKey: { is: rawKey, means: 'the public key of that end, instead of the one of the key ring' },
+    },
+    perform: (office, { head, publicKey }) => verifyTrail(office, head, publicKey),
+    gives: {
+      json: ({ rows, head, faults, faultCount }) => ({
+        whole: faultCount === 0,
+        rows,
+        head: head ? { no: head.no, hash: head.hash } : null,
+        faults: faults.map(jsonOf),
+        fault_count: faultCount,
       }),
-      more: 'Secrets are never in it.',
-      examples: ['audit list', 'audit list --about "merchant shop"', 'audit list --from 7d --json'],
-    }),
-    'audit head': action({
-      does: 'exports the signed end of the audit trail, as JSON',
-      needs: 'audit',
-      takes: {},
-      async perform({ pool, clock, keys }) {
-        const head = await chainHead(pool)
-        if (!head) throw new Refused({ what: 'no head' })
-        return signHead(head, await keys(), clock.now())
-      },
-      gives: { json: (head) => head, blocks: (head) => [JSON.stringify(head, undefined, 2)] },
-      examples: ['audit head > audit-head.json'],
-    }),
-    'audit verify': action({
-      does: 'reads the whole audit trail and reports rows that were changed, removed, moved or inserted',
-      needs: 'audit',
-      takes: {
-        head: { is: signedHead, means: 'also compares it with an end that was exported earlier by audit head' },
-        publicKey: { is: rawKey, means: 'the public key of that end, instead of the one of the key ring' },
-      },
-      perform: (office, { head, publicKey }) => verifyTrail(office, head, publicKey),
-      gives: {
-        json: ({ rows, head, faults, faultCount }) => ({
-          whole: faultCount === 0,
-          rows,
-          head: head ? { no: head.no, hash: head.hash } : null,
-          faults: faults.map(jsonOf),
-          fault_count: faultCount,
-        }),
-        blocks: ({ rows, faults, faultCount }, { asked }) =>
-          faultCount === 0
-            ? [`The audit trail is whole: ${counted(rows, 'row')}${asked.head ? ', and it continues the exported end' : ''}.`]
-            : [
-                [
-                  ...faults.map(chainFaultText),
-                  ...(faultCount > faults.length ? [`… and ${faultCount - faults.length} more.`] : []),
-                ].join('\n'),
-                'The audit trail was altered by something other than these commands.',
-              ],
-        fails: ({ faultCount }) => faultCount > 0,
-      },
-      more: `Rows removed from the end, or a chain computed anew, are found only by --head. Export the end regularly, and keep
+      blocks: ({ rows, faults, faultCount }, { asked }) =>
+        faultCount === 0
+          ? [`The audit trail is whole: ${counted(rows, 'row')}${asked.head ? ', and it continues the exported end' : ''}.`]
+          : [
+              [
+                ...faults.map(chainFaultText),
+                ...(faultCount > faults.length ? [`… and ${faultCount - faults.length} more.`] : []),
+              ].join('\n'),
+              'The audit trail was altered by something other than these commands.',
+            ],
+      fails: ({ faultCount }) => faultCount > 0,
+    },
+    more: `Rows removed from the end, or a chain computed anew, are found only by --head. Export the end regularly, and keep
 it where those who can write to the database cannot.
 Ends with 0 when the trail is whole, 1 when it is not.`,
-      examples: ['audit verify', 'audit verify --head audit-head.json'],
-    }),
-  },
+    examples: ['audit verify', 'audit verify --head audit-head.json'],
+  }),
 }
 
 export const auditActions = withExport(trail, 'audit list', {

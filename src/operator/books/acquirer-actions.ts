@@ -6,7 +6,7 @@ import { jsonOf } from '../../entity/json.ts'
 import { exactSpan } from '../../base/moments.ts'
 import { anyText, choice, flag, onOff, parsed, span, text, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
-import { action, listing, type Subject } from '../action.ts'
+import { action, listing, type Actions } from '../action.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 
@@ -144,107 +144,103 @@ const entriesAction = action({
   examples: ['acquirer entries', 'acquirer entries --card 1111 --limit 1'],
 })
 
-export const acquirerActions: Subject = {
-  groups: {
-    'acquirer fault': 'lost, late, wrong and broken answers, on purpose',
-  },
-  actions: {
-    'acquirer entries': entriesAction,
-    'acquirer fault add': action({
-      does: 'scripts one fault; the first that matches takes a message',
-      needs: 'configure',
-      here: true,
-      takes: { ...matches, ...effects },
-      perform(office, asked) {
-        const effect = saidOf(effects, asked)
-        if (Object.keys(effect).length !== 1) throw new Refused({ what: 'not one effect' })
-        return askAcquirer<Fault>(office, 'POST', '/faults', { match: saidOf(matches, asked), do: effect })
-      },
-      gives: {
-        json: (fault) => fault,
-        blocks: (fault) => [
-          `Fault ${fault.id}: ${effectOf(fault)} for ${matchOf(fault)}.`,
-          hint('To forget it', `acquirer fault clear ${fault.id}`),
-        ],
-      },
-      more: 'Exactly one effect, from --decline to --close; all that is said before it must match.',
-      examples: [
-        'acquirer fault add --card 1111 --no-answer --times 1',
-        'acquirer fault add --decline 116 --amount-minor 1042',
-        'acquirer fault add --delay 2s --probability 0.1 --seed 7',
-        'acquirer fault add --message reversal --no-answer --times 2',
+export const acquirerActions: Actions = {
+  'acquirer entries': entriesAction,
+  'acquirer fault add': action({
+    group: { does: 'lost, late, wrong and broken answers, on purpose' },
+    does: 'scripts one fault; the first that matches takes a message',
+    needs: 'configure',
+    here: true,
+    takes: { ...matches, ...effects },
+    perform(office, asked) {
+      const effect = saidOf(effects, asked)
+      if (Object.keys(effect).length !== 1) throw new Refused({ what: 'not one effect' })
+      return askAcquirer<Fault>(office, 'POST', '/faults', { match: saidOf(matches, asked), do: effect })
+    },
+    gives: {
+      json: (fault) => fault,
+      blocks: (fault) => [
+        `Fault ${fault.id}: ${effectOf(fault)} for ${matchOf(fault)}.`,
+        hint('To forget it', `acquirer fault clear ${fault.id}`),
       ],
-    }),
-    'acquirer fault list': action({
-      does: 'the faults there are, in the order in which they are tried, with how often each was met',
-      needs: 'read',
-      here: true,
-      takes: {},
-      perform: async (office) => (await askAcquirer<{ faults: Fault[] }>(office, 'GET', '/faults')).faults,
-      gives: listing<Fault>({
-        name: 'faults',
-        json: (fault) => fault,
-        columns: [
-          numbered('ID', (f) => f.id),
-          { title: 'EFFECT', of: effectOf },
-          {
-            title: 'MET',
-            of: ({ hits, match: { times } }) => (times === undefined ? String(hits) : `${hits} of ${times}`),
-            align: 'right',
-          },
-          { title: 'FOR', of: matchOf },
-        ],
-        none: hint('No faults: the acquirer behaves. Add one', 'acquirer fault add --card 1111 --no-answer --times 1'),
-      }),
-      examples: ['acquirer fault list'],
-    }),
-    'acquirer fault clear': action({
-      does: 'forgets one fault, or all',
-      needs: 'configure',
-      here: true,
-      takes: { id: { is: whole(1, 1_000_000_000), argument: true, means: 'number of the fault' } },
-      perform: (office, { id }) =>
-        askAcquirer<{ removed: number }>(office, 'DELETE', id === undefined ? '/faults' : `/faults/${id}`),
-      gives: {
-        json: ({ removed }) => ({ removed }),
-        blocks: ({ removed }) => [removed === 0 ? 'There were no faults.' : `${removed} forgotten.`],
-      },
-      examples: ['acquirer fault clear', 'acquirer fault clear 3'],
-    }),
-    'acquirer fault line': action({
-      does: 'shows the line between gateway and acquirer, or troubles it',
-      needs: 'configure',
-      here: true,
-      takes: {
-        refuse: { is: onOff, means: 'whether connections are refused' },
-        latencyMs: { is: span('0', '1min'), means: 'every answer takes this much longer' },
-        slowReversalMs: { is: span('0', '1h'), means: 'how late the reversal of an unanswered sale (CVV2 217) is answered' },
-        close: { is: flag, means: 'drops the open connections now' },
-      },
-      perform(office, { close, ...kept }) {
-        const wish = { ...jsonOf(defined(kept)), ...(close && { close_now: true }) }
-        const isWish = Object.keys(wish).length > 0
-        return askAcquirer<Line>(office, isWish ? 'POST' : 'GET', '/line', isWish ? wish : undefined)
-      },
-      gives: {
-        json: (line) => line,
-        blocks: (line) => [
-          {
-            facts: [
-              ['Refuses connections', line.refuse ? 'on' : 'off'],
-              ['Added latency', exactSpan(line.latency_ms)],
-              ['Slow reversals', `answered after ${exactSpan(line.slow_reversal_ms)}`],
-              ['Connections', String(line.connections)],
-            ],
-          },
-        ],
-      },
-      examples: [
-        'acquirer fault line',
-        'acquirer fault line --latency 380ms',
-        'acquirer fault line --refuse on --close',
-        'acquirer fault line --refuse off --latency 0',
+    },
+    more: 'Exactly one effect, from --decline to --close; all that is said before it must match.',
+    examples: [
+      'acquirer fault add --card 1111 --no-answer --times 1',
+      'acquirer fault add --decline 116 --amount-minor 1042',
+      'acquirer fault add --delay 2s --probability 0.1 --seed 7',
+      'acquirer fault add --message reversal --no-answer --times 2',
+    ],
+  }),
+  'acquirer fault list': action({
+    does: 'the faults there are, in the order in which they are tried, with how often each was met',
+    needs: 'read',
+    here: true,
+    takes: {},
+    perform: async (office) => (await askAcquirer<{ faults: Fault[] }>(office, 'GET', '/faults')).faults,
+    gives: listing<Fault>({
+      name: 'faults',
+      json: (fault) => fault,
+      columns: [
+        numbered('ID', (f) => f.id),
+        { title: 'EFFECT', of: effectOf },
+        {
+          title: 'MET',
+          of: ({ hits, match: { times } }) => (times === undefined ? String(hits) : `${hits} of ${times}`),
+          align: 'right',
+        },
+        { title: 'FOR', of: matchOf },
       ],
+      none: hint('No faults: the acquirer behaves. Add one', 'acquirer fault add --card 1111 --no-answer --times 1'),
     }),
-  },
+    examples: ['acquirer fault list'],
+  }),
+  'acquirer fault clear': action({
+    does: 'forgets one fault, or all',
+    needs: 'configure',
+    here: true,
+    takes: { id: { is: whole(1, 1_000_000_000), argument: true, means: 'number of the fault' } },
+    perform: (office, { id }) =>
+      askAcquirer<{ removed: number }>(office, 'DELETE', id === undefined ? '/faults' : `/faults/${id}`),
+    gives: {
+      json: ({ removed }) => ({ removed }),
+      blocks: ({ removed }) => [removed === 0 ? 'There were no faults.' : `${removed} forgotten.`],
+    },
+    examples: ['acquirer fault clear', 'acquirer fault clear 3'],
+  }),
+  'acquirer fault line': action({
+    does: 'shows the line between gateway and acquirer, or troubles it',
+    needs: 'configure',
+    here: true,
+    takes: {
+      refuse: { is: onOff, means: 'whether connections are refused' },
+      latencyMs: { is: span('0', '1min'), means: 'every answer takes this much longer' },
+      slowReversalMs: { is: span('0', '1h'), means: 'how late the reversal of an unanswered sale (CVV2 217) is answered' },
+      close: { is: flag, means: 'drops the open connections now' },
+    },
+    perform(office, { close, ...kept }) {
+      const wish = { ...jsonOf(defined(kept)), ...(close && { close_now: true }) }
+      const isWish = Object.keys(wish).length > 0
+      return askAcquirer<Line>(office, isWish ? 'POST' : 'GET', '/line', isWish ? wish : undefined)
+    },
+    gives: {
+      json: (line) => line,
+      blocks: (line) => [
+        {
+          facts: [
+            ['Refuses connections', line.refuse ? 'on' : 'off'],
+            ['Added latency', exactSpan(line.latency_ms)],
+            ['Slow reversals', `answered after ${exactSpan(line.slow_reversal_ms)}`],
+            ['Connections', String(line.connections)],
+          ],
+        },
+      ],
+    },
+    examples: [
+      'acquirer fault line',
+      'acquirer fault line --latency 380ms',
+      'acquirer fault line --refuse on --close',
+      'acquirer fault line --refuse off --latency 0',
+    ],
+  }),
 }

@@ -4,7 +4,7 @@ import { spellMinor } from '../../base/money.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { fileText, flag, id, list, moment, name } from '../../entity/kinds.ts'
 import { hint, tableOf, type Block } from '../../entity/show.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { periodOf } from '../lists.ts'
 import { Refused, unfit } from '../refused.ts'
 import { readRecord, type RecordedOperation } from './acquirer-record.ts'
@@ -75,55 +75,54 @@ const differenceJson = (one: Disagreement) => ({
   here: one.booked ? { ...sideJson(one.booked), transaction: one.booked.transactionNo } : null,
 })
 
-export const reconcileActions: Subject = {
-  actions: {
-    reconcile: action({
-      does: "compares an acquirer's record with the attempts at its gate, and settles what a restore has lost",
-      needs: 'money',
-      long: true,
-      takes: {
-        file: {
-          is: fileText(256 * 1024 * 1024),
-          argument: true,
-          needed: true,
-          means: 'CSV of what the acquirer did; - is standard input',
-        },
-        gate: { is: { ...name, hint: 'id or name' }, needed: true, means: 'whose messages the record has' },
-        from: { is: moment, means: 'compares from here; by default from the first line' },
-        to: { is: moment, means: 'compares to here; by default to the last line' },
-        reverse: { is: flag, means: 'what only the acquirer knows: the gateway owes its reversal, and sends it' },
-        import: { is: flag, means: 'what only the acquirer knows: it is taken over as approved, and can be returned later' },
-        endpoint: {
-          is: list(id, 'ids'),
-          means: 'where payments are booked that are of no order here; several by comma, one a currency',
-        },
+export const reconcileActions: Actions = {
+  reconcile: action({
+    does: "compares an acquirer's record with the attempts at its gate, and settles what a restore has lost",
+    needs: 'money',
+    long: true,
+    takes: {
+      file: {
+        is: fileText(256 * 1024 * 1024),
+        argument: true,
+        needed: true,
+        means: 'CSV of what the acquirer did; - is standard input',
       },
-      perform(office, { file, gate, endpoint: endpointIds, ...asked }) {
-        if (asked.reverse && asked.import)
-          throw new Refused(unfit('import', 'left out with --reverse: one payment cannot have both'))
-        const how = asked.reverse ? 'reverse' : asked.import ? 'import' : undefined
-        const record = readRecord(file)
-        if (typeof record === 'string') throw new Refused({ what: 'unusable record', why: record })
-        return reconcile(office, record, { gate, ...periodOf(asked, office.clock.now()), endpointIds, how })
+      gate: { is: { ...name, hint: 'id or name' }, needed: true, means: 'whose messages the record has' },
+      from: { is: moment, means: 'compares from here; by default from the first line' },
+      to: { is: moment, means: 'compares to here; by default to the last line' },
+      reverse: { is: flag, means: 'what only the acquirer knows: the gateway owes its reversal, and sends it' },
+      import: { is: flag, means: 'what only the acquirer knows: it is taken over as approved, and can be returned later' },
+      endpoint: {
+        is: list(id, 'ids'),
+        means: 'where payments are booked that are of no order here; several by comma, one a currency',
       },
-      gives: {
-        json: ({ gate, from, to, operations, compared, blocks: ids, moved, settled, left }) => ({
-          gate_id: gate.gateId,
-          from: isoTime(from),
-          to: isoTime(to),
-          operations: operations.length,
-          agree: compared.agree,
-          open: compared.open,
-          differences: compared.differences.map(differenceJson),
-          ids_behind: ids.filter(isBehind).map(({ name: of, next, seen }) => ({ ids: of, next, seen })),
-          ids_moved: moved.map(({ name: of, next }) => ({ ids: of, next })),
-          settled: settled.map(({ operation, orderId }) => ({ ...namesJson(operation), order_id: orderId })),
-          left: left.map(({ operation, why }) => ({ ...namesJson(operation), order_id: operation.orderId ?? null, why })),
-        }),
-        blocks,
-        fails: (done) => !isSettled(done),
-      },
-      more: `Columns of the file, with these names in its first line:
+    },
+    perform(office, { file, gate, endpoint: endpointIds, ...asked }) {
+      if (asked.reverse && asked.import)
+        throw new Refused(unfit('import', 'left out with --reverse: one payment cannot have both'))
+      const how = asked.reverse ? 'reverse' : asked.import ? 'import' : undefined
+      const record = readRecord(file)
+      if (typeof record === 'string') throw new Refused({ what: 'unusable record', why: record })
+      return reconcile(office, record, { gate, ...periodOf(asked, office.clock.now()), endpointIds, how })
+    },
+    gives: {
+      json: ({ gate, from, to, operations, compared, blocks: ids, moved, settled, left }) => ({
+        gate_id: gate.gateId,
+        from: isoTime(from),
+        to: isoTime(to),
+        operations: operations.length,
+        agree: compared.agree,
+        open: compared.open,
+        differences: compared.differences.map(differenceJson),
+        ids_behind: ids.filter(isBehind).map(({ name: of, next, seen }) => ({ ids: of, next, seen })),
+        ids_moved: moved.map(({ name: of, next }) => ({ ids: of, next })),
+        settled: settled.map(({ operation, orderId }) => ({ ...namesJson(operation), order_id: orderId })),
+        left: left.map(({ operation, why }) => ({ ...namesJson(operation), order_id: operation.orderId ?? null, why })),
+      }),
+      blocks,
+      fails: (done) => !isSettled(done),
+    },
+    more: `Columns of the file, with these names in its first line:
   terminal, stan, time, rrn   fields 41, 11, 12 (YYMMDDhhmmss) and 37 of the message; an rrn may lack zeros in front
   kind                        sale, preauth, account-verification, capture, return, debit or credit
   outcome                     approved, declined, or reversed when it was taken back or voided
@@ -137,7 +136,6 @@ need the owner of the tables and can be run again: what is settled is known from
 what the record shows. A record of a terminal that something else uses too must not be settled: what is not of this
 installation looks lost.
 Ends with 0 when both sides agree, or all that differed was settled; with 1 otherwise.`,
-      examples: ['reconcile acquirer.csv --gate 1', 'reconcile acquirer.csv --gate 1 --reverse --endpoint 101,103'],
-    }),
-  },
+    examples: ['reconcile acquirer.csv --gate 1', 'reconcile acquirer.csv --gate 1 --reverse --endpoint 101,103'],
+  }),
 }

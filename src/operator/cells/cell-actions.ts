@@ -5,7 +5,7 @@ import { anyText, flag, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered } from '../../entity/show.ts'
 import { nodeName, seatName } from '../../storage/cell-seat.ts'
 import { mostCell, schemaOf } from '../../storage/cells.ts'
-import { action, listing, type Subject } from '../action.ts'
+import { action, listing, type Actions } from '../action.ts'
 import { aLogin, ownNumber } from '../inputs.ts'
 import type { Office } from '../office.ts'
 import { Refused, unfit } from '../refused.ts'
@@ -52,115 +52,113 @@ const movedText = ({ login, from, to, pausedMs, removed }: OneMove): string =>
 const movedJson = ({ removed, ...one }: OneMove) =>
   jsonOf({ ...pick(one, 'login', 'from', 'to', 'pausedMs'), removedOrders: removed })
 
-export const cellActions: Subject = {
-  actions: {
-    'cell list': action({
-      does: 'all cells, and whether they answer',
-      needs: 'read',
-      takes: {},
-      perform: (office) => cellFacts(office, office.databaseUrl),
-      gives: {
-        ...listing<CellFact>({
-          name: 'cells',
-          json: cellJson,
-          columns: [
-            numbered('CELL', (one) => one.cellNo),
-            numbered('MERCHANTS', (one) => one.merchants),
-            { title: 'WHERE', of: whereOf },
-            { title: 'STATE', of: (one) => one.trouble ?? 'ok', is: 'status' },
-          ],
-          none: 'No cells.',
-        }),
-        fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
-      },
-      more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.',
-      examples: ['cell list'],
-    }),
-    'cell add': action({
-      does: 'makes a cell, which running gateways serve within two seconds',
-      needs: 'system',
-      here: true,
-      long: true,
-      takes: {
-        number: { ...ownNumber, is: whole(1, mostCell), means: `1 to ${mostCell}` },
-        databaseUrl: {
-          is: anyText('url'),
-          means: 'where it is, if not in the database of the installation; without user and password',
-        },
-      },
-      perform: (office, { number, databaseUrl }) =>
-        addCell(office, { cellNo: number, ...(databaseUrl !== undefined && { address: databaseUrl }) }),
-      gives: {
-        json: (_, { number, databaseUrl }) => ({ cell: number, database_url: databaseUrl ?? null, schema: schemaOf(number) }),
-        blocks: (_, { asked: { number } }) => [
-          `Cell ${number} is there; running gateways serve it within two seconds.`,
-          hint('Next, a merchant', `merchant add --login shop --cell ${number}`),
+export const cellActions: Actions = {
+  'cell list': action({
+    does: 'all cells, and whether they answer',
+    needs: 'read',
+    takes: {},
+    perform: (office) => cellFacts(office, office.databaseUrl),
+    gives: {
+      ...listing<CellFact>({
+        name: 'cells',
+        json: cellJson,
+        columns: [
+          numbered('CELL', (one) => one.cellNo),
+          numbered('MERCHANTS', (one) => one.merchants),
+          { title: 'WHERE', of: whereOf },
+          { title: 'STATE', of: (one) => one.trouble ?? 'ok', is: 'status' },
         ],
+        none: 'No cells.',
+      }),
+      fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
+    },
+    more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.',
+    examples: ['cell list'],
+  }),
+  'cell add': action({
+    does: 'makes a cell, which running gateways serve within two seconds',
+    needs: 'system',
+    here: true,
+    long: true,
+    takes: {
+      number: { ...ownNumber, is: whole(1, mostCell), means: `1 to ${mostCell}` },
+      databaseUrl: {
+        is: anyText('url'),
+        means: 'where it is, if not in the database of the installation; without user and password',
       },
-      more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the
+    },
+    perform: (office, { number, databaseUrl }) =>
+      addCell(office, { cellNo: number, ...(databaseUrl !== undefined && { address: databaseUrl }) }),
+    gives: {
+      json: (_, { number, databaseUrl }) => ({ cell: number, database_url: databaseUrl ?? null, schema: schemaOf(number) }),
+      blocks: (_, { asked: { number } }) => [
+        `Cell ${number} is there; running gateways serve it within two seconds.`,
+        hint('Next, a merchant', `merchant add --login shop --cell ${number}`),
+      ],
+    },
+    more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the
 user, and with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables,
 as migrate does.`,
-      examples: [
-        'cell add 1',
-        'cell add 2 --database-url "postgres://db2.example/tollgate?sslmode=verify-full&sslrootcert=ca.pem"',
-      ],
-    }),
-    'cell drain': action({
-      does: 'moves all merchants of a cell to another one, one after the other',
-      needs: 'system',
-      here: true,
-      long: true,
-      takes: {
-        number: { ...ownNumber, is: whole(0, mostCell), means: 'the cell that they leave' },
-        to: { ...goesTo, needed: true },
-        pauseAtMostMs,
-      },
-      async perform(office, { number, to, pauseAtMostMs: atMost }) {
-        if (number === to) throw new Refused(unfit('to', 'another cell'))
-        const done: OneMove[] = []
-        for (const login of await loginsIn(office, number)) done.push(await moveOne(office, { login, to, pauseAtMostMs: atMost }))
-        return done
-      },
-      gives: {
-        json: (done, { number, to }) => ({ from: number, to, merchants: done.map(movedJson) }),
-        blocks: (done, { asked: { number } }) =>
-          done.length === 0 ? [`Cell ${number} has no merchants.`] : [done.map(movedText).join('\n')],
-      },
-      more: `Each merchant moves as by merchant move. The cell stays, since pages and receipts that were made in it lead through
+    examples: [
+      'cell add 1',
+      'cell add 2 --database-url "postgres://db2.example/tollgate?sslmode=verify-full&sslrootcert=ca.pem"',
+    ],
+  }),
+  'cell drain': action({
+    does: 'moves all merchants of a cell to another one, one after the other',
+    needs: 'system',
+    here: true,
+    long: true,
+    takes: {
+      number: { ...ownNumber, is: whole(0, mostCell), means: 'the cell that they leave' },
+      to: { ...goesTo, needed: true },
+      pauseAtMostMs,
+    },
+    async perform(office, { number, to, pauseAtMostMs: atMost }) {
+      if (number === to) throw new Refused(unfit('to', 'another cell'))
+      const done: OneMove[] = []
+      for (const login of await loginsIn(office, number)) done.push(await moveOne(office, { login, to, pauseAtMostMs: atMost }))
+      return done
+    },
+    gives: {
+      json: (done, { number, to }) => ({ from: number, to, merchants: done.map(movedJson) }),
+      blocks: (done, { asked: { number } }) =>
+        done.length === 0 ? [`Cell ${number} has no merchants.`] : [done.map(movedText).join('\n')],
+    },
+    more: `Each merchant moves as by merchant move. The cell stays, since pages and receipts that were made in it lead through
 it. To bring a cell to another database, add one there and drain the old one into it.`,
-      examples: ['cell drain 1 --to 3'],
-    }),
-    'merchant move': action({
-      does: 'moves a merchant with all its orders to another cell',
-      needs: 'system',
-      here: true,
-      long: true,
-      takes: {
-        login: aLogin,
-        to: goesTo,
-        pauseAtMostMs,
-        giveUp: { is: flag, means: 'ends a move that was cut off: the merchant stays in its cell' },
-      },
-      async perform(office, { login, to, pauseAtMostMs: atMost, giveUp }) {
-        if ((to === undefined) === (giveUp === undefined)) throw new Refused({ what: 'missing', field: 'to', or: 'giveUp' })
-        if (to !== undefined) return moveOne(office, { login, to, pauseAtMostMs: atMost })
-        return { login, ...(await giveUpMove(office, login, reportingOn(office, login))) }
-      },
-      gives: {
-        json: (done) => ('in' in done ? { login: done.login, in: done.in, removed_orders: done.removed } : movedJson(done)),
-        blocks: (done) => [
-          'in' in done
-            ? `Merchant ${done.login} stays in cell ${done.in}. ${counted(done.removed, 'order')} left the other cell.`
-            : movedText(done),
-        ],
-      },
-      more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is
+    examples: ['cell drain 1 --to 3'],
+  }),
+  'merchant move': action({
+    does: 'moves a merchant with all its orders to another cell',
+    needs: 'system',
+    here: true,
+    long: true,
+    takes: {
+      login: aLogin,
+      to: goesTo,
+      pauseAtMostMs,
+      giveUp: { is: flag, means: 'ends a move that was cut off: the merchant stays in its cell' },
+    },
+    async perform(office, { login, to, pauseAtMostMs: atMost, giveUp }) {
+      if ((to === undefined) === (giveUp === undefined)) throw new Refused({ what: 'missing', field: 'to', or: 'giveUp' })
+      if (to !== undefined) return moveOne(office, { login, to, pauseAtMostMs: atMost })
+      return { login, ...(await giveUpMove(office, login, reportingOn(office, login))) }
+    },
+    gives: {
+      json: (done) => ('in' in done ? { login: done.login, in: done.in, removed_orders: done.removed } : movedJson(done)),
+      blocks: (done) => [
+        'in' in done
+          ? `Merchant ${done.login} stays in cell ${done.in}. ${counted(done.removed, 'order')} left the other cell.`
+          : movedText(done),
+      ],
+    },
+    more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is
 answered. What is under way comes to its end, the last changes are copied, and the new cell opens. A pause that would
 be longer than --pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references,
 pages and receipts stay good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does.
 Interrupted, it can be run again and goes on; nothing is lost meanwhile. Or it can be given up, until the
 configuration names the new cell.`,
-      examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
-    }),
-  },
+    examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
+  }),
 }

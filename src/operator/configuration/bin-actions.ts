@@ -2,7 +2,7 @@
 import { binTableOf, readBins } from '../../card/bins.ts'
 import { loadBins, replaceBins } from '../../card/bin-rows.ts'
 import { fileText, text } from '../../entity/kinds.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { change } from '../change.ts'
 import type { Office } from '../office.ts'
 import { orUnknown, Refused } from '../refused.ts'
@@ -20,18 +20,17 @@ async function importBins(office: Office, { csv }: { csv: string }): Promise<num
   })
 }
 
-export const binActions: Subject = {
-  actions: {
-    'bin import': action({
-      does: 'puts a new table in the place of the old one, all or nothing',
-      needs: 'configure',
-      takes: { csv: { is: fileText(mostBytes), argument: true, needed: true, means: 'the table as CSV; - is standard input' } },
-      perform: importBins,
-      gives: {
-        json: (ranges) => ({ ranges }),
-        blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],
-      },
-      more: `A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
+export const binActions: Actions = {
+  'bin import': action({
+    does: 'puts a new table in the place of the old one, all or nothing',
+    needs: 'configure',
+    takes: { csv: { is: fileText(mostBytes), argument: true, needed: true, means: 'the table as CSV; - is standard input' } },
+    perform: importBins,
+    gives: {
+      json: (ranges) => ({ ranges }),
+      blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],
+    },
+    more: `A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
 ISO 3166-1), bank; only first is needed. Other columns are passed over. Of ranges within ranges the narrowest counts.
 Comma, semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it. Running gateways have the new table within a
 second.
@@ -39,20 +38,19 @@ second.
   first,last,country,bank
   400000,400099,US,"First Bank, Invented"
   52000000,52000000,DE,`,
-      examples: ['bin import bins.csv'],
-    }),
-    'bin find': action({
-      does: 'what the table says of cards that begin so',
-      needs: 'read',
-      takes: { digits: { is: digits, argument: true, needed: true, means: 'the first 4 to 11 digits of a card number' } },
-      perform: async ({ pool }, asked) => orUnknown(binTableOf(await loadBins(pool))(asked.digits), 'BIN', asked.digits),
-      gives: {
-        json: ({ country = null, bank = null }, asked) => ({ bin: asked.digits, country, bank }),
-        blocks({ country = 'unknown', bank = 'unknown' }, { asked }) {
-          return [{ facts: Object.entries({ BIN: asked.digits, Country: country, Bank: bank }) }]
-        },
+    examples: ['bin import bins.csv'],
+  }),
+  'bin find': action({
+    does: 'what the table says of cards that begin so',
+    needs: 'read',
+    takes: { digits: { is: digits, argument: true, needed: true, means: 'the first 4 to 11 digits of a card number' } },
+    perform: async ({ pool }, asked) => orUnknown(binTableOf(await loadBins(pool))(asked.digits), 'BIN', asked.digits),
+    gives: {
+      json: ({ country = null, bank = null }, asked) => ({ bin: asked.digits, country, bank }),
+      blocks({ country = 'unknown', bank = 'unknown' }, { asked }) {
+        return [{ facts: Object.entries({ BIN: asked.digits, Country: country, Bank: bank }) }]
       },
-      examples: ['bin find 400000'],
-    }),
-  },
+    },
+    examples: ['bin find 400000'],
+  }),
 }

@@ -4,7 +4,7 @@ import { currency, id, list, name } from '../../entity/kinds.ts'
 import { changed, type Column, type Fact, hint, numbered, onOff, stateColumn } from '../../entity/show.ts'
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
-import { action, listing, settingsOf, type Subject } from '../action.ts'
+import { action, listing, settingsOf, type Actions } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { addEndpoint, addGroup, endpointKept, groupKept, setEndpoint } from './endpoint-rows.ts'
 import { withDryRun } from '../history/dry-run.ts'
@@ -73,141 +73,139 @@ Authentication policy, each authorise or decline; what is not named stays
   failed        no usable answer of directory server or issuer (safe: decline)
 `
 
-export const endpointActions: Subject = {
-  actions: {
-    'endpoint add': action({
-      does: 'makes an endpoint; captures, returns and voids are off, and all else is as each option says',
-      needs: 'configure',
-      takes: {
-        merchant: whose,
-        currency: { is: currency, needed: true, means: 'of ISO 4217; it cannot be changed later' },
-        name: { is: name, means: 'for people; the currency in lower case, unless said' },
-        gate: { ...gates, means: `${gates.means}; the only gate there is, unless said` },
-        ...settingsOf(endpointFields.table, 'new'),
-      },
-      perform: addEndpoint,
-      gives: {
-        json: endpointJson,
-        blocks: (made) => [
-          `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`,
-          { facts: endpointFacts(made) },
-          `Its path: /api/v2/sale/${made.endpointId}`,
-        ],
-      },
-      more: threeDSecureHelp,
-      examples: [
-        'endpoint add --merchant shop --currency USD',
-        'endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
-      ],
-    }),
-    'endpoint list': action({
-      does: 'all endpoints',
-      needs: 'read',
-      forMerchants: true,
-      takes: { merchant: ofOneMerchant },
-      perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listEndpoints),
-      gives: listing<EndpointEntry, { merchant?: string }>({
-        name: 'endpoints',
-        json: endpointJson,
-        columns: endpointColumns,
-        none: ({ merchant = 'shop' }) => hint('No endpoints yet. Make one', `endpoint add --merchant ${merchant} --currency USD`),
-      }),
-      examples: ['endpoint list', 'endpoint list --merchant shop --json'],
-    }),
-    'endpoint show': action({
-      does: 'one endpoint with all its settings',
-      needs: 'read',
-      forMerchants: true,
-      settings: (one) => one,
-      takes: { endpoint: anEndpoint },
-      perform: ({ pool }, { endpoint }) => endpointOf(pool, endpoint),
-      gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, { facts: endpointFacts(one) }] },
-      examples: ['endpoint show 101'],
-    }),
-    'endpoint set': withDryRun({
-      does: 'changes settings; what is not named stays as it is',
-      needs: 'configure',
-      settings: ({ after }) => after,
-      takes: {
-        endpoint: anEndpoint,
-        name: { is: name, means: 'for people' },
-        gate: gates,
-        ...settingsOf(endpointFields.table, 'there'),
-      },
-      perform: setEndpoint,
-      gives: {
-        json: ({ after }) => endpointJson(after),
-        blocks: ({ before, after }) => changed(`Endpoint ${after.endpointId}`, endpointFacts(before), endpointFacts(after)),
-      },
-      more: threeDSecureHelp,
-      examples: [
-        'endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise',
-        'endpoint set 101 --callback-url https://shop.example/paid',
-        'endpoint set 101 --mandatory phone,address1 --operations sale=off',
-        'endpoint set 101 --no-callback-url --mandatory none --optional state',
-        'endpoint set 101 --repeat-window 1h --dry-run',
-      ],
-    }),
-    ...switchesOf({
-      kept: endpointKept,
-      takes: { endpoint: anEndpoint },
-      example: '101',
-      find: (runner, { endpoint }) => endpointOf(runner, endpoint),
-      of: (runner, { entityId }) => endpointOf(runner, entityId),
-      called: ({ endpointId }) => `Endpoint ${endpointId}`,
-      facts: endpointFacts,
+export const endpointActions: Actions = {
+  'endpoint add': action({
+    does: 'makes an endpoint; captures, returns and voids are off, and all else is as each option says',
+    needs: 'configure',
+    takes: {
+      merchant: whose,
+      currency: { is: currency, needed: true, means: 'of ISO 4217; it cannot be changed later' },
+      name: { is: name, means: 'for people; the currency in lower case, unless said' },
+      gate: { ...gates, means: `${gates.means}; the only gate there is, unless said` },
+      ...settingsOf(endpointFields.table, 'new'),
+    },
+    perform: addEndpoint,
+    gives: {
       json: endpointJson,
-      ids: ({ endpointId }) => ({ endpoint_id: endpointId }),
-      disable: 'no new payments are taken; status is answered and callbacks go on',
-      enable: 'new payments are taken again',
+      blocks: (made) => [
+        `Endpoint ${made.endpointId} is made. Running gateways take payments for it within a second.`,
+        { facts: endpointFacts(made) },
+        `Its path: /api/v2/sale/${made.endpointId}`,
+      ],
+    },
+    more: threeDSecureHelp,
+    examples: [
+      'endpoint add --merchant shop --currency USD',
+      'endpoint add --merchant shop --currency EUR --name euro --gate acme --callback-url https://shop.example/paid',
+    ],
+  }),
+  'endpoint list': action({
+    does: 'all endpoints',
+    needs: 'read',
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant },
+    perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listEndpoints),
+    gives: listing<EndpointEntry, { merchant?: string }>({
+      name: 'endpoints',
+      json: endpointJson,
+      columns: endpointColumns,
+      none: ({ merchant = 'shop' }) => hint('No endpoints yet. Make one', `endpoint add --merchant ${merchant} --currency USD`),
     }),
-    'group add': action({
-      does: 'makes a group of endpoints of one merchant',
-      needs: 'configure',
-      takes: {
-        merchant: whose,
-        name: { is: name, needed: true, means: 'for people' },
-        endpoint: {
-          is: list(id, 'ids'),
-          needed: true,
-          names: 'endpoint',
-          means: 'its endpoints, by comma or given several times',
-        },
+    examples: ['endpoint list', 'endpoint list --merchant shop --json'],
+  }),
+  'endpoint show': action({
+    does: 'one endpoint with all its settings',
+    needs: 'read',
+    forMerchants: true,
+    settings: (one) => one,
+    takes: { endpoint: anEndpoint },
+    perform: ({ pool }, { endpoint }) => endpointOf(pool, endpoint),
+    gives: { json: endpointJson, blocks: (one) => [`Endpoint ${one.endpointId}`, { facts: endpointFacts(one) }] },
+    examples: ['endpoint show 101'],
+  }),
+  'endpoint set': withDryRun({
+    does: 'changes settings; what is not named stays as it is',
+    needs: 'configure',
+    settings: ({ after }) => after,
+    takes: {
+      endpoint: anEndpoint,
+      name: { is: name, means: 'for people' },
+      gate: gates,
+      ...settingsOf(endpointFields.table, 'there'),
+    },
+    perform: setEndpoint,
+    gives: {
+      json: ({ after }) => endpointJson(after),
+      blocks: ({ before, after }) => changed(`Endpoint ${after.endpointId}`, endpointFacts(before), endpointFacts(after)),
+    },
+    more: threeDSecureHelp,
+    examples: [
+      'endpoint set 101 --three-d-secure on --authentication-policy not-enrolled=authorise',
+      'endpoint set 101 --callback-url https://shop.example/paid',
+      'endpoint set 101 --mandatory phone,address1 --operations sale=off',
+      'endpoint set 101 --no-callback-url --mandatory none --optional state',
+      'endpoint set 101 --repeat-window 1h --dry-run',
+    ],
+  }),
+  ...switchesOf({
+    kept: endpointKept,
+    takes: { endpoint: anEndpoint },
+    example: '101',
+    find: (runner, { endpoint }) => endpointOf(runner, endpoint),
+    of: (runner, { entityId }) => endpointOf(runner, entityId),
+    called: ({ endpointId }) => `Endpoint ${endpointId}`,
+    facts: endpointFacts,
+    json: endpointJson,
+    ids: ({ endpointId }) => ({ endpoint_id: endpointId }),
+    disable: 'no new payments are taken; status is answered and callbacks go on',
+    enable: 'new payments are taken again',
+  }),
+  'group add': action({
+    does: 'makes a group of endpoints of one merchant',
+    needs: 'configure',
+    takes: {
+      merchant: whose,
+      name: { is: name, needed: true, means: 'for people' },
+      endpoint: {
+        is: list(id, 'ids'),
+        needed: true,
+        names: 'endpoint',
+        means: 'its endpoints, by comma or given several times',
       },
-      perform: addGroup,
-      gives: {
-        json: groupJson,
-        blocks: (made) => [`Group ${made.groupId} (${made.name}) is made. Its path: /api/v2/sale/group/${made.groupId}`],
-      },
-      more: 'A payment goes to the first member of its currency that is on.',
-      examples: ['group add --merchant shop --name all --endpoint 101,102'],
-    }),
-    'group list': action({
-      does: 'all groups',
-      needs: 'read',
-      forMerchants: true,
-      takes: { merchant: ofOneMerchant },
-      perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listGroups),
-      gives: listing<GroupEntry>({
-        name: 'groups',
-        json: groupJson,
-        columns: groupColumns,
-        none: hint('No endpoint groups. Make one', 'group add --merchant shop --name all --endpoint 101,102'),
-      }),
-      examples: ['group list', 'group list --merchant shop --json'],
-    }),
-    ...switchesOf({
-      kept: groupKept,
-      takes: { group: aGroup },
-      example: '103',
-      find: (runner, { group }) => groupOf(runner, group),
-      of: (runner, { entityId }) => groupOf(runner, entityId),
-      called: ({ groupId }) => `Group ${groupId}`,
-      facts: ({ enabled }) => [['State', onOff(enabled)]],
+    },
+    perform: addGroup,
+    gives: {
       json: groupJson,
-      ids: ({ groupId }) => ({ group_id: groupId }),
-      disable: 'no new payments are taken by its path; its endpoints go on by theirs',
-      enable: 'payments are taken by its path again',
+      blocks: (made) => [`Group ${made.groupId} (${made.name}) is made. Its path: /api/v2/sale/group/${made.groupId}`],
+    },
+    more: 'A payment goes to the first member of its currency that is on.',
+    examples: ['group add --merchant shop --name all --endpoint 101,102'],
+  }),
+  'group list': action({
+    does: 'all groups',
+    needs: 'read',
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant },
+    perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listGroups),
+    gives: listing<GroupEntry>({
+      name: 'groups',
+      json: groupJson,
+      columns: groupColumns,
+      none: hint('No endpoint groups. Make one', 'group add --merchant shop --name all --endpoint 101,102'),
     }),
-  },
+    examples: ['group list', 'group list --merchant shop --json'],
+  }),
+  ...switchesOf({
+    kept: groupKept,
+    takes: { group: aGroup },
+    example: '103',
+    find: (runner, { group }) => groupOf(runner, group),
+    of: (runner, { entityId }) => groupOf(runner, entityId),
+    called: ({ groupId }) => `Group ${groupId}`,
+    facts: ({ enabled }) => [['State', onOff(enabled)]],
+    json: groupJson,
+    ids: ({ groupId }) => ({ group_id: groupId }),
+    disable: 'no new payments are taken by its path; its endpoints go on by theirs',
+    enable: 'payments are taken by its path again',
+  }),
 }

@@ -5,7 +5,7 @@ import { anyText, cardNumber, choice, flag, id, moment, name, parsed, text, type
 import { jsonOf, pick } from '../../entity/json.ts'
 import { type Block, type Fact, hint, numbered } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
-import { action, listing, type Subject } from '../action.ts'
+import { action, listing, type Actions } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { historyOf } from '../history/history.ts'
 import { Refused, unfit } from '../refused.ts'
@@ -62,228 +62,226 @@ const many = (count: number) => count.toLocaleString('en')
 const shortened = (values: readonly string[]): string | undefined =>
   values.length > 5 ? `${values.slice(0, 4).join(', ')} and ${many(values.length - 4)} more` : values.join(', ') || undefined
 
-export const filterActions: Subject = {
-  more: {
-    filter: `Each filter that fires adds its score; from 100 on the order is filtered, with the code of the highest score.
+export const filterActions: Actions = {
+  'filter add': withDryRun({
+    group: {
+      more: `Each filter that fires adds its score; from 100 on the order is filtered, with the code of the highest score.
 A listed value of a white list is let through whatever else fires, one of a loyalty list takes its score off.
 order show shows what was decided, and why.`,
-  },
-  actions: {
-    'filter add': withDryRun({
-      does: 'adds a filter to all endpoints of a merchant, or to one',
-      needs: 'configure',
-      takes: {
-        kind: { is: choice(kindNames, 'kind'), argument: true, needed: true, means: `what it looks at: ${kindNames.join(', ')}` },
-        merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
-        endpoint: { is: id, names: 'endpoint', means: 'of this endpoint alone' },
-        name: { is: name, means: 'for people; what it does, unless said' },
-        score: { is: whole(-1_000, 1_000), means: 'what it adds, from -1000 to 1000; 100 filters by itself' },
-        code: {
-          is: text('code', /^3[0-9]{3}$/, 'a code from 3000 to 3999'),
-          means: 'error-code of what it filters, 3000 to 3999',
-        },
-        ...ruleInputs,
-        ...valueInputs,
+    },
+    does: 'adds a filter to all endpoints of a merchant, or to one',
+    needs: 'configure',
+    takes: {
+      kind: { is: choice(kindNames, 'kind'), argument: true, needed: true, means: `what it looks at: ${kindNames.join(', ')}` },
+      merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
+      endpoint: { is: id, names: 'endpoint', means: 'of this endpoint alone' },
+      name: { is: name, means: 'for people; what it does, unless said' },
+      score: { is: whole(-1_000, 1_000), means: 'what it adds, from -1000 to 1000; 100 filters by itself' },
+      code: {
+        is: text('code', /^3[0-9]{3}$/, 'a code from 3000 to 3999'),
+        means: 'error-code of what it filters, 3000 to 3999',
       },
-      async perform(office, { kind: is, merchant: login, endpoint, name: called, value, file, cardOf, ...more }) {
-        const { score = ruleKinds[is].score, code = ruleKinds[is].code, ...wish } = more
-        const facts = readRule(is, wish)
-        const given = defined({ value, file, cardOf })
-        const entries = 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is)
-        return addFilter(office, { login, ...defined({ endpointId: endpoint, name: called }), code, score, facts, entries })
-      },
-      gives: {
-        json: filterJson,
-        blocks: (added) => [
-          `Filter ${added.filterNo} of ${added.login}, from the next second on: ${filterText(added)}.`,
-          hint(`It adds ${added.score} to the score. Try it`, 'filter test --help'),
-        ],
-      },
-      more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
+      ...ruleInputs,
+      ...valueInputs,
+    },
+    async perform(office, { kind: is, merchant: login, endpoint, name: called, value, file, cardOf, ...more }) {
+      const { score = ruleKinds[is].score, code = ruleKinds[is].code, ...wish } = more
+      const facts = readRule(is, wish)
+      const given = defined({ value, file, cardOf })
+      const entries = 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is)
+      return addFilter(office, { login, ...defined({ endpointId: endpoint, name: called }), code, score, facts, entries })
+    },
+    gives: {
+      json: filterJson,
+      blocks: (added) => [
+        `Filter ${added.filterNo} of ${added.login}, from the next second on: ${filterText(added)}.`,
+        hint(`It adds ${added.score} to the score. Try it`, 'filter test --help'),
+      ],
+    },
+    more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
 --counts says which use the limit up: all, those that were not refused (unrefused), or those that were (refused).
 Limits hold however many payments come at once.
 country-mismatch compares the country of the address with that of the card by the BIN table (bin import).`,
-      examples: [
-        'filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example',
-        'filter add black --merchant shop --of ip --value 203.0.113.0/24',
-        'filter add black --merchant shop --of card --card-of 1000042',
-        'filter add white --merchant shop --of email --file regulars.txt',
-        'filter add velocity --merchant shop --per card --limit 3 --within 1h --counts refused',
-        'filter add volume --merchant shop --per email --limit 1000 --currency USD --within 30d',
-        'filter add amount --merchant shop --currency EUR --most 5000',
-        'filter add country-mismatch --merchant shop --score 40',
-        'filter add time-of-day --merchant shop --from 01:00 --to 05:00 --zone Europe/Berlin --score 60',
+    examples: [
+      'filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example',
+      'filter add black --merchant shop --of ip --value 203.0.113.0/24',
+      'filter add black --merchant shop --of card --card-of 1000042',
+      'filter add white --merchant shop --of email --file regulars.txt',
+      'filter add velocity --merchant shop --per card --limit 3 --within 1h --counts refused',
+      'filter add volume --merchant shop --per email --limit 1000 --currency USD --within 30d',
+      'filter add amount --merchant shop --currency EUR --most 5000',
+      'filter add country-mismatch --merchant shop --score 40',
+      'filter add time-of-day --merchant shop --from 01:00 --to 05:00 --zone Europe/Berlin --score 60',
+    ],
+  }),
+  'filter list': action({
+    does: 'the filters, by merchant',
+    needs: 'read',
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
+    async perform({ pool }, { merchant, removed }) {
+      const all = await listFilters(pool, merchant)
+      return removed ? all : all.filter((f) => f.removedAt === undefined)
+    },
+    gives: {
+      ...listing<FilterEntry>({
+        name: 'filters',
+        json: filterJson,
+        columns: [
+          { title: 'MERCHANT', of: (f) => f.login },
+          numbered('NO', (f) => f.filterNo),
+          { title: 'ENDPOINT', of: (f) => String(f.endpointId ?? 'all') },
+          numbered('SCORE', (f) => f.score),
+          { title: 'CODE', of: (f) => f.code },
+          { title: 'WHAT', of: whatOf },
+        ],
+        none: hint('No filters. Add one', 'filter add --help'),
+      }),
+      json: (filters) => filters.map(filterJson),
+    },
+    examples: ['filter list --merchant shop --json'],
+  }),
+  'filter show': action({
+    does: 'one filter, with what is on its list',
+    needs: 'read',
+    forMerchants: true,
+    takes: { login: aLogin, number: itsNumber },
+    async perform({ pool }, { login, number }) {
+      const filter = await filterNumbered(pool, login, number)
+      return { filter, entries: await entriesOf(pool, filter, 100_000) }
+    },
+    gives: {
+      json: ({ filter, entries }) => ({ ...filterJson(filter), entries }),
+      blocks: ({ filter, entries }): Block[] => [
+        { facts: filterFacts(filter) },
+        ...(entries.length > 0 ? [entries.slice(0, shownEntries).join('\n')] : []),
+        ...(entries.length > shownEntries ? [`… and ${many(entries.length - shownEntries)} more; --json has them all`] : []),
       ],
-    }),
-    'filter list': action({
-      does: 'the filters, by merchant',
-      needs: 'read',
-      forMerchants: true,
-      takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
-      async perform({ pool }, { merchant, removed }) {
-        const all = await listFilters(pool, merchant)
-        return removed ? all : all.filter((f) => f.removedAt === undefined)
-      },
-      gives: {
-        ...listing<FilterEntry>({
-          name: 'filters',
-          json: filterJson,
-          columns: [
-            { title: 'MERCHANT', of: (f) => f.login },
-            numbered('NO', (f) => f.filterNo),
-            { title: 'ENDPOINT', of: (f) => String(f.endpointId ?? 'all') },
-            numbered('SCORE', (f) => f.score),
-            { title: 'CODE', of: (f) => f.code },
-            { title: 'WHAT', of: whatOf },
-          ],
-          none: hint('No filters. Add one', 'filter add --help'),
-        }),
-        json: (filters) => filters.map(filterJson),
-      },
-      examples: ['filter list --merchant shop --json'],
-    }),
-    'filter show': action({
-      does: 'one filter, with what is on its list',
-      needs: 'read',
-      forMerchants: true,
-      takes: { login: aLogin, number: itsNumber },
-      async perform({ pool }, { login, number }) {
-        const filter = await filterNumbered(pool, login, number)
-        return { filter, entries: await entriesOf(pool, filter, 100_000) }
-      },
-      gives: {
-        json: ({ filter, entries }) => ({ ...filterJson(filter), entries }),
-        blocks: ({ filter, entries }): Block[] => [
-          { facts: filterFacts(filter) },
-          ...(entries.length > 0 ? [entries.slice(0, shownEntries).join('\n')] : []),
-          ...(entries.length > shownEntries ? [`… and ${many(entries.length - shownEntries)} more; --json has them all`] : []),
-        ],
-      },
-      examples: ['filter show shop 1'],
-    }),
-    'filter entries': withDryRun({
-      does: 'puts values onto a list, or takes them off it',
-      needs: 'configure',
-      takes: {
-        login: aLogin,
-        number: itsNumber,
-        what: { is: choice<'add' | 'remove'>(['add', 'remove']), argument: true, needed: true, means: 'add or remove' },
-        ...valueInputs,
-      },
-      async perform(office, { login, number, what, ...given }) {
-        const { facts } = await filterNumbered(office.pool, login, number)
-        const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
-        if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
-        return changeEntries(office, { login, number, what }, listed)
-      },
-      gives: {
-        json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
-        blocks: ({ filter, added, removed }, { asked: { login, number, what } }) => [
-          `Filter ${number} of ${login} has ${many(filter.entries)} on its list: ` +
-            `${what === 'add' ? `${added} new` : `${removed} taken off`}.`,
-        ],
-      },
-      examples: [
-        'filter entries shop 1 add --value eve@example.com',
-        'filter entries shop 3 add --card-of 1000042',
-        'filter entries shop 1 remove --file freed.txt',
+    },
+    examples: ['filter show shop 1'],
+  }),
+  'filter entries': withDryRun({
+    does: 'puts values onto a list, or takes them off it',
+    needs: 'configure',
+    takes: {
+      login: aLogin,
+      number: itsNumber,
+      what: { is: choice<'add' | 'remove'>(['add', 'remove']), argument: true, needed: true, means: 'add or remove' },
+      ...valueInputs,
+    },
+    async perform(office, { login, number, what, ...given }) {
+      const { facts } = await filterNumbered(office.pool, login, number)
+      const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
+      if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
+      return changeEntries(office, { login, number, what }, listed)
+    },
+    gives: {
+      json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
+      blocks: ({ filter, added, removed }, { asked: { login, number, what } }) => [
+        `Filter ${number} of ${login} has ${many(filter.entries)} on its list: ` +
+          `${what === 'add' ? `${added} new` : `${removed} taken off`}.`,
       ],
-    }),
-    'filter reset': action({
-      does: 'lets a limit count one card or address from nothing again',
-      needs: 'configure',
-      takes: {
-        login: aLogin,
-        number: itsNumber,
-        value: {
-          is: typed('value'),
-          argument: true,
-          piped: true,
-          means: 'the address, or the card by its number or card-hash-id; - or nothing reads it from standard input',
-        },
+    },
+    examples: [
+      'filter entries shop 1 add --value eve@example.com',
+      'filter entries shop 3 add --card-of 1000042',
+      'filter entries shop 1 remove --file freed.txt',
+    ],
+  }),
+  'filter reset': action({
+    does: 'lets a limit count one card or address from nothing again',
+    needs: 'configure',
+    takes: {
+      login: aLogin,
+      number: itsNumber,
+      value: {
+        is: typed('value'),
+        argument: true,
+        piped: true,
+        means: 'the address, or the card by its number or card-hash-id; - or nothing reads it from standard input',
       },
-      perform: (office, { login, number, value }) => resetCount(office, login, number, value),
-      gives: {
-        json: ({ filter, used }) => ({ ...filterJson(filter), freed: usedJson(filter, used) }),
-        blocks: ({ filter, used }, { asked: { login, number } }) => [
-          `Filter ${number} of ${login} counts by it from nothing again: there were ${usedText(filter, used)}.`,
-        ],
-      },
-      more: `A number of a card should come by standard input: other users of this machine can read commands. Other values of the
+    },
+    perform: (office, { login, number, value }) => resetCount(office, login, number, value),
+    gives: {
+      json: ({ filter, used }) => ({ ...filterJson(filter), freed: usedJson(filter, used) }),
+      blocks: ({ filter, used }, { asked: { login, number } }) => [
+        `Filter ${number} of ${login} counts by it from nothing again: there were ${usedText(filter, used)}.`,
+      ],
+    },
+    more: `A number of a card should come by standard input: other users of this machine can read commands. Other values of the
 limit stay counted. The audit trail says how much was counted, not by what.`,
-      examples: ['filter reset shop 5 eve@example.com', 'filter reset shop 4 < number.txt'],
-    }),
-    'filter remove': withDryRun({
-      does: 'it judges no further order; its decisions stay',
-      needs: 'configure',
-      takes: { login: aLogin, number: itsNumber },
-      perform: (office, { login, number }) => removeFilter(office, login, number),
-      gives: {
-        json: (_, { login, number }) => ({ merchant: login, filter: number, removed: true }),
-        blocks: (removed) => [`Filter ${removed.filterNo} of ${removed.login} is removed: ${removed.name}.`],
+    examples: ['filter reset shop 5 eve@example.com', 'filter reset shop 4 < number.txt'],
+  }),
+  'filter remove': withDryRun({
+    does: 'it judges no further order; its decisions stay',
+    needs: 'configure',
+    takes: { login: aLogin, number: itsNumber },
+    perform: (office, { login, number }) => removeFilter(office, login, number),
+    gives: {
+      json: (_, { login, number }) => ({ merchant: login, filter: number, removed: true }),
+      blocks: (removed) => [`Filter ${removed.filterNo} of ${removed.login} is removed: ${removed.name}.`],
+    },
+    examples: ['filter remove shop 1'],
+  }),
+  ...historyOf({
+    kept: filterKept,
+    takes: { login: aLogin, number: itsNumber },
+    example: 'shop 1',
+    find: async (runner, { login, number }) => versionOf(await filterNumbered(runner, login, number)),
+    called: ({ filter: { filterNo, login } }) => `Filter ${filterNo} of ${login}`,
+    ids: ({ filter: { login, filterNo } }) => ({ merchant: login, filter: filterNo }),
+    facts: ({ isRemoved, listed }) => [
+      ['State', isRemoved ? 'removed' : 'on'],
+      ['Listed', shortened([...listed])],
+    ],
+    json: ({ isRemoved: removed, listed }) => ({ removed, entries: [...listed] }),
+    of: filterOfChange,
+  }),
+  'filter test': action({
+    does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
+    needs: 'read',
+    forMerchants: true,
+    takes: {
+      endpoint: { is: id, needed: true, names: 'endpoint', means: 'that it comes to' },
+      card: {
+        is: cardNumber,
+        needed: true,
+        means: 'its number; - reads it from standard input, which a real number should come by',
       },
-      examples: ['filter remove shop 1'],
-    }),
-    ...historyOf({
-      kept: filterKept,
-      takes: { login: aLogin, number: itsNumber },
-      example: 'shop 1',
-      find: async (runner, { login, number }) => versionOf(await filterNumbered(runner, login, number)),
-      called: ({ filter: { filterNo, login } }) => `Filter ${filterNo} of ${login}`,
-      ids: ({ filter: { login, filterNo } }) => ({ merchant: login, filter: filterNo }),
-      facts: ({ isRemoved, listed }) => [
-        ['State', isRemoved ? 'removed' : 'on'],
-        ['Listed', shortened([...listed])],
+      amount: { is: anyText('amount'), usual: '10.00', means: "in the endpoint's currency" },
+      email: { is: anyText('address'), usual: 'customer@example.com', means: "the customer's" },
+      ip: { is: anyText('address'), usual: '198.51.100.7', means: "the customer's" },
+      phone: { is: anyText('number'), means: "the customer's" },
+      country: { is: country, means: 'of the address, two letters' },
+      purpose: { is: anyText('text'), means: 'what is paid for' },
+      at: { is: moment, means: 'when it comes (now)' },
+    },
+    async perform(office, { endpoint, amount, at, ...payment }) {
+      const { currency: code } = await endpointOf(office.pool, endpoint)
+      const amountMinor = decimalToMinor(amount, knownCurrency(code).exponent)
+      if (amountMinor === undefined) throw new Refused(unfit('amount', `an amount of ${code}`))
+      const now = office.clock.now()
+      return tryFilters(office, { ...payment, endpointId: endpoint, amountMinor, at: at?.(now) ?? now })
+    },
+    gives: {
+      json: ({ refusal, score, rules, fired }) => ({
+        filtered: refusal !== undefined,
+        score,
+        error_code: refusal?.code ?? null,
+        error_message: refusal?.message ?? null,
+        rules: rules.length,
+        fired: fired.map(firedJson),
+      }),
+      blocks: ({ refusal, score, rules, fired }): Block[] => [
+        `${refusal ? `It would be filtered: ${refusal.code} ${refusal.message}.` : 'It would pass.'} ` +
+          `Score ${score} of ${refusingScore}, ${fired.length} of ${rules.length} filters fired.`,
+        ...(fired.length > 0 ? [firedTable(fired)] : []),
       ],
-      json: ({ isRemoved: removed, listed }) => ({ removed, entries: [...listed] }),
-      of: filterOfChange,
-    }),
-    'filter test': action({
-      does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
-      needs: 'read',
-      forMerchants: true,
-      takes: {
-        endpoint: { is: id, needed: true, names: 'endpoint', means: 'that it comes to' },
-        card: {
-          is: cardNumber,
-          needed: true,
-          means: 'its number; - reads it from standard input, which a real number should come by',
-        },
-        amount: { is: anyText('amount'), usual: '10.00', means: "in the endpoint's currency" },
-        email: { is: anyText('address'), usual: 'customer@example.com', means: "the customer's" },
-        ip: { is: anyText('address'), usual: '198.51.100.7', means: "the customer's" },
-        phone: { is: anyText('number'), means: "the customer's" },
-        country: { is: country, means: 'of the address, two letters' },
-        purpose: { is: anyText('text'), means: 'what is paid for' },
-        at: { is: moment, means: 'when it comes (now)' },
-      },
-      async perform(office, { endpoint, amount, at, ...payment }) {
-        const { currency: code } = await endpointOf(office.pool, endpoint)
-        const amountMinor = decimalToMinor(amount, knownCurrency(code).exponent)
-        if (amountMinor === undefined) throw new Refused(unfit('amount', `an amount of ${code}`))
-        const now = office.clock.now()
-        return tryFilters(office, { ...payment, endpointId: endpoint, amountMinor, at: at?.(now) ?? now })
-      },
-      gives: {
-        json: ({ refusal, score, rules, fired }) => ({
-          filtered: refusal !== undefined,
-          score,
-          error_code: refusal?.code ?? null,
-          error_message: refusal?.message ?? null,
-          rules: rules.length,
-          fired: fired.map(firedJson),
-        }),
-        blocks: ({ refusal, score, rules, fired }): Block[] => [
-          `${refusal ? `It would be filtered: ${refusal.code} ${refusal.message}.` : 'It would pass.'} ` +
-            `Score ${score} of ${refusingScore}, ${fired.length} of ${rules.length} filters fired.`,
-          ...(fired.length > 0 ? [firedTable(fired)] : []),
-        ],
-      },
-      more: 'Ends with 0 whether it would be filtered or not.',
-      examples: [
-        'filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00',
-        'filter test --endpoint 101 --card - --email eve@example.com < number.txt',
-      ],
-    }),
-  },
+    },
+    more: 'Ends with 0 whether it would be filtered or not.',
+    examples: [
+      'filter test --endpoint 101 --card 4111111111111111 --country FR --amount 250.00',
+      'filter test --endpoint 101 --card - --email eve@example.com < number.txt',
+    ],
+  }),
 }

@@ -3,7 +3,7 @@ import { exactSpan } from '../../base/moments.ts'
 import { name, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { changed, type Fact, hint, numbered, onOff, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
-import { action, settingsOf, listing, type Subject } from '../action.ts'
+import { action, settingsOf, listing, type Actions } from '../action.ts'
 import { switchesOf } from '../switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, gateKept, setGate } from './gate-rows.ts'
@@ -35,96 +35,94 @@ const gateFacts = (g: GateEntry): Fact[] => [
   ...gateFields.facts(g.settings),
 ]
 
-export const gateActions: Subject = {
-  actions: {
-    'gate add': action({
-      does: 'adds a gate',
-      needs: 'configure',
-      takes: {
-        name: { is: newName, needed: true, means: 'for people, and to name it in commands' },
-        ...settingsOf(gateFields.table, 'new'),
-        ...lineInputs,
-      },
-      perform: addGate,
-      gives: {
-        json: gateJson,
-        blocks: (gate) => [
-          hint(`${called(gate)} is added. To see whether it can be reached`, 'doctor'),
-          hint('An endpoint that uses it', `endpoint add --gate ${gate.gateId} …`),
-        ],
-      },
-      more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
-      examples: [
-        'gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 ' +
-          '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE ' +
-          '--descriptor "THE SHOP" --tls on --tls-ca acquirer-ca.pem',
-      ],
-    }),
-    'gate list': action({
-      does: 'all gates',
-      needs: 'read',
-      takes: {},
-      perform: ({ pool }) => listGates(pool),
-      gives: listing<GateEntry>({
-        name: 'gates',
-        json: gateJson,
-        columns: [
-          numbered('ID', (g) => g.gateId),
-          { title: 'NAME', of: (g) => g.name },
-          stateColumn,
-          { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
-          { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
-          { title: 'TERMINAL', of: (g) => g.settings.terminalId },
-          { title: 'TIMEOUT', of: (g) => exactSpan(g.settings.answerTimeoutMs), align: 'right' },
-          numbered('MAX OPEN', (g) => g.settings.maxOpen),
-          { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
-        ],
-        none: hint('No gates yet. Add the first', 'gate add --help'),
-      }),
-      examples: ['gate list'],
-    }),
-    'gate show': action({
-      does: 'one gate with all its settings',
-      needs: 'read',
-      settings: (gate) => gate,
-      takes: { gate: aGate },
-      perform: ({ pool }, { gate }) => gateNamed(pool, gate),
-      gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, { facts: gateFacts(gate) }] },
-      examples: ['gate show acme'],
-    }),
-    'gate set': withDryRun({
-      does: 'changes settings; what is not named stays as it is',
-      needs: 'configure',
-      settings: ({ after }) => after,
-      takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
-      perform: setGate,
-      gives: {
-        json: ({ after }) => gateJson(after),
-        blocks: ({ before, after }, { asked }) =>
-          changed(called(after), gateFacts(before), gateFacts(after), [
-            ['Private key', asked.tlsKey && 'replaced'],
-            ['Key of the MAC', asked.macKeyFile && 'replaced'],
-          ]),
-      },
-      more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
-      examples: [
-        'gate set acme --answer-timeout 20s --max-open 500',
-        'gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key',
-        'gate set acme --mac aes-cmac --mac-key-file acme-mac.key',
-      ],
-    }),
-    ...switchesOf({
-      kept: gateKept,
-      takes: { gate: aGate },
-      example: 'acme',
-      find: (runner, { gate }) => gateNamed(runner, gate),
-      of: (runner, { entityId }) => gateNamed(runner, String(entityId)),
-      called,
-      facts: gateFacts,
+export const gateActions: Actions = {
+  'gate add': action({
+    does: 'adds a gate',
+    needs: 'configure',
+    takes: {
+      name: { is: newName, needed: true, means: 'for people, and to name it in commands' },
+      ...settingsOf(gateFields.table, 'new'),
+      ...lineInputs,
+    },
+    perform: addGate,
+    gives: {
       json: gateJson,
-      ids: ({ gateId }) => ({ gate_id: gateId }),
-      disable: 'no payments go to it; endpoints use the next of their gates',
-      enable: 'payments go to it again',
+      blocks: (gate) => [
+        hint(`${called(gate)} is added. To see whether it can be reached`, 'doctor'),
+        hint('An endpoint that uses it', `endpoint add --gate ${gate.gateId} …`),
+      ],
+    },
+    more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
+    examples: [
+      'gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 ' +
+        '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE ' +
+        '--descriptor "THE SHOP" --tls on --tls-ca acquirer-ca.pem',
+    ],
+  }),
+  'gate list': action({
+    does: 'all gates',
+    needs: 'read',
+    takes: {},
+    perform: ({ pool }) => listGates(pool),
+    gives: listing<GateEntry>({
+      name: 'gates',
+      json: gateJson,
+      columns: [
+        numbered('ID', (g) => g.gateId),
+        { title: 'NAME', of: (g) => g.name },
+        stateColumn,
+        { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
+        { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
+        { title: 'TERMINAL', of: (g) => g.settings.terminalId },
+        { title: 'TIMEOUT', of: (g) => exactSpan(g.settings.answerTimeoutMs), align: 'right' },
+        numbered('MAX OPEN', (g) => g.settings.maxOpen),
+        { title: 'DESCRIPTOR', of: (g) => g.settings.descriptor },
+      ],
+      none: hint('No gates yet. Add the first', 'gate add --help'),
     }),
-  },
+    examples: ['gate list'],
+  }),
+  'gate show': action({
+    does: 'one gate with all its settings',
+    needs: 'read',
+    settings: (gate) => gate,
+    takes: { gate: aGate },
+    perform: ({ pool }, { gate }) => gateNamed(pool, gate),
+    gives: { json: gateJson, blocks: (gate) => [`Gate ${gate.gateId}`, { facts: gateFacts(gate) }] },
+    examples: ['gate show acme'],
+  }),
+  'gate set': withDryRun({
+    does: 'changes settings; what is not named stays as it is',
+    needs: 'configure',
+    settings: ({ after }) => after,
+    takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
+    perform: setGate,
+    gives: {
+      json: ({ after }) => gateJson(after),
+      blocks: ({ before, after }, { asked }) =>
+        changed(called(after), gateFacts(before), gateFacts(after), [
+          ['Private key', asked.tlsKey && 'replaced'],
+          ['Key of the MAC', asked.macKeyFile && 'replaced'],
+        ]),
+    },
+    more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
+    examples: [
+      'gate set acme --answer-timeout 20s --max-open 500',
+      'gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key',
+      'gate set acme --mac aes-cmac --mac-key-file acme-mac.key',
+    ],
+  }),
+  ...switchesOf({
+    kept: gateKept,
+    takes: { gate: aGate },
+    example: 'acme',
+    find: (runner, { gate }) => gateNamed(runner, gate),
+    of: (runner, { entityId }) => gateNamed(runner, String(entityId)),
+    called,
+    facts: gateFacts,
+    json: gateJson,
+    ids: ({ gateId }) => ({ gate_id: gateId }),
+    disable: 'no payments go to it; endpoints use the next of their gates',
+    enable: 'payments go to it again',
+  }),
 }

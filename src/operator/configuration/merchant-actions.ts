@@ -7,7 +7,7 @@ import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-ro
 import { pageFields } from '../../merchant/fields/page.ts'
 import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
-import { action, listing, settingsOf, type Subject } from '../action.ts'
+import { action, listing, settingsOf, type Actions } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { switchesOf } from '../switches.ts'
 import { keyLength, servesMobile } from './control-key.ts'
@@ -65,152 +65,150 @@ const merchantJson = (m: MerchantEntry) =>
     page: pageFields.json(m.page),
   })
 
-export const merchantActions: Subject = {
-  actions: {
-    'merchant add': action({
-      does: 'registers a merchant and prints its control key, this once',
-      needs: 'secrets',
-      once: true,
-      takes: {
-        login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
-        name: { is: name, means: 'for people; the login if left out' },
-        controlKey,
-        cell: { is: whole(0, mostCell), usual: 0, means: 'where its orders are to be' },
-      },
-      perform: addMerchant,
-      gives: {
-        json: (made) => jsonOf({ ...pick(made, 'merchantId', 'login', 'name'), controlKey: made.controlKey.reveal() }),
-        blocks: (made) => [
-          `Merchant ${made.login} is registered.`,
-          { facts: Object.entries({ Login: made.login, 'Control key': made.controlKey.reveal() }) },
-          keyNotes(made).join('\n'),
-          hint('Next, an endpoint', `endpoint add --merchant ${made.login} --currency USD`),
-        ],
-      },
-      more: keyRules,
-      examples: ['merchant add --login shop --name "The Shop"', 'merchant add --login shop --control-key - < key.txt'],
+export const merchantActions: Actions = {
+  'merchant add': action({
+    does: 'registers a merchant and prints its control key, this once',
+    needs: 'secrets',
+    once: true,
+    takes: {
+      login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
+      name: { is: name, means: 'for people; the login if left out' },
+      controlKey,
+      cell: { is: whole(0, mostCell), usual: 0, means: 'where its orders are to be' },
+    },
+    perform: addMerchant,
+    gives: {
+      json: (made) => jsonOf({ ...pick(made, 'merchantId', 'login', 'name'), controlKey: made.controlKey.reveal() }),
+      blocks: (made) => [
+        `Merchant ${made.login} is registered.`,
+        { facts: Object.entries({ Login: made.login, 'Control key': made.controlKey.reveal() }) },
+        keyNotes(made).join('\n'),
+        hint('Next, an endpoint', `endpoint add --merchant ${made.login} --currency USD`),
+      ],
+    },
+    more: keyRules,
+    examples: ['merchant add --login shop --name "The Shop"', 'merchant add --login shop --control-key - < key.txt'],
+  }),
+  'merchant list': action({
+    does: 'all merchants',
+    needs: 'read',
+    takes: {},
+    async perform({ pool }) {
+      const endpoints = await listEndpoints(pool)
+      const own = (m: MerchantEntry) => endpoints.filter((e) => e.merchantId === m.merchantId)
+      return (await listMerchants(pool)).map((m) => ({ ...m, endpoints: own(m) }))
+    },
+    gives: listing<MerchantEntry & { endpoints: readonly EndpointEntry[] }>({
+      name: 'merchants',
+      json: merchantJson,
+      columns: (now) => [
+        { title: 'LOGIN', of: (m) => m.login },
+        { title: 'NAME', of: (m) => m.name },
+        stateColumn,
+        { title: 'ENDPOINTS', of: (m) => m.endpoints.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' },
+        dated('SINCE', now, (m) => m.createdAt),
+      ],
+      none: hint('No merchants yet. Register the first', 'merchant add --login shop'),
     }),
-    'merchant list': action({
-      does: 'all merchants',
-      needs: 'read',
-      takes: {},
-      async perform({ pool }) {
-        const endpoints = await listEndpoints(pool)
-        const own = (m: MerchantEntry) => endpoints.filter((e) => e.merchantId === m.merchantId)
-        return (await listMerchants(pool)).map((m) => ({ ...m, endpoints: own(m) }))
-      },
-      gives: listing<MerchantEntry & { endpoints: readonly EndpointEntry[] }>({
-        name: 'merchants',
-        json: merchantJson,
-        columns: (now) => [
-          { title: 'LOGIN', of: (m) => m.login },
-          { title: 'NAME', of: (m) => m.name },
-          stateColumn,
-          { title: 'ENDPOINTS', of: (m) => m.endpoints.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' },
-          dated('SINCE', now, (m) => m.createdAt),
-        ],
-        none: hint('No merchants yet. Register the first', 'merchant add --login shop'),
+    examples: ['merchant list', 'merchant list --json'],
+  }),
+  'merchant show': action({
+    does: 'one merchant with its endpoints and groups',
+    needs: 'read',
+    forMerchants: true,
+    settings: ({ merchant }) => merchant,
+    takes: { login: aLogin },
+    async perform({ pool }, { login: of }) {
+      const merchant = await merchantNamed(pool, of)
+      return {
+        merchant,
+        keys: (await listMerchantKeys(pool, merchant.merchantId)).filter((key) => key.retiredAt === undefined),
+        endpoints: await ofMerchant(pool, of, listEndpoints),
+        groups: await ofMerchant(pool, of, listGroups),
+      }
+    },
+    gives: {
+      json: ({ merchant, keys, endpoints, groups }) => ({
+        ...merchantJson(merchant),
+        public_keys: keys.map(keyJson),
+        endpoints: endpoints.map(endpointJson),
+        groups: groups.map(groupJson),
       }),
-      examples: ['merchant list', 'merchant list --json'],
-    }),
-    'merchant show': action({
-      does: 'one merchant with its endpoints and groups',
-      needs: 'read',
-      forMerchants: true,
-      settings: ({ merchant }) => merchant,
-      takes: { login: aLogin },
-      async perform({ pool }, { login: of }) {
-        const merchant = await merchantNamed(pool, of)
-        return {
-          merchant,
-          keys: (await listMerchantKeys(pool, merchant.merchantId)).filter((key) => key.retiredAt === undefined),
-          endpoints: await ofMerchant(pool, of, listEndpoints),
-          groups: await ofMerchant(pool, of, listGroups),
-        }
-      },
-      gives: {
-        json: ({ merchant, keys, endpoints, groups }) => ({
-          ...merchantJson(merchant),
-          public_keys: keys.map(keyJson),
-          endpoints: endpoints.map(endpointJson),
-          groups: groups.map(groupJson),
-        }),
-        blocks: ({ merchant, keys, endpoints, groups }, { now }): Block[] => [
-          `Merchant ${merchant.login}`,
-          { facts: merchantFacts(merchant, keys, now) },
-          counted(endpoints.length, 'endpoint'),
-          endpoints.length === 0
-            ? hint('None yet', `endpoint add --merchant ${merchant.login} --currency USD`)
-            : tableOf(endpointColumns, endpoints),
-          ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), tableOf(groupColumns, groups)]),
-        ],
-      },
-      more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.',
-      examples: ['merchant show shop'],
-    }),
-    'merchant set': withDryRun({
-      does: 'what cardholders see of a merchant on hosted pages and receipts',
-      needs: 'configure',
-      forMerchants: true,
-      settings: ({ after: { logo: _bytes, ...after } }) => after,
-      takes: { login: aLogin, ...settingsOf(pageFields.table, 'there') },
-      perform: setMerchantPage,
-      gives: {
-        json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after.page) }),
-        blocks: ({ before, after }, { asked }) => [
-          ...changed(`The page of merchant ${asked.login}`, pageFields.facts(before.page), pageFields.facts(after.page)),
-          'Running gateways show it within a second.',
-        ],
-      },
-      more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in
+      blocks: ({ merchant, keys, endpoints, groups }, { now }): Block[] => [
+        `Merchant ${merchant.login}`,
+        { facts: merchantFacts(merchant, keys, now) },
+        counted(endpoints.length, 'endpoint'),
+        endpoints.length === 0
+          ? hint('None yet', `endpoint add --merchant ${merchant.login} --currency USD`)
+          : tableOf(endpointColumns, endpoints),
+        ...(groups.length === 0 ? [] : [counted(groups.length, 'group'), tableOf(groupColumns, groups)]),
+      ],
+    },
+    more: 'Control keys are never shown again; a lost one is replaced by merchant rotate-key.',
+    examples: ['merchant show shop'],
+  }),
+  'merchant set': withDryRun({
+    does: 'what cardholders see of a merchant on hosted pages and receipts',
+    needs: 'configure',
+    forMerchants: true,
+    settings: ({ after: { logo: _bytes, ...after } }) => after,
+    takes: { login: aLogin, ...settingsOf(pageFields.table, 'there') },
+    perform: setMerchantPage,
+    gives: {
+      json: ({ after }, { login: of }) => ({ login: of, page: pageFields.json(after.page) }),
+      blocks: ({ before, after }, { asked }) => [
+        ...changed(`The page of merchant ${asked.login}`, pageFields.facts(before.page), pageFields.facts(after.page)),
+        'Running gateways show it within a second.',
+      ],
+    },
+    more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in
 the dark, and else are black or white.`,
-      examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
-    }),
-    'merchant rotate-key': action({
-      does: 'gives a merchant a new control key; the old one is accepted for a while',
-      needs: 'secrets',
-      forMerchants: true,
-      once: true,
-      takes: {
-        login: aLogin,
-        controlKey,
-        keepOld: {
-          is: span('0', '366d'),
-          usual: 86_400_000,
-          means: 'how long the key in use is accepted beside the new one; 0 ends it at once',
-        },
+    examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
+  }),
+  'merchant rotate-key': action({
+    does: 'gives a merchant a new control key; the old one is accepted for a while',
+    needs: 'secrets',
+    forMerchants: true,
+    once: true,
+    takes: {
+      login: aLogin,
+      controlKey,
+      keepOld: {
+        is: span('0', '366d'),
+        usual: 86_400_000,
+        means: 'how long the key in use is accepted beside the new one; 0 ends it at once',
       },
-      perform: rotateKey,
-      gives: {
-        json: ({ controlKey: key, until: previousKeyUntil }, { login: of }) =>
-          jsonOf({ login: of, controlKey: key.reveal(), previousKeyUntil }),
-        blocks: ({ until, isSandbox, ...key }, { asked }) => {
-          const end = until === undefined ? 'no longer' : `until ${timeText(until)} UTC (${spanText(asked.keepOld)})`
-          const signed = 'Callbacks are signed with the new key from now on.'
-          return [
-            `Merchant ${asked.login} has a new control key.`,
-            { facts: Object.entries({ 'Control key': key.controlKey.reveal(), 'The old one': `is accepted ${end}` }) },
-            [...keyNotes(key), signed, ...(isSandbox ? [afterNextStart] : [])].join('\n'),
-          ]
-        },
+    },
+    perform: rotateKey,
+    gives: {
+      json: ({ controlKey: key, until: previousKeyUntil }, { login: of }) =>
+        jsonOf({ login: of, controlKey: key.reveal(), previousKeyUntil }),
+      blocks: ({ until, isSandbox, ...key }, { asked }) => {
+        const end = until === undefined ? 'no longer' : `until ${timeText(until)} UTC (${spanText(asked.keepOld)})`
+        const signed = 'Callbacks are signed with the new key from now on.'
+        return [
+          `Merchant ${asked.login} has a new control key.`,
+          { facts: Object.entries({ 'Control key': key.controlKey.reveal(), 'The old one': `is accepted ${end}` }) },
+          [...keyNotes(key), signed, ...(isSandbox ? [afterNextStart] : [])].join('\n'),
+        ]
       },
-      more: `${keyRules}
+    },
+    more: `${keyRules}
 Only one old key is kept: of two rotations within the span the first key ends with the second.`,
-      examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
-    }),
-    ...switchesOf({
-      kept: merchantKept,
-      takes: { login: aLogin },
-      example: 'shop',
-      find: (runner, { login: of }) => merchantNamed(runner, of),
-      of: (runner, { login: of }) => merchantNamed(runner, of!),
-      called: ({ login: of }) => `Merchant ${of}`,
-      facts: (one) => merchantFacts(one, [], one.createdAt),
-      json: ({ enabled, signedRequests: which = 'off', page }) =>
-        jsonOf({ enabled, signedRequests: which, ...pageFields.json(page) }),
-      ids: ({ login: of }) => ({ login: of }),
-      disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
-      enable: 'payments are taken again',
-    }),
-  },
+    examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
+  }),
+  ...switchesOf({
+    kept: merchantKept,
+    takes: { login: aLogin },
+    example: 'shop',
+    find: (runner, { login: of }) => merchantNamed(runner, of),
+    of: (runner, { login: of }) => merchantNamed(runner, of!),
+    called: ({ login: of }) => `Merchant ${of}`,
+    facts: (one) => merchantFacts(one, [], one.createdAt),
+    json: ({ enabled, signedRequests: which = 'off', page }) =>
+      jsonOf({ enabled, signedRequests: which, ...pageFields.json(page) }),
+    ids: ({ login: of }) => ({ login: of }),
+    disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
+    enable: 'payments are taken again',
+  }),
 }

@@ -5,7 +5,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { type Block, dated, type Fact, hint, numbered } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
-import { action, listing, type Subject } from '../action.ts'
+import { action, listing, type Actions } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { Refused } from '../refused.ts'
 import { aLogin, afterNextStart, ownNumber } from '../inputs.ts'
@@ -50,154 +50,152 @@ const signerBlocks = (
   ...(isNew && isSandbox ? [afterNextStart] : []),
 ]
 
-export const merchantKeyActions: Subject = {
-  groups: {
-    'merchant key': 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
-  },
-  more: { 'merchant key': makeAPair },
-  actions: {
-    'merchant key add': action({
-      does: 'registers a public key; those there are stay, so that one can follow another',
-      needs: 'configure',
-      forMerchants: true,
-      takes: {
-        login: aLogin,
-        file: { is: fileText(64 * 1024), piped: true, means: 'where it is; standard input if left out' },
-        name: { is: name, means: 'for people, such as where its private half is kept' },
-      },
-      async perform(office, { login, file, name: called }) {
-        const key = readPublicKey(file)
-        if (typeof key === 'string') throw new Refused({ what: 'no public key', why: key })
-        return addMerchantKey(office, login, key, called)
-      },
-      gives: {
-        json: (key, { login }) => ({ login, ...keyJson(key) }),
-        blocks: (key, { asked }) => [
-          `Merchant ${asked.login} has a new public key.`,
-          { facts: keyFacts(key) },
-          'Compare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
-        ],
-      },
-      more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a
+export const merchantKeyActions: Actions = {
+  'merchant key add': action({
+    group: {
+      does: 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
+      more: makeAPair,
+    },
+    does: 'registers a public key; those there are stay, so that one can follow another',
+    needs: 'configure',
+    forMerchants: true,
+    takes: {
+      login: aLogin,
+      file: { is: fileText(64 * 1024), piped: true, means: 'where it is; standard input if left out' },
+      name: { is: name, means: 'for people, such as where its private half is kept' },
+    },
+    async perform(office, { login, file, name: called }) {
+      const key = readPublicKey(file)
+      if (typeof key === 'string') throw new Refused({ what: 'no public key', why: key })
+      return addMerchantKey(office, login, key, called)
+    },
+    gives: {
+      json: (key, { login }) => ({ login, ...keyJson(key) }),
+      blocks: (key, { asked }) => [
+        `Merchant ${asked.login} has a new public key.`,
+        { facts: keyFacts(key) },
+        'Compare the fingerprint with the merchant over another channel. What the key signs is accepted within a second.',
+      ],
+    },
+    more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a
 certificate, of which only the key is used and its dates are not. The private half is the merchant's alone: it is
 refused here.
 
 ${makeAPair}`,
-      examples: ['merchant key add shop --file public.pem', 'merchant key add shop --name "second data centre" < public.pem'],
+    examples: ['merchant key add shop --file public.pem', 'merchant key add shop --name "second data centre" < public.pem'],
+  }),
+  'merchant key list': action({
+    does: 'the keys of a merchant, those that were retired too',
+    needs: 'read',
+    forMerchants: true,
+    takes: { login: aLogin },
+    perform: async ({ pool }, { login }) => listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId),
+    gives: listing<MerchantKey, { login: string }>({
+      name: 'keys',
+      first: ({ login }) => ({ login }),
+      json: keyJson,
+      columns: (now) => [
+        numbered('NO', (k) => k.keyNo),
+        { title: 'NAME', of: (k) => k.name },
+        { title: 'TYPE', of: (k) => k.type },
+        numbered('BITS', (k) => k.bits),
+        { title: 'STATE', of: (k) => (k.retiredAt === undefined ? 'on' : 'retired'), is: 'status' },
+        dated('SINCE', now, (k) => k.retiredAt ?? k.createdAt),
+        { title: 'SHA-256', of: (k) => k.fingerprint },
+      ],
+      none: ({ login }) =>
+        hint(`No public keys, so ${login} can neither make v4 calls nor sign by Ed25519`, `merchant key add ${login}`),
     }),
-    'merchant key list': action({
-      does: 'the keys of a merchant, those that were retired too',
-      needs: 'read',
-      forMerchants: true,
-      takes: { login: aLogin },
-      perform: async ({ pool }, { login }) => listMerchantKeys(pool, (await merchantNamed(pool, login)).merchantId),
-      gives: listing<MerchantKey, { login: string }>({
-        name: 'keys',
-        first: ({ login }) => ({ login }),
-        json: keyJson,
-        columns: (now) => [
-          numbered('NO', (k) => k.keyNo),
-          { title: 'NAME', of: (k) => k.name },
-          { title: 'TYPE', of: (k) => k.type },
-          numbered('BITS', (k) => k.bits),
-          { title: 'STATE', of: (k) => (k.retiredAt === undefined ? 'on' : 'retired'), is: 'status' },
-          dated('SINCE', now, (k) => k.retiredAt ?? k.createdAt),
-          { title: 'SHA-256', of: (k) => k.fingerprint },
-        ],
-        none: ({ login }) =>
-          hint(`No public keys, so ${login} can neither make v4 calls nor sign by Ed25519`, `merchant key add ${login}`),
-      }),
-      examples: ['merchant key list shop', 'merchant key list shop --json'],
-    }),
-    'merchant key retire': action({
-      does: 'what it signs is accepted no longer, within a second; it cannot come back',
-      needs: 'configure',
-      forMerchants: true,
-      takes: { login: aLogin, number: { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the key' } },
-      perform: retireMerchantKey,
-      gives: {
-        json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
-        blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
-          `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: ` +
-            'what it signs is accepted no longer.',
-          ...(left > 0
-            ? []
-            : [
-                hint(
-                  `${login} has no ${key.type} key left and cannot ` +
-                    (key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'),
-                  `merchant key add ${login}`,
-                ),
-              ]),
-        ],
-      },
-      examples: ['merchant key retire shop 1'],
-    }),
-    'merchant signing-secret': action({
-      does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
-      needs: 'secrets',
-      once: true,
-      forMerchants: true,
-      takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
-      perform: signingSecretOf,
-      gives: {
-        json: ({ key, isNew }, { login }) => ({ login, signing_secret: signingSecretText(key), made: isNew }),
-        blocks: ({ key, ...made }, { asked: { login } }) =>
-          signerBlocks(login, made, ['Signing secret', signingSecretText(key)], 'signing secret', 'with'),
-      },
-      more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
+    examples: ['merchant key list shop', 'merchant key list shop --json'],
+  }),
+  'merchant key retire': action({
+    does: 'what it signs is accepted no longer, within a second; it cannot come back',
+    needs: 'configure',
+    forMerchants: true,
+    takes: { login: aLogin, number: { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the key' } },
+    perform: retireMerchantKey,
+    gives: {
+      json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
+      blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
+        `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: ` +
+          'what it signs is accepted no longer.',
+        ...(left > 0
+          ? []
+          : [
+              hint(
+                `${login} has no ${key.type} key left and cannot ` +
+                  (key.type === 'RSA' ? 'make v4 calls' : 'sign requests by Ed25519'),
+                `merchant key add ${login}`,
+              ),
+            ]),
+      ],
+    },
+    examples: ['merchant key retire shop 1'],
+  }),
+  'merchant signing-secret': action({
+    does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
+    needs: 'secrets',
+    once: true,
+    forMerchants: true,
+    takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
+    perform: signingSecretOf,
+    gives: {
+      json: ({ key, isNew }, { login }) => ({ login, signing_secret: signingSecretText(key), made: isNew }),
+      blocks: ({ key, ...made }, { asked: { login } }) =>
+        signerBlocks(login, made, ['Signing secret', signingSecretText(key)], 'signing secret', 'with'),
+    },
+    more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
 control. Any library for them verifies the raw query, or the body of a form, with this secret. It is not the control
 key, and is made here. A new one signs within a second. Callbacks that the merchant refuses until it has the new one
 are tried again.`,
-      examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
-    }),
-    'merchant signing-key': action({
-      does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none",
-      needs: 'secrets',
-      forMerchants: true,
-      takes: {
-        login: aLogin,
-        new: { is: flag, means: 'makes another pair, which ends the present one' },
-        off: { is: flag, means: 'ends the present one: callbacks are signed with the signing secret alone' },
-      },
-      perform: signingKeyOf,
-      gives: {
-        json: ({ publicKey = null, isNew }, { login }) => ({ login, public_key: publicKey, made: isNew }),
-        blocks: ({ publicKey, ...made }, { asked: { login } }) =>
-          publicKey === undefined
-            ? [`Callbacks of merchant ${login} are not signed by Ed25519.`]
-            : signerBlocks(login, made, ['Public key', publicKey], 'pair of keys', 'by'),
-      },
-      more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
+    examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
+  }),
+  'merchant signing-key': action({
+    does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none",
+    needs: 'secrets',
+    forMerchants: true,
+    takes: {
+      login: aLogin,
+      new: { is: flag, means: 'makes another pair, which ends the present one' },
+      off: { is: flag, means: 'ends the present one: callbacks are signed with the signing secret alone' },
+    },
+    perform: signingKeyOf,
+    gives: {
+      json: ({ publicKey = null, isNew }, { login }) => ({ login, public_key: publicKey, made: isNew }),
+      blocks: ({ publicKey, ...made }, { asked: { login } }) =>
+        publicKey === undefined
+          ? [`Callbacks of merchant ${login} are not signed by Ed25519.`]
+          : signerBlocks(login, made, ['Public key', publicKey], 'pair of keys', 'by'),
+    },
+    more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
 The private half never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who
 asks for it.`,
-      examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
-    }),
-    'merchant signed-requests': withDryRun({
-      does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
-      needs: 'configure',
-      forMerchants: true,
-      takes: {
-        login: aLogin,
-        which: {
-          is: choice<SignedRequests | 'off'>(['off', ...signedRequests]),
-          argument: true,
-          needed: true,
-          means: 'off, follow-ups, payments or all',
-        },
+    examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
+  }),
+  'merchant signed-requests': withDryRun({
+    does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
+    needs: 'configure',
+    forMerchants: true,
+    takes: {
+      login: aLogin,
+      which: {
+        is: choice<SignedRequests | 'off'>(['off', ...signedRequests]),
+        argument: true,
+        needed: true,
+        means: 'off, follow-ups, payments or all',
       },
-      perform: setSignedRequests,
-      gives: {
-        json: (_, { login, which }) => ({ login, signed_requests: which }),
-        blocks: (_, { asked: { login, which } }) => [
-          `Requests of merchant ${login} that must be signed: ${which === 'off' ? 'none' : which}.`,
-        ],
-      },
-      more: `  off          none has to be; a signature that is there has to hold
+    },
+    perform: setSignedRequests,
+    gives: {
+      json: (_, { login, which }) => ({ login, signed_requests: which }),
+      blocks: (_, { asked: { login, which } }) => [
+        `Requests of merchant ${login} that must be signed: ${which === 'off' ? 'none' : which}.`,
+      ],
+    },
+    more: `  off          none has to be; a signature that is there has to hold
   follow-ups   capture, return and void
   payments     those, and everything that makes a payment
   all          everything with a control`,
-      examples: ['merchant signed-requests shop follow-ups'],
-    }),
-  },
+    examples: ['merchant signed-requests shop follow-ups'],
+  }),
 }

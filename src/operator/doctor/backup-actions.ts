@@ -1,31 +1,29 @@
 /** Whether a backup can be relied on. */
 import { counted } from '../../base/moments.ts'
 import { flag } from '../../entity/kinds.ts'
-import { action, eachOf, type Subject } from '../action.ts'
+import { action, eachOf, type Actions } from '../action.ts'
 import { findingsShown } from './finding.ts'
 import { checkCopy } from './check-copy.ts'
 
-export const backupActions: Subject = {
-  actions: {
-    'backup check': action({
-      does: 'proves that a restored copy is whole, before a gateway starts on it',
-      needs: 'system',
-      here: true,
-      long: true,
-      takes: { all: { is: flag, means: 'opens every sealed value, not some 1,000 of each table' } },
-      perform: (office, { all }) => eachOf(office, checkCopy(office, all ? 'all' : 'sample')),
-      gives: findingsShown((problems) => ({
-        json: { whole: problems === 0 },
-        text: problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`,
-      })),
-      more: `Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the
+export const backupActions: Actions = {
+  'backup check': action({
+    does: 'proves that a restored copy is whole, before a gateway starts on it',
+    needs: 'system',
+    here: true,
+    long: true,
+    takes: { all: { is: flag, means: 'opens every sealed value, not some 1,000 of each table' } },
+    perform: (office, { all }) => eachOf(office, checkCopy(office, all ? 'all' : 'sample')),
+    gives: findingsShown((problems) => ({
+      json: { whole: problems === 0 },
+      text: problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`,
+    })),
+    more: `Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the
 key opens the data keys and these open what is sealed, whether the books of every order add up, whether new ids are above
 all that were used, the chain of the audit trail, and of which moment the newest row is.
 It reads all orders of every cell, in one read-only transaction each, and changes nothing.
 Ends with 0 when the copy is whole, 1 when something was found.
 
 What the restore lost is known to the acquirer alone: {reconcile}`,
-      examples: ['backup check', 'backup check --all --json'],
-    }),
-  },
+    examples: ['backup check', 'backup check --all --json'],
+  }),
 }

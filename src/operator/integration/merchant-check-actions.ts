@@ -8,7 +8,7 @@ import { pick } from '../../entity/json.ts'
 import { tableOf, type Column } from '../../entity/show.ts'
 import { checkMerchant, type CheckFinding } from '../../merchant-check/cases.ts'
 import { callerOf } from '../../merchant-check/wire.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { servesMobile } from '../configuration/control-key.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
@@ -65,64 +65,62 @@ function summary(findings: readonly CheckFinding[]): string {
   return `${wrong} of ${all} not kept.${findings.length === 1 ? withoutToken : ''}`
 }
 
-export const merchantCheckActions: Subject = {
-  actions: {
-    'merchant check': action({
-      does: "plays app and gateway against a merchant's server of the mobile API, and says what conforms",
-      needs: 'configure',
-      // It calls loopback addresses too.
-      here: true,
-      alone: ({ file }) => file !== undefined,
-      takes: {
-        url: { is: baseUrl, argument: true, needed: true, means: 'base URL of the server, as an endpoint is given it' },
-        login: {
-          is: anyText('login'),
-          means: "the merchant, whose control key the installation has; the sandbox's own if left out",
-        },
-        file: {
-          is: accountFile,
-          means: 'instead a JSON file with control_key, such as the one of MERCHANT_SERVER_CONFIG',
-        },
-        endpoint: { is: anyText('id'), means: 'the endpoint that the server has to name' },
-        currency: { is: currency, usual: 'USD', means: 'of the transactions' },
-        accessToken: { is: anyText('token'), means: 'of a consumer, where the server has a log-in of its own' },
-        device: { is: anyText('serial'), means: 'serial number of the device that the token belongs to; made up if left out' },
+export const merchantCheckActions: Actions = {
+  'merchant check': action({
+    does: "plays app and gateway against a merchant's server of the mobile API, and says what conforms",
+    needs: 'configure',
+    // It calls loopback addresses too.
+    here: true,
+    alone: ({ file }) => file !== undefined,
+    takes: {
+      url: { is: baseUrl, argument: true, needed: true, means: 'base URL of the server, as an endpoint is given it' },
+      login: {
+        is: anyText('login'),
+        means: "the merchant, whose control key the installation has; the sandbox's own if left out",
       },
-      async perform(office, { url, login, file, endpoint, device, accessToken, currency: code }) {
-        if (file && login !== undefined) throw new Refused({ what: 'two keys named' })
-        const { key, knowsEndpoint } = file ?? (await accountOf(office, login))
-        if (!servesMobile(key)) throw new Refused({ what: 'key not for mobile' })
-        const { clock, random } = office
-        // It takes a tenth of a second to load, which the other actions need not spend.
-        const { openOutgoing } = await import('../../http/outgoing.ts')
-        const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock })
-        try {
-          return await checkMerchant({
-            call: callerOf(outgoing, url),
-            key,
-            currency: code,
-            knowsEndpoint: endpoint === undefined ? knowsEndpoint : (id) => id === endpoint,
-            accessToken,
-            serialNumber: device ?? `check-${uuid(random)}`,
-            random,
-          })
-        } finally {
-          await outgoing.close()
-        }
+      file: {
+        is: accountFile,
+        means: 'instead a JSON file with control_key, such as the one of MERCHANT_SERVER_CONFIG',
       },
-      gives: {
-        json: (findings, { url }) => ({ url, conforms: findings.every(isKept), findings: findings.map(findingJson) }),
-        blocks: (findings) => [tableOf(columns, findings), summary(findings)],
-        fails: (findings) => !findings.every(isKept),
-      },
-      more: `It initiates each kind of transaction twice, checks it and tells the server of a card: right, again, and wrong in
+      endpoint: { is: anyText('id'), means: 'the endpoint that the server has to name' },
+      currency: { is: currency, usual: 'USD', means: 'of the transactions' },
+      accessToken: { is: anyText('token'), means: 'of a consumer, where the server has a log-in of its own' },
+      device: { is: anyText('serial'), means: 'serial number of the device that the token belongs to; made up if left out' },
+    },
+    async perform(office, { url, login, file, endpoint, device, accessToken, currency: code }) {
+      if (file && login !== undefined) throw new Refused({ what: 'two keys named' })
+      const { key, knowsEndpoint } = file ?? (await accountOf(office, login))
+      if (!servesMobile(key)) throw new Refused({ what: 'key not for mobile' })
+      const { clock, random } = office
+      // It takes a tenth of a second to load, which the other actions need not spend.
+      const { openOutgoing } = await import('../../http/outgoing.ts')
+      const outgoing = openOutgoing({ policy: { plainHttp: true, loopbackAnyPort: true }, clock })
+      try {
+        return await checkMerchant({
+          call: callerOf(outgoing, url),
+          key,
+          currency: code,
+          knowsEndpoint: endpoint === undefined ? knowsEndpoint : (id) => id === endpoint,
+          accessToken,
+          serialNumber: device ?? `check-${uuid(random)}`,
+          random,
+        })
+      } finally {
+        await outgoing.close()
+      }
+    },
+    gives: {
+      json: (findings, { url }) => ({ url, conforms: findings.every(isKept), findings: findings.map(findingJson) }),
+      blocks: (findings) => [tableOf(columns, findings), summary(findings)],
+      fails: (findings) => !findings.every(isKept),
+    },
+    more: `It initiates each kind of transaction twice, checks it and tells the server of a card: right, again, and wrong in
 every way. The server keeps what comes of that: six invoices and a card of a server card id that no gateway gives.
 Nothing is charged, and the gateway has no part in it. It ends with 1 when something does not conform.
 The server is called as the gateway would: at addresses that it allows, no redirects, 10 s each.`,
-      examples: [
-        'merchant check https://shop.example/mobile --login shop',
-        'merchant check http://127.0.0.1:8090 --file mobile.json --json',
-      ],
-    }),
-  },
+    examples: [
+      'merchant check https://shop.example/mobile --login shop',
+      'merchant check http://127.0.0.1:8090 --file mobile.json --json',
+    ],
+  }),
 }

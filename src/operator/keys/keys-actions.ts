@@ -5,7 +5,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { choice, parsed, secretFile, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { ownNumber } from '../inputs.ts'
 import { Refused } from '../refused.ts'
 import {
@@ -72,29 +72,28 @@ const keyJson = ({ purpose, version, kek, ...one }: KeyVersion) =>
     keyEncryptionKey: kek,
   })
 
-export const keysActions: Subject = {
-  actions: {
-    'keys list': action({
-      does: 'all versions, without the keys themselves',
-      needs: 'read',
-      takes: {},
-      perform: async (office) => {
-        const [versions, resealing] = await Promise.all([listKeys(office), resealingIn(office)])
-        return { versions, resealing }
-      },
-      gives: {
-        json: ({ versions, resealing }) => ({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) }),
-        blocks: ({ versions, resealing }, { now }): Block[] =>
-          versions.length === 0
-            ? ['None yet; the first start of the gateway makes them.']
-            : [
-                tableOf(keyColumns(now), versions),
-                ...(resealing.length === 0
-                  ? []
-                  : ['Sealed again by the gateways, under a new version', tableOf(resealingColumns(resealing, now), resealing)]),
-              ],
-      },
-      more: `pan          seals card numbers; replaced by itself after a week
+export const keysActions: Actions = {
+  'keys list': action({
+    does: 'all versions, without the keys themselves',
+    needs: 'read',
+    takes: {},
+    perform: async (office) => {
+      const [versions, resealing] = await Promise.all([listKeys(office), resealingIn(office)])
+      return { versions, resealing }
+    },
+    gives: {
+      json: ({ versions, resealing }) => ({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) }),
+      blocks: ({ versions, resealing }, { now }): Block[] =>
+        versions.length === 0
+          ? ['None yet; the first start of the gateway makes them.']
+          : [
+              tableOf(keyColumns(now), versions),
+              ...(resealing.length === 0
+                ? []
+                : ['Sealed again by the gateways, under a new version', tableOf(resealingColumns(resealing, now), resealing)]),
+            ],
+    },
+    more: `pan          seals card numbers; replaced by itself after a week
 control      seals the control keys of merchants
 digest       recognises a request that is sent again, and counts by limits
 fingerprint  recognises a card at all merchants, to count wrong answers
@@ -102,106 +101,105 @@ card-id      makes card-hash-ids, which must never change, so it is never replac
 receipt      makes the ids of receipts
 audit        signs the end of the audit trail
              (the hourly keys of CVV2 values are not in the database)`,
-      examples: ['keys list --json'],
-    }),
-    'keys rotate': action({
-      does: 'adds a version of a key, which all processes use ten seconds later',
-      needs: 'system',
-      takes: { key: aKey },
-      async perform(office, { key }) {
-        // Opens the keys that there are, so that a wrong key-encryption key cannot wrap a new one.
-        await office.keys()
-        return rotateKeyOf(office, office.kek(), key)
-      },
-      gives: {
-        json: ({ version, activeAt }, { key }) => ({ key, version: String(version), active_at: isoTime(activeAt) }),
-        blocks: ({ version, activeAt }, { asked: { key } }) => [
-          `Version ${version} of the ${key} key is used from ${timeText(activeAt)} UTC, in ten seconds.`,
-          ...(key === 'pan'
-            ? [hint('From then on the gateways seal what is stored under it. To see how far that is', 'keys list')]
-            : []),
-          ...(key === 'control' ? [hint('To seal what there is under it, wait until then and run', 'keys rewrap')] : []),
-        ],
-      },
-      more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the
+    examples: ['keys list --json'],
+  }),
+  'keys rotate': action({
+    does: 'adds a version of a key, which all processes use ten seconds later',
+    needs: 'system',
+    takes: { key: aKey },
+    async perform(office, { key }) {
+      // Opens the keys that there are, so that a wrong key-encryption key cannot wrap a new one.
+      await office.keys()
+      return rotateKeyOf(office, office.kek(), key)
+    },
+    gives: {
+      json: ({ version, activeAt }, { key }) => ({ key, version: String(version), active_at: isoTime(activeAt) }),
+      blocks: ({ version, activeAt }, { asked: { key } }) => [
+        `Version ${version} of the ${key} key is used from ${timeText(activeAt)} UTC, in ten seconds.`,
+        ...(key === 'pan'
+          ? [hint('From then on the gateways seal what is stored under it. To see how far that is', 'keys list')]
+          : []),
+        ...(key === 'control' ? [hint('To seal what there is under it, wait until then and run', 'keys rewrap')] : []),
+      ],
+    },
+    more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the
 background; keys list shows how far that is. What the configuration has is sealed again by keys rewrap.`,
-      examples: ['keys rotate pan', 'keys rotate digest --json'],
-    }),
-    'keys rewrap': action({
-      does: 'brings everything under the newest keys: keys under the key-encryption key, values under their key',
-      needs: 'system',
-      long: true,
-      takes: {
-        restMs: { is: span('0', '1min'), usual: 20, means: 'pause after each batch, so that payments are not kept waiting' },
-        batch: { is: whole(1, 5_000), usual: 200, means: 'rows of a batch' },
-      },
-      async perform(office, { restMs, batch }) {
-        const keys = await office.keys()
-        const wrapped = await rewrapKeys(office, office.kek())
-        let shownAt = office.clock.monotonic()
-        const tables = await resealAll(office, keys, {
-          batch,
-          async rest({ cell, table, rows }) {
-            const now = office.clock.monotonic()
-            if (now - shownAt > 2_000) {
-              office.progress(`… ${table}${cell === undefined ? '' : ` of cell ${cell}`}: ${rows.toLocaleString('en')} rows`)
-              shownAt = now
-            }
-            if (restMs > 0) await sleep(office.clock, restMs)
-          },
-        })
-        return { wrapped, tables }
-      },
-      gives: {
-        json: ({ wrapped, tables }) => ({ keys: wrapped, tables }),
-        blocks({ wrapped, tables }) {
-          const rows = tables.reduce((sum, one) => sum + one.rows, 0)
-          return [`${wrapped.toLocaleString('en')} keys were wrapped again, ${rows.toLocaleString('en')} rows sealed again.`]
+    examples: ['keys rotate pan', 'keys rotate digest --json'],
+  }),
+  'keys rewrap': action({
+    does: 'brings everything under the newest keys: keys under the key-encryption key, values under their key',
+    needs: 'system',
+    long: true,
+    takes: {
+      restMs: { is: span('0', '1min'), usual: 20, means: 'pause after each batch, so that payments are not kept waiting' },
+      batch: { is: whole(1, 5_000), usual: 200, means: 'rows of a batch' },
+    },
+    async perform(office, { restMs, batch }) {
+      const keys = await office.keys()
+      const wrapped = await rewrapKeys(office, office.kek())
+      let shownAt = office.clock.monotonic()
+      const tables = await resealAll(office, keys, {
+        batch,
+        async rest({ cell, table, rows }) {
+          const now = office.clock.monotonic()
+          if (now - shownAt > 2_000) {
+            office.progress(`… ${table}${cell === undefined ? '' : ` of cell ${cell}`}: ${rows.toLocaleString('en')} rows`)
+            shownAt = now
+          }
+          if (restMs > 0) await sleep(office.clock, restMs)
         },
+      })
+      return { wrapped, tables }
+    },
+    gives: {
+      json: ({ wrapped, tables }) => ({ keys: wrapped, tables }),
+      blocks({ wrapped, tables }) {
+        const rows = tables.reduce((sum, one) => sum + one.rows, 0)
+        return [`${wrapped.toLocaleString('en')} keys were wrapped again, ${rows.toLocaleString('en')} rows sealed again.`]
       },
-      more: `Payments run on. It can be stopped and begun again at any time.
+    },
+    more: `Payments run on. It can be stopped and begun again at any time.
 
 To replace the key-encryption key, write the new key above the old one in the file that TOLLGATE_KEY_FILE names, for
 every process; run this command; then remove the old key from the file. No process has to be started again.`,
-      examples: ['keys rewrap', 'keys rewrap --rest 0 --batch 1000'],
-    }),
-    'keys retire': action({
-      does: 'destroys a version that nothing needs any more',
-      needs: 'system',
-      long: true,
-      takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'its number' } },
-      perform: (office, { key, version }) => retireKey(office, key, version),
-      gives: {
-        json: (_, { key, version }) => ({ key, version: String(version), retired: true }),
-        blocks: (_, { asked: { key, version } }) => [
-          `Version ${version} of the ${key} key is destroyed. Backups of the database still have it, wrapped.`,
-        ],
-      },
-      more: 'A version that is still needed is refused, with the reason.',
-      examples: ['keys retire pan 1'],
-    }),
-    'keys split': action({
-      does: 'the key of a file as two shares for two custodians, each useless alone; - is standard input',
-      needs: 'system',
-      here: true,
-      alone: () => true,
-      takes: { file: aFile('that has the key') },
-      perform: async ({ random }, { file }) => inShares(() => splitKek(file.reveal(), random)),
-      gives: {
-        json: (shares) => ({ shares }),
-        blocks: ([one, other]) => [`Share 1, for one custodian\n  ${one}`, `Share 2, for the other\n  ${other}`],
-      },
-      examples: ['keys split kek.txt'],
-    }),
-    'keys combine': action({
-      does: 'the key of two shares, for the file that TOLLGATE_KEY_FILE names',
-      needs: 'system',
-      here: true,
-      alone: () => true,
-      takes: { share: aFile('a file with one of them'), other: aFile('and one with the other') },
-      perform: async (_office, { share, other }) => inShares(() => combineShares(share.reveal(), other.reveal())),
-      gives: { json: (key) => ({ key }), blocks: (key) => [key] },
-      examples: ['keys combine share-1.txt share-2.txt > /run/tollgate/kek'],
-    }),
-  },
+    examples: ['keys rewrap', 'keys rewrap --rest 0 --batch 1000'],
+  }),
+  'keys retire': action({
+    does: 'destroys a version that nothing needs any more',
+    needs: 'system',
+    long: true,
+    takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'its number' } },
+    perform: (office, { key, version }) => retireKey(office, key, version),
+    gives: {
+      json: (_, { key, version }) => ({ key, version: String(version), retired: true }),
+      blocks: (_, { asked: { key, version } }) => [
+        `Version ${version} of the ${key} key is destroyed. Backups of the database still have it, wrapped.`,
+      ],
+    },
+    more: 'A version that is still needed is refused, with the reason.',
+    examples: ['keys retire pan 1'],
+  }),
+  'keys split': action({
+    does: 'the key of a file as two shares for two custodians, each useless alone; - is standard input',
+    needs: 'system',
+    here: true,
+    alone: () => true,
+    takes: { file: aFile('that has the key') },
+    perform: async ({ random }, { file }) => inShares(() => splitKek(file.reveal(), random)),
+    gives: {
+      json: (shares) => ({ shares }),
+      blocks: ([one, other]) => [`Share 1, for one custodian\n  ${one}`, `Share 2, for the other\n  ${other}`],
+    },
+    examples: ['keys split kek.txt'],
+  }),
+  'keys combine': action({
+    does: 'the key of two shares, for the file that TOLLGATE_KEY_FILE names',
+    needs: 'system',
+    here: true,
+    alone: () => true,
+    takes: { share: aFile('a file with one of them'), other: aFile('and one with the other') },
+    perform: async (_office, { share, other }) => inShares(() => combineShares(share.reveal(), other.reveal())),
+    gives: { json: (key) => ({ key }), blocks: (key) => [key] },
+    examples: ['keys combine share-1.txt share-2.txt > /run/tollgate/kek'],
+  }),
 }

@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import { counted, timeText } from '../../base/moments.ts'
 import { choice, kind, list, Unreadable } from '../../entity/kinds.ts'
 import { hint } from '../../entity/show.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { decimalOf } from '../order-lines.ts'
@@ -19,64 +19,60 @@ const anything = kind<string>({
 const called = (names: readonly (keyof typeof findKinds)[]) => names.map((name) => findKinds[name].called).join(', ')
 const isExact = ({ by }: FoundOrder) => by.some((name) => findKinds[name].exact)
 
-export const findActions: Subject = {
-  actions: {
-    find: action({
-      does: 'finds a payment by whatever names it, newest first',
-      needs: 'cards',
-      forMerchants: true,
-      long: true,
-      takes: {
-        what: { is: anything, argument: true, piped: true, means: `${called(findNames)}; standard input if left out` },
-        as: { is: list(choice(findNames), 'kinds'), means: `only as one of these: ${findNames.join(', ')}` },
-        merchant: ofOneMerchant,
-        ...times('made'),
-        limit: mostOf('orders'),
+export const findActions: Actions = {
+  find: action({
+    does: 'finds a payment by whatever names it, newest first',
+    needs: 'cards',
+    forMerchants: true,
+    long: true,
+    takes: {
+      what: { is: anything, argument: true, piped: true, means: `${called(findNames)}; standard input if left out` },
+      as: { is: list(choice(findNames), 'kinds'), means: `only as one of these: ${findNames.join(', ')}` },
+      merchant: ofOneMerchant,
+      ...times('made'),
+      limit: mostOf('orders'),
+    },
+    async perform(office, { from, to, ...asked }) {
+      const all: FoundOrder[] = []
+      const period = periodOf(defined({ from, to }), office.clock.now())
+      for await (const some of findByAnything(office, { ...asked, ...period })) {
+        await office.seen?.(some)
+        for (const one of some) office.found?.(one)
+        all.push(...some)
+      }
+      return all
+    },
+    /** Never the text: it may be an address or a card. */
+    looks: (found, asked) => ({
+      subject: 'orders',
+      details: { by: triedOf(asked, found).tried, found: found.map(({ orderId }) => String(orderId)) },
+    }),
+    gives: {
+      json: (found, asked) => {
+        const { tried, left } = triedOf(asked, found)
+        const orders = found.map((one) => ({ ...lineJson(one), found_by: one.by }))
+        return { orders, looked_by: tried, not_looked_by: left, filters_ignored: found.some(isExact) }
       },
-      async perform(office, { from, to, ...asked }) {
-        const all: FoundOrder[] = []
-        const period = periodOf(defined({ from, to }), office.clock.now())
-        for await (const some of findByAnything(office, { ...asked, ...period })) {
-          await office.seen?.(some)
-          for (const one of some) office.found?.(one)
-          all.push(...some)
-        }
-        return all
+      each: (one) =>
+        `${one.orderId}  ${timeText(one.createdAt)}  ${one.login}  ${decimalOf(one)} ${one.currency}  ${one.status}  ` +
+        `${one.card.bin}…${one.card.lastFour}  ${one.clientOrderid}  (${called(one.by)})`,
+      blocks(found, { asked: { limit, merchant, from, to, ...asked } }) {
+        const { tried, left } = triedOf(asked, found)
+        const filtered = merchant !== undefined || from !== undefined || to !== undefined
+        if (found.length === 0)
+          return [`Nothing is found by: ${called(tried)}.`, hint('By amount, status or time', 'order find --help')]
+        return [
+          `${counted(found.length, 'order')}, found by: ${called([...new Set(found.flatMap(({ by }) => by))])}.`,
+          ...(filtered && found.some(isExact) ? ['An exact id names one payment: merchant and times were ignored for it.'] : []),
+          ...(left.length > 0 ? [`Not read for: ${called(left)}. Every order is read for that with --as ${left.join()}.`] : []),
+          ...(found.length >= limit ? ['There may be more: give a larger --limit, or times.'] : []),
+        ]
       },
-      /** Never the text: it may be an address or a card. */
-      looks: (found, asked) => ({
-        subject: 'orders',
-        details: { by: triedOf(asked, found).tried, found: found.map(({ orderId }) => String(orderId)) },
-      }),
-      gives: {
-        json: (found, asked) => {
-          const { tried, left } = triedOf(asked, found)
-          const orders = found.map((one) => ({ ...lineJson(one), found_by: one.by }))
-          return { orders, looked_by: tried, not_looked_by: left, filters_ignored: found.some(isExact) }
-        },
-        each: (one) =>
-          `${one.orderId}  ${timeText(one.createdAt)}  ${one.login}  ${decimalOf(one)} ${one.currency}  ${one.status}  ` +
-          `${one.card.bin}…${one.card.lastFour}  ${one.clientOrderid}  (${called(one.by)})`,
-        blocks(found, { asked: { limit, merchant, from, to, ...asked } }) {
-          const { tried, left } = triedOf(asked, found)
-          const filtered = merchant !== undefined || from !== undefined || to !== undefined
-          if (found.length === 0)
-            return [`Nothing is found by: ${called(tried)}.`, hint('By amount, status or time', 'order find --help')]
-          return [
-            `${counted(found.length, 'order')}, found by: ${called([...new Set(found.flatMap(({ by }) => by))])}.`,
-            ...(filtered && found.some(isExact)
-              ? ['An exact id names one payment: merchant and times were ignored for it.']
-              : []),
-            ...(left.length > 0 ? [`Not read for: ${called(left)}. Every order is read for that with --as ${left.join()}.`] : []),
-            ...(found.length >= limit ? ['There may be more: give a larger --limit, or times.'] : []),
-          ]
-        },
-      },
-      more: `Everything that the text can be is tried. An order id, a serial number, a receipt, an invoice or a callback
+    },
+    more: `Everything that the text can be is tried. An order id, a serial number, a receipt, an invoice or a callback
 (order/number) is exact and ignores all filters. For an e-mail address or a telephone number every order is read, back in time;
 what is found is shown at once. Put addresses and card numbers on standard input, so that they do not stay in the history of the
 shell. A card number and some receipts need TOLLGATE_KEY_FILE.`,
-      examples: ['find 1000001', 'find invoice-17 --merchant shop', 'find 000000001234 --as rrn', 'find < address.txt'],
-    }),
-  },
+    examples: ['find 1000001', 'find invoice-17 --merchant shop', 'find 000000001234 --as rrn', 'find < address.txt'],
+  }),
 }

@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
 import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
-import { action, pageOf, paging, type Subject } from '../action.ts'
+import { action, pageOf, paging, type Actions } from '../action.ts'
 import { withExport } from '../export.ts'
 import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
@@ -18,115 +18,113 @@ const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'un
 /** What was searched by, of all that was asked for. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
 
-const orders: Subject = {
-  actions: {
-    'order show': action({
-      does:
-        'the life of an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, ' +
-        'callbacks with every try',
-      needs: 'cards',
-      forMerchants: true,
-      takes: {
-        id: anOrder,
-        payer: { is: flag, needs: 'persons', means: 'with name, addresses and telephone of the payer, and the description' },
+const orders: Actions = {
+  'order show': action({
+    does:
+      'the life of an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, ' +
+      'callbacks with every try',
+    needs: 'cards',
+    forMerchants: true,
+    takes: {
+      id: anOrder,
+      payer: { is: flag, needs: 'persons', means: 'with name, addresses and telephone of the payer, and the description' },
+    },
+    async perform(office, asked) {
+      const story = await orderStory(office, asked.id)
+      return { ...story, ...(asked.payer && { payer: payerOf(story.order) }) }
+    },
+    looks: (_, asked) => ({ subject: `order ${asked.id}`, ...(asked.payer && { details: { payer: true } }) }),
+    gives: { json: orderJson, blocks: (story, { now }) => storyBlocks(story, now) },
+    more: 'Times are UTC. The card is masked always. --payer needs the permission persons, and the audit trail notes it.',
+    examples: ['order show 1000001', 'order show 1000001 --json', 'order show 1000001 --payer'],
+  }),
+  'order find': action({
+    does: 'searches orders, newest first',
+    needs: 'cards',
+    forMerchants: true,
+    takes: {
+      merchant: ofOneMerchant,
+      clientOrderid: { is: anyText('id'), means: "the merchant's own name of the order; exactly as it was sent" },
+      cardHashId: {
+        is: anyText('hash'),
+        means: 'card-hash-id of status and order show: all orders of one card at one merchant',
       },
-      async perform(office, asked) {
-        const story = await orderStory(office, asked.id)
-        return { ...story, ...(asked.payer && { payer: payerOf(story.order) }) }
+      status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
+      code: {
+        is: list(anyText('code'), 'codes'),
+        means: 'of the reason of a decline or an error, such as 116; several by comma',
       },
-      looks: (_, asked) => ({ subject: `order ${asked.id}`, ...(asked.payer && { details: { payer: true } }) }),
-      gives: { json: orderJson, blocks: (story, { now }) => storyBlocks(story, now) },
-      more: 'Times are UTC. The card is masked always. --payer needs the permission persons, and the audit trail notes it.',
-      examples: ['order show 1000001', 'order show 1000001 --json', 'order show 1000001 --payer'],
+      amount: { is: anyText('decimal'), means: 'such as 10.42' },
+      currency: { is: currency, means: 'of ISO 4217' },
+      ...times('made'),
+      parked: { is: flag, means: 'only those that wait for an operator' },
+      limit: mostOf('orders on a page'),
+      after: { is: id, names: 'order', means: 'the next page: after this order' },
+    },
+    async perform(office, { merchant, from, to, limit, ...asked }) {
+      const period = periodOf(defined({ from, to }), office.clock.now())
+      const merchantId = await merchantIdOf(office.pool, merchant)
+      const found = await findOrders(office, defined({ ...asked, ...period, merchantId, limit: limit + 1 }))
+      return pageOf(found, limit, (order) => order.orderId)
+    },
+    /** By which criteria was searched, and between which orders what was found lies. */
+    looks: ({ rows }, { merchant, ...asked }) => ({
+      subject: merchant === undefined ? 'orders' : `orders of ${merchant}`,
+      details: {
+        by: [...criteriaOf(asked), ...(merchant === undefined ? [] : ['merchantId'])],
+        found: rows.length,
+        ...(rows.length > 0 && { newest: String(rows[0]!.orderId), oldest: String(rows.at(-1)!.orderId) }),
+      },
     }),
-    'order find': action({
-      does: 'searches orders, newest first',
-      needs: 'cards',
-      forMerchants: true,
-      takes: {
-        merchant: ofOneMerchant,
-        clientOrderid: { is: anyText('id'), means: "the merchant's own name of the order; exactly as it was sent" },
-        cardHashId: {
-          is: anyText('hash'),
-          means: 'card-hash-id of status and order show: all orders of one card at one merchant',
-        },
-        status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
-        code: {
-          is: list(anyText('code'), 'codes'),
-          means: 'of the reason of a decline or an error, such as 116; several by comma',
-        },
-        amount: { is: anyText('decimal'), means: 'such as 10.42' },
-        currency: { is: currency, means: 'of ISO 4217' },
-        ...times('made'),
-        parked: { is: flag, means: 'only those that wait for an operator' },
-        limit: mostOf('orders on a page'),
-        after: { is: id, names: 'order', means: 'the next page: after this order' },
+    gives: paging<OrderLine, { merchant?: string; parked?: boolean; after?: bigint }>({
+      name: 'orders',
+      json: lineJson,
+      columns: (now) => [...orderColumns(now), { title: 'REASON', of: (o) => reasonText(o) ?? '' }],
+      none({ merchant, after, ...asked }) {
+        const by = criteriaOf(asked).join()
+        if (merchant !== undefined || after !== undefined || (by !== '' && by !== 'parked'))
+          return hint('No order fits. Leave something out of the search, or see all', 'order find')
+        return by === 'parked'
+          ? 'Nothing is parked.'
+          : 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
       },
-      async perform(office, { merchant, from, to, limit, ...asked }) {
-        const period = periodOf(defined({ from, to }), office.clock.now())
-        const merchantId = await merchantIdOf(office.pool, merchant)
-        const found = await findOrders(office, defined({ ...asked, ...period, merchantId, limit: limit + 1 }))
-        return pageOf(found, limit, (order) => order.orderId)
-      },
-      /** By which criteria was searched, and between which orders what was found lies. */
-      looks: ({ rows }, { merchant, ...asked }) => ({
-        subject: merchant === undefined ? 'orders' : `orders of ${merchant}`,
-        details: {
-          by: [...criteriaOf(asked), ...(merchant === undefined ? [] : ['merchantId'])],
-          found: rows.length,
-          ...(rows.length > 0 && { newest: String(rows[0]!.orderId), oldest: String(rows.at(-1)!.orderId) }),
-        },
+    }),
+    more: 'All that is given must hold. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.',
+    examples: [
+      'order find',
+      'order find --client-orderid invoice-17',
+      'order find --status unknown,error --from 24h',
+      'order find --amount 10.42 --currency USD --from 2030-01-01 --to 2030-02-01',
+      'order find --code 116,51 --from 24h',
+      'order find --parked',
+    ],
+  }),
+  'order resume': action({
+    does: 'takes the parked work of an order up again, at once and as if never tried',
+    needs: 'money',
+    takes: { id: anOrder },
+    perform: (office, asked) => resumeOrder(office, asked.id),
+    gives: {
+      json: (resumed, asked) => ({
+        order_id: asked.id,
+        resumed: resumed.map(({ transactionNo: transaction, step = null, alarm }) => ({ transaction, step, alarm })),
       }),
-      gives: paging<OrderLine, { merchant?: string; parked?: boolean; after?: bigint }>({
-        name: 'orders',
-        json: lineJson,
-        columns: (now) => [...orderColumns(now), { title: 'REASON', of: (o) => reasonText(o) ?? '' }],
-        none({ merchant, after, ...asked }) {
-          const by = criteriaOf(asked).join()
-          if (merchant !== undefined || after !== undefined || (by !== '' && by !== 'parked'))
-            return hint('No order fits. Leave something out of the search, or see all', 'order find')
-          return by === 'parked'
-            ? 'Nothing is parked.'
-            : 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
-        },
-      }),
-      more: 'All that is given must hold. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.',
-      examples: [
-        'order find',
-        'order find --client-orderid invoice-17',
-        'order find --status unknown,error --from 24h',
-        'order find --amount 10.42 --currency USD --from 2030-01-01 --to 2030-02-01',
-        'order find --code 116,51 --from 24h',
-        'order find --parked',
+      blocks: (resumed, { asked }) => [
+        [
+          `${counted(resumed.length, 'transaction')} of order ${asked.id} taken up again:`,
+          ...resumed.map(
+            ({ transactionNo, step, alarm }) =>
+              `  #${transactionNo}${step === undefined ? '' : `, next: ${step}`}; it was parked because: ${printable(alarm)}`,
+          ),
+        ].join('\n'),
+        hint('See what comes of it', `order show ${asked.id}`),
       ],
-    }),
-    'order resume': action({
-      does: 'takes the parked work of an order up again, at once and as if never tried',
-      needs: 'money',
-      takes: { id: anOrder },
-      perform: (office, asked) => resumeOrder(office, asked.id),
-      gives: {
-        json: (resumed, asked) => ({
-          order_id: asked.id,
-          resumed: resumed.map(({ transactionNo: transaction, step = null, alarm }) => ({ transaction, step, alarm })),
-        }),
-        blocks: (resumed, { asked }) => [
-          [
-            `${counted(resumed.length, 'transaction')} of order ${asked.id} taken up again:`,
-            ...resumed.map(
-              ({ transactionNo, step, alarm }) =>
-                `  #${transactionNo}${step === undefined ? '' : `, next: ${step}`}; it was parked because: ${printable(alarm)}`,
-            ),
-          ].join('\n'),
-          hint('See what comes of it', `order show ${asked.id}`),
-        ],
-      },
-      more: `An order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
+    },
+    more: `An order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
 order show, mend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.`,
-      examples: ['order resume 1000001'],
-    }),
-    ...followActions,
-  },
+    examples: ['order resume 1000001'],
+  }),
+  ...followActions,
 }
 
 export const orderActions = withExport(orders, 'order find', {

@@ -5,7 +5,7 @@ import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, moment, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { mostCell } from '../../storage/cells.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { inEach, inTurn } from '../in-cells.ts'
 import type { CellDesk } from '../desk.ts'
 import type { Office } from '../office.ts'
@@ -223,12 +223,10 @@ It needs the owner of the tables.`,
   examples: ['partitions drop --from /var/lib/tollgate/old', 'partitions drop --from /var/lib/tollgate/old --yes'],
 })
 
-export const partitionActions: Subject = {
-  actions: {
-    'partitions list': list,
-    'partitions ensure': ensure,
-    'partitions detach': detach,
-    'partitions export': exportAll,
-    'partitions drop': drop,
-  },
+export const partitionActions: Actions = {
+  'partitions list': list,
+  'partitions ensure': ensure,
+  'partitions detach': detach,
+  'partitions export': exportAll,
+  'partitions drop': drop,
 }

@@ -3,7 +3,7 @@ import { sleep, type Clock } from '../../base/clock.ts'
 import { counted, isoTime } from '../../base/moments.ts'
 import { forgetStep, walkFromStart, type Forgetting } from '../../card/forget-rows.ts'
 import type { Pool } from '../../storage/pool.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { record } from '../change.ts'
 import type { Desk, OrderDesk } from '../desk.ts'
 import { inTurn } from '../in-cells.ts'
@@ -41,24 +41,22 @@ async function forgetIn(pool: Pool, clock: Clock, forgetting: Forgetting): Promi
 
 const note = (desk: Desk, details: object): Promise<void> => record(desk, { subject: 'cards of orders', details })
 
-export const cardActions: Subject = {
-  actions: {
-    'cards forget': action({
-      does: 'erases card numbers that no order needs any more',
-      needs: 'erase',
-      long: true,
-      takes: ended,
-      perform: (office, asked) => forgetCards(office, boundsOf(asked, office.clock.now())),
-      gives: {
-        json: (cards) => ({ cards }),
-        blocks: (cards) => [`${counted(cards, 'card number')} ${cards === 1 ? 'was' : 'were'} erased.`],
-      },
-      more: `What is shown of a card stays: first and last digits, brand, card-hash-id.
+export const cardActions: Actions = {
+  'cards forget': action({
+    does: 'erases card numbers that no order needs any more',
+    needs: 'erase',
+    long: true,
+    takes: ended,
+    perform: (office, asked) => forgetCards(office, boundsOf(asked, office.clock.now())),
+    gives: {
+      json: (cards) => ({ cards }),
+      blocks: (cards) => [`${counted(cards, 'card number')} ${cards === 1 ? 'was' : 'were'} erased.`],
+    },
+    more: `What is shown of a card stays: first and last digits, brand, card-hash-id.
 Captures, returns and voids need no number.
 create-card-ref is refused for such a payment, unless it made its reference before; references have a number of their own.
 The gateways do it each hour, as CARDS_FORGET of serve says. Where that is off, run it once a day, as a member of
 tollgate_retention. It can be stopped and begun again.`,
-      examples: ['cards forget', 'cards forget --older-than 90d --unapproved-after 1h'],
-    }),
-  },
+    examples: ['cards forget', 'cards forget --older-than 90d --unapproved-after 1h'],
+  }),
 }

@@ -3,7 +3,7 @@ import { counted } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { flag, id } from '../../entity/kinds.ts'
 import { tableOf, type Block, type Column } from '../../entity/show.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { inTurn } from '../in-cells.ts'
 import { mostOf } from '../lists.ts'
 import { orderColumns } from '../order-lines.ts'
@@ -127,6 +127,4 @@ const erase = action({
   examples: ['subject erase --email address.txt', 'subject erase --email address.txt --yes'],
 })
 
-export const subjectActions: Subject = {
-  actions: { 'subject find': find, 'subject export': exportAll, 'subject erase': erase },
-}
+export const subjectActions: Actions = { 'subject find': find, 'subject export': exportAll, 'subject erase': erase }

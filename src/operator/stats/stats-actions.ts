@@ -2,7 +2,7 @@
 import { isoTime, spanText, timeText } from '../../base/moments.ts'
 import { anyText, choice, id, list, whole } from '../../entity/kinds.ts'
 import { numbered, tableOf, type Column } from '../../entity/show.ts'
-import { action, type Subject } from '../action.ts'
+import { action, type Actions } from '../action.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { endpointOf, gateNamed } from '../known.ts'
 import { times } from '../lists.ts'
@@ -33,66 +33,64 @@ const columnsOf = (of: 'orders' | 'attempts', by: readonly Split[]): Column<Stat
   { title: '95 % WITHIN', of: ({ p95Ms }) => spanText(p95Ms), align: 'right' },
 ]
 
-export const statsActions: Subject = {
-  actions: {
-    stats: action({
-      does: 'how many payments ended in which way, how many of them approved, and how long they took',
-      needs: 'read',
-      forMerchants: true,
-      takes: {
-        of: {
-          is: choice(['orders', 'attempts'] as const),
-          usual: 'orders',
-          means: 'payments, or messages to acquirers that may move money',
-        },
-        by: { is: list(choice(splitNames), 'list'), usual: ['endpoint'], means: `${splitNames.join(', ')}; several by comma` },
-        merchant: ofOneMerchant,
-        endpoint: { is: id, names: 'endpoint', means: 'only of this endpoint' },
-        gate: { is: anyText('gate'), means: 'only at this gate: its id or name' },
-        ...times('ended'),
-        limit: { is: whole(1, 10_000), usual: 100, means: 'lines' },
+export const statsActions: Actions = {
+  stats: action({
+    does: 'how many payments ended in which way, how many of them approved, and how long they took',
+    needs: 'read',
+    forMerchants: true,
+    takes: {
+      of: {
+        is: choice(['orders', 'attempts'] as const),
+        usual: 'orders',
+        means: 'payments, or messages to acquirers that may move money',
       },
-      async perform(office, { merchant, endpoint, gate, limit, from, to, ...asked }): Promise<Stats> {
-        const { pool, clock } = office
-        const now = clock.now()
-        const period = { from: from?.(now) ?? now - usualSpanMs, to: to?.(now) ?? now }
-        const rows = await readStats(office, {
-          ...asked,
-          ...period,
-          merchantId: await merchantIdOf(pool, merchant),
-          endpointId: endpoint && (await endpointOf(pool, endpoint)).endpointId,
-          gateId: gate === undefined ? undefined : (await gateNamed(pool, gate)).gateId,
-        })
-        return { ...period, rows: rows.slice(0, limit) }
-      },
-      gives: {
-        json: ({ from, to, rows }, { of, by }) => ({
-          of,
-          from: isoTime(from),
-          to: isoTime(to),
-          stats: rows.map((row) => ({
-            ...Object.fromEntries(by.map((name, i) => [name, name === 'endpoint' ? BigInt(row.by[i]!) : row.by[i] || null])),
-            ended: row.total,
-            outcomes: Object.fromEntries(row.outcomes),
-            approved_percent: share(row),
-            p50_ms: row.p50Ms,
-            p95_ms: row.p95Ms,
-          })),
-        }),
-        blocks: ({ from, to, rows }, { asked: { of, by } }) => [
-          rows.length === 0 ? 'Nothing ended in that time.' : tableOf(columnsOf(of, by), rows),
-          `Of ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,
-        ],
-      },
-      more: `Counts are written in the commit that ends what they count, so they are exact, and kept for 400 days, also
+      by: { is: list(choice(splitNames), 'list'), usual: ['endpoint'], means: `${splitNames.join(', ')}; several by comma` },
+      merchant: ofOneMerchant,
+      endpoint: { is: id, names: 'endpoint', means: 'only of this endpoint' },
+      gate: { is: anyText('gate'), means: 'only at this gate: its id or name' },
+      ...times('ended'),
+      limit: { is: whole(1, 10_000), usual: 100, means: 'lines' },
+    },
+    async perform(office, { merchant, endpoint, gate, limit, from, to, ...asked }): Promise<Stats> {
+      const { pool, clock } = office
+      const now = clock.now()
+      const period = { from: from?.(now) ?? now - usualSpanMs, to: to?.(now) ?? now }
+      const rows = await readStats(office, {
+        ...asked,
+        ...period,
+        merchantId: await merchantIdOf(pool, merchant),
+        endpointId: endpoint && (await endpointOf(pool, endpoint)).endpointId,
+        gateId: gate === undefined ? undefined : (await gateNamed(pool, gate)).gateId,
+      })
+      return { ...period, rows: rows.slice(0, limit) }
+    },
+    gives: {
+      json: ({ from, to, rows }, { of, by }) => ({
+        of,
+        from: isoTime(from),
+        to: isoTime(to),
+        stats: rows.map((row) => ({
+          ...Object.fromEntries(by.map((name, i) => [name, name === 'endpoint' ? BigInt(row.by[i]!) : row.by[i] || null])),
+          ended: row.total,
+          outcomes: Object.fromEntries(row.outcomes),
+          approved_percent: share(row),
+          p50_ms: row.p50Ms,
+          p95_ms: row.p95Ms,
+        })),
+      }),
+      blocks: ({ from, to, rows }, { asked: { of, by } }) => [
+        rows.length === 0 ? 'Nothing ended in that time.' : tableOf(columnsOf(of, by), rows),
+        `Of ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,
+      ],
+    },
+    more: `Counts are written in the commit that ends what they count, so they are exact, and kept for 400 days, also
 where the orders are gone. They begin with the version that has them. A time is given as the power of two of milliseconds within
 which so many ended. Of attempts, 3ds is what was known when the attempt ended.`,
-      examples: [
-        'stats',
-        'stats --by reason,network --from 7d',
-        'stats --by hour --from 2030-01-31 --to 2030-02-01 --json',
-        'stats --of attempts --by gate,outcome --from 1h',
-      ],
-    }),
-  },
+    examples: [
+      'stats',
+      'stats --by reason,network --from 7d',
+      'stats --by hour --from 2030-01-31 --to 2030-02-01 --json',
+      'stats --of attempts --by gate,outcome --from 1h',
+    ],
+  }),
 }

@@ -3,7 +3,7 @@ import { agoText, timeText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, span, text } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
-import { action, listing, type AnyAction, type Subject } from '../action.ts'
+import { action, listing, type AnyAction, type Actions } from '../action.ts'
 import { ofOneMerchant, ownNumber } from '../inputs.ts'
 import { listTokens, listUsers, ofMerchant, type TokenEntry, type UserEntry } from '../known.ts'
 import { roles } from '../permissions.ts'
@@ -50,107 +50,105 @@ const switched = (verb: 'disable' | 'enable', does: string): AnyAction =>
     examples: [`user ${verb} jane`],
   })
 
-export const userActions: Subject = {
-  actions: {
-    'user add': action({
-      does: 'makes a user of the API, who needs a token to use it',
-      needs: 'users',
-      forMerchants: true,
-      takes: {
-        name: { is: userName, argument: true, needed: true, means: 'a name for people and the audit trail' },
-        role: { ...aRole, needed: true },
-        merchant: forOne,
-      },
-      perform: addUser,
-      gives: {
-        json: userJson,
-        blocks: (user) => [hint(`User ${user.name} is made. A token for the API`, `token add --user ${user.name} --expires 30d`)],
-      },
-      examples: ['user add jane --role operator', 'user add ci --role support --merchant shop'],
+export const userActions: Actions = {
+  'user add': action({
+    does: 'makes a user of the API, who needs a token to use it',
+    needs: 'users',
+    forMerchants: true,
+    takes: {
+      name: { is: userName, argument: true, needed: true, means: 'a name for people and the audit trail' },
+      role: { ...aRole, needed: true },
+      merchant: forOne,
+    },
+    perform: addUser,
+    gives: {
+      json: userJson,
+      blocks: (user) => [hint(`User ${user.name} is made. A token for the API`, `token add --user ${user.name} --expires 30d`)],
+    },
+    examples: ['user add jane --role operator', 'user add ci --role support --merchant shop'],
+  }),
+  'user list': action({
+    does: 'all users of the API',
+    needs: 'users',
+    reads: true,
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant },
+    perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listUsers),
+    gives: listing<UserEntry>({
+      name: 'users',
+      json: userJson,
+      columns: [{ title: 'NAME', of: (user) => user.name }, roleColumn, scope, stateColumn],
+      none: hint('No users. Make one', 'user add --help'),
     }),
-    'user list': action({
-      does: 'all users of the API',
-      needs: 'users',
-      reads: true,
-      forMerchants: true,
-      takes: { merchant: ofOneMerchant },
-      perform: ({ pool }, { merchant }) => ofMerchant(pool, merchant, listUsers),
-      gives: listing<UserEntry>({
-        name: 'users',
-        json: userJson,
-        columns: [{ title: 'NAME', of: (user) => user.name }, roleColumn, scope, stateColumn],
-        none: hint('No users. Make one', 'user add --help'),
-      }),
-      examples: ['user list'],
+    examples: ['user list'],
+  }),
+  'user set': action({
+    does: 'changes the role of a user; its tokens that may do more end at once',
+    needs: 'users',
+    forMerchants: true,
+    takes: { user: aUser, role: { ...aRole, needed: true } },
+    perform: (office, { user, role }) => setUser(office, user, { role }),
+    gives: {
+      json: ({ after, ended }) => ({ ...userJson(after), tokens_ended: ended }),
+      blocks: ({ after, ended }) => [`User ${after.name} has the role ${after.role}; ${ended} of its tokens ended.`],
+    },
+    examples: ['user set jane --role auditor'],
+  }),
+  'user disable': switched('disable', 'ends all tokens of a user, who gets no new ones'),
+  'user enable': switched('enable', 'lets a user have tokens again; those that ended stay so'),
+  'token add': action({
+    does: 'makes a token for the API, which is shown once',
+    needs: 'users',
+    forMerchants: true,
+    once: true,
+    takes: {
+      user: ofUser,
+      role: { ...aRole, means: "what it may do; the user's role, unless said" },
+      merchant: forOne,
+      expires: { is: span('1min', '366d'), usual: 30 * 86_400_000, means: 'how long it is valid' },
+    },
+    perform: addToken,
+    gives: {
+      json: (token) => ({ ...tokenJson(token), token: token.text.reveal() }),
+      blocks: (token) => [
+        `Token ${token.tokenId} of ${token.user}, role ${token.role}, valid until ${timeText(token.expiresAt)} UTC:`,
+        token.text.reveal(),
+        'It is not shown again. Send it as: Authorization: Bearer …',
+      ],
+    },
+    more: 'A token may do at most what its user may. The database has only its digest.',
+    examples: ['token add --user jane --expires 30d', 'token add --user jane --role auditor --merchant shop --expires 1d'],
+  }),
+  'token list': action({
+    does: 'the tokens that are valid, newest first',
+    needs: 'users',
+    reads: true,
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant, all: { is: flag, means: 'those that ended as well' } },
+    perform: (office, { merchant, all }) =>
+      ofMerchant(office.pool, merchant, all ? listTokens : (runner) => liveTokens(runner, office)),
+    gives: listing<TokenEntry>({
+      name: 'tokens',
+      json: tokenJson,
+      columns: (now) => [
+        numbered('ID', (token) => token.tokenId),
+        { title: 'USER', of: (token) => token.user },
+        roleColumn,
+        scope,
+        { title: 'STATE', of: (token) => stateAt(token, now) },
+        { title: 'EXPIRES', of: (token) => agoText(token.expiresAt, now) },
+      ],
+      none: hint('No tokens. Make one', 'token add --help'),
     }),
-    'user set': action({
-      does: 'changes the role of a user; its tokens that may do more end at once',
-      needs: 'users',
-      forMerchants: true,
-      takes: { user: aUser, role: { ...aRole, needed: true } },
-      perform: (office, { user, role }) => setUser(office, user, { role }),
-      gives: {
-        json: ({ after, ended }) => ({ ...userJson(after), tokens_ended: ended }),
-        blocks: ({ after, ended }) => [`User ${after.name} has the role ${after.role}; ${ended} of its tokens ended.`],
-      },
-      examples: ['user set jane --role auditor'],
-    }),
-    'user disable': switched('disable', 'ends all tokens of a user, who gets no new ones'),
-    'user enable': switched('enable', 'lets a user have tokens again; those that ended stay so'),
-    'token add': action({
-      does: 'makes a token for the API, which is shown once',
-      needs: 'users',
-      forMerchants: true,
-      once: true,
-      takes: {
-        user: ofUser,
-        role: { ...aRole, means: "what it may do; the user's role, unless said" },
-        merchant: forOne,
-        expires: { is: span('1min', '366d'), usual: 30 * 86_400_000, means: 'how long it is valid' },
-      },
-      perform: addToken,
-      gives: {
-        json: (token) => ({ ...tokenJson(token), token: token.text.reveal() }),
-        blocks: (token) => [
-          `Token ${token.tokenId} of ${token.user}, role ${token.role}, valid until ${timeText(token.expiresAt)} UTC:`,
-          token.text.reveal(),
-          'It is not shown again. Send it as: Authorization: Bearer …',
-        ],
-      },
-      more: 'A token may do at most what its user may. The database has only its digest.',
-      examples: ['token add --user jane --expires 30d', 'token add --user jane --role auditor --merchant shop --expires 1d'],
-    }),
-    'token list': action({
-      does: 'the tokens that are valid, newest first',
-      needs: 'users',
-      reads: true,
-      forMerchants: true,
-      takes: { merchant: ofOneMerchant, all: { is: flag, means: 'those that ended as well' } },
-      perform: (office, { merchant, all }) =>
-        ofMerchant(office.pool, merchant, all ? listTokens : (runner) => liveTokens(runner, office)),
-      gives: listing<TokenEntry>({
-        name: 'tokens',
-        json: tokenJson,
-        columns: (now) => [
-          numbered('ID', (token) => token.tokenId),
-          { title: 'USER', of: (token) => token.user },
-          roleColumn,
-          scope,
-          { title: 'STATE', of: (token) => stateAt(token, now) },
-          { title: 'EXPIRES', of: (token) => agoText(token.expiresAt, now) },
-        ],
-        none: hint('No tokens. Make one', 'token add --help'),
-      }),
-      examples: ['token list', 'token list --all'],
-    }),
-    'token revoke': action({
-      does: 'ends a token with its next request',
-      needs: 'users',
-      forMerchants: true,
-      takes: { token: { ...ownNumber, is: id, names: 'token', means: 'number of the token' } },
-      perform: (office, { token }) => revokeToken(office, token),
-      gives: { json: tokenJson, blocks: (token) => [`Token ${token.tokenId} of ${token.user} is revoked.`] },
-      examples: ['token revoke 1'],
-    }),
-  },
+    examples: ['token list', 'token list --all'],
+  }),
+  'token revoke': action({
+    does: 'ends a token with its next request',
+    needs: 'users',
+    forMerchants: true,
+    takes: { token: { ...ownNumber, is: id, names: 'token', means: 'number of the token' } },
+    perform: (office, { token }) => revokeToken(office, token),
+    gives: { json: tokenJson, blocks: (token) => [`Token ${token.tokenId} of ${token.user} is revoked.`] },
+    examples: ['token revoke 1'],
+  }),
 }

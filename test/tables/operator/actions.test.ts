@@ -19,7 +19,7 @@ import { action as anAction, eachOf, type AnyAction } from '../../../src/operato
 import { findingsShown, ok, problem } from '../../../src/operator/doctor/finding.ts'
 import type { Office } from '../../../src/operator/office.ts'
 import { permissions, roleMay, roles, type Permission } from '../../../src/operator/permissions.ts'
-import { subjects } from '../../../src/operator/subjects.ts'
+import { actionsOf, subjects } from '../../../src/operator/subjects.ts'
 
 /** What an operator can do, row by row. */
 
@@ -36,10 +36,8 @@ writeFileSync(head, JSON.stringify({ ...headJson, control_key: 'b'.repeat(32) })
 const contents: Readonly<Record<string, string>> = { png: picture, json: head }
 
 const rows: { subject: string; words: string; action: AnyAction }[] = []
-for (const [subject, { load }] of Object.entries(subjects))
-  for (const { actions } of await load())
-    for (const [words, action] of Object.entries(actions))
-      if (words.split(' ')[0] === subject) rows.push({ subject, words, action })
+for (const subject of Object.keys(subjects))
+  for (const [words, action] of await actionsOf(subject)) rows.push({ subject, words, action })
 
 /** The words of a line of a shell, without where it reads from and writes to. */
 const wordsOf = (line: string): string[] =>
@@ -70,8 +68,8 @@ for (const { subject, words, action } of rows)
         performed = called
         throw new Error('read')
       }
-      const { does, load } = subjects[subject]!
-      addSubject(program, terminal, subject, { does, subjects: await load() }, perform)
+      const { does } = subjects[subject]!
+      addSubject(program, terminal, subject, { does, actions: await actionsOf(subject) }, perform)
       const parsed = program.parseAsync(withFiles(wordsOf(example), action), { from: 'user' })
       await assert.rejects(parsed, /^Error: read$/, `${example}: ${String(stderr.read() ?? '')}`)
       assert.equal(performed, words)
@@ -118,10 +116,10 @@ test('a person sees each result as it comes and the sum at the end, a machine al
   }
   const sum = (problems: number) => ({ json: { problems }, text: `${problems} in all` })
   const row = { needs: 'read', does: '', takes: {}, gives: findingsShown(sum), examples: ['look'] } as const
-  const actions = { look: anAction({ ...row, perform: (office) => eachOf(office, look()) }) }
+  const actions = [['look', anAction({ ...row, perform: (office) => eachOf(office, look()) })]] as const
   const program = new Command('tollgate')
   const perform: typeof performAt = (_terminal, _words, task, asked, found) => task.perform({ found } as Office, asked)
-  addSubject(program, terminal, 'look', { does: '', subjects: [{ actions }] }, perform)
+  addSubject(program, terminal, 'look', { does: '', actions }, perform)
   await program.parseAsync(['look'], { from: 'user' })
   assert.deepEqual(seen, [
     'ok       first         is well\n',

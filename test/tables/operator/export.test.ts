@@ -80,7 +80,7 @@ function listOf(count: number) {
   const said: string[] = []
   let clock = now
   const office = { clock: { now: () => clock++ }, progress: (text: string) => void said.push(text) } as unknown as Office
-  const { actions } = withExport({ actions: { 'row list': list } }, 'row list', { does: '', examples: [] })
+  const actions = withExport({ 'row list': list }, 'row list', { does: '', examples: [] })
   const row = actions['row export']!
   const exported = async (asked: object): Promise<TextParts> =>
     row.gives.parts!(await row.perform(office, { as: 'csv', ...asked }), jsonText)

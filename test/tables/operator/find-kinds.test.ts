@@ -50,7 +50,7 @@ test('a text is looked for as each kind of name that it could be', () => {
   for (const [text, kinds] of texts) assert.equal(kindsOf(text).join(' '), kinds, text)
 })
 
-const { what } = findActions.actions.find!.takes
+const { what } = findActions.find!.takes
 
 test('a text that can be no name is refused with what it must be, and is not repeated', () => {
   const strange = fc.oneof(

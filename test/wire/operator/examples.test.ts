@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { systemRandom } from '../../../src/base/random.ts'
 import { splitKek } from '../../../src/keys/shares.ts'
-import { subjects } from '../../../src/operator/subjects.ts'
+import { actionsOf, subjects } from '../../../src/operator/subjects.ts'
 import { makeLineCertificates } from '../../harness/acquirer/line-certificates.ts'
 import { image } from '../../harness/browser/images.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
@@ -76,9 +76,8 @@ test('every example does what it says, or says what a new installation lacks', a
   // An endpoint needs a gate.
   const order = ['gate', ...Object.keys(subjects).filter((subject) => subject !== 'gate')]
   for (const subject of order)
-    for (const { actions } of await subjects[subject]!.load())
-      for (const [words, { examples }] of Object.entries(actions))
-        for (const example of words.split(' ')[0] === subject ? examples : []) if (!elsewhere.test(example)) await tried(example)
+    for (const [, { examples }] of await actionsOf(subject))
+      for (const example of examples) if (!elsewhere.test(example)) await tried(example)
   const unknown = refused.filter(([one]) => !met.has(one))
   assert.deepEqual(unknown, [], 'each is of an example')
 })

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { subjects } from '../../../src/operator/subjects.ts'
+import { actionsOf, subjects } from '../../../src/operator/subjects.ts'
 import { makeLineCertificates } from '../../harness/acquirer/line-certificates.ts'
 import { image } from '../../harness/browser/images.ts'
 import { openDirectory } from '../../harness/world/opening.ts'
@@ -59,10 +59,9 @@ const other = /^(bin import|merchant check|acquirer fault .*|filter reset)$/
 
 test('each action that changes a setting leaves a row of its history, in the transaction of its line in the trail', async () => {
   const actions: string[] = []
-  for (const [subject, { load }] of Object.entries(subjects))
-    for (const { actions: rows } of await load())
-      for (const [action, { needs }] of Object.entries(rows))
-        if (action.split(' ')[0] === subject && (needs === 'configure' || needs === 'secrets')) actions.push(action)
+  for (const subject of Object.keys(subjects))
+    for (const [action, { needs }] of await actionsOf(subject))
+      if (needs === 'configure' || needs === 'secrets') actions.push(action)
   const undone = ['merchant', 'gate', 'endpoint', 'group', 'filter'].map((entity) => `${entity} undo`)
   const known = [...changing.map(([action]) => action), ...undone]
   assert.deepEqual(actions.filter((action) => !other.test(action)).sort(), [...known].sort())

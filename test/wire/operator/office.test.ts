@@ -42,7 +42,8 @@ const officeOf = (rights: Rights, action: string): Office => ({
 })
 
 async function actionOf(words: string): Promise<AnyAction> {
-  for (const { actions } of await subjects[words.split(' ')[0]!]!.load()) if (actions[words]) return actions[words]
+  const action = (await subjects[words.split(' ')[0]!]!.load())[words]
+  if (action) return action
   throw new Error(`there is no ${words}`)
 }
 const perform = async (role: OperatorRole, words: string, asked: Record<string, unknown>): Promise<unknown> =>
