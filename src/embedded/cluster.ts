@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { syncDirectory, writeDurably } from '../storage/durable-file.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { type Secret, secret } from '../base/secret.ts'
 import type { Binaries } from './binaries.ts'
-import { leaveNote, type DataDirectory, syncDirectory, writeDurably } from './data-directory.ts'
+import { leaveNote, type DataDirectory } from './data-directory.ts'
 import { run, type ServerTraces } from './process.ts'
 
 /** The one role and the one database of the gateway. */

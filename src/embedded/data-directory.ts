@@ -9,9 +9,9 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { writeDurably } from '../storage/durable-file.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { User } from './process.ts'
@@ -191,30 +191,5 @@ function handOver(path: string, user: User): void {
   chownSync(path, user.uid, user.gid)
   for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
     if (!entry.isSymbolicLink()) chownSync(join(entry.parentPath, entry.name), user.uid, user.gid)
-  }
-}
-
-/** Replaces a small file. After a loss of power it has the old or the new content, never half. */
-export async function writeDurably(path: string, text: string, mode: number, owner?: User): Promise<void> {
-  const file = await open(`${path}.new`, 'w', mode)
-  try {
-    await file.chmod(mode)
-    if (owner) await file.chown(owner.uid, owner.gid)
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
-  await syncDirectory(dirname(path))
-}
-
-/** Makes a rename in this directory survive a loss of power. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }

@@ -34,6 +34,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/settings/keys.ts',
   'src/settings/three-d-secure.ts',
   'src/settings/tls.ts',
+  'src/storage/durable-file.ts',
   'src/storage/migrate.ts',
   'src/storage/pool.ts',
   'src/three-d-secure/inbound.ts',

@@ -1,11 +1,12 @@
 /** The files of a detached partition, and whether they are still what was written. */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { syncDirectory, writeDurably } from '../../storage/durable-file.ts'
 import { codeOf } from '../../base/error-code.ts'
 import { pick } from '../../entity/json.ts'
 import { statement, type Runner } from '../../storage/pool.ts'
@@ -107,26 +108,13 @@ export async function writeManifest(directory: string, span: Span, tables: Expor
     tables,
   }
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`
-  const path = join(directory, manifestName(span))
-  await sync(directory)
-  await writeFile(`${path}.part`, text, { mode: 0o600, flush: true })
-  await rename(`${path}.part`, path)
-  await sync(directory)
+  await syncDirectory(directory)
+  await writeDurably(join(directory, manifestName(span)), text, 0o600)
   return createHash('sha256').update(text).digest('hex')
 }
 
 export const makeDirectory = async (directory: string): Promise<void> =>
   void (await mkdir(directory, { recursive: true, mode: 0o700 }))
-
-/** A renamed file is there after a loss of power only once its directory is on the disk. */
-async function sync(directory: string): Promise<void> {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
 
 /** The tables of the export, if all files are as they were written; else what is wrong. */
 export async function readExport(directory: string, span: Span): Promise<ExportedTable[] | Unproven> {
