@@ -3,19 +3,7 @@
  * own programs and trusted by nobody else.
  */
 import 'reflect-metadata'
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509CertificateGenerator,
-  type Extension,
-  type X509Certificate,
-} from '@peculiar/x509'
+import * as x509 from '@peculiar/x509'
 import { webcrypto, type webcrypto as Crypto } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,8 +16,8 @@ interface Party {
   uses: readonly string[]
 }
 
-const server = ExtendedKeyUsage.serverAuth
-const client = ExtendedKeyUsage.clientAuth
+const server = x509.ExtendedKeyUsage.serverAuth
+const client = x509.ExtendedKeyUsage.clientAuth
 
 /**
  * The parties of mutual TLS. `stranger` has the same authority but no permissions, to test the
@@ -61,22 +49,22 @@ export async function createAuthority(directory: string, random: Random, now: nu
   mkdirSync(aside, { recursive: true, mode: 0o700 })
   const times = { notBefore: new Date(now - 86_400_000), notAfter: new Date(now + 10 * yearMs) }
   const authorityKeys = await makeKeys()
-  const authority = await X509CertificateGenerator.createSelfSigned({
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialOf(random),
     name: 'CN=Tollgate sandbox directory authority',
     ...times,
     signingAlgorithm: algorithm,
     keys: authorityKeys,
     extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
     ],
   })
   write(aside, 'ds-ca.pem', authority.toString('pem'))
   for (const party of parties) {
     const keys = await makeKeys()
-    const certificate = await X509CertificateGenerator.create({
+    const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: serialOf(random),
       subject: `CN=${party.commonName}`,
       issuer: authority.subject,
@@ -110,15 +98,18 @@ async function makeParesChain(
   const makeRsa = () => webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify'])
   const [rootKeys, middleKeys, leafKeys] = await Promise.all([makeRsa(), makeRsa(), makeRsa()])
   const common = { ...times, signingAlgorithm: rsa }
-  const mayIssue = [new BasicConstraintsExtension(true, undefined, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true)]
-  const root = await X509CertificateGenerator.createSelfSigned({
+  const mayIssue = [
+    new x509.BasicConstraintsExtension(true, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+  ]
+  const root = await x509.X509CertificateGenerator.createSelfSigned({
     ...common,
     serialNumber: serialOf(random),
     name: `CN=Tollgate sandbox ${network} root`,
     keys: rootKeys,
     extensions: mayIssue,
   })
-  const middle = await X509CertificateGenerator.create({
+  const middle = await x509.X509CertificateGenerator.create({
     ...common,
     serialNumber: serialOf(random),
     subject: `CN=Tollgate sandbox ${network} issuers`,
@@ -127,7 +118,7 @@ async function makeParesChain(
     signingKey: rootKeys.privateKey,
     extensions: mayIssue,
   })
-  const leaf = await X509CertificateGenerator.create({
+  const leaf = await x509.X509CertificateGenerator.create({
     ...common,
     serialNumber: serialOf(random),
     subject: 'CN=Harbour Bank',
@@ -135,8 +126,8 @@ async function makeParesChain(
     publicKey: leafKeys.publicKey,
     signingKey: middleKeys.privateKey,
     extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
     ],
   })
   write(directory, `pares-${network}-root.pem`, root.toString('pem'))
@@ -144,16 +135,20 @@ async function makeParesChain(
   write(directory, `pares-${network}.key`, await keyText(leafKeys.privateKey))
 }
 
-async function extensionsOf(party: Party, keys: Crypto.CryptoKeyPair, authority: X509Certificate): Promise<Extension[]> {
+async function extensionsOf(
+  party: Party,
+  keys: Crypto.CryptoKeyPair,
+  authority: x509.X509Certificate,
+): Promise<x509.Extension[]> {
   return [
-    new BasicConstraintsExtension(false, undefined, true),
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([...party.uses]),
-    await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    await AuthorityKeyIdentifierExtension.create(authority),
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([...party.uses]),
+    await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    await x509.AuthorityKeyIdentifierExtension.create(authority),
     ...(party.uses.includes(server)
       ? [
-          new SubjectAlternativeNameExtension([
+          new x509.SubjectAlternativeNameExtension([
             { type: 'dns', value: 'localhost' },
             { type: 'ip', value: '127.0.0.1' },
           ]),

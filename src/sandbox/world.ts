@@ -25,8 +25,8 @@ export interface SandboxWorld {
   signingSecret: Secret<string>
   /** Of signatures by Ed25519, as receivers' libraries read it. */
   signingPublicKey: string
-  endpoints: { plain: number; secure: number; euro: number; mobile: number; mobile_fee: number; mobile_random_sum: number }
-  groups: { multi: number; multi_secure: number }
+  endpoints: Record<(typeof endpoints)[number]['name'], number>
+  groups: Record<(typeof groups)[number]['name'], number>
 }
 
 const login = 'sandbox'
@@ -98,19 +98,14 @@ export async function settleWorld(
     await touchConfig(runner)
   })
   const named = await names(pool, merchant.merchantId)
+  const idsOf = <Name extends string>(...all: readonly Name[]) =>
+    Object.fromEntries(all.map((name) => [name, named(name)])) as Record<Name, number>
   return {
     login,
     controlKey: merchant.controlKeys[0]!,
     ...signers,
-    endpoints: {
-      plain: named('plain'),
-      secure: named('secure'),
-      euro: named('euro'),
-      mobile: named('mobile'),
-      mobile_fee: named('mobile_fee'),
-      mobile_random_sum: named('mobile_random_sum'),
-    },
-    groups: { multi: named('multi'), multi_secure: named('multi_secure') },
+    endpoints: idsOf('plain', 'secure', 'euro', 'mobile', 'mobile_fee', 'mobile_random_sum'),
+    groups: idsOf('multi', 'multi_secure'),
   }
 }
 
