@@ -1,18 +1,7 @@
 import { uuid, type Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import {
-  good,
-  hasRates,
-  isCheck,
-  isInitiated,
-  isNoted,
-  isSigned,
-  isToken,
-  refused,
-  type Begun,
-  type Complaint,
-  type NamedInvoice,
-} from './judge.ts'
+import * as judge from './judge.ts'
+import type { Begun, Complaint, NamedInvoice } from './judge.ts'
 import { spoiled, textAt, type ServerAnswer, type Caller, type CheckedKind } from './wire.ts'
 
 export interface CheckOptions {
@@ -76,8 +65,8 @@ export async function checkMerchant(options: CheckOptions): Promise<CheckFinding
 /** By GET, else by POST: a merchant may offer either, or a different log-in. */
 async function askForToken({ call }: CheckOptions, note: Note): Promise<string | undefined> {
   const byGet = await call('GET', '/auth/request-access-token')
-  const answer = good(byGet, isToken) === undefined ? byGet : await call('POST', '/auth/request-access-token', {})
-  const complaint = good(answer, isToken)
+  const answer = judge.good(byGet, judge.isToken) === undefined ? byGet : await call('POST', '/auth/request-access-token', {})
+  const complaint = judge.good(answer, judge.isToken)
   note('GET or POST answers a token of 32 to 128 characters', complaint)
   return complaint === undefined && answer.is === 'answered' ? textAt(answer.json, 'session.accessToken') : undefined
 }
@@ -100,7 +89,7 @@ function begunIn(
   accessToken: string,
   answer: ServerAnswer,
 ): Begun | undefined {
-  if (answer.is !== 'answered' || good(answer, isInitiated) !== undefined) return undefined
+  if (answer.is !== 'answered' || judge.good(answer, judge.isInitiated) !== undefined) return undefined
   const text = (path: string) => textAt(answer.json, path)
   return {
     kind,
@@ -122,14 +111,14 @@ async function checkInitiate(
 ): Promise<Begun | undefined> {
   const { call, currency, key, knowsEndpoint, serialNumber } = options
   const answer = await initiate(options, kind, accessToken)
-  note('answers endpoint, invoice, nonce and signature', good(answer, isInitiated))
+  note('answers endpoint, invoice, nonce and signature', judge.good(answer, judge.isInitiated))
   const one = begunIn(options, kind, accessToken, answer)
   if (one === undefined) return undefined
-  note('session.signature is right', isSigned(key, one, kind === 'verification' ? '' : String(amountCentis), currency))
+  note('session.signature is right', judge.isSigned(key, one, kind === 'verification' ? '' : String(amountCentis), currency))
   if (knowsEndpoint)
     note("the endpoint is this merchant's", knowsEndpoint(one.endpointId) ? undefined : `it is ${one.endpointId}`)
-  if (kind === 'transfer') note('rates, where it tells them, are two texts', good(answer, hasRates))
-  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, refused(await refusal, 'no invoice'))
+  if (kind === 'transfer') note('rates, where it tells them, are two texts', judge.good(answer, judge.hasRates))
+  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, judge.refused(await refusal, 'no invoice'))
   await no('refuses an access token that was never given', initiate(options, kind, 'f'.repeat(64)))
   await no('refuses a request without consumer.device.serialNumber', initiate(options, kind, accessToken, {}))
   const bare = {
@@ -154,7 +143,7 @@ const ask = ({ call }: CheckOptions, one: Begun, session: object = {}, more: obj
 async function checkCheck(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key, currency, random } = options
   const no = async (promise: string, refusal: Promise<ServerAnswer>, names: NamedInvoice = { invoiceId: one.invoiceId }) =>
-    note(promise, refused(await refusal, names))
+    note(promise, judge.refused(await refusal, names))
   await no('refuses a wrong session.signature', ask(options, one, { signature: spoiled(one.signature) }))
   await no("refuses another invoice's nonce", ask(options, one, { nonce: other.nonce }))
   await no('refuses another access token', ask(options, one, { accessToken: 'f'.repeat(64) }))
@@ -167,7 +156,7 @@ async function checkCheck(options: CheckOptions, one: Begun, other: Begun, note:
     await no('refuses a card that the consumer does not have', ask(options, other, {}, named), { invoiceId: other.invoiceId })
   }
   const answer = await ask(options, one)
-  const complaint = good(answer, (json) => isCheck(json, key, one, currency))
+  const complaint = judge.good(answer, (json) => judge.isCheck(json, key, one, currency))
   note('answers invoice, nonce, token and a right checkSignature', complaint)
   if (complaint === undefined) note('answers the same again', sameAs(answer, await ask(options, one)))
   await no('refuses another session.token for the same invoice', ask(options, one, { token: other.token }))
@@ -192,23 +181,23 @@ function cardOf(kind: CheckedKind): object {
 }
 
 async function checkNotificationTooEarly(options: CheckOptions, one: Begun, note: Note): Promise<void> {
-  note('refuses a session.token that no check had', refused(await notify(options, one), 'whatever'))
+  note('refuses a session.token that no check had', judge.refused(await notify(options, one), 'whatever'))
 }
 
 async function checkNotification(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key } = options
-  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, refused(await refusal, 'whatever'))
+  const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, judge.refused(await refusal, 'whatever'))
   await no('refuses another access token', notify(options, one, { accessToken: 'f'.repeat(64) }))
   await no('refuses a body that is no JSON', call('POST', `/${one.kind}/notification`, noJson))
   if (one.kind !== 'verification') {
     await ask(options, other)
     note(
       'takes a payment without a card',
-      good(await notify(options, other, {}, {}), (json) => isNoted(json, key, other)),
+      judge.good(await notify(options, other, {}, {}), (json) => judge.isNoted(json, key, other)),
     )
   }
   const answer = await notify(options, one)
-  const complaint = good(answer, (json) => isNoted(json, key, one))
+  const complaint = judge.good(answer, (json) => judge.isNoted(json, key, one))
   note('answers invoice, nonce, token and a right checkSignature', complaint)
   if (complaint === undefined) note('answers the same again', sameAs(answer, await notify(options, one)))
 }

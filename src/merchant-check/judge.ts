@@ -60,17 +60,9 @@ export const hasRates = (json: Json): Complaint =>
   at(json, 'rates') === undefined ? undefined : first(textOf(json, 'rates.min', 1, 128), textOf(json, 'rates.max', 1, 128))
 
 export const isSigned = (key: Secret<string>, one: Begun, amountCentis: string, currency: string): Complaint => {
-  const wanted = signatureOf(
-    key,
-    one.accessToken,
-    one.serialNumber,
-    one.endpointId,
-    one.nonce,
-    one.invoiceId,
-    amountCentis,
-    currency,
-  )
-  return one.signature.toUpperCase() === wanted ? undefined : `it is ${one.signature}, not ${wanted}`
+  const { accessToken, serialNumber, endpointId, nonce, invoiceId, signature } = one
+  const wanted = signatureOf(key, accessToken, serialNumber, endpointId, nonce, invoiceId, amountCentis, currency)
+  return signature.toUpperCase() === wanted ? undefined : `it is ${signature}, not ${wanted}`
 }
 
 const isOf = (json: Json, one: Begun): Complaint =>
