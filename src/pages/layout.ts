@@ -6,7 +6,8 @@ import { brandStyle, type Look } from './brand.ts'
 import { english } from './languages.ts'
 
 export interface Page {
-  status: number
+  /** 200 unless given. */
+  status?: number
   title: string
   content: Markup
   /** In addition to the style that all pages share. */
@@ -35,7 +36,7 @@ export function pageAnswer(random: Random, page: Page, look?: Look): Answer {
   const { texts = english, colour, logo } = look ?? {}
   const nonce = random.bytes(16).toString('base64')
   return {
-    status: page.status,
+    status: page.status ?? 200,
     type: 'text/html;charset=utf-8',
     headers: { 'content-security-policy': contentPolicy(page, nonce, logo), ...quietHeaders },
     body: html`<!doctype html>

@@ -9,9 +9,8 @@ import { lookOf, type BrandParts } from './brand.ts'
 import { minutesText, moneyText, numberText, textsFor } from './languages.ts'
 import type { Texts } from './texts/en.ts'
 import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
-import { amount, doing, sign, style } from './three-d-secure-look.ts'
-import { missingPage, problemPage } from './three-d-secure-pages.ts'
-import { workingScript } from './three-d-secure-script.ts'
+import { amount, sign, style } from './three-d-secure-look.ts'
+import { missingPage, problemPage, waitingPage } from './three-d-secure-pages.ts'
 
 const folder = 'random-sum'
 
@@ -76,16 +75,7 @@ function pageOf(view: SumView, path: string, query: string, now: number, texts: 
     case 'asking':
       return askingPage({ view, title, top, path, wasUnreadable: query === unreadable }, texts)
     case 'working':
-      return {
-        status: 200,
-        title,
-        style,
-        script: workingScript,
-        asks: true,
-        refresh: { seconds: 2, to: `?since=${now}` },
-        content: html`${top}
-          <div data-since="${now}">${doing(texts.wait.moment)}</div>`,
-      }
+      return waitingPage(title, now, top, texts.wait.moment)
     case 'over':
       return overPage(view, title, texts)
   }
@@ -107,7 +97,6 @@ function askingPage({ view, title, top, path, wasUnreadable }: Asking, texts: Te
   const { network = sum.card, lastFour, leastText, mostText, currency, answerNo, answersLeft, minutesLeft } = view
   const complaint = wasUnreadable ? sum.noSum(numberText(texts, mostText)) : answerNo > 1 ? sum.wrong : undefined
   return {
-    status: 200,
     title,
     style: style + formStyle,
     formAction: ["'self'"],
@@ -142,7 +131,6 @@ function overPage(view: OverSum, title: string, texts: Texts): Page {
   const outcome = texts[view.kind][isApproved ? 'approved' : 'declined']
   const about = view.unconfirmed ? texts.sum.unconfirmed : isApproved ? undefined : texts.money.none
   return {
-    status: 200,
     title: outcome,
     style,
     content: html`${sign(isApproved ? 'done' : 'failed')}

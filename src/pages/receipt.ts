@@ -43,7 +43,7 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
     const look = await lookOf(parts, request, { merchant, languages: order.request.browser?.language })
     const title = look.texts.receipt.title(order.clientOrderid)
     const content = receipt(order, transaction, merchant?.page?.name ?? merchant?.name, look.texts)
-    return pageAnswer(parts.random, { status: 200, title, style, content }, look)
+    return pageAnswer(parts.random, { title, style, content }, look)
   }
   return [
     { method: 'GET', path: `${base}/view-receipt/:endpoint/:receipt/`, handle },

@@ -29,7 +29,6 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
   const creq = (windowSize: '03' | '04' | '05') => creqOf({ threeDSServerTransID, acsTransID, version, windowSize })
   const framed = windows.map(([size, width, height]) => [size, width, height, creq(size)])
   return {
-    status: 200,
     title: bank.title,
     style: style + frameStyle,
     script: challengeScript,

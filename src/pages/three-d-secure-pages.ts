@@ -121,7 +121,6 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
       notificationUrl: method.notificationUrl,
     })
   return {
-    status: 200,
     title: texts.sale.title(order.merchantName),
     style,
     script: methodScript,
@@ -152,7 +151,6 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
 
 /** Issuers of 1.0.2 have no window sizes, so they get the whole window. */
 export const payerPage = (order: PayerOrder): Page => ({
-  status: 200,
   title: textsOf(order).bank.title,
   style,
   script: returnScript,
@@ -162,20 +160,26 @@ export const payerPage = (order: PayerOrder): Page => ({
 })
 
 /**
- * `since` is when this browser began to wait; from then on it is part of the address. Somebody who
- * began long ago goes back to the shop, and so does somebody who does not want to wait.
+ * The page asks for what comes next. `since` is when this browser began to wait; from then on it is
+ * part of the address.
  */
-export const workingPage = (order: WorkingOrder, since: number): Page => ({
-  status: 200,
-  title: textsOf(order).sale.title(order.merchantName),
+export const waitingPage = (title: string, since: number, above: Markup, says: string, below?: Markup): Page => ({
+  title,
   style,
   script: workingScript,
   asks: true,
   refresh: { seconds: 2, to: `?since=${since}` },
-  content: html`${heading(order)}
-    <div data-since="${since}">${doing(textsOf(order).wait.processed)}</div>
-    ${bankSays(order)} ${order.later && html`<p><a class="link" href="?since=1000000000000">${textsOf(order).go.shop}</a></p>`}`,
+  content: html`${above}
+    <div data-since="${since}">${doing(says)}</div>
+    ${below}`,
 })
+
+/** Who began long ago goes back to the shop, and so does who does not want to wait. */
+export function workingPage(order: WorkingOrder, since: number): Page {
+  const { sale, wait, go } = textsOf(order)
+  const leave = order.later && html`<p><a class="link" href="?since=1000000000000">${go.shop}</a></p>`
+  return waitingPage(sale.title(order.merchantName), since, heading(order), wait.processed, html`${bankSays(order)} ${leave}`)
+}
 
 /** How it ended, what became of the money, and why. */
 function endingOf({ status, why, held, ...order }: OverOrder): { title: string; content: Markup } {
@@ -204,10 +208,9 @@ export function overPage(order: OverOrder): Page {
   const { back } = order
   const { go } = textsOf(order)
   const { title, content } = endingOf(order)
-  if (back === undefined) return { status: 200, title, style, content }
+  if (back === undefined) return { title, style, content }
   const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
   return {
-    status: 200,
     title,
     style,
     script: returnScript,
@@ -255,7 +258,6 @@ export const methodReturnedPage = (returned?: { token: string }): Page => ({
 
 /** Replaces the method of an issuer that has none: it only reports back. */
 export const collectorPage = (notificationUrl: string, threeDSMethodData: string, loopbackHttp: boolean): Page => ({
-  status: 200,
   title: 'Check of the browser',
   style,
   framed: true,

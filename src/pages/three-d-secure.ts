@@ -13,21 +13,8 @@ import type { Texts } from './texts/en.ts'
 import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
 import { acceptOf, browserOfHeaders, readBrowser } from './three-d-secure-browser.ts'
 import { challengePage, challengeReturnedPage } from './three-d-secure-challenge.ts'
-import {
-  collectorPage,
-  collectorRefusal,
-  methodPage,
-  methodReturnedPage,
-  missingPage,
-  overPage,
-  payerPage,
-  problemPage,
-  workingPage,
-  type MethodOrder,
-  type PageOrder,
-  type Return,
-  type WorkingOrder,
-} from './three-d-secure-pages.ts'
+import * as pages from './three-d-secure-pages.ts'
+import type { MethodOrder, PageOrder, Return, WorkingOrder } from './three-d-secure-pages.ts'
 
 export interface ThreeDSecureParts extends BrandParts {
   /** Path of the service, such as `/gateway`. */
@@ -77,32 +64,37 @@ const longestPares = 10_240
  */
 export function threeDSecureRoutes(parts: ThreeDSecureParts): Route[] {
   const root = `${parts.base}/3ds`
+  const at = (method: Route['method'], path: string, answer: typeof takeBrowser): Route => ({
+    method,
+    path: `${root}/:token${path}`,
+    handle: async (request) => answer(parts, request, await locate(parts, request)),
+  })
   return [
-    { method: 'GET', path: `${root}/:token`, handle: (request) => show(parts, request) },
-    { method: 'GET', path: `${root}/:token/state`, handle: (request) => showState(parts, request) },
-    { method: 'POST', path: `${root}/:token/begun`, handle: (request) => takeBegun(parts, request) },
-    { method: 'POST', path: `${root}/:token/browser`, handle: (request) => takeBrowser(parts, request) },
-    { method: 'POST', path: `${root}/:token/method`, handle: (request) => takeMethodReturn(parts, request) },
-    { method: 'POST', path: `${root}/:token/challenge`, handle: (request) => takeChallengeReturn(parts, request) },
-    { method: 'POST', path: `${root}/:token/pares`, handle: (request) => takePares(parts, request) },
+    at('GET', '', show),
+    at('GET', '/state', showState),
+    at('POST', '/begun', takeBegun),
+    at('POST', '/browser', takeBrowser),
+    at('POST', '/method', takeMethodReturn),
+    at('POST', '/challenge', takeChallengeReturn),
+    at('POST', '/pares', takePares),
     { method: 'POST', path: `${root}/collect`, handle: (request) => collect(parts, request) },
-    ...['browser', 'method', 'challenge', 'pares'].map((end): Route => {
-      return { method: 'GET', path: `${root}/:token/${end}`, handle: (request) => leadBack(parts, request) }
-    }),
+    ...['browser', 'method', 'challenge', 'pares'].map((end) => at('GET', `/${end}`, leadBack)),
   ]
 }
 
-async function show(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order: found } = await locate(parts, request)
+async function show(parts: ThreeDSecureParts, request: Incoming, { token, order: found }: Located): Promise<Answer> {
   const look = await lookOf(parts, request, found)
   const order = found && { ...found, look }
   if (order?.is === 'method') return pageAnswer(parts.random, await methodPageOf(parts, token, order, request), look)
-  return pageAnswer(parts.random, order ? pageOf(parts, token, order, sinceOf(parts, request)) : missingPage(look.texts), look)
+  return pageAnswer(
+    parts.random,
+    order ? pageOf(parts, token, order, sinceOf(parts, request)) : pages.missingPage(look.texts),
+    look,
+  )
 }
 
 /** For the script of an open page: one word for what the page would show now. */
-async function showState(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { order } = await locate(parts, request)
+async function showState(parts: ThreeDSecureParts, request: Incoming, { order }: Located): Promise<Answer> {
   const is = order?.is === 'working' && isLong(order, sinceOf(parts, request), parts) ? 'over' : (order?.is ?? 'missing')
   return quietText(order ? 200 : 404, is)
 }
@@ -115,13 +107,13 @@ function pageOf(parts: ThreeDSecureParts, token: string, order: Exclude<PageOrde
       return challengePage(order, token)
     }
     case 'payer':
-      return payerPage(order)
+      return pages.payerPage(order)
     case 'working':
       return isLong(order, since, parts)
-        ? overPage({ ...order, is: 'over', status: 'processing', back: order.later })
-        : workingPage(order, since)
+        ? pages.overPage({ ...order, is: 'over', status: 'processing', back: order.later })
+        : pages.workingPage(order, since)
     case 'over':
-      return overPage(order)
+      return pages.overPage(order)
   }
 }
 
@@ -151,7 +143,7 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
   const seen = browserOfHeaders(request.headers, parts.ipOf(request))
   const until = order.methodUntil ?? (runs && order.saleDescribes ? await parts.methodBegun(token, seen) : undefined)
   const path = `${base}/3ds/${token}`
-  return methodPage({
+  return pages.methodPage({
     order,
     token,
     browserPath: `${path}/browser`,
@@ -167,8 +159,7 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
  * The page's script reports its browser in full, where the headers were not enough to start the
  * wait for the method. Nobody waits for the answer.
  */
-async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
+async function takeBegun(parts: ThreeDSecureParts, request: Incoming, { token, order }: Located): Promise<Answer> {
   const field = await fieldsOf(parts, request)
   const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
   if (browser && order?.is === 'method' && order.methodUntil === undefined) await parts.methodBegun(token, browser)
@@ -179,14 +170,17 @@ async function takeBegun(parts: ThreeDSecureParts, request: Incoming): Promise<A
  * The browser's report. Only the first counts: a second post finds that the order has moved on and
  * changes nothing.
  */
-async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say, pagePath } = await locate(parts, request)
-  if (!order) return say(missingPage)
-  if (request.overloaded) return say((texts) => problemPage(503, pagePath, texts))
+async function takeBrowser(
+  parts: ThreeDSecureParts,
+  request: Incoming,
+  { token, order, say, pagePath }: Located,
+): Promise<Answer> {
+  if (!order) return say(pages.missingPage)
+  if (request.overloaded) return say((texts) => pages.problemPage(503, pagePath, texts))
   if (order.is !== 'method') return seeOther(pagePath)
   const field = await fieldsOf(parts, request)
   const browser = field && readBrowser(field, request.headers, parts.ipOf(request))
-  if (!browser) return say((texts) => problemPage(400, pagePath, texts))
+  if (!browser) return say((texts) => pages.problemPage(400, pagePath, texts))
   const ran = browser.javascriptEnabled && field('methodReturned') === 'true'
   await parts.browserCollected(token, { compInd: order.methodUrl === undefined ? 'U' : ran ? 'Y' : 'N', browser })
   return seeOther(pagePath)
@@ -197,12 +191,11 @@ async function takeBrowser(parts: ThreeDSecureParts, request: Incoming): Promise
  * around the frame waits until its time is over. If the payment has moved on, the method no longer
  * counts, and the page around the frame continues too.
  */
-async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order } = await locate(parts, request)
+async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming, { token, order }: Located): Promise<Answer> {
   const data = await readMethodData(parts, request)
   const named = data?.threeDSServerTransID?.toLowerCase()
   const own = order?.is === 'method' ? named === order.threeDSServerTransId.toLowerCase() : order && named !== undefined
-  return pageAnswer(parts.random, methodReturnedPage(own ? { token } : undefined))
+  return pageAnswer(parts.random, pages.methodReturnedPage(own ? { token } : undefined))
 }
 
 /**
@@ -212,15 +205,18 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming): Pr
  * to report that it is in a frame continues inside it, invisibly; the page around it checks by
  * itself.
  */
-async function takeChallengeReturn(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say, pagePath } = await locate(parts, request)
-  if (!order) return say(missingPage)
+async function takeChallengeReturn(
+  parts: ThreeDSecureParts,
+  request: Incoming,
+  { token, order, say, pagePath }: Located,
+): Promise<Answer> {
+  if (!order) return say(pages.missingPage)
   const field = await fieldsOf(parts, request)
   const result = field?.('cres') ?? field?.('erro') ?? field?.('error') ?? ''
   const usable = result.length <= longestChallengeResult && Boolean(decodeParam(result))
   const own = usable && (await parts.challengeReturned(token, result))
   if (isFramed(request)) return say(framedEnd(parts, token, own))
-  return own ? seeOther(pagePath) : say((texts) => problemPage(request.overloaded ? 503 : 400, pagePath, texts))
+  return own ? seeOther(pagePath) : say((texts) => pages.problemPage(request.overloaded ? 503 : 400, pagePath, texts))
 }
 
 const framedEnd =
@@ -235,23 +231,21 @@ const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(hea
  * its post. The payment's own page says where it stands; but at a challenge it leads to the issuer
  * at once, so there is something to read first.
  */
-async function leadBack(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say, pagePath } = await locate(parts, request)
+async function leadBack(parts: ThreeDSecureParts, request: Incoming, { token, order, say, pagePath }: Located): Promise<Answer> {
   if (order && isFramed(request)) return say(framedEnd(parts, token, false))
-  if (order?.is === 'challenge' || order?.is === 'payer') return say((texts) => problemPage(400, pagePath, texts))
-  return order ? seeOther(pagePath) : say(missingPage)
+  if (order?.is === 'challenge' || order?.is === 'payer') return say((texts) => pages.problemPage(400, pagePath, texts))
+  return order ? seeOther(pagePath) : say(pages.missingPage)
 }
 
 /**
  * The browser is back from an issuer of 1.0.2, with its signed answer, which the order room checks.
  */
-async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
-  const { token, order, say, pagePath } = await locate(parts, request)
-  if (!order) return say(missingPage)
+async function takePares(parts: ThreeDSecureParts, request: Incoming, { token, order, say, pagePath }: Located): Promise<Answer> {
+  if (!order) return say(pages.missingPage)
   const field = await fieldsOf(parts, request)
   const [paRes, md] = [field?.('PaRes'), field?.('MD')]
   if (paRes === undefined || md === undefined || paRes.length > longestPares)
-    return say((texts) => problemPage(request.overloaded ? 503 : 400, pagePath, texts))
+    return say((texts) => pages.problemPage(request.overloaded ? 503 : 400, pagePath, texts))
   await parts.paresReturned(token, { paRes, md })
   return seeOther(pagePath)
 }
@@ -262,14 +256,14 @@ async function takePares(parts: ThreeDSecureParts, request: Incoming): Promise<A
  */
 async function collect(parts: ThreeDSecureParts, request: Incoming): Promise<Answer> {
   const { random, loopbackHttp, collects } = parts
-  if (request.overloaded) return pageAnswer(random, collectorRefusal(503))
+  if (request.overloaded) return pageAnswer(random, pages.collectorRefusal(503))
   const { threeDSServerTransID = '', threeDSMethodNotificationURL = '' } = (await readMethodData(parts, request)) ?? {}
   const fits = uuidShape.test(threeDSServerTransID) && threeDSMethodNotificationURL.length <= longestNotificationUrl
   const url = fits ? usableUrl(threeDSMethodNotificationURL, { loopbackHttp }) : undefined
   if (!(url instanceof URL) || !(await collects(threeDSServerTransID.toLowerCase(), url)))
-    return pageAnswer(random, collectorRefusal(400))
+    return pageAnswer(random, pages.collectorRefusal(400))
   const reply = encodeParam(JSON.stringify({ threeDSServerTransID }))
-  return pageAnswer(random, collectorPage(threeDSMethodNotificationURL, reply, loopbackHttp))
+  return pageAnswer(random, pages.collectorPage(threeDSMethodNotificationURL, reply, loopbackHttp))
 }
 
 const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -303,10 +297,7 @@ async function fieldsOf(
   return pairs && ((name) => pairs.find(([other, value]) => other.toLowerCase() === name.toLowerCase() && value !== '')?.[1])
 }
 
-interface MethodData {
-  threeDSServerTransID?: string
-  threeDSMethodNotificationURL?: string
-}
+type MethodData = Partial<Record<'threeDSServerTransID' | 'threeDSMethodNotificationURL', string>>
 
 /** The two texts of threeDSMethodData, if present. */
 async function readMethodData(parts: ThreeDSecureParts, request: Incoming): Promise<MethodData | undefined> {
