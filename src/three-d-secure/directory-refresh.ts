@@ -12,17 +12,7 @@ import type { Judge } from '../leases/silence.ts'
 import type { DirectoryClient, RangesAnswer, RangesFailure } from './directory.ts'
 import { applyDelta, differenceOf } from './range-changes.ts'
 import type { CardRange } from './ranges.ts'
-import {
-  beginTry,
-  claimRefresh,
-  endFailed,
-  endRefreshed,
-  enterDirectory,
-  forgetSerialNumber,
-  putOff,
-  rangesOf,
-  readState,
-} from './range-rows.ts'
+import * as rows from './range-rows.ts'
 
 export interface RefreshParts {
   pool: Pool
@@ -65,8 +55,8 @@ const keepFresh = (directory: string, parts: RefreshParts): (() => Promise<void>
     everyMs: 4 * second,
     atOnce: true,
     longestLookMs: lookMs,
-    enter: () => enterDirectory(parts.pool, directory, parts.clock.now(), parts.now),
-    claim: async () => claimRefresh(parts.pool, directory, await parts.judge(), parts.clock.now()),
+    enter: () => rows.enterDirectory(parts.pool, directory, parts.clock.now(), parts.now),
+    claim: async () => rows.claimRefresh(parts.pool, directory, await parts.judge(), parts.clock.now()),
     step: () => refresh(directory, parts),
   })
 
@@ -74,23 +64,23 @@ const keepFresh = (directory: string, parts: RefreshParts): (() => Promise<void>
 async function refresh(directory: string, parts: RefreshParts): Promise<number> {
   const { pool, client, clock, log, random, heartbeat } = parts
   const { processId } = heartbeat
-  const state = await readState(pool, directory)
+  const state = await rows.readState(pool, directory)
   // Also after a process died while asking: we cannot know whether that request was counted.
   const earliest = (state.askedAt ?? -Infinity) + onceMs
   if (state.loaded && clock.now() < earliest) {
-    await putOff(pool, directory, processId, earliest)
+    await rows.putOff(pool, directory, processId, earliest)
     return earliest
   }
   if (!heartbeat.holding()) return clock.now() + second
   const startedAt = clock.monotonic()
-  const tries = await beginTry(pool, directory, processId, clock.now())
+  const tries = await rows.beginTry(pool, directory, processId, clock.now())
   if (tries === undefined || !heartbeat.holding(startedAt)) return clock.now() + second
 
   let asked = 1
   let answer = await understood(directory, parts, await client.cardRanges(directory, state.serialNum))
   if (answer.is === 'failed' && state.serialNum !== undefined && isOutOfStep(answer)) {
     log.warn({ directory, why: answer.why }, 'the changed card ranges do not fit; all of them are asked for')
-    await forgetSerialNumber(pool, directory)
+    await rows.forgetSerialNumber(pool, directory)
     if (!heartbeat.holding(startedAt)) return clock.now() + second
     asked = 2
     answer = await understood(directory, parts, await client.cardRanges(directory, undefined))
@@ -100,13 +90,13 @@ async function refresh(directory: string, parts: RefreshParts): Promise<number> 
     const { why } = answer
     const due = now + pauseMs(answer, { loaded: state.loaded, asked, tries })
     log.warn({ directory, why, tries, again: new Date(due).toISOString() }, 'the card ranges could not be refreshed')
-    await endFailed(pool, directory, processId, { why, unnoticed: answer.how === 'unserved' && asked === 1, due })
+    await rows.endFailed(pool, directory, processId, { why, unnoticed: answer.how === 'unserved' && asked === 1, due })
     return due
   }
   const { serialNum, speaks, before, ranges, leftOut } = answer
   const change = differenceOf(before, ranges)
   const due = now + longestMs - below(random, spreadMs)
-  const stored = await endRefreshed(pool, directory, processId, { change, serialNum, speaks, leftOut, at: now, due })
+  const stored = await rows.endRefreshed(pool, directory, processId, { change, serialNum, speaks, leftOut, at: now, due })
   const counts = { ranges: ranges.length, written: change.written.length, removed: change.removed.length }
   if (stored && leftOut !== undefined && leftOut.length > 0)
     log.warn({ directory, count: leftOut.length, entries: leftOut.slice(0, 10) }, 'card ranges that cannot be used were left out')
@@ -131,7 +121,7 @@ type Understood =
 async function understood(directory: string, { pool, log }: RefreshParts, answer: RangesAnswer): Promise<Understood> {
   if (answer.is === 'failed') return answer
   const { serialNum, speaks } = answer
-  const before = await rangesOf(pool, directory)
+  const before = await rows.rangesOf(pool, directory)
   if (answer.is === 'full') return { is: 'fresh', serialNum, speaks, before, ranges: answer.ranges, leftOut: answer.leftOut }
   const after = applyDelta(before, answer.items)
   if (after.is === 'applied') return { is: 'fresh', serialNum, speaks, before, ranges: after.ranges }

@@ -9,18 +9,8 @@ import { action, listing, type Actions } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { historyOf } from '../history/history.ts'
 import { Refused, unfit } from '../refused.ts'
-import {
-  addFilter,
-  changeEntries,
-  entriesOf,
-  filterKept,
-  filterNumbered,
-  filterOfChange,
-  listFilters,
-  removeFilter,
-  versionOf,
-  type FilterEntry,
-} from './filter-rows.ts'
+import * as rows from './filter-rows.ts'
+import type { FilterEntry } from './filter-rows.ts'
 import { readRule, ruleInputs, ruleKinds, ruleText, filterText, usedJson, usedText, type RuleKind } from './filter-settings.ts'
 import { resetCount } from './filter-usage.ts'
 import { tryFilters } from './filter-trial.ts'
@@ -89,7 +79,7 @@ order show shows what was decided, and why.`,
       const facts = readRule(is, wish)
       const given = defined({ value, file, cardOf })
       const entries = 'of' in facts ? await valuesOf(office, login, facts.of, given) : refuseValues(given, is)
-      return addFilter(office, { login, ...defined({ endpointId: endpoint, name: called }), code, score, facts, entries })
+      return rows.addFilter(office, { login, ...defined({ endpointId: endpoint, name: called }), code, score, facts, entries })
     },
     gives: {
       json: filterJson,
@@ -120,7 +110,7 @@ country-mismatch compares the country of the address with that of the card by th
     forMerchants: true,
     takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
     async perform({ pool }, { merchant, removed }) {
-      const all = await listFilters(pool, merchant)
+      const all = await rows.listFilters(pool, merchant)
       return removed ? all : all.filter((f) => f.removedAt === undefined)
     },
     gives: {
@@ -147,8 +137,8 @@ country-mismatch compares the country of the address with that of the card by th
     forMerchants: true,
     takes: { login: aLogin, number: itsNumber },
     async perform({ pool }, { login, number }) {
-      const filter = await filterNumbered(pool, login, number)
-      return { filter, entries: await entriesOf(pool, filter, 100_000) }
+      const filter = await rows.filterNumbered(pool, login, number)
+      return { filter, entries: await rows.entriesOf(pool, filter, 100_000) }
     },
     gives: {
       json: ({ filter, entries }) => ({ ...filterJson(filter), entries }),
@@ -170,10 +160,10 @@ country-mismatch compares the country of the address with that of the card by th
       ...valueInputs,
     },
     async perform(office, { login, number, what, ...given }) {
-      const { facts } = await filterNumbered(office.pool, login, number)
+      const { facts } = await rows.filterNumbered(office.pool, login, number)
       const listed = 'of' in facts ? await valuesOf(office, login, facts.of, given) : new Set<string>()
       if ('of' in facts && listed.size === 0) throw new Refused({ what: 'no entries' })
-      return changeEntries(office, { login, number, what }, listed)
+      return rows.changeEntries(office, { login, number, what }, listed)
     },
     gives: {
       json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
@@ -216,7 +206,7 @@ limit stay counted. The audit trail says how much was counted, not by what.`,
     does: 'it judges no further order; its decisions stay',
     needs: 'configure',
     takes: { login: aLogin, number: itsNumber },
-    perform: (office, { login, number }) => removeFilter(office, login, number),
+    perform: (office, { login, number }) => rows.removeFilter(office, login, number),
     gives: {
       json: (_, { login, number }) => ({ merchant: login, filter: number, removed: true }),
       blocks: (removed) => [`Filter ${removed.filterNo} of ${removed.login} is removed: ${removed.name}.`],
@@ -224,10 +214,10 @@ limit stay counted. The audit trail says how much was counted, not by what.`,
     examples: ['filter remove shop 1'],
   }),
   ...historyOf({
-    kept: filterKept,
+    kept: rows.filterKept,
     takes: { login: aLogin, number: itsNumber },
     example: 'shop 1',
-    find: async (runner, { login, number }) => versionOf(await filterNumbered(runner, login, number)),
+    find: async (runner, { login, number }) => rows.versionOf(await rows.filterNumbered(runner, login, number)),
     called: ({ filter: { filterNo, login } }) => `Filter ${filterNo} of ${login}`,
     ids: ({ filter: { login, filterNo } }) => ({ merchant: login, filter: filterNo }),
     facts: ({ isRemoved, listed }) => [
@@ -235,7 +225,7 @@ limit stay counted. The audit trail says how much was counted, not by what.`,
       ['Listed', shortened([...listed])],
     ],
     json: ({ isRemoved: removed, listed }) => ({ removed, entries: [...listed] }),
-    of: filterOfChange,
+    of: rows.filterOfChange,
   }),
   'filter test': action({
     does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
