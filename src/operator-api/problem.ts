@@ -75,6 +75,7 @@ function statusOf(refusal: OperatorRefusal): number {
   if (isMisfit(refusal)) return 422
   const { what } = refusal
   if (forbidden.has(what)) return 403
+  if (what === 'cells not searched') return 503
   return what === 'stale' ? 412 : what.startsWith('unknown') ? 404 : 409
 }
 

@@ -58,7 +58,7 @@ export interface TextParts {
 export interface Gives<Result, Asked> {
   json(result: Result, asked: Asked): object
   /** One of many results: a person sees it as soon as it is there, and the blocks after all. */
-  each?(one: Result extends readonly (infer One)[] ? One : never): Block
+  each?(one: Result extends readonly (infer One)[] | { found: readonly (infer One)[] } ? One : never): Block
   /** Without it, a person gets the JSON too. */
   blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
   /** Whether a command ends with 1, although all was done. */

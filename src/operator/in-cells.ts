@@ -24,12 +24,21 @@ export async function inCell<Cell extends CellDesk, T>(cell: Cell, work: (cell: 
   }
 }
 
+/** Cells that failed, by their numbers, which were left out from then on. */
+export type Missed = Map<number, CellFailed>
+
 /**
  * Work in all cells side by side; the results are in the order of the cells. Fails if one of them
- * does, once the others are done: no cell is passed over.
+ * does, once the others are done: no cell is passed over, except into `missed`.
  */
-export const inEach = async <T>(cells: readonly CellDesk[], work: (cell: CellDesk) => Promise<T>): Promise<T[]> =>
-  resultsOf(await Promise.allSettled(cells.map((cell) => inCell(cell, work))))
+export const inEach = async <T>(
+  cells: readonly CellDesk[],
+  work: (cell: CellDesk) => Promise<T>,
+  missed?: Missed,
+): Promise<T[]> => {
+  const asked = cells.filter(({ cellNo }) => !missed?.has(cellNo))
+  return resultsOf(await Promise.allSettled(asked.map((cell) => inCell(cell, work))), missed)
+}
 
 /** The same one after the other, for heavy work; those after a cell that failed are done too. */
 export async function inTurn<Cell extends CellDesk, T>(cells: readonly Cell[], work: (cell: Cell) => Promise<T>): Promise<T[]> {
@@ -38,10 +47,12 @@ export async function inTurn<Cell extends CellDesk, T>(cells: readonly Cell[], w
   return resultsOf(ended)
 }
 
-const resultsOf = <T>(ended: readonly PromiseSettledResult<T>[]): T[] =>
-  ended.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
+const resultsOf = <T>(ended: readonly PromiseSettledResult<T>[], missed?: Missed): T[] =>
+  ended.flatMap((one) => {
+    if (one.status === 'fulfilled') return [one.value]
+    if (!missed || !(one.reason instanceof CellFailed)) throw one.reason
+    missed.set(one.reason.cellNo, one.reason)
+    return []
   })
 
 /**
@@ -52,8 +63,9 @@ export async function firstOfAll<Row>(
   limit: number,
   compare: (a: Row, b: Row) => number,
   work: (cell: CellDesk) => Promise<Row[]>,
+  missed?: Missed,
 ): Promise<Row[]> {
-  const rows = (await inEach(cells, work)).flat()
+  const rows = (await inEach(cells, work, missed)).flat()
   return cells.length === 1 ? rows : rows.sort(compare).slice(0, limit)
 }
 

@@ -4,9 +4,11 @@ import { counted, timeText } from '../../base/moments.ts'
 import { choice, kind, list, Unreadable } from '../../entity/kinds.ts'
 import { hint } from '../../entity/show.ts'
 import { action, type Actions } from '../action.ts'
+import type { Missed } from '../in-cells.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { decimalOf } from '../order-lines.ts'
+import { troubleOf } from '../trouble.ts'
 import { findKinds, findNames, kindsOf } from './find-kinds.ts'
 import { findByAnything, triedOf, type FoundOrder } from './find-rows.ts'
 import { lineJson } from './order.ts'
@@ -33,34 +35,41 @@ export const findActions: Actions = {
       limit: mostOf('orders'),
     },
     async perform(office, { from, to, ...asked }) {
-      const all: FoundOrder[] = []
+      const [all, missed]: [FoundOrder[], Missed] = [[], new Map()]
       const period = periodOf(defined({ from, to }), office.clock.now())
-      for await (const some of findByAnything(office, { ...asked, ...period })) {
-        await office.seen?.(some)
+      for await (const some of findByAnything(office, { ...asked, ...period }, missed)) {
+        await office.seen?.({ found: some })
         for (const one of some) office.found?.(one)
         all.push(...some)
       }
-      return all
+      for (const failed of missed.values()) {
+        office.progress(troubleOf(failed)!.says)
+        office.log.warn({ reason: failed.message }, 'a search left a cell out')
+      }
+      return { found: all, missed: [...missed.keys()] }
     },
+    leaves: ({ missed }) => (missed.length > 0 ? { what: 'cells not searched', cells: missed } : undefined),
     /** Never the text: it may be an address or a card. */
-    looks: (found, asked) => ({
+    looks: ({ found }, asked) => ({
       subject: 'orders',
       details: { by: triedOf(asked, found).tried, found: found.map(({ orderId }) => String(orderId)) },
     }),
     gives: {
-      json: (found, asked) => {
+      json: ({ found, missed }, asked) => {
         const { tried, left } = triedOf(asked, found)
         const orders = found.map((one) => ({ ...lineJson(one), found_by: one.by }))
-        return { orders, looked_by: tried, not_looked_by: left, filters_ignored: found.some(isExact) }
+        const ignored = found.some(isExact)
+        return { orders, looked_by: tried, not_looked_by: left, filters_ignored: ignored, cells_not_searched: missed }
       },
       each: (one) =>
         `${one.orderId}  ${timeText(one.createdAt)}  ${one.login}  ${decimalOf(one)} ${one.currency}  ${one.status}  ` +
         `${one.card.bin}…${one.card.lastFour}  ${one.clientOrderid}  (${called(one.by)})`,
-      blocks(found, { asked: { limit, merchant, from, to, ...asked } }) {
+      blocks({ found, missed }, { asked: { limit, merchant, from, to, ...asked } }) {
         const { tried, left } = triedOf(asked, found)
         const filtered = merchant !== undefined || from !== undefined || to !== undefined
+        const where = missed.length > 0 ? ' where it could be searched' : ''
         if (found.length === 0)
-          return [`Nothing is found by: ${called(tried)}.`, hint('By amount, status or time', 'order find --help')]
+          return [`Nothing is found${where} by: ${called(tried)}.`, hint('By amount, status or time', 'order find --help')]
         return [
           `${counted(found.length, 'order')}, found by: ${called([...new Set(found.flatMap(({ by }) => by))])}.`,
           ...(filtered && found.some(isExact) ? ['An exact id names one payment: merchant and times were ignored for it.'] : []),
@@ -72,7 +81,8 @@ export const findActions: Actions = {
     more: `Everything that the text can be is tried. An order id, a serial number, a receipt, an invoice or a callback
 (order/number) is exact and ignores all filters. For an e-mail address or a telephone number every order is read, back in time;
 what is found is shown at once. Put addresses and card numbers on standard input, so that they do not stay in the history of the
-shell. A card number and some receipts need TOLLGATE_KEY_FILE.`,
+shell. A card number and some receipts need TOLLGATE_KEY_FILE. A cell that is away is left out and named, and the command ends
+with 1.`,
     examples: ['find 1000001', 'find invoice-17 --merchant shop', 'find 000000001234 --as rrn', 'find < address.txt'],
   }),
 }

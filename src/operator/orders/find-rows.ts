@@ -3,7 +3,8 @@ import { sleep } from '../../base/clock.ts'
 import { defined } from '../../base/defined.ts'
 import { orderKeyText, type OrderKey } from '../../order/decide/change.ts'
 import { entities, timestamp } from '../../storage/pool.ts'
-import { inEach } from '../in-cells.ts'
+import type { CellDesk } from '../desk.ts'
+import { inEach, type Missed } from '../in-cells.ts'
 import type { Office } from '../office.ts'
 import { progressOf } from '../persons/search.ts'
 import { restMs } from '../persons/walk.ts'
@@ -40,13 +41,14 @@ export function triedOf({ what, as }: Pick<FindQuery, 'what' | 'as'>, found: rea
 
 /**
  * Newest first, as they are found: those with the text as a name at once, then what has to be read
- * for. An exact id ignores all filters. Refuses a text that can be none of the kinds asked for.
+ * for. An exact id ignores all filters. Cells that fail are left out. Refuses a text that can be
+ * none of the kinds asked for.
  */
-export async function* findByAnything(office: Office, asked: FindQuery): AsyncGenerator<FoundOrder[]> {
+export async function* findByAnything(office: Office, asked: FindQuery, missed: Missed): AsyncGenerator<FoundOrder[]> {
   const { what, merchant, limit, from, to } = asked
   const { tried } = triedOf(asked, [])
   if (tried.length === 0) throw new Refused(unfit('as', `one of what the text can be: ${kindsOf(what).join(', ')}`))
-  const filters = defined({ merchantId: await merchantIdOf(office.pool, merchant), from, to })
+  const filters = { missed, ...defined({ merchantId: await merchantIdOf(office.pool, merchant), from, to }) }
   const names = tried.filter((name) => findKinds[name].at)
   const found = names.length === 0 ? [] : await withName(office, what, names, { ...filters, limit })
   if (found.length > 0) yield found
@@ -54,7 +56,7 @@ export async function* findByAnything(office: Office, asked: FindQuery): AsyncGe
   if (read) yield* reading(office, read, { what, limit: limit - found.length, ...filters })
 }
 
-type Filters = Pick<FindQuery, 'from' | 'to' | 'limit'> & { merchantId?: bigint }
+type Filters = Pick<FindQuery, 'from' | 'to' | 'limit'> & { merchantId?: bigint; missed: Missed }
 
 async function withName(office: Office, what: string, names: readonly FindName[], filters: Filters): Promise<FoundOrder[]> {
   const logins = await loginsIn(office.pool)
@@ -62,11 +64,13 @@ async function withName(office: Office, what: string, names: readonly FindName[]
   const own = office.rights.merchant?.merchantId
   const isExact = (name: FindName) => findKinds[name].exact === true
   const cells = await cellsFor(office, logins, names.some(isExact) ? undefined : filters.merchantId)
-  const found = await inEach(cells, async ({ cellNo, pool }) => {
+  const placesIn = async ({ cellNo, pool }: CellDesk) => {
     const merchantIds = logins.merchantIds(cellNo).filter((id) => own === undefined || id === own)
     const keys = await Promise.all(names.map((name) => findKinds[name].at!({ pool, merchantIds, keys: office.keys }, what)))
     return keys.flatMap((all, i) => all.flatMap((key) => (merchantIds.includes(key.merchantId) ? { key, name: names[i]! } : [])))
-  })
+  }
+  const { missed } = filters
+  const found = await inEach(cells, placesIn, missed)
   const byKey = new Map<string, { key: OrderKey; by: FindName[] }>()
   for (const { key, name } of found.flat()) {
     const text = orderKeyText(key)
@@ -77,7 +81,7 @@ async function withName(office: Office, what: string, names: readonly FindName[]
     some.length === 0 ? [] : findOrders(office, { ...such, among: some.map(({ key }) => key) })
   const exact = places.filter(({ by }) => by.some(isExact))
   const others = places.filter(({ by }) => !by.some(isExact))
-  const lines = [...(await linesOf(exact, { limit: exact.length })), ...(await linesOf(others, filters))]
+  const lines = [...(await linesOf(exact, { limit: exact.length, missed })), ...(await linesOf(others, filters))]
   return lines.map((line) => ({ ...line, by: byKey.get(orderKeyText(line))!.by })).sort(newestFirst)
 }
 
@@ -92,16 +96,16 @@ const pageStart = entities<{ createdAt: number }>(`
 async function* reading(
   office: Office,
   name: FindName,
-  { what, limit, from = 0, to = end, merchantId }: Filters & { what: string },
+  { what, limit, from = 0, to = end, merchantId, missed }: Filters & { what: string },
 ) {
   const cells = await cellsFor(office, await loginsIn(office.pool), merchantId)
   const progress = progressOf(office)
   const held = findKinds[name].held!(what)
   for (let [left, before] = [limit, to]; left > 0 && before > from; await sleep(office.clock, restMs)) {
     // From when on no cell has more than a page of orders.
-    const starts = await inEach(cells, ({ pool }) => pool.run(pageStart, [timestamp(before), merchantId ?? null]))
+    const starts = await inEach(cells, ({ pool }) => pool.run(pageStart, [timestamp(before), merchantId ?? null]), missed)
     const start = Math.max(from, ...starts.flat().map(({ createdAt }) => createdAt))
-    const found = await findOrders(office, { held, from: start, to: before, limit: left, ...defined({ merchantId }) })
+    const found = await findOrders(office, { held, from: start, to: before, limit: left, missed, ...defined({ merchantId }) })
     if (found.length > 0) yield found.map((line): FoundOrder => ({ ...line, by: [name] }))
     progress(pageRows)
     left -= found.length

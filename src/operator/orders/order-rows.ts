@@ -7,7 +7,7 @@ import { entities, statement, timestamp } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
 import { Conditions } from '../conditions.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll } from '../in-cells.ts'
+import { firstOfAll, type Missed } from '../in-cells.ts'
 import { anyOf, type HeldText } from '../persons/walk.ts'
 import { cellsFor, keysOf, loginsIn, orderOf } from '../where.ts'
 import type { ListedOrder } from '../order-lines.ts'
@@ -40,6 +40,8 @@ export interface OrderQuery {
   /** The page begins after this order, towards older ones. */
   after?: bigint
   limit: number
+  /** Takes cells that fail; without it, all have to be there. */
+  missed?: Missed
 }
 
 /** The most that a column of 64 bits takes. */
@@ -82,7 +84,7 @@ export async function findOrders(databases: Databases, query: OrderQuery): Promi
     join order_facts f on f.merchant_id = o.merchant_id and f.order_id = o.order_id
     ${asked.where}
     order by o.created_at desc, o.order_id desc limit ${asked.put(query.limit)}`)
-  const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => pool.run(found, asked.values))
+  const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => pool.run(found, asked.values), query.missed)
   return rows.map(logins.named)
 }
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { statusOf, type Order } from '../../conformance/requests/client.ts'
-import { cliOf } from '../operator/cli-run.ts'
-import { startCells, type CellsWorld } from './cells-world.ts'
+import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
+import { cliOf, run } from '../operator/cli-run.ts'
+import { copyForOthers, startCells, type CellsWorld } from './cells-world.ts'
 
 // One payment by whatever names it, over three cells.
 
@@ -21,17 +24,14 @@ interface Found {
   looked_by: string[]
   not_looked_by: string[]
   filters_ignored: boolean
+  cells_not_searched: number[]
 }
 
 /** By standard input, as what must not stay in the history of a shell. */
 const find = async (text: string, ...args: string[]): Promise<Found> =>
-  JSON.parse(
-    await tell(
-      ['find', ...args, '--json'],
-      `${text}
-`,
-    ),
-  ) as Found
+  JSON.parse(await tell(['find', ...args, '--json'], `${text}\n`)) as Found
+/** Whatever the command ends with. */
+const findAt = (args: string[], text: string) => run({ TOLLGATE_DIR: cells.world.directory }, ['find', ...args], text)
 const ids = ({ orders }: Found) => orders.map((one) => one.order_id)
 
 const payer = { email: 'Eve.Finder@cells.example', phone: '+442079460123', first_name: 'Eve', last_name: 'Finder' }
@@ -122,7 +122,7 @@ test('orders are read for an address back in time, newest first over all cells, 
   assert.deepEqual(ids(await find(email, '--limit', '4')), wanted.slice(0, 4))
   assert.deepEqual(ids(await find(email, '--merchant', 'shop-1')), [made[4], made[1]])
   // Two pages of other orders come between the first one and the rest.
-  await many(1, made[1]!, 11_000)
+  await copyForOthers(cells, 1, made[1]!, 11_000)
   for (const [i, cellNo] of [0, 1, 2].entries())
     await cells.rows(
       cellNo,
@@ -138,31 +138,6 @@ test('orders are read for an address back in time, newest first over all cells, 
   )
   assert.match(shown, /6 orders, found by: e-mail address\./)
 })
-
-/** Copies of an order under other ids, made after it, of other payers. */
-async function many(cellNo: number, orderId: number, count: number): Promise<void> {
-  for (const [table, changes] of [
-    [
-      'orders',
-      `'client_orderid', 'copy-' || g, 'serial_number', null, 'created_at', '2024-01-01'::timestamptz + g * interval '1 min'`,
-    ],
-    ['order_facts', `'request', json_build_object('email', 'other' || g || '@cells.example')`],
-  ]) {
-    const [{ names }] = (await cells.rows<{ names: string }>(
-      cellNo,
-      `select string_agg(attname, ', ') as names from pg_attribute
-      where attrelid = $1::regclass and attnum > 0 and attgenerated = ''`,
-      [table],
-    )) as [{ names: string }]
-    const copy = `json_populate_record(o, json_build_object('order_id', 5000000 + g, ${changes}))`
-    await cells.rows(
-      cellNo,
-      `insert into ${table} (${names}) select ${names}
-      from (select (${copy}).* from ${table} o, generate_series(1, ${count}) g where o.order_id = $1) as copies`,
-      [orderId],
-    )
-  }
-}
 
 test('the trail has by which kinds was looked and what was found, and never the text', async () => {
   const made = await cells.paid(2, { ...payer, email: 'trail@cells.example', credit_card_number: '4000000000000002' })
@@ -209,11 +184,57 @@ test('a text that is the name of an order is not read for as an address, unless 
   assert.deepEqual(ids(await find(email, '--as', 'email')), [Number(paid.orderid)])
 })
 
-test('a search needs all cells', async () => {
+test('a cell that is away is left out of a search and named, never as if nothing were there', async () => {
+  const payerOf = { ...payer, email: 'half@cells.example' }
+  const [here, there] = [await cells.paid(1, payerOf), await cells.paid(2, payerOf)]
+  const api = JSON.parse(readFileSync(join(cells.world.directory, 'sandbox.json'), 'utf8'))['operator_api_url'] as string
   await cells.withoutCell2(async () => {
-    assert.match(await refuse(1, 'find', 'invoice-17'), /^Cell 2 cannot be reached/)
+    for (const [text, wanted] of [
+      [here.client_orderid, [here]],
+      [here.orderid, [here]],
+      [payerOf.email, [here]],
+      [there.client_orderid, []],
+      [there.orderid, []],
+      [there.serial, []],
+    ] as const) {
+      const { code, out, err } = await findAt(['--json'], text)
+      const found = JSON.parse(out) as Found
+      assert.deepEqual([code, ids(found).map(String), found.cells_not_searched], [1, wanted.map((o) => o.orderid), [2]], text)
+      assert.match(
+        err,
+        /^Cell 2 cannot be reached: .*\nNot searched: cell 2\. What is looked for may be there\. See: npx tollgate cell list/,
+      )
+    }
+    assert.match((await findAt([], payerOf.email)).out, new RegExp(`^${here.orderid}  .*\\(e-mail address\\)$`, 'm'))
+    const none = await findAt(['--merchant', 'shop-2'], there.client_orderid)
+    assert.match(none.out, /^Nothing is found where it could be searched by: invoice id, client_orderid\./m)
+    const { token } = await tokensOf(tell)('support')
+    const { status, json: problem } = await askApi(api, 'find', { what: payerOf.email }, { token })
+    const done = problem['done'] as Found
+    assert.deepEqual([status, problem['code'], done.cells_not_searched], [503, 'cells not searched', [2]])
+    assert.deepEqual(ids(done).map(String), [here.orderid])
+    // The cell of that merchant is there, and no other can have it.
     await tell(['find', 'invoice-17', '--as', 'client-orderid', '--merchant', 'shop-1'])
   })
+  const again = await find(payerOf.email)
+  assert.deepEqual([ids(again).map(String), again.cells_not_searched], [[there.orderid, here.orderid], []])
+})
+
+test('a cell that fails in the midst of a search is left out from then on', async () => {
+  const email = 'midst@cells.example'
+  const [here, there] = [await cells.paid(1, { email }), await cells.paid(2, { email })]
+  // The names are found there; then the orders cannot be read.
+  await cells.rows(2, 'alter table order_facts rename column card to card_gone')
+  try {
+    for (const text of [there.client_orderid, email]) {
+      const { code, out } = await findAt(['--json'], text)
+      const found = JSON.parse(out) as Found
+      assert.deepEqual([code, found.cells_not_searched], [1, [2]], text)
+      assert.deepEqual(ids(found).map(String), text === email ? [here.orderid] : [])
+    }
+  } finally {
+    await cells.rows(2, 'alter table order_facts rename column card_gone to card')
+  }
 })
 
 test('order find says why, and finds by the code of a reason', async () => {

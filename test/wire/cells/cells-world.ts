@@ -115,3 +115,28 @@ export async function copyOrder({ rows }: CellsWorld, cellNo: number, id: number
   }
   return Array.from({ length: count }, (_, i) => first + i)
 }
+
+/** Copies of an order under other ids, made after it, of other payers. */
+export async function copyForOthers({ rows }: CellsWorld, cellNo: number, orderId: number, count: number): Promise<void> {
+  for (const [table, changes] of [
+    [
+      'orders',
+      `'client_orderid', 'copy-' || g, 'serial_number', null, 'created_at', '2024-01-01'::timestamptz + g * interval '1 min'`,
+    ],
+    ['order_facts', `'request', json_build_object('email', 'other' || g || '@cells.example')`],
+  ]) {
+    const [{ names }] = (await rows<{ names: string }>(
+      cellNo,
+      `select string_agg(attname, ', ') as names from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and attgenerated = ''`,
+      [table],
+    )) as [{ names: string }]
+    const copy = `json_populate_record(o, json_build_object('order_id', 5000000 + g, ${changes}))`
+    await rows(
+      cellNo,
+      `insert into ${table} (${names}) select ${names}
+      from (select (${copy}).* from ${table} o, generate_series(1, ${count}) g where o.order_id = $1) as copies`,
+      [orderId],
+    )
+  }
+}
