@@ -1,5 +1,4 @@
 /** Erasing data of a person. Amounts, states, attempts, events and the audit trail stay. */
-import { emailForm, lookedUp, type Listed, type PaymentFacts } from '../../merchant/filter.ts'
 import { erasedConfirmed, erasedInvoiceRequest } from '../../mobile-api/invoice/erased.ts'
 import type { Confirmed, MobileRequest } from '../../mobile-api/invoice/invoice.ts'
 import type { OrderKey } from '../../order/decide/change.ts'
@@ -9,9 +8,9 @@ import { entities, statement, type Runner } from '../../storage/pool.ts'
 import { transaction } from '../../storage/transaction.ts'
 import { record } from '../change.ts'
 import type { Desk } from '../desk.ts'
-import { listedName } from '../history/setting-changes.ts'
 import { inTurn, refuseWhileMoving } from '../in-cells.ts'
 import { keysOf } from '../where.ts'
+import { listedNames } from './listed.ts'
 import { ordersAt } from './subject-rows.ts'
 import { together, type LeftUnerased, type OrderTrace, type OtherTrace, type Person, type Traces } from './subject.ts'
 import type { Search } from './walk.ts'
@@ -81,29 +80,11 @@ const forgetReferences = statement<object>(`
   delete from card_reference r using unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)
   where r.merchant_id = n.merchant_id and r.order_id = n.order_id returning 1`)
 
-const personRows = entities<Pick<Order, 'request' | 'card'>>(`select f.request, f.card from ${ofPlaces('order_facts', 'f')}`)
 /** Lists themselves are configuration; their histories are not. Such a change cannot be undone. */
 const eraseListed = statement<object>(`
   update setting_change set before = before - $2::text[], after = after - $2::text[],
     secrets = array_remove(secrets, 'values of a person') || array['values of a person']
   where entity = 'filter' and ($1::bigint is null or merchant_id = $1) and after ?| $2::text[] returning 1`)
-
-const personal: Partial<Record<Listed, RegExp>> = { card: /^/, email: /^[^@]/, ip: /\/(?:32|128)$/, phone: /^/, purpose: /^/ }
-
-/** What filters may list of an order that tells of its person alone. */
-function listedOf({ request, card }: Pick<Order, 'request' | 'card'>): string[] {
-  const { email, ipAddress: ip, phone = '', cellPhone = '', country, purpose } = request
-  const facts = { email, ip, phones: [phone, cellPhone], country, purpose, cardHash: card.hashId } as unknown as PaymentFacts
-  return Object.entries(personal).flatMap(([of, form]) => lookedUp(of as Listed, facts).filter((value) => form.test(value)))
-}
-
-/** The same of how the person is named; a telephone number may begin with a zero in a list. */
-function listedBy(person: Person): readonly string[] {
-  if (person.by === 'email') return person.values.flatMap((value) => [value, emailForm(value)])
-  if (person.by === 'phone')
-    return person.values.flatMap((value) => [value, `0${value}`].map((one) => one.replace(/[A-Z]+:/, '')))
-  return person.by === 'card' ? person.hashIds : []
-}
 
 /**
  * Erases what was found and can be erased, in small transactions. It can be stopped and begun
@@ -126,8 +107,7 @@ export async function eraseTraces(desk: Desk, person: Person, found: readonly (S
         )
     }
     // First: the orders are what finds the values again.
-    const told = await cell.pool.run(personRows, keysOf(cell.orders.filter(canBeErased)))
-    const listed = [...listedBy(person), ...told.flatMap(listedOf)].map(listedName)
+    const listed = await listedNames([cell], person, cell.orders.filter(canBeErased))
     changes += (await desk.pool.run(eraseListed, [cell.merchantId, listed])).length
     await erase(cell.orders, (runner, some) => eraseOrders(runner, cell, some))
     await erase(cell.others, eraseOthers)

@@ -1,5 +1,5 @@
 /** Data of a person: to find, export and erase it. */
-import { counted } from '../../base/moments.ts'
+import { counted, timeText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { flag, id } from '../../entity/kinds.ts'
 import { tableOf, type Block, type Column } from '../../entity/show.ts'
@@ -10,13 +10,15 @@ import { orderColumns } from '../order-lines.ts'
 import { eraseTraces, wouldErase } from './erase.ts'
 import { readStored, storedOrderJson, storedOtherJson } from './export.ts'
 import { named } from './inputs.ts'
+import { changesListing, type ListingChange } from './listed.ts'
 import { allTraces, findTraces, soughtOf, type Naming } from './search.ts'
 import type { LeftUnerased, OrderTrace } from './subject.ts'
 
 const naming = `A person is named by one of --email, --phone, --card and --order. The first three name a file with one
 value a line, all of the same person; - is standard input. E-mail addresses and numbers are looked for in the fields for
 them, not within texts.
---card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time.`
+--card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time. In the histories of filters the values
+by which the person is named count, and those of the orders that are found.`
 const ofErasing = `An order is left while something of it is under way (open), a callback is not delivered yet (callbacks), or
 it ended too lately for a return or a chargeback (young: --older-than, --unapproved-after). Run it again then.
 Card references that were made with an erased order are removed: the merchant cannot charge them any more.
@@ -34,6 +36,11 @@ const seen = (by: string, { merchant }: Naming, found: object) => ({
   details: { by, ...found },
 })
 
+const changeJson = ({ login: merchant, filterNo: filter, changeId: change, ...more }: Omit<ListingChange, 'added' | 'removed'>) =>
+  jsonOf({ entity: 'filter', merchant, filter, change, ...more })
+const changeText = ({ login, filterNo, changeId, action: done, at }: ListingChange) =>
+  `in the history of filter ${filterNo} of ${login}: change ${changeId} (${done}, ${timeText(at)})`
+
 const find = action({
   does: 'the orders that hold data of a person, and whether it can be erased',
   needs: 'persons',
@@ -43,11 +50,12 @@ const find = action({
     const sought = await soughtOf(office, asked)
     const { orders, others, next } = await findTraces(sought, asked.limit, asked.after)
     const { person, logins } = sought
-    return { by: person.by, orders: orders.map(logins.named), others: others.map(logins.named), next }
+    const changes = await changesListing(office, sought, orders)
+    return { by: person.by, orders: orders.map(logins.named), others: others.map(logins.named), changes, next }
   },
-  looks: ({ by, orders }, asked) => seen(by, asked, { found: orders.length }),
+  looks: ({ by, orders, changes }, asked) => seen(by, asked, { found: orders.length, changes: changes.length }),
   gives: {
-    json: ({ orders, others, next }) => ({
+    json: ({ orders, others, changes, next }) => ({
       orders: orders.map((o) =>
         jsonOf({
           ...pick(o, 'orderId', 'clientOrderid', 'status', 'createdAt', 'endedAt', 'erasedAt', 'left'),
@@ -58,10 +66,11 @@ const find = action({
       others: others.map(({ is, id: called, login: merchant, createdAt, left }) =>
         jsonOf({ [is === 'invoice' ? 'invoiceId' : 'cardRefId']: called, merchant, createdAt, left }),
       ),
+      changes: changes.map(({ added: _added, removed: _removed, ...one }) => changeJson(one)),
       next: next ?? null,
     }),
-    blocks({ orders, others, next }, { now }): Block[] {
-      if (orders.length + others.length === 0) return ['Nothing is stored of this person.']
+    blocks({ orders, others, changes, next }, { now }): Block[] {
+      if (orders.length + others.length + changes.length === 0) return ['Nothing is stored of this person.']
       const loose = others.map(({ is, id: called, login, left }) => {
         const why = left === undefined ? '' : `: ${leftText[left]}`
         return `${is} ${called} of ${login}, without an order${why}`
@@ -73,6 +82,7 @@ const find = action({
       return [
         ...(orders.length > 0 ? [tableOf([...orderColumns(now), data], orders)] : []),
         ...(loose.length > 0 ? [loose.join('\n')] : []),
+        ...(changes.length > 0 ? [changes.map(changeText).join('\n')] : []),
         ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
       ]
     },
@@ -90,10 +100,17 @@ const exportAll = action({
     const sought = await soughtOf(office, asked)
     const stored = await inTurn(await allTraces(sought), (found) => readStored(found, sought.logins))
     const [orders, others] = [stored.flatMap((one) => one.orders), stored.flatMap((one) => one.others)]
-    return { by: sought.person.by, orders, others }
+    return { by: sought.person.by, orders, others, changes: await changesListing(office, sought, orders) }
   },
-  looks: ({ by, orders, others }, asked) => seen(by, asked, { orders: orders.length, others: others.length }),
-  gives: { json: ({ orders, others }) => ({ orders: orders.map(storedOrderJson), others: others.map(storedOtherJson) }) },
+  looks: ({ by, orders, others, changes }, asked) =>
+    seen(by, asked, { orders: orders.length, others: others.length, changes: changes.length }),
+  gives: {
+    json: ({ orders, others, changes }) => ({
+      orders: orders.map(storedOrderJson),
+      others: others.map(storedOtherJson),
+      changes: changes.map(changeJson),
+    }),
+  },
   more: naming,
   examples: ['subject export --email address.txt > person.json'],
 })
