@@ -2,7 +2,7 @@
 import { commandsReference } from './commands-page.ts'
 import { jsonName } from '../src/entity/json.ts'
 import type { Inputs } from '../src/operator/action.ts'
-import { apiMeans, operatorOpenApi } from '../src/operator-api/openapi.ts'
+import { apiMeans, operatorOpenApi, replyOf } from '../src/operator-api/openapi.ts'
 import { apiRoutes, basePath, changes, type ApiRoute } from '../src/operator-api/routes.ts'
 import { apiVariables } from '../src/settings/api.ts'
 import { variablesTable } from '../src/settings/variables.ts'
@@ -117,12 +117,25 @@ function routeText({ path, words, action, byGet }: ApiRoute, own: readonly ApiRo
     `### ${path}`,
     `${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`,
     ...(shown.length > 0 ? [`| | Type | Meaning |\n|---|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
+    ...givenText(action),
     ...(shown.length < takes.length ? [`And the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
   ].join('\n\n')
 }
 
 const memberRow = ([name, input]: [string, Inputs[string]]): string =>
   `| \`${jsonName(name)}\`${input.needed || input.piped ? ', needed' : ''} | ${typeText(input.is.schema)} | ${apiMeans(input)} |`
+
+/** The members of the answer that its schema names; of a list those of a row. */
+function givenText(action: ApiRoute['action']): string[] {
+  if (action.gives.parts) return ['Gives the rows of the list as a text.']
+  const reply = replyOf(action) as Schema
+  const names = (of: Schema | undefined): string =>
+    Object.entries(of?.properties ?? {})
+      .map(([name, { type, items }]) => `\`${name}\`${type === 'array' && items?.properties ? ` (each ${names(items)})` : ''}`)
+      .join(', ')
+  const given = reply.type === 'array' ? `a list, each ${names(reply.items)}` : names(reply)
+  return given === '' ? [] : [`Gives ${given}.`]
+}
 
 /** The type of a member in JSON, in words. */
 function typeText(schema: Schema): string {
@@ -137,6 +150,7 @@ interface Schema {
   type?: string | string[]
   enum?: unknown[]
   items?: Schema
+  properties?: Record<string, Schema>
   contentEncoding?: string
 }
 const types: Record<string, string> = { integer: 'whole number', boolean: 'true or false', object: 'object' }

@@ -1,7 +1,7 @@
 /** The settings of an entity as a table: all that can be said about one follows from its row. */
 import { defined } from '../base/defined.ts'
 import type { Fact } from './show.ts'
-import { jsonName } from './json.ts'
+import { describe, jsonName, schema, type Schema } from './json.ts'
 import { Unreadable, type ValueKind } from './kinds.ts'
 
 export interface EntityField<Value, Wish = Value> {
@@ -47,6 +47,7 @@ type Checked<T> = { [K in keyof T]: EntityField<ValueOf<T[K]>, WishOf<T[K]>> }
 export function fields<const T extends FieldTable>(table: T & Checked<T>) {
   type Whole = Settings<T>
   const names = Object.keys(table) as (keyof T & string)[]
+  const orNull = Object.fromEntries(names.map((name) => [name, { ...table[name], change: 'there' }]))
   const usual = (name: keyof T): unknown => structuredClone(table[name].usual)
   const shownOf = (name: keyof T, value: unknown): string | undefined =>
     value === undefined ? table[name].none : table[name].is.shown(value)
@@ -77,13 +78,16 @@ export function fields<const T extends FieldTable>(table: T & Checked<T>) {
       names.filter((name) => table[name].needed === true && (wishes[name] ?? undefined) === undefined),
     facts: (settings: Whole): Fact[] =>
       names.map((name) => [table[name].label, shownOf(name, settings[name as keyof Whole])] as const),
-    json: (settings: Whole): Record<string, unknown> =>
-      Object.fromEntries(
-        names.map((name) => {
-          const value: unknown = settings[name as keyof Whole]
-          return [jsonName(name), value === undefined ? null : table[name].is.json(value)]
-        }),
-      ),
+    json: describe(
+      (settings: Whole): Record<string, unknown> =>
+        Object.fromEntries(
+          names.map((name) => {
+            const value: unknown = settings[name as keyof Whole]
+            return [jsonName(name), value === undefined ? null : table[name].is.json(value)]
+          }),
+        ),
+      schema('', jsonSchemaOf(orNull)),
+    ),
   }
 }
 
@@ -113,7 +117,7 @@ export function fromJson<T extends Readonly<Record<string, Pick<AnyField, 'is' |
 }
 
 /** JSON Schema of an object with the members of a table; null takes a setting away. */
-export function jsonSchemaOf(table: Readonly<Record<string, Omit<AnyField, 'label'> & { change?: string }>>): object {
+export function jsonSchemaOf(table: Readonly<Record<string, Omit<AnyField, 'label'> & { change?: string }>>): Schema {
   const rows = Object.entries(table)
   return {
     type: 'object',

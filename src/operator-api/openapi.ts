@@ -1,6 +1,6 @@
 /** The API of operators as OpenAPI 3.1, from the rows of its actions. */
 import { jsonSchemaOf } from '../entity/fields.ts'
-import { jsonName } from '../entity/json.ts'
+import { jsonName, schemaOf } from '../entity/json.ts'
 import type { Inputs } from '../operator/action.ts'
 import { basePath, changes, type ApiRoute } from './routes.ts'
 
@@ -68,18 +68,7 @@ export const apiMeans = ({ means }: Pick<Inputs[string], 'means'>): string =>
 
 const versioned = ({ action }: Pick<ApiRoute, 'action'>): boolean => action.settings !== undefined && changes(action)
 
-/** A page of a list says how it is made up. */
-const replyOf = ({ gives: { lists } }: ApiRoute['action']): Json =>
-  lists
-    ? {
-        type: 'object',
-        required: [lists.name, 'next'],
-        properties: {
-          [lists.name]: { type: 'array', items: { type: 'object' } },
-          next: { type: ['string', 'null'], description: '`after` of the next page; null after the last' },
-        },
-      }
-    : { type: ['object', 'array'] }
+export const replyOf = ({ gives }: ApiRoute['action']): Json => gives.is ?? schemaOf(gives.json)
 
 const operation = ({ words, action }: ApiRoute, by: string): Json => ({
   operationId: `${words}${by}`.replaceAll(' ', '-'),

@@ -1,5 +1,6 @@
 /** What an operator can do, as rows: command line, API, forms and documents follow from them. */
 import type { EntityField, FieldTable, ValueOf, WishOf } from '../entity/fields.ts'
+import { listSchema, schema, type Schema } from '../entity/json.ts'
 import { tableOf, type Block, type Column } from '../entity/show.ts'
 import type { Note } from './change.ts'
 import type { Office } from './office.ts'
@@ -57,6 +58,8 @@ export interface TextParts {
 /** How a result is shown, and what a machine gets. */
 export interface Gives<Result, Asked> {
   json(result: Result, asked: Asked): object
+  /** The schema of that, where `json` does not have it. */
+  is?: Schema
   /** One of many results: a person sees it as soon as it is there, and the blocks after all. */
   each?(one: Result extends readonly (infer One)[] | { found: readonly (infer One)[] } ? One : never): Block
   /** Without it, a person gets the JSON too. */
@@ -142,6 +145,7 @@ export interface Listing<Row, Asked> {
 /** How a list is shown. */
 export const listing = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<readonly Row[], Asked> => ({
   json: (rows, asked) => ({ ...how.first?.(asked), [how.name]: rows.map(how.json) }),
+  is: listSchema(how.name, how.json),
   blocks: (rows, seen) => [listBlock(how, rows, seen)],
 })
 
@@ -160,6 +164,7 @@ export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: R
 /** How a page of a list is shown. */
 export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
+  is: schema('next:next?', listSchema(how.name, how.json)),
   blocks: ({ rows, next }, seen) => [
     listBlock(how, rows, seen),
     ...(next === undefined ? [] : [`There are more: add --after ${next}`]),

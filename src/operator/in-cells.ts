@@ -31,11 +31,7 @@ export type Missed = Map<number, CellFailed>
  * Work in all cells side by side; the results are in the order of the cells. Fails if one of them
  * does, once the others are done: no cell is passed over, except into `missed`.
  */
-export const inEach = async <T>(
-  cells: readonly CellDesk[],
-  work: (cell: CellDesk) => Promise<T>,
-  missed?: Missed,
-): Promise<T[]> => {
+export async function inEach<T>(cells: readonly CellDesk[], work: (cell: CellDesk) => Promise<T>, missed?: Missed) {
   const asked = cells.filter(({ cellNo }) => !missed?.has(cellNo))
   return resultsOf(await Promise.allSettled(asked.map((cell) => inCell(cell, work))), missed)
 }

@@ -1,4 +1,5 @@
 /** What can be switched off and on again: two actions of every such entity. */
+import { schema } from '../entity/json.ts'
 import type { AnyAction, Given, Inputs } from './action.ts'
 import { withDryRun } from './history/dry-run.ts'
 import { changeEntity } from './history/entity.ts'
@@ -22,6 +23,7 @@ export function switchesOf<const T extends Inputs, Entity extends { enabled: boo
       perform: (office: Office, asked: Given<T>) => changeEntity(office, kept, (runner) => find(runner, asked), after),
       gives: {
         json: (versions) => ({ ...ids(versions.after), enabled }),
+        is: schema('enabled:flag'),
         blocks: (versions) => [`${called(versions.after)} is ${enabled ? 'on' : 'off'}: ${switched[verb]}.`],
       },
       examples: [`${kept.entity} ${verb} ${example}`],

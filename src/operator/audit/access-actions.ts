@@ -1,5 +1,5 @@
 /** Requests that were refused because they did not prove whose they are. */
-import { jsonOf } from '../../entity/json.ts'
+import { jsonBy } from '../../entity/json.ts'
 import { moment } from '../../entity/kinds.ts'
 import { dated, numbered } from '../../entity/show.ts'
 import { entities, timestamp } from '../../storage/pool.ts'
@@ -31,8 +31,11 @@ const refused = entities<RefusedAccessEntry>(`
   order by max(last_at) desc, count desc limit $3`)
 
 /** Empty texts are null. */
-const accessJson = (e: RefusedAccessEntry) =>
-  jsonOf(Object.fromEntries(Object.entries(e).map(([name, value]) => [name, value === '' ? null : value])))
+const accessJson = jsonBy(
+  'operation? endpoint? login? address? reason count:id first_at:time last_at:time',
+  (e: RefusedAccessEntry) =>
+    Object.fromEntries(Object.entries(e).map(([name, value]) => [name, value === '' ? null : value])) as object as typeof e,
+)
 
 const usualSpanMs = 86_400_000
 

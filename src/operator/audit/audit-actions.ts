@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts'
 import { publicKeyOf } from '../../base/ed25519.ts'
 import { agoText, counted, timeText } from '../../base/moments.ts'
 import { anyText, fileOf, parsed, Unreadable } from '../../entity/kinds.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, jsonOf } from '../../entity/json.ts'
 import { hint } from '../../entity/show.ts'
 import { chainHead } from '../../storage/audit-rows.ts'
 import { action, pageOf, paging, type Actions } from '../action.ts'
@@ -22,8 +22,10 @@ const signedHead = fileOf<SignedHead>(64 * 1024, (text) => readSignedHead(text) 
 
 const rawKey = parsed('base64', '32 bytes in base64', (text) => publicKeyOf(Buffer.from(text, 'base64')))
 
-const auditJson = (e: AuditEntry) =>
-  jsonOf({ ...pick(e, 'auditId', 'at', 'who'), databaseUser: e.session, ...pick(e, 'action', 'subject', 'details') })
+const auditJson = jsonBy('audit_id at:time who database_user action subject details:object', (e: AuditEntry) => ({
+  ...e,
+  databaseUser: e.session,
+}))
 
 /** For a change, only the fields that changed. */
 function auditDetails({ details }: AuditEntry): string {

@@ -10,7 +10,7 @@ import { addEndpoint, addGroup, endpointKept, groupKept, setEndpoint } from './e
 import { withDryRun } from '../history/dry-run.ts'
 import { ofOneMerchant, ownNumber, whose } from '../inputs.ts'
 import { endpointOf, groupOf, listEndpoints, listGroups, ofMerchant, type EndpointEntry, type GroupEntry } from '../known.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { describe, jsonBy, schema } from '../../entity/json.ts'
 
 const anEndpoint = { ...ownNumber, is: id, names: 'endpoint', means: 'number of the endpoint' } as const
 const aGroup = { ...ownNumber, is: id, names: 'group', means: 'number of the group' } as const
@@ -29,11 +29,11 @@ const endpointFacts = (e: EndpointEntry): Fact[] => [
   ...endpointFields.facts(e.settings),
 ]
 
-export const endpointJson = (e: EndpointEntry) => ({
-  ...jsonOf(pick(e, 'endpointId', 'name', 'enabled', 'currency', 'gateIds', 'createdAt')),
-  merchant: e.login,
-  ...endpointFields.json(e.settings),
-})
+const ownJson = jsonBy('endpoint_id:id name enabled:flag currency gate_ids:id* created_at:time', (e: EndpointEntry) => e)
+export const endpointJson = describe(
+  (e: EndpointEntry) => ({ ...ownJson(e), merchant: e.login, ...endpointFields.json(e.settings) }),
+  schema('merchant', ownJson.schema, endpointFields.json.schema),
+)
 
 /** The list only hints at unusual settings; `show` has them in full. */
 function threeDSecureCell({ threeDSecure, challengeIndicator, authenticationPolicy }: EndpointSettings): string {
@@ -52,8 +52,10 @@ export const endpointColumns: readonly Column<EndpointEntry>[] = [
   { title: 'CALLBACK URL', of: (e) => e.settings.callbackUrl ?? 'by request' },
 ]
 
-export const groupJson = (g: GroupEntry) =>
-  jsonOf({ ...pick(g, 'groupId', 'name', 'enabled', 'endpointIds', 'createdAt'), merchant: g.login })
+export const groupJson = jsonBy('group_id:id name enabled:flag endpoint_ids:id* created_at:time merchant', (g: GroupEntry) => ({
+  ...g,
+  merchant: g.login,
+}))
 
 export const groupColumns: readonly Column<GroupEntry>[] = [
   numbered('ID', (g) => g.groupId),
@@ -136,6 +138,7 @@ export const endpointActions: Actions = {
     perform: setEndpoint,
     gives: {
       json: ({ after }) => endpointJson(after),
+      is: endpointJson.schema,
       blocks: ({ before, after }) => changed(`Endpoint ${after.endpointId}`, endpointFacts(before), endpointFacts(after)),
     },
     more: threeDSecureHelp,

@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts'
 import { decimalToMinor, knownCurrency } from '../../base/money.ts'
 import { anyText, cardNumber, choice, flag, id, moment, name, parsed, text, typed, whole } from '../../entity/kinds.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, schema } from '../../entity/json.ts'
 import { type Block, type Fact, hint, numbered } from '../../entity/show.ts'
 import { comparable, refusingScore } from '../../merchant/filter.ts'
 import { action, listing, type Actions } from '../action.ts'
@@ -38,14 +38,10 @@ const filterFacts = (f: FilterEntry): Fact[] => [
   ['Added', new Date(f.createdAt).toISOString()],
 ]
 
-const filterJson = (f: FilterEntry) =>
-  jsonOf({
-    ...pick(f, 'endpointId', 'name', 'score', 'code', 'createdAt', 'removedAt'),
-    merchant: f.login,
-    filter: f.filterNo,
-    rule: f.facts,
-    listed: f.entries,
-  })
+const filterJson = jsonBy(
+  'endpoint_id:id? name score:count code created_at:time removed_at:time? merchant filter:count rule:object listed:count',
+  (f: FilterEntry) => ({ ...f, merchant: f.login, filter: f.filterNo, rule: f.facts, listed: f.entries }),
+)
 
 const shownEntries = 100
 const many = (count: number) => count.toLocaleString('en')
@@ -128,6 +124,7 @@ country-mismatch compares the country of the address with that of the card by th
         none: hint('No filters. Add one', 'filter add --help'),
       }),
       json: (filters) => filters.map(filterJson),
+      is: { type: 'array', items: filterJson.schema },
     },
     examples: ['filter list --merchant shop --json'],
   }),
@@ -142,6 +139,7 @@ country-mismatch compares the country of the address with that of the card by th
     },
     gives: {
       json: ({ filter, entries }) => ({ ...filterJson(filter), entries }),
+      is: schema('entries:text*', filterJson.schema),
       blocks: ({ filter, entries }): Block[] => [
         { facts: filterFacts(filter) },
         ...(entries.length > 0 ? [entries.slice(0, shownEntries).join('\n')] : []),
@@ -167,6 +165,7 @@ country-mismatch compares the country of the address with that of the card by th
     },
     gives: {
       json: ({ filter, added, removed }) => ({ ...filterJson(filter), added, removed }),
+      is: schema('added:count removed:count', filterJson.schema),
       blocks: ({ filter, added, removed }, { asked: { login, number, what } }) => [
         `Filter ${number} of ${login} has ${many(filter.entries)} on its list: ` +
           `${what === 'add' ? `${added} new` : `${removed} taken off`}.`,
@@ -194,6 +193,7 @@ country-mismatch compares the country of the address with that of the card by th
     perform: (office, { login, number, value }) => resetCount(office, login, number, value),
     gives: {
       json: ({ filter, used }) => ({ ...filterJson(filter), freed: usedJson(filter, used) }),
+      is: schema('freed:object', filterJson.schema),
       blocks: ({ filter, used }, { asked: { login, number } }) => [
         `Filter ${number} of ${login} counts by it from nothing again: there were ${usedText(filter, used)}.`,
       ],

@@ -9,7 +9,7 @@ import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, gateKept, setGate } from './gate-rows.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { describe, jsonBy, schema } from '../../entity/json.ts'
 
 const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const
 
@@ -22,11 +22,11 @@ const newName: ValueKind<string> = {
 
 const called = ({ gateId, name: of }: GateEntry) => `Gate ${gateId} (${of})`
 
-const gateJson = (g: GateEntry) => ({
-  ...jsonOf(pick(g, 'gateId', 'name', 'enabled', 'createdAt')),
-  ...gateFields.json(g.settings),
-  ...lineJson(g.settings),
-})
+const ownJson = jsonBy('gate_id:id name enabled:flag created_at:time', (g: GateEntry) => g)
+const gateJson = describe(
+  (g: GateEntry) => ({ ...ownJson(g), ...gateFields.json(g.settings), ...lineJson(g.settings) }),
+  schema('tls:object? mac?', ownJson.schema, gateFields.json.schema),
+)
 
 const gateFacts = (g: GateEntry): Fact[] => [
   ['Name', g.name],
@@ -99,6 +99,7 @@ export const gateActions: Actions = {
     perform: setGate,
     gives: {
       json: ({ after }) => gateJson(after),
+      is: gateJson.schema,
       blocks: ({ before, after }, { asked }) =>
         changed(called(after), gateFacts(before), gateFacts(after), [
           ['Private key', asked.tlsKey && 'replaced'],

@@ -1,7 +1,7 @@
 /** Merchants and their control keys. */
 import { agoText, counted, spanText, timeText } from '../../base/moments.ts'
 import { name, span, typed, whole } from '../../entity/kinds.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, jsonOf, pick, schema } from '../../entity/json.ts'
 import { type Block, changed, dated, type Fact, hint, onOff, stateColumn, tableOf } from '../../entity/show.ts'
 import { listMerchantKeys, type MerchantKey } from '../../merchant/public-key-rows.ts'
 import { pageFields } from '../../merchant/fields/page.ts'
@@ -57,13 +57,10 @@ function merchantFacts(merchant: MerchantEntry, keys: readonly MerchantKey[], no
   ]
 }
 
-const merchantJson = (m: MerchantEntry) =>
-  jsonOf({
-    ...pick(m, 'merchantId', 'login', 'name', 'enabled', 'previousKeyUntil', 'createdAt'),
-    cell: m.cellNo,
-    signedRequests: m.signedRequests ?? 'off',
-    page: pageFields.json(m.page),
-  })
+const merchantJson = jsonBy(
+  'merchant_id:id login name enabled:flag previous_key_until:time? created_at:time cell:count signed_requests page:object',
+  (m: MerchantEntry) => ({ ...m, cell: m.cellNo, signedRequests: m.signedRequests ?? 'off', page: pageFields.json(m.page) }),
+)
 
 export const merchantActions: Actions = {
   'merchant add': action({
@@ -134,6 +131,7 @@ export const merchantActions: Actions = {
         endpoints: endpoints.map(endpointJson),
         groups: groups.map(groupJson),
       }),
+      is: schema('public_keys:object* endpoints:object* groups:object*', merchantJson.schema),
       blocks: ({ merchant, keys, endpoints, groups }, { now }): Block[] => [
         `Merchant ${merchant.login}`,
         { facts: merchantFacts(merchant, keys, now) },

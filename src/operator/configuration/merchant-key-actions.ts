@@ -1,7 +1,7 @@
 /** What verifies a merchant's requests, and what signs messages to it. */
 import { timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, schema } from '../../entity/json.ts'
 import { type Block, dated, type Fact, hint, numbered } from '../../entity/show.ts'
 import { signedRequests, type SignedRequests } from '../../merchant/merchant.ts'
 import { signingSecretText } from '../../merchant/signing-secret-rows.ts'
@@ -29,12 +29,10 @@ const keyFacts = (key: MerchantKey): Fact[] => [
   ['SHA-256', key.fingerprint],
 ]
 
-export const keyJson = (key: MerchantKey) =>
-  jsonOf({
-    retiredAt: undefined,
-    ...pick(key, 'keyNo', 'name', 'type', 'bits', 'createdAt', 'retiredAt'),
-    sha256: key.fingerprint,
-  })
+export const keyJson = jsonBy(
+  'key_no:count name type bits:count created_at:time retired_at:time? sha256',
+  (key: MerchantKey & { retiredAt?: number }) => ({ retiredAt: undefined, ...key, sha256: key.fingerprint }),
+)
 
 /** What signs callbacks of a merchant, and what follows where it was made just now. */
 const signerBlocks = (
@@ -71,6 +69,7 @@ export const merchantKeyActions: Actions = {
     },
     gives: {
       json: (key, { login }) => ({ login, ...keyJson(key) }),
+      is: schema('login', keyJson.schema),
       blocks: (key, { asked }) => [
         `Merchant ${asked.login} has a new public key.`,
         { facts: keyFacts(key) },
@@ -116,6 +115,7 @@ ${makeAPair}`,
     perform: retireMerchantKey,
     gives: {
       json: ({ key, retiredAt }, { login }) => ({ login, ...keyJson({ ...key, retiredAt }) }),
+      is: schema('login', keyJson.schema),
       blocks: ({ key, retiredAt, left }, { asked: { login } }) => [
         `Key ${key.keyNo} (${key.name}) of ${login} is retired since ${timeText(retiredAt)} UTC: ` +
           'what it signs is accepted no longer.',

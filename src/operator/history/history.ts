@@ -2,7 +2,7 @@
 import { notNull } from '../../base/defined.ts'
 import { agoText, timeText } from '../../base/moments.ts'
 import { id, Unreadable } from '../../entity/kinds.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, pick, schema } from '../../entity/json.ts'
 import { changed, differences, type Fact, numbered } from '../../entity/show.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { action, pageOf, paging, type AnyAction, type Given, type Inputs, type ListPage } from '../action.ts'
@@ -62,8 +62,11 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
       },
       gives: paging<Row<Entity>>({
         name: 'changes',
-        json: ({ changeId: change, at, who, action: done, was, is, secrets, undoes }) =>
-          jsonOf({ change, at, who, action: done, ...jsonIn(was, is), secrets, undoes }),
+        json: jsonBy('change:id at:time who action before:object? after:object secrets:text* undoes:id?', (one: Row<Entity>) => ({
+          ...one,
+          change: one.changeId,
+          ...jsonIn(one.was, one.is),
+        })),
         columns: (now) => [
           numbered('CHANGE', ({ changeId }) => changeId),
           { title: 'TIME (UTC)', of: ({ at }) => timeText(at) },
@@ -83,6 +86,7 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
       perform: (office, { change: changeId }) => undo(handled, office, changeId),
       gives: {
         json: ({ before, after }, { change: undone }) => ({ ...ids(after), undone, ...jsonIn(before, after) }),
+        is: schema('undone:id before:object? after:object'),
         blocks: ({ before, after }) => changed(called(after), facts(before), facts(after)),
       },
       more: 'Secrets, and what was made, cannot be undone. To take back is a change too, and can be undone.',

@@ -1,7 +1,7 @@
 /** The keys of the vault: their versions, and how to replace them. */
 import { sleep } from '../../base/clock.ts'
 import { agoText, isoTime, timeText } from '../../base/moments.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, listSchema, schema } from '../../entity/json.ts'
 import { choice, parsed, secretFile, span, whole } from '../../entity/kinds.ts'
 import { hint, numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { combineShares, splitKek } from '../../keys/shares.ts'
@@ -57,20 +57,18 @@ const resealingColumns = (resealing: readonly CellResealing[], now: number): rea
 const resealingState = ({ dueAt, endedAt }: CellResealing, now: number): 'ended' | 'coming' | 'under way' =>
   endedAt !== undefined ? 'ended' : dueAt > now ? 'coming' : 'under way'
 
-const resealingJson = (one: CellResealing) =>
-  jsonOf({
-    cell: one.cellNo,
-    ...pick(one, 'table', 'version', 'rows', 'dueAt', 'endedAt'),
-    version: String(one.version),
-  })
+const resealingJson = jsonBy('cell:count table version rows:count due_at:time ended_at:time?', (one: CellResealing) => ({
+  ...one,
+  cell: one.cellNo,
+  version: String(one.version),
+}))
 
-const keyJson = ({ purpose, version, kek, ...one }: KeyVersion) =>
-  jsonOf({
-    key: purpose,
-    version: String(version),
-    ...pick(one, 'state', 'createdAt', 'activeAt'),
-    keyEncryptionKey: kek,
-  })
+const keyJson = jsonBy('key version state created_at:time active_at:time key_encryption_key?', (one: KeyVersion) => ({
+  ...one,
+  key: one.purpose,
+  version: String(one.version),
+  keyEncryptionKey: one.kek,
+}))
 
 export const keysActions: Actions = {
   'keys list': action({
@@ -83,6 +81,7 @@ export const keysActions: Actions = {
     },
     gives: {
       json: ({ versions, resealing }) => ({ keys: versions.map(keyJson), resealing: resealing.map(resealingJson) }),
+      is: schema('resealing:object*', listSchema('keys', keyJson)),
       blocks: ({ versions, resealing }, { now }): Block[] =>
         versions.length === 0
           ? ['None yet; the first start of the gateway makes them.']

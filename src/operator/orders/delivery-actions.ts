@@ -1,7 +1,7 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, parsed, whole } from '../../entity/kinds.ts'
 import { dated, hint, numbered } from '../../entity/show.ts'
 import { action, pageOf, paging, type Given, type Actions } from '../action.ts'
@@ -55,14 +55,13 @@ const callbacks: Actions = {
     },
     gives: paging<DeliveryLine, { limit: number; after?: DeliveryKey }>({
       name: 'deliveries',
-      json: (d) =>
-        jsonOf({
-          ...pick(d, 'orderId', 'kind', 'url', 'tries', 'createdAt', 'dueAt'),
-          delivery: d.deliveryNo,
-          merchant: d.login,
-          state: stateText(d),
-          lastTry: d.lastAt && jsonOf({ ...pick(d, 'httpStatus', 'failure'), at: d.lastAt }),
-        }),
+      json: jsonBy(
+        'order_id:id kind url tries:count created_at:time due_at:time? delivery:count merchant state last_try:object?',
+        (d: DeliveryLine) => {
+          const lastTry = d.lastAt && jsonOf({ ...pick(d, 'httpStatus', 'failure'), at: d.lastAt })
+          return { ...d, delivery: d.deliveryNo, merchant: d.login, state: stateText(d), lastTry }
+        },
+      ),
       columns: (now) => [
         numbered('ORDER', (d) => d.orderId),
         numbered('NO', (d) => d.deliveryNo),

@@ -42,10 +42,7 @@ export const findActions: Actions = {
         for (const one of some) office.found?.(one)
         all.push(...some)
       }
-      for (const failed of missed.values()) {
-        office.progress(troubleOf(failed)!.says)
-        office.log.warn({ reason: failed.message }, 'a search left a cell out')
-      }
+      for (const failed of missed.values()) office.progress(troubleOf(failed)!.says)
       return { found: all, missed: [...missed.keys()] }
     },
     leaves: ({ missed }) => (missed.length > 0 ? { what: 'cells not searched', cells: missed } : undefined),

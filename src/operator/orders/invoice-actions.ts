@@ -1,5 +1,5 @@
 /** Transactions of the mobile API without an order yet: find parked ones, take them up. */
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy } from '../../entity/json.ts'
 import { anyText } from '../../entity/kinds.ts'
 import { dated, hint, numbered, printable } from '../../entity/show.ts'
 import { action, listing, type Actions } from '../action.ts'
@@ -8,8 +8,10 @@ import { mostOf } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
 import { parkedInvoices, resumeInvoice, type ParkedInvoice } from './invoice-rows.ts'
 
-const invoiceJson = (i: ParkedInvoice) =>
-  jsonOf({ ...pick(i, 'invoiceId', 'kind', 'state', 'tries', 'alarm', 'createdAt'), merchant: i.login })
+const invoiceJson = jsonBy('invoice_id kind state tries:count alarm created_at:time merchant', (i: ParkedInvoice) => ({
+  ...i,
+  merchant: i.login,
+}))
 
 export const invoiceActions: Actions = {
   'invoice find': action({

@@ -1,6 +1,6 @@
 /** The display of an order with its whole life. */
 import { agoText, spanText, timeText } from '../../base/moments.ts'
-import { jsonName, jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, jsonName, jsonOf, pick } from '../../entity/json.ts'
 import { type Block, type Fact, hint, printable, tableOf } from '../../entity/show.ts'
 import { refusingScore } from '../../merchant/filter.ts'
 import { leftFor } from '../../order/decide/amounts.ts'
@@ -89,14 +89,14 @@ const leftFacts = (order: Order): Fact[] =>
 export const reasonText = ({ errorCode, errorMessage = '' }: Pick<OrderLine, 'errorCode' | 'errorMessage'>): string | undefined =>
   errorCode === undefined ? undefined : `${errorCode} ${errorMessage}`.trim()
 
-export const lineJson = (o: OrderLine) =>
-  jsonOf({
-    ...pick(o, 'orderId', 'clientOrderid', 'amountMinor', 'currency', 'status', 'parked', 'createdAt', 'finalAt'),
-    ...pick(o, 'errorCode', 'errorMessage'),
-    merchant: o.login,
-    amount: decimalOf(o),
-    card: jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId')),
-  })
+export const lineJson = jsonBy(
+  `order_id:id client_orderid amount_minor:id currency status parked:flag created_at:time final_at:time?
+    error_code? error_message? merchant amount card:object`,
+  (o: OrderLine) => {
+    const card = jsonOf(pick(o.card, 'bin', 'lastFour', 'network', 'hashId'))
+    return { ...o, merchant: o.login, amount: decimalOf(o), card }
+  },
+)
 
 /** Who pays for what; nothing of it is left once it was erased. */
 export function payerOf({ request: r, card }: Order) {

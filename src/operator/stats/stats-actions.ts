@@ -1,5 +1,6 @@
 /** How many payments ended in which way, from minute counts. */
 import { isoTime, spanText, timeText } from '../../base/moments.ts'
+import { listSchema, schema } from '../../entity/json.ts'
 import { anyText, choice, id, list, whole } from '../../entity/kinds.ts'
 import { numbered, tableOf, type Column } from '../../entity/show.ts'
 import { action, type Actions } from '../action.ts'
@@ -21,6 +22,10 @@ interface Stats {
 const outcomes = { orders: ['declined', 'filtered', 'error'], attempts: ['declined', 'unknown', 'not sent'] } as const
 
 const share = ({ total, outcomes: all }: StatsRow): number => Math.round(((all.get('approved') ?? 0) * 1_000) / total) / 10
+
+const counts = schema('ended:count outcomes:object approved_percent:number p50_ms:count p95_ms:count')
+const splits = Object.fromEntries(splitNames.map((name) => [name, { type: ['string', 'null'] }]))
+const rowOf = { ...counts, properties: { ...splits, ...(counts['properties'] as object) } }
 
 const columnsOf = (of: 'orders' | 'attempts', by: readonly Split[]): Column<StatsRow>[] => [
   ...by.map((name, i) => ({ title: name.toUpperCase(), of: (row: StatsRow) => row.by[i] || '-' })),
@@ -78,6 +83,7 @@ export const statsActions: Actions = {
           p95_ms: row.p95Ms,
         })),
       }),
+      is: schema('of from:time to:time', listSchema('stats', { schema: rowOf })),
       blocks: ({ from, to, rows }, { asked: { of, by } }) => [
         rows.length === 0 ? 'Nothing ended in that time.' : tableOf(columnsOf(of, by), rows),
         `Of ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,

@@ -1,6 +1,6 @@
 /** Who may use the API, and by which tokens. */
 import { agoText, timeText } from '../../base/moments.ts'
-import { jsonOf, pick } from '../../entity/json.ts'
+import { jsonBy, schema } from '../../entity/json.ts'
 import { choice, flag, id, span, text } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
 import { action, listing, type AnyAction, type Actions } from '../action.ts'
@@ -18,17 +18,18 @@ const aRole = {
 } as const
 const forOne = { ...ofOneMerchant, means: 'for this merchant alone, instead of the whole installation' } as const
 
-const userJson = (user: UserEntry) => ({
-  ...jsonOf(pick(user, 'name', 'role', 'enabled', 'createdAt')),
-  merchant: user.login ?? null,
-})
+const userJson = jsonBy('name role enabled:flag created_at:time merchant?', (user: UserEntry) => ({
+  ...user,
+  merchant: user.login,
+}))
 
-const tokenJson = (token: TokenEntry) =>
-  jsonOf({
-    ...pick(token, 'tokenId', 'user', 'role', 'createdAt', 'expiresAt'),
-    revokedAt: token.revokedAt,
+const tokenJson = jsonBy(
+  'token_id:id user role created_at:time expires_at:time revoked_at:time? merchant?',
+  (token: TokenEntry) => ({
+    ...token,
     merchant: token.login,
-  })
+  }),
+)
 
 const scope = { title: 'MERCHANT', of: ({ login }: { login?: string }) => login ?? 'all' }
 const roleColumn = { title: 'ROLE', of: ({ role }: { role: string }) => role }
@@ -45,6 +46,7 @@ const switched = (verb: 'disable' | 'enable', does: string): AnyAction =>
     perform: (office, { user }) => setUser(office, user, { enabled: verb === 'enable' }),
     gives: {
       json: ({ after, ended }) => ({ ...userJson(after), tokens_ended: ended }),
+      is: schema('tokens_ended:count', userJson.schema),
       blocks: ({ after, ended }) => [`User ${after.name} is ${after.enabled ? 'on' : 'off'}; ${ended} of its tokens ended.`],
     },
     examples: [`user ${verb} jane`],
@@ -90,6 +92,7 @@ export const userActions: Actions = {
     perform: (office, { user, role }) => setUser(office, user, { role }),
     gives: {
       json: ({ after, ended }) => ({ ...userJson(after), tokens_ended: ended }),
+      is: schema('tokens_ended:count', userJson.schema),
       blocks: ({ after, ended }) => [`User ${after.name} has the role ${after.role}; ${ended} of its tokens ended.`],
     },
     examples: ['user set jane --role auditor'],
@@ -110,6 +113,7 @@ export const userActions: Actions = {
     perform: addToken,
     gives: {
       json: (token) => ({ ...tokenJson(token), token: token.text.reveal() }),
+      is: schema('token', tokenJson.schema),
       blocks: (token) => [
         `Token ${token.tokenId} of ${token.user}, role ${token.role}, valid until ${timeText(token.expiresAt)} UTC:`,
         token.text.reveal(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { systemClock, type Clock } from '../../../src/base/clock.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -12,6 +13,8 @@ import { usualLimits, type LimitSettings } from '../../../src/merchant/access-li
 import type { OperatorRole } from '../../../src/operator/permissions.ts'
 import { partUrl } from '../../../src/sandbox/database-user.ts'
 import { openPool } from '../../../src/storage/pool.ts'
+import { replyOf } from '../../../src/operator-api/openapi.ts'
+import { apiRoutes } from '../../../src/operator-api/routes.ts'
 import { startOperatorApi } from '../../../src/operator-api/start.ts'
 import { run, type Ran } from '../../wire/operator/cli-run.ts'
 
@@ -39,7 +42,19 @@ export interface Asking {
   method?: string
 }
 
-/** Asks an API of operators: an object is sent as JSON, a text as it is. */
+const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } })
+const routes = apiRoutes()
+/** Paths of the answers that were compared with their schemas. */
+export const described = new Set<string>()
+
+async function assertDescribed(path: string, answer: unknown): Promise<void> {
+  const { action } = (await routes).find((route) => route.path === path)!
+  const fits = ajv.validate(replyOf(action), answer)
+  assert.ok(fits, `${path} is as OpenAPI says: ${ajv.errorsText()}\n${JSON.stringify(answer)}`)
+  described.add(path)
+}
+
+/** Asks an API, whose answers fit their schemas. An object is sent as JSON, a text as it is. */
 export async function askApi(url: string, path: string, body: object | string = {}, asking: Asking = {}): Promise<Asked> {
   const { token, method = 'POST' } = asking
   const response = await fetch(`${url}/operator/v1/${path}`, {
@@ -53,7 +68,9 @@ export async function askApi(url: string, path: string, body: object | string = 
   })
   const text = await response.text()
   const isJson = /[/+]json(?:;|$)/.test(response.headers.get('content-type') ?? '') && text !== ''
-  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+  const json = isJson ? JSON.parse(text) : {}
+  if (response.status === 200 && isJson) await assertDescribed(path.replace(/\?.*/, ''), json)
+  return { status: response.status, headers: response.headers, text, json }
 }
 
 /** Makes tokens by the command line, each of a user of its own. */
