@@ -98,3 +98,9 @@ test('erasing a person clears its values from the histories of filters, and noth
   assert.match(await tell(words`subject erase --email - --yes`, eve), /values in 0 changes/)
   assert.deepEqual([await changesBy('find'), await changesBy('export')], [[], []])
 })
+
+test('an order whose payer was erased tells of no value in a history', async () => {
+  await sql(`update order_facts set request = '${JSON.stringify({ erasedAt: '2030-01-01T00:00:00.000Z' })}', card = '{}'`)
+  const found = await json<{ orders: object[]; changes: Listing[] }>(words`subject find --order 1000001 --merchant shop`)
+  assert.deepEqual([found.orders.length, found.changes], [1, []])
+})

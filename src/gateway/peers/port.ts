@@ -38,6 +38,7 @@ const besidesBytes = 131_072
 export function peerPort(parts: PeerPortParts, longestBodyBytes: number) {
   const { clock, log, arrived } = parts
   let loggedAt = -Infinity
+  /** Counts what is refused before it reaches the route. */
   function refused(why: string): void {
     arrived('refused')
     // Not each: strangers could fill a disk.
@@ -64,7 +65,7 @@ export function peerPort(parts: PeerPortParts, longestBodyBytes: number) {
       return { status: 200, type: 'application/octet-stream', body: packReply(reply) }
     },
   }
-  return { route /** Counts what is refused before it reaches the route. */, refused }
+  return { route, refused }
 }
 
 async function replyTo(ask: Ask, { gatewayOf, random, log }: PeerPortParts): Promise<PeerReply> {

@@ -16,11 +16,20 @@ const tellingRows = entities<Pick<Order, 'request' | 'card'>>(`
 
 const personal: Partial<Record<Listed, RegExp>> = { card: /^/, email: /^[^@]/, ip: /\/(?:32|128)$/, phone: /^/, purpose: /^/ }
 
-/** What filters may list of an order that tells of its person alone. */
+/** What filters may list of an order that tells of its person alone. Erased values are absent. */
 function listedOf({ request, card }: Pick<Order, 'request' | 'card'>): string[] {
   const { email, ipAddress: ip, phone = '', cellPhone = '', country, purpose } = request
   const facts = { email, ip, phones: [phone, cellPhone], country, purpose, cardHash: card.hashId } as unknown as PaymentFacts
-  return Object.entries(personal).flatMap(([of, form]) => lookedUp(of as Listed, facts).filter((value) => form.test(value)))
+  const stored: Readonly<Record<string, string | undefined>> = {
+    card: card.hashId,
+    email,
+    ip,
+    phone: phone || cellPhone,
+    purpose,
+  }
+  return Object.entries(personal).flatMap(([of, form]) =>
+    stored[of] ? lookedUp(of as Listed, facts).filter((value) => form.test(value)) : [],
+  )
 }
 
 /** The same of how the person is named; a telephone number may begin with a zero in a list. */
