@@ -138,7 +138,7 @@ const conflicts = {
   'audit trail held': ({ forMs }: { forMs: number }) =>
     `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
     'a command that hangs is ended by the database after 30 s.',
-  /** What is shown is of the others. */
+  /** The answer has what the other cells found. */
   'cells not searched': ({ cells }: { cells: readonly number[] }) =>
     hint(`Not searched: cell ${cells.join(', ')}. What is looked for may be there. See`, 'cell list'),
   'owner needed': () =>
