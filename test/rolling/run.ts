@@ -1,6 +1,8 @@
 // npm run rolling: updates a gateway under load. tools/rolling.mjs builds both versions and calls
 // it.
 import { setMaxListeners } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openStarted, type Started } from '../../bench/started.ts'
 import { reasonOf } from '../../src/base/log.ts'
@@ -109,8 +111,17 @@ async function update(wishes: Wishes, started: Started, say: (text: string) => v
     receiver.errorChance = 0
     load.end()
     const state = await readState(books)
+    // An earlier version may not count yet.
+    const areCounted = existsSync(join(dists.old, 'src/order/store/minute-counts.js'))
+    const all = judge({
+      state,
+      book,
+      hostileAnswered: await hostile,
+      endedByItself: installation.endedByItself,
+      longestStopMs: 0,
+    })
     const verdicts = [
-      ...judge({ state, book, hostileAnswered: await hostile, endedByItself: installation.endedByItself, longestStopMs: 0 }),
+      ...all.filter(({ promise }) => areCounted || promise !== 'counts equal the books'),
       ...ofUpdates(merchant, [old.origin, fresh.origin]),
     ]
     return await report(verdicts, books, book)
