@@ -111,19 +111,8 @@ async function update(wishes: Wishes, started: Started, say: (text: string) => v
     receiver.errorChance = 0
     load.end()
     const state = await readState(books)
-    // An earlier version may not count yet.
-    const areCounted = existsSync(join(dists.old, 'src/order/store/minute-counts.js'))
-    const all = judge({
-      state,
-      book,
-      hostileAnswered: await hostile,
-      endedByItself: installation.endedByItself,
-      longestStopMs: 0,
-    })
-    const verdicts = [
-      ...all.filter(({ promise }) => areCounted || promise !== 'counts equal the books'),
-      ...ofUpdates(merchant, [old.origin, fresh.origin]),
-    ]
+    const run = { state, book, hostileAnswered: await hostile, endedByItself: installation.endedByItself, longestStopMs: 0 }
+    const verdicts = [...judged(run, dists.old), ...ofUpdates(merchant, [old.origin, fresh.origin])]
     return await report(verdicts, books, book)
   } finally {
     over.abort()
@@ -164,4 +153,10 @@ function ofUpdates(merchant: WatchedMerchant, origins: readonly string[]): Verdi
       broken: counts.includes(0) ? [{ says: 'one of them took none' }] : [],
     },
   ]
+}
+
+/** An earlier version may not count yet. */
+function judged(run: Parameters<typeof judge>[0], oldDist: string): Verdict[] {
+  const isCounted = existsSync(join(oldDist, 'src/order/store/minute-counts.js'))
+  return judge(run).filter(({ promise }) => isCounted || promise !== 'counts equal the books')
 }
