@@ -77,6 +77,6 @@ export const describe = <Make extends (...given: never[]) => object>(make: Make,
 /** Any object, where the function does not say what it makes. */
 export const schemaOf = (make: object): Schema => ('schema' in make ? (make.schema as Schema) : types['object']!)
 
-/** Of a list in a member of that name. */
+/** The schema of an object whose member of that name is a list. */
 export const listSchema = (name: string, row: object): Schema =>
   schema('', { properties: { [name]: { type: 'array', items: schemaOf(row) } } })

@@ -24,7 +24,7 @@ export type StoredFields = Readonly<Record<string, unknown>>
 /** A change of an entity: only the fields that changed, as they are stored, null for absent. */
 export interface Changed {
   entity: 'merchant' | 'endpoint' | 'group' | 'gate' | 'filter'
-  /** Of a filter its number at the merchant. */
+  /** A filter has its number at the merchant here. */
   entityId: bigint
   merchantId?: bigint
   /** Absent if the entity was made. */

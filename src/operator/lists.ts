@@ -11,7 +11,7 @@ export const times = (were = '') => {
   } as const
 }
 
-/** Of a page. */
+/** The most rows that one page has. */
 export const mostRows = 1_000
 export const mostOf = (rows: string) => ({ is: whole(1, mostRows), usual: 20, means: rows }) as const
 

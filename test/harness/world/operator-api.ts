@@ -32,7 +32,7 @@ export interface Asked {
   status: number
   headers: Headers
   text: string
-  /** Of an answer in JSON. */
+  /** Present if the answer is JSON. */
   json: Record<string, unknown>
 }
 
