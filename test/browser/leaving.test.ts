@@ -81,7 +81,7 @@ async function open(page: Page, order: Parameters<typeof pages.put>[0], waitUnti
 }
 
 /** A page that goes on at once may do so before it was seen. */
-const goneOn = (error: Error) => assert.match(error.message, /interrupted|ERR_ABORTED/)
+const goneOn = (error: Error) => assert.match(error.message, /interrupted|ERR_ABORTED|context was destroyed/)
 
 const asks = (wanted: Set<string>, url: string, how: string, meanwhile?: () => Promise<void>) =>
   until(
@@ -223,7 +223,8 @@ test('a page that a browser kept, and shows again, is loaded again and leads no 
       const again = page
         .waitForRequest((request) => request.isNavigationRequest() && request.frame() === page.mainFrame())
         .then(() => page.waitForEvent('load'))
-      await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+      // The page goes while it runs this, so the answer may be lost; that it goes is `again`.
+      await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`).catch(goneOn)
       await again
       await page.getByText(words).filter({ visible: true }).first().waitFor()
       await page.clock.runFor(60_000)

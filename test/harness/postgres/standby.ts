@@ -32,8 +32,12 @@ export async function openPair(): Promise<Pair> {
     async synchronous() {
       await query(primary.url, `alter system set synchronous_standby_names = 'standby'`)
       await query(primary.url, 'select pg_reload_conf()')
+      // `sync_state` may be `sync` while commits do not wait yet: these ask the checkpointer's flag.
+      way.pause()
+      await holds(() => commitWaits(primary.url), 'commits wait for the standby')
+      way.resume()
       const state = () => query(primary.url, 'select sync_state as state from pg_stat_replication')
-      await holds(async () => (await state())[0]?.['state'] === 'sync', 'commits wait for the standby')
+      await holds(async () => (await state())[0]?.['state'] === 'sync', 'the standby is the synchronous one')
     },
     async stop() {
       way.resume()
@@ -42,4 +46,16 @@ export async function openPair(): Promise<Pair> {
       await primary.stop()
     },
   }
+}
+
+/** Commits something while the standby cannot confirm it, and returns whether the commit waits. */
+async function commitWaits(url: string): Promise<boolean> {
+  let committed = false
+  const commit = query(url, `select pg_logical_emit_message(true, 'test', '')`).then(() => (committed = true))
+  const waiting = `select 1 from pg_stat_activity where wait_event = 'SyncRep'`
+  let waits = false
+  await holds(async () => committed || (waits = (await query(url, waiting)).length > 0), 'it is committed or waits')
+  if (!waits) await commit
+  else commit.catch(() => undefined)
+  return waits
 }
