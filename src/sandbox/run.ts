@@ -64,7 +64,8 @@ export async function runSandbox(env: Environment, config: SandboxConfig): Promi
     const log = fileLog(directory, env.LOG_LEVEL ?? 'info')
     endOnDefect(log)
     const run: Run = { directory, env, log, stops, interrupted: () => why !== '' }
-    const begin = () => start(run, config).catch((error) => stopAll(stops).then(() => Promise.reject(error)))
+    const begin = (reached: () => void) =>
+      start(run, config, reached).catch((error) => stopAll(stops).then(() => Promise.reject(error)))
     const stopped = await whileRestarting(begin, { clock: systemClock, log })
     const reason = stopped === undefined ? '' : await Promise.race([asked.then(() => ''), ...stopped])
     if (reason) console.error(`\n${reason}`)
@@ -86,7 +87,7 @@ async function stopAll(stops: Run['stops']): Promise<void> {
  * Starts the parts in order. Returns the other events that end the sandbox besides a signal;
  * undefined if a signal arrived during the start.
  */
-async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[] | undefined> {
+async function start(run: Run, config: SandboxConfig, reached: () => void): Promise<Promise<string>[] | undefined> {
   if (run.interrupted()) return undefined
   const databaseUrl = await startDatabase(run)
   if (run.interrupted()) return undefined
@@ -95,6 +96,7 @@ async function start(run: Run, config: SandboxConfig): Promise<Promise<string>[]
   const pool = openPool({ url: databaseUrl, connections: 2, use: 'admin', log: run.log })
   try {
     await migrateAll(pool, databaseUrl, systemClock.now(), run.log)
+    reached()
     const passwords = passwordsIn(run.directory)
     const gatewayDatabaseUrl = await partUrl(pool, databaseUrl, ['gateway', 'serve'], passwords('gateway'))
     const operatorDatabaseUrl = await partUrl(pool, databaseUrl, ['clerk', 'operator'], passwords('clerk'))

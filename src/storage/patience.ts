@@ -9,17 +9,23 @@ const patienceMs = 60_000
 const longestPauseMs = 2_000
 
 /**
- * Runs `start`, again and again while it fails because the database cannot be reached. After a
- * minute, and for any other failure, it throws the reason. A failed `start` must have closed what
- * it opened. *Rejected:* waiting for the first connection alone: the database may die just after.
+ * Runs `start`, again and again while it fails because the database cannot be reached. A minute
+ * after the last time that `start` has `reached` it, and for any other failure, it throws the
+ * reason: a long start may meet a database that dies more than once. A failed `start` must have
+ * closed what it opened. *Rejected:* waiting for the first connection alone: the database may die
+ * just after.
  */
-export async function whileRestarting<T>(start: () => Promise<T>, { clock, log }: { clock: Clock; log: Log }): Promise<T> {
-  const end = clock.monotonic() + patienceMs
+export async function whileRestarting<T>(
+  start: (reached: () => void) => Promise<T>,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<T> {
+  let reachedAt = clock.monotonic()
+  const reached = () => void (reachedAt = clock.monotonic())
   for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {
-      return await start()
+      return await start(reached)
     } catch (error) {
-      if (failureOf(error) !== 'connection' || clock.monotonic() + pauseMs > end) throw error
+      if (failureOf(error) !== 'connection' || clock.monotonic() + pauseMs > reachedAt + patienceMs) throw error
       log.warn({ reason: reasonOf(error) }, 'the database cannot be reached: the start is tried again')
       await holdingOpen(() => sleep(clock, pauseMs))
     }
