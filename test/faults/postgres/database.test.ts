@@ -106,7 +106,7 @@ test('a serialisation failure is tried again: the order ends once', async () => 
   const name = new URL(world.databaseUrl).pathname.slice(1)
   await desk.rows(`alter database ${name} set default_transaction_isolation = 'repeatable read'`)
   proxy.cutAll()
-  await desk.script({ amount_minor: '3333' }, { delay_ms: 3_000 })
+  const answer = await desk.script({ amount_minor: '3333' }, { hold: true })
   const rival = new Client({ connectionString: world.databaseUrl })
   await rival.connect()
   let sold: Order & { path: string }
@@ -115,6 +115,8 @@ test('a serialisation failure is tried again: the order ends once', async () => 
     // Nothing is read by it yet, and so nothing seen as it was before the sale.
     sold = await sell({ amount: '33.33' })
     await rival.query('update orders set events = events where order_id = $1', [sold.orderid])
+    await until(desk.entries, notEmpty)
+    await answer()
     const waiting = () =>
       desk.rows(
         `select pid from pg_stat_activity where datname = $1 and wait_event_type = 'Lock' and query like '%update orders%'`,
@@ -159,12 +161,13 @@ async function soFar() {
  */
 test('a server takes no writes for a while: payments answered meanwhile are approved, requests wait', async () => {
   const name = new URL(world.databaseUrl).pathname.slice(1)
-  const unscript = await desk.script({}, { delay_ms: 1_500 })
+  const answer = await desk.script({}, { hold: true })
   const { entries, answers } = await soFar()
   const paid = await sellAt(20)
   await until(desk.entries, (all) => all.length === entries + 20)
   await desk.rows(`alter database ${name} set default_transaction_read_only = on`)
   proxy.cutAll()
+  await answer()
   const waiting = sellAt(10)
   assert.equal(await until(desk.answers, (count) => count >= answers + 20), answers + 20)
   const tried = /"failure":"connection".*read-only transaction/
@@ -176,7 +179,6 @@ test('a server takes no writes for a while: payments answered meanwhile are appr
     assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
   }
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
-  await unscript()
 })
 
 const seconds = async (): Promise<number> =>
@@ -192,10 +194,11 @@ test('the database is away for ten seconds: payments answered meanwhile are appr
   // None has it in hand; who reaches the database takes it up, and looks at everything else that
   // is due in the same statement.
   const resting = await openStage(world, desk, merchant).atMethod()
-  const unscript = await desk.script({}, { delay_ms: 3_000 })
+  const answer = await desk.script({}, { hold: true })
   const sold = [...(await sellAt(10)), ...(await sellAt(10, second.world))]
   await until(desk.entries, (all) => all.length === entries + 20)
   for (const way of ways) way.refuse()
+  await answer()
   const goneAt = await seconds()
   assert.equal(await until(desk.answers, (count) => count === answers + 20), answers + 20)
   await desk.rows(`update orders set due_at = now() where order_id = $1 and step = 'await method'`, [resting.orderid])
@@ -207,7 +210,6 @@ test('the database is away for ten seconds: payments answered meanwhile are appr
   await until(desk.books, ({ open }) => open === 0)
   for (const one of sold) assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
-  await unscript()
   await second.stop()
 })
 

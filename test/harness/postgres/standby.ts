@@ -32,7 +32,7 @@ export async function openPair(): Promise<Pair> {
     async synchronous() {
       await query(primary.url, `alter system set synchronous_standby_names = 'standby'`)
       await query(primary.url, 'select pg_reload_conf()')
-      // `sync_state` may be `sync` while commits do not wait yet: a flag of the checkpointer decides.
+      // `sync_state` may be `sync` while commits do not wait yet: the checkpointer sets their flag.
       way.pause()
       await holds(() => commitWaits(primary.url), 'commits wait for the standby')
       way.resume()

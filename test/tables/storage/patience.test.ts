@@ -12,7 +12,7 @@ const away = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 async function begun(tries: readonly { takesMs: number; ends: 'away' | 'away once reached' | 'well' | 'wrong' }[]) {
   const clock = openHandClock(0)
   let tried = 0
-  let over: { value: string } | { error: Error } | undefined
+  const end: { over?: { value: string } | { error: Error } } = {}
   const start = async (reached: () => void) => {
     const { takesMs, ends } = tries[Math.min(tried++, tries.length - 1)]!
     if (ends === 'away once reached') reached()
@@ -21,11 +21,11 @@ async function begun(tries: readonly { takesMs: number; ends: 'away' | 'away onc
     throw ends === 'wrong' ? new Error('no such table') : away
   }
   whileRestarting(start, { clock, log }).then(
-    (value) => (over = { value }),
-    (error: Error) => (over = { error }),
+    (value) => (end.over = { value }),
+    (error: Error) => (end.over = { error }),
   )
-  for (; over === undefined; clock.pass(100)) await turn()
-  return { tried, over, atMs: clock.monotonic() }
+  for (; end.over === undefined; clock.pass(100)) await turn()
+  return { tried, over: end.over, atMs: clock.monotonic() }
 }
 
 test('a start that finds no database is tried again for a minute, then says why', async () => {
@@ -43,6 +43,6 @@ test('the minute begins again each time that the database was reached', async ()
 
 test('any other failure is said without another try', async () => {
   const { over, tried } = await begun([{ takesMs: 10, ends: 'wrong' }])
-  assert.match(String(over && 'error' in over && over.error), /no such table/)
+  assert.match(String('error' in over && over.error), /no such table/)
   assert.equal(tried, 1)
 })
