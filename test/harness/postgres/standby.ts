@@ -34,8 +34,10 @@ export async function openPair(): Promise<Pair> {
       await query(primary.url, 'select pg_reload_conf()')
       // `sync_state` may be `sync` while commits do not wait yet: the checkpointer sets their flag.
       way.pause()
-      await holds(() => commitWaits(primary.url), 'commits wait for the standby')
+      let waiting: { committed: Promise<unknown> } | undefined
+      await holds(async () => (waiting = await commitThatWaits(primary.url)) !== undefined, 'commits wait for the standby')
       way.resume()
+      await waiting!.committed
       const state = () => query(primary.url, 'select sync_state as state from pg_stat_replication')
       await holds(async () => (await state())[0]?.['state'] === 'sync', 'the standby is the synchronous one')
     },
@@ -48,14 +50,14 @@ export async function openPair(): Promise<Pair> {
   }
 }
 
-/** Commits something while the standby cannot confirm it, and returns whether the commit waits. */
-async function commitWaits(url: string): Promise<boolean> {
-  let committed = false
-  const commit = query(url, `select pg_logical_emit_message(true, 'test', '')`).then(() => (committed = true))
+/** Commits something while the standby cannot confirm it. Undefined if the commit does not wait. */
+async function commitThatWaits(url: string): Promise<{ committed: Promise<unknown> } | undefined> {
+  let isOver = false
+  const committed = query(url, `select pg_logical_emit_message(true, 'test', '')`).finally(() => (isOver = true))
   const waiting = `select 1 from pg_stat_activity where wait_event = 'SyncRep'`
   let waits = false
-  await holds(async () => committed || (waits = (await query(url, waiting)).length > 0), 'it is committed or waits')
-  if (!waits) await commit
-  else commit.catch(() => undefined)
-  return waits
+  await holds(async () => isOver || (waits = (await query(url, waiting)).length > 0), 'it is committed or waits')
+  if (waits) return { committed }
+  await committed
+  return undefined
 }
