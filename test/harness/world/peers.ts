@@ -149,7 +149,8 @@ export async function openSlow(peer: typeof openPeer) {
   return { place, begun }
 }
 
-type Sender = Awaited<ReturnType<typeof openSender>>
+export type Slow = Awaited<ReturnType<typeof openSlow>>
+export type Sender = Awaited<ReturnType<typeof openSender>>
 export const silence = (instance: string) =>
   pool.run(statement(`update peer set beat_at = now() - interval '5 seconds' where instance = $1`), [instance])
 export async function lookFor(sender: Sender, seconds: number) {

@@ -3,9 +3,24 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { PassedOn } from '../../../src/gateway/peers/known.ts'
+import type { Ask } from '../../../src/gateway/peers/message.ts'
 import { tlsOf } from '../../../src/gateway/peers/tls.ts'
 import type { Answer } from '../../../src/http/server.ts'
-import { clock, keys, lookFor, ok, openSlow, page, sale, scene, silence, store, usual } from '../../harness/world/peers.ts'
+import {
+  clock,
+  keys,
+  lookFor,
+  ok,
+  openSlow,
+  page,
+  sale,
+  scene,
+  silence,
+  store,
+  usual,
+  type Sender,
+  type Slow,
+} from '../../harness/world/peers.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { freePort } from '../../harness/world/port.ts'
 
@@ -184,52 +199,53 @@ test('the row of a successor stays when its predecessor stops late', () =>
     )
   }))
 
+/**
+ * Begins so many requests, one after the other: handshakes that all begin together could take
+ * longer than one may.
+ */
+async function begin(passer: Sender, slow: Slow, asks: readonly Ask[]) {
+  const all: { passing: Promise<PassedOn>; end: () => void }[] = []
+  for (const ask of asks) {
+    const passing = passer.pass(ask)
+    all.push({ passing, end: await slow.begun() })
+  }
+  return all
+}
+const endAll = async (all: Awaited<ReturnType<typeof begin>>) => {
+  for (const { end } of all) end()
+  assert.deepEqual(new Set((await Promise.all(all.map(({ passing }) => passing))).map(textOf)), new Set(['done']))
+}
+
 test('so many requests are under way to one process at most, and further ones are refused at once', () =>
   scene(async ({ peer, sender }) => {
-    const ends: (() => void)[] = []
-    let full = () => {}
-    const isFull = new Promise<void>((resolve) => (full = resolve))
-    await peer(() => new Promise<Answer>((resolve) => void (ends.push(() => resolve(ok)) === 256 && full())))
+    const slow = await openSlow(peer)
     const passer = await sender()
-    const passing = Array.from({ length: 256 }, () => passer.pass(sale()))
-    await isFull
+    const all = await begin(
+      passer,
+      slow,
+      Array.from({ length: 256 }, () => sale()),
+    )
     assert.equal((await passer.pass(sale())).is, 'nobody')
-    for (const end of ends) end()
-    assert.deepEqual(new Set((await Promise.all(passing)).map(textOf)), new Set(['done']))
+    await endAll(all)
   }))
 
 test('half of the places to a process are for requests with a merchant, whatever pages strangers ask for', () =>
   scene(async ({ peer, sender }) => {
-    const ends: (() => void)[] = []
-    let arrived = () => {}
-    await peer(
-      () =>
-        new Promise<Answer>((resolve) => {
-          ends.push(() => resolve(ok))
-          arrived()
-        }),
-    )
-    const have = (count: number) =>
-      new Promise<void>((resolve) => {
-        arrived = () => {
-          if (ends.length === count) resolve()
-        }
-      })
+    const slow = await openSlow(peer)
     const passer = await sender()
-    const pages = have(128)
-    const passing = Array.from({ length: 128 }, () => passer.pass(page))
-    await pages
+    const pages = await begin(
+      passer,
+      slow,
+      Array.from({ length: 128 }, () => page),
+    )
     assert.equal((await passer.pass(page)).is, 'nobody')
     assert.equal((await passer.pass({ is: 'collects', cellNo: 1, id: 'x', url: 'https://a.example/' })).is, 'nobody')
-    const all = have(256)
-    passing.push(...Array.from({ length: 128 }, () => passer.pass(sale())))
-    await all
+    const sales = await begin(
+      passer,
+      slow,
+      Array.from({ length: 128 }, () => sale()),
+    )
     assert.equal((await passer.pass(sale())).is, 'nobody')
-    for (const end of ends) end()
-    assert.deepEqual(new Set((await Promise.all(passing)).map(textOf)), new Set(['done']))
-    const again = have(257)
-    const last = passer.pass(page)
-    await again
-    ends.at(-1)!()
-    assert.equal(textOf(await last), 'done')
+    await endAll([...pages, ...sales])
+    await endAll(await begin(passer, slow, [page]))
   }))
