@@ -3,7 +3,8 @@ import { commandsReference } from './commands-page.ts'
 import { jsonName } from '../src/entity/json.ts'
 import type { Inputs } from '../src/operator/action.ts'
 import { apiMeans, operatorOpenApi, replyOf } from '../src/operator-api/openapi.ts'
-import { apiRoutes, basePath, changes, type ApiRoute } from '../src/operator-api/routes.ts'
+import { basePath } from '../src/operator-api/asking.ts'
+import { changes, offers, type Offer } from '../src/operator/offered.ts'
 import { apiVariables } from '../src/settings/api.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 
@@ -78,7 +79,7 @@ A change of settings is made on a version: without \`If-Match\` the answer is 42
 
 /** All that says what an operator can do: the commands, and the API as a page and for programs. */
 export async function operatorFiles(): Promise<[name: string, text: string][]> {
-  const routes = await apiRoutes()
+  const routes = await offers()
   return [
     ['commands.md', await commandsReference()],
     ['operator.md', pageOf(routes)],
@@ -86,7 +87,7 @@ export async function operatorFiles(): Promise<[name: string, text: string][]> {
   ]
 }
 
-function pageOf(routes: readonly ApiRoute[]): string {
+function pageOf(routes: readonly Offer[]): string {
   const subjects = [...new Set(routes.map(({ words }) => words.split(' ')[0]!))]
   return `${intro}
 ${subjects.map((subject) => subjectText(subject, routes)).join('\n\n')}
@@ -97,12 +98,12 @@ ${variablesTable(apiVariables)}
 `
 }
 
-function subjectText(subject: string, routes: readonly ApiRoute[]): string {
+function subjectText(subject: string, routes: readonly Offer[]): string {
   const own = routes.filter(({ words }) => words.split(' ')[0] === subject)
   return `## ${subject}\n\n${own.map((route) => routeText(route, own)).join('\n\n')}`
 }
 
-function routeText({ path, words, action, byGet }: ApiRoute, own: readonly ApiRoute[]): string {
+function routeText({ path, words, action, byGet }: Offer, own: readonly Offer[]): string {
   const takes = Object.entries(action.takes)
   // The settings of an entity stand with the first action that takes them.
   const first = own.find((one) => Object.values(one.action.takes).some(({ change }) => change))
@@ -126,7 +127,7 @@ const memberRow = ([name, input]: [string, Inputs[string]]): string =>
   `| \`${jsonName(name)}\`${input.needed || input.piped ? ', needed' : ''} | ${typeText(input.is.schema)} | ${apiMeans(input)} |`
 
 /** The members of the answer that its schema names; of a list those of a row. */
-function givenText(action: ApiRoute['action']): string[] {
+function givenText(action: Offer['action']): string[] {
   if (action.gives.parts) return ['Gives the rows of the list as a text.']
   const reply = replyOf(action) as Schema
   const names = (of: Schema | undefined): string =>

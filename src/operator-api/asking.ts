@@ -10,6 +10,9 @@ import type { Rights } from '../operator/permissions.ts'
 import { isMisfit, Refused, unfit } from '../operator/refused.ts'
 import { EarlyRefusal } from './problem.ts'
 
+/** Each action is a path below it. */
+export const basePath = '/operator/v1'
+
 /** The longest body. A larger file, such as a table of BINs, comes by a command. */
 export const mostBodyBytes = 32 * 1_024 * 1_024
 

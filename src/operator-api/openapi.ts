@@ -2,7 +2,8 @@
 import { jsonSchemaOf } from '../entity/fields.ts'
 import { jsonName, schemaOf } from '../entity/json.ts'
 import type { Inputs } from '../operator/action.ts'
-import { basePath, changes, type ApiRoute } from './routes.ts'
+import { changes, type Offer } from '../operator/offered.ts'
+import { basePath } from './asking.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,7 +21,7 @@ const asMember = ([name, input]: [string, Inputs[string]]): [string, Inputs[stri
   { ...input, means: apiMeans(input), ...(input.piped && { needed: true }) },
 ]
 
-export function operatorOpenApi(routes: readonly ApiRoute[]): Json {
+export function operatorOpenApi(routes: readonly Offer[]): Json {
   return {
     openapi: '3.1.0',
     info: {
@@ -36,7 +37,7 @@ export function operatorOpenApi(routes: readonly ApiRoute[]): Json {
   }
 }
 
-function pathItem(route: ApiRoute): Json {
+function pathItem(route: Offer): Json {
   const { action, byGet } = route
   const parameters = [
     ...(changes(action) ? [ref('parameters/idempotency_key')] : []),
@@ -66,11 +67,11 @@ const inCommands = [
 export const apiMeans = ({ means }: Pick<Inputs[string], 'means'>): string =>
   inCommands.reduce((text, part) => text.replace(part, ''), means).replace(/;$/, '')
 
-const versioned = ({ action }: Pick<ApiRoute, 'action'>): boolean => action.settings !== undefined && changes(action)
+const versioned = ({ action }: Pick<Offer, 'action'>): boolean => action.settings !== undefined && changes(action)
 
-export const replyOf = ({ gives }: ApiRoute['action']): Json => gives.is ?? schemaOf(gives.json)
+export const replyOf = ({ gives }: Offer['action']): Json => gives.is ?? schemaOf(gives.json)
 
-const operation = ({ words, action }: ApiRoute, by: string): Json => ({
+const operation = ({ words, action }: Offer, by: string): Json => ({
   operationId: `${words}${by}`.replaceAll(' ', '-'),
   tags: [words.split(' ')[0]],
   summary: sentence(action.does),
@@ -87,7 +88,7 @@ const operation = ({ words, action }: ApiRoute, by: string): Json => ({
   },
 })
 
-const queryOf = ({ action }: ApiRoute): Json[] =>
+const queryOf = ({ action }: Offer): Json[] =>
   Object.entries(action.takes).map(([name, input]) => ({
     name: jsonName(name),
     in: 'query',

@@ -1,43 +1,32 @@
 /** The JSON API of operators: who asks, for which action, and what comes of it. */
 import { Readable } from 'node:stream'
 import { exactJson } from '../entity/json.ts'
-import { reasonOf, type Log } from '../base/log.ts'
+import { reasonOf } from '../base/log.ts'
 import { uuid } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
-import type { AccessLimits } from '../merchant/access-limits.ts'
-import type { RefusedAccess } from '../merchant/refused-access.ts'
 import type { AnyAction } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
 import { bearerOf, type Bearer } from '../operator/bearer.ts'
 import type { Office } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
+import type { ServingParts } from '../operator/serving.ts'
 import { versionOf } from '../operator/version.ts'
-import { askedBy, askedByQuery, membersOf, mostBodyBytes } from './asking.ts'
+import { askedBy, askedByQuery, basePath, membersOf, mostBodyBytes } from './asking.ts'
 import { earlyProblem, EarlyRefusal, failureProblem, refusalProblem } from './problem.ts'
 import { once, type KeyedAnswer } from './requests.ts'
-import { apiRoutes, basePath, changes, type ApiRoute } from './routes.ts'
-
-/** What is the same for every request; the rest of its office is the request's own. */
-export interface ApiParts {
-  office: Omit<Office, 'who' | 'action' | 'rights' | 'madeOn'>
-  /** The same with a pool whose statements may take long. */
-  longOffice: Pick<Office, 'pool' | 'cells'>
-  access: Pick<RefusedAccess, 'refused'>
-  accessLimits: Pick<AccessLimits, 'failedAt'>
-  log: Log
-}
+import { changes, offers, type Offer } from '../operator/offered.ts'
 
 /** The paths of the API. Who shows no valid token gets the same answer at each. */
-export function apiServer(parts: ApiParts): Route[] {
+export function apiServer(parts: ServingParts): Route[] {
   /** Loaded with the first request: whoever starts a sandbox may never ask. */
-  let byPath: Promise<ReadonlyMap<string, ApiRoute>> | undefined
+  let byPath: Promise<ReadonlyMap<string, Offer>> | undefined
   const handle = async (request: Incoming): Promise<Answer> => {
     try {
       const bearer = await bearerIn(parts, request)
       if (!bearer) return refuseStranger(parts, request)
       // As it was sent: another spelling of a path is another path.
-      const route = (await (byPath ??= apiRoutes().then(pathsOf))).get(request.path.slice(basePath.length + 1))
+      const route = (await (byPath ??= offers().then(pathsOf))).get(request.path.slice(basePath.length + 1))
       if (!route) return earlyProblem('no such action')
       return await answerTo(parts, bearer, route, request)
     } catch (error) {
@@ -49,10 +38,9 @@ export function apiServer(parts: ApiParts): Route[] {
   )
 }
 
-const pathsOf = (routes: readonly ApiRoute[]): ReadonlyMap<string, ApiRoute> =>
-  new Map(routes.map((route) => [route.path, route]))
+const pathsOf = (routes: readonly Offer[]): ReadonlyMap<string, Offer> => new Map(routes.map((route) => [route.path, route]))
 
-const bearerIn = async ({ office }: ApiParts, { authorization }: Incoming): Promise<Bearer | undefined> => {
+const bearerIn = async ({ office }: ServingParts, { authorization }: Incoming): Promise<Bearer | undefined> => {
   const token = tokenIn(authorization)
   return token && bearerOf(office.pool, token, office.clock.now())
 }
@@ -63,13 +51,18 @@ function tokenIn(authorization: Incoming['authorization']): Secret<string> | und
   return token === undefined ? undefined : secret(token)
 }
 
-function refuseStranger({ access, accessLimits }: ApiParts, client: Incoming): Answer {
+function refuseStranger({ access, accessLimits }: ServingParts, client: Incoming): Answer {
   const reason = client.authorization === undefined ? 'no token' : 'wrong token'
   access.refused({ operation: 'operator API', endpoint: '', login: '', address: client.clientAddress, reason })
   return earlyProblem(accessLimits.failedAt(client) ? 'too many failures' : 'unauthorized')
 }
 
-async function answerTo(parts: ApiParts, bearer: Bearer, { action, words, byGet }: ApiRoute, request: Incoming): Promise<Answer> {
+async function answerTo(
+  parts: ServingParts,
+  bearer: Bearer,
+  { action, words, byGet }: Offer,
+  request: Incoming,
+): Promise<Answer> {
   const { rights, user, tokenId } = bearer
   const isGet = request.method !== 'POST'
   if (isGet && !byGet) return { ...earlyProblem('not by GET'), headers: { allow: 'POST' } }
@@ -107,7 +100,7 @@ async function carriedOut(office: Office, action: AnyAction, asked: Record<strin
   return { status: 200, type: 'application/json', body: exactJson(json), headers, did: true }
 }
 
-function failure({ office, log }: ApiParts, error: unknown): Answer {
+function failure({ office, log }: ServingParts, error: unknown): Answer {
   if (error instanceof EarlyRefusal) return error.answer
   if (error instanceof Refused) return refusalProblem(error.refusal)
   const errorId = uuid(office.random)

@@ -14,7 +14,7 @@ import type { OperatorRole } from '../../../src/operator/permissions.ts'
 import { partUrl } from '../../../src/sandbox/database-user.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { replyOf } from '../../../src/operator-api/openapi.ts'
-import { apiRoutes } from '../../../src/operator-api/routes.ts'
+import { offers } from '../../../src/operator/offered.ts'
 import { startOperatorApi } from '../../../src/operator-api/start.ts'
 import { run, type Ran } from '../../wire/operator/cli-run.ts'
 
@@ -43,7 +43,7 @@ export interface Asking {
 }
 
 const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } })
-const routes = apiRoutes()
+const routes = offers()
 /** Paths of the answers that were compared with their schemas. */
 export const described = new Set<string>()
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openApi } from '../../../src/reference/openapi.ts'
 import { mobileOpenApi } from '../../../src/reference/mobile-openapi.ts'
 import { operatorOpenApi } from '../../../src/operator-api/openapi.ts'
-import { apiRoutes } from '../../../src/operator-api/routes.ts'
+import { offers } from '../../../src/operator/offered.ts'
 import { exampleFor } from '../../../src/reference/example.ts'
 import { operationNames } from '../../../src/spec/gateway/operations.ts'
 import { faultsOf, misfitsBy, type OpenApi } from './openapi.ts'
@@ -13,7 +13,7 @@ const written = (document: object): OpenApi => JSON.parse(JSON.stringify(documen
 const documents = {
   'the gateway API': written(openApi()),
   'the mobile API': written(mobileOpenApi('service', 'https://pay.example')),
-  'the API of operators': written(operatorOpenApi(await apiRoutes())),
+  'the API of operators': written(operatorOpenApi(await offers())),
   "a merchant's server": written(mobileOpenApi('merchant', 'https://shop.example')),
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { roleMay, roles } from '../../../src/operator/permissions.ts'
 import { actionsOf, subjects } from '../../../src/operator/subjects.ts'
-import { apiRoutes, changes } from '../../../src/operator-api/routes.ts'
+import { offers, changes } from '../../../src/operator/offered.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
 import { keyFileIn, startOwnApi } from '../../harness/world/operator-api.ts'
@@ -14,7 +14,7 @@ const { url: databaseUrl } = closing(await migratedDatabase())
 const { ask, tell, tokenFor } = closing(await startOwnApi({ databaseUrl, keyFile, limits: { address: 0 } }))
 const [owner, support, auditor] = [await tokenFor('owner'), await tokenFor('support'), await tokenFor('auditor')]
 
-const routes = await apiRoutes()
+const routes = await offers()
 /** More than any action takes: whoever may do it is refused for that, and nothing is done. */
 const foreign = { no_action_takes_this: 1 }
 

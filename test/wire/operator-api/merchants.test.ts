@@ -6,7 +6,7 @@ import { jsonName } from '../../../src/entity/json.ts'
 import { id, type ValueKind } from '../../../src/entity/kinds.ts'
 import type { Owned } from '../../../src/operator/action.ts'
 import { roleMay } from '../../../src/operator/permissions.ts'
-import { apiRoutes, changes } from '../../../src/operator-api/routes.ts'
+import { offers, changes } from '../../../src/operator/offered.ts'
 import { order, settled } from '../../conformance/requests/client.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
@@ -35,7 +35,7 @@ const stranger = await tokenFor('owner', theirs)
 const ask = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
   askApi(url!, path, body, { token, headers })
 
-const routes = await apiRoutes()
+const routes = await offers()
 const namedIn = (takes: object) => Object.entries(takes as Record<string, { names?: Owned }>).filter(([, { names }]) => names)
 
 /** What there is of each kind, of this merchant, of the other one, and of nobody. */

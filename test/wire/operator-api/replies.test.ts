@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { apiRoutes } from '../../../src/operator-api/routes.ts'
+import { offers } from '../../../src/operator/offered.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
 import { described, keyFileIn, startOwnApi } from '../../harness/world/operator-api.ts'
@@ -85,7 +85,7 @@ test('what the API answers is as its OpenAPI document says', async () => {
     assert.ok(described.has(path))
   }
   // These need an order and a table; test/wire/operator-api/merchants.test.ts shows an order.
-  const looks = (await apiRoutes()).filter(({ path, action }) => /\/(list|find|show|history)$/.test(path) && !action.gives.parts)
+  const looks = (await offers()).filter(({ path, action }) => /\/(list|find|show|history)$/.test(path) && !action.gives.parts)
   assert.deepEqual(
     looks.flatMap(({ path }) => (described.has(path) ? [] : path)),
     ['order/show', 'bin/find'],

@@ -1,10 +1,10 @@
-/** Which paths there are: one for each action that may be asked for from elsewhere. */
-import type { AnyAction, Inputs } from '../operator/action.ts'
-import { permissions } from '../operator/permissions.ts'
-import { actionsOf, subjects } from '../operator/subjects.ts'
+/** The actions that may be asked for from elsewhere, by API or page, each at a path of its own. */
+import type { AnyAction, Inputs } from './action.ts'
+import { permissions } from './permissions.ts'
+import { actionsOf, subjects } from './subjects.ts'
 
-/** An action with its words and its path below /operator/v1/. */
-export interface ApiRoute {
+/** An action with its words and its path, such as `merchant/key-add`. */
+export interface Offer {
   words: string
   path: string
   action: AnyAction
@@ -12,10 +12,8 @@ export interface ApiRoute {
   byGet: boolean
 }
 
-export const basePath = '/operator/v1'
-
 /** `merchant key add` is merchant/key-add. */
-const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
+export const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
 
 export const changes = ({ needs, reads }: Pick<AnyAction, 'needs' | 'reads'>): boolean => !reads && permissions[needs].changes
 
@@ -24,16 +22,16 @@ const mayTell = (takes: Inputs): boolean =>
   Object.values(takes).some(({ is, names }) => (is.mayTell || is.orInput || is.fromBytes) && names !== 'merchant')
 
 /** Actions that concern this machine have none. In the order of the subjects. */
-export async function apiRoutes(): Promise<ApiRoute[]> {
-  const routes: ApiRoute[] = []
+export async function offers(): Promise<Offer[]> {
+  const all: Offer[] = []
   for (const first of Object.keys(subjects))
     for (const [words, action] of await actionsOf(first))
       if (!action.here)
-        routes.push({
+        all.push({
           words,
           path: pathOf(words),
           action,
           byGet: !changes(action) && !action.gives.parts && !mayTell(action.takes),
         })
-  return routes
+  return all
 }
