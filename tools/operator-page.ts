@@ -5,7 +5,7 @@ import type { Inputs } from '../src/operator/action.ts'
 import { apiMeans, operatorOpenApi, replyOf } from '../src/operator-api/openapi.ts'
 import { basePath } from '../src/operator-api/asking.ts'
 import { changes, offers, type Offer } from '../src/operator/offered.ts'
-import { apiVariables } from '../src/settings/api.ts'
+import { apiVariables } from '../src/settings/operators.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 
 const intro = `# The API of operators

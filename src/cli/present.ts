@@ -1,5 +1,5 @@
 /** How results look in a terminal. */
-import { type Block, type Column, type Fact, type Finding, printable, withCommands } from '../entity/show.ts'
+import { type Block, type Column, type Fact, type Finding, printable, type Tone, toneOf, withCommands } from '../entity/show.ts'
 
 type Colour = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 const codes: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, green: 32, yellow: 33, red: 31 }
@@ -47,10 +47,11 @@ function factsText(facts: readonly Fact[]): string {
   return shown.map(line).join('\n')
 }
 
+const colours: Readonly<Record<Tone, Colour>> = { good: 'green', wait: 'yellow', bad: 'red' }
+
 const statusColour = (status: string): Colour | undefined => {
-  if (/^(approved|delivered|ok|on)$/.test(status)) return 'green'
-  if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'yellow'
-  return /^(error|unknown|given-up|problem|off)|parked\)?$/.test(status) ? 'red' : undefined
+  const tone = toneOf(status)
+  return tone && colours[tone]
 }
 
 function findingText({ is, what, says, advice }: Finding): string {

@@ -4,7 +4,7 @@ import { Refused } from '../operator/refused.ts'
 import { actionsOf, subjects } from '../operator/subjects.ts'
 import { addSubject } from './rows.ts'
 import { failureOf, WrongUsage } from './failure.ts'
-import { addApiCommand } from './programs/api.ts'
+import { addApiCommand, addConsoleCommand } from './programs/operators.ts'
 import { addMerchantServerCommand } from './programs/merchant-server.ts'
 import { addMigrateCommand } from './programs/migrate.ts'
 import { addSandboxCommand } from './programs/sandbox.ts'
@@ -17,7 +17,7 @@ import { versionText } from './version.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
 /** Beside what an operator can do, which comes between them. */
-const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addMigrateCommand]
+const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addConsoleCommand, addMigrateCommand]
 const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCommand, addSimulateCommand]
 
 /**

@@ -17,6 +17,8 @@ export interface Column<Row> {
   is?: 'status'
   /** How it went, which may be coloured as well. */
   went?: (row: Row) => 'well' | 'badly' | undefined
+  /** The command that shows what it names: a page links to it. */
+  leads?: (row: Row) => string
 }
 
 export type Health = 'ok' | 'warning' | 'problem'
@@ -61,10 +63,11 @@ export function changed(called: string, before: readonly Fact[], after: readonly
 }
 
 /** The number of what a row is about. */
-export const numbered = <Row>(title: string, of: (row: Row) => bigint | number): Column<Row> => ({
+export const numbered = <Row>(title: string, of: (row: Row) => bigint | number, leads?: (row: Row) => string): Column<Row> => ({
   title,
   of: (row) => String(of(row)),
   align: 'right',
+  ...(leads && { leads }),
 })
 
 /** How long ago something was, or in what time it is due. */
@@ -89,6 +92,15 @@ export const hint = (text: string, command: string): Block => ({ text, command }
 
 /** An advice as a text: the commands in it are in braces. */
 export const withCommands = (advice: string): string => advice.replace(/\{([^{}]+)\}/g, 'npx tollgate $1')
+
+/** How a state is coloured. */
+export type Tone = 'good' | 'wait' | 'bad'
+
+export const toneOf = (status: string): Tone | undefined => {
+  if (/^(approved|delivered|ok|on|valid)$/.test(status)) return 'good'
+  if (/^(declined|filtered|processing|due|warning)$/.test(status)) return 'wait'
+  return /^(error|unknown|given-up|problem|off|expired|revoked)$|parked\)?$/.test(status) ? 'bad' : undefined
+}
 
 /**
  * Text from merchants and customers must not move the cursor or change the writing direction of

@@ -62,6 +62,8 @@ export interface Gives<Result, Asked> {
   is?: Schema
   /** One of many results: a person sees it as soon as it is there, and the blocks after all. */
   each?(one: Result extends readonly (infer One)[] | { found: readonly (infer One)[] } ? One : never): Block
+  /** The results, where all of them are shown together. */
+  all?(results: Result, now: number): Block
   /** Without it, a person gets the JSON too. */
   blocks?(result: Result, seen: { asked: Asked; now: number }): readonly Block[]
   /** Whether a command ends with 1, although all was done. */

@@ -1,6 +1,6 @@
 /** Who comes with a token, and what it may do. */
-import { hash } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
+import { digestOf } from '../entry/digest.ts'
 import { bytea, statement, timestamp, type Runner } from '../storage/pool.ts'
 import type { UserEntry } from './known.ts'
 import { rightsOf, type OperatorRole, type Rights } from './permissions.ts'
@@ -21,9 +21,6 @@ export type Whose = Pick<UserEntry, 'role' | 'merchantId' | 'login'>
 
 export const rightsIn = ({ role, merchantId, login = '' }: Whose): Rights =>
   rightsOf(role, merchantId === undefined ? undefined : { merchantId, login })
-
-/** The bytes are random, so a plain digest cannot be guessed. */
-export const digestOf = (token: Secret<string>): Buffer => hash('sha256', token.reveal(), 'buffer')
 
 /** Who asks with a token. */
 export interface Bearer {

@@ -13,7 +13,7 @@ export interface Offer {
 }
 
 /** `merchant key add` is merchant/key-add. */
-export const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
+const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
 
 export const changes = ({ needs, reads }: Pick<AnyAction, 'needs' | 'reads'>): boolean => !reads && permissions[needs].changes
 

@@ -23,7 +23,11 @@ export const decimalOf = (o: { amountMinor: bigint; currency: string }): string 
 export const maskOf = ({ bin, lastFour }: Pick<ShownCard, 'bin' | 'lastFour'>): string => `${bin}******${lastFour}`
 
 export const orderColumns = (now: number): Column<ListedOrder>[] => [
-  numbered('ORDER', (o) => o.orderId),
+  numbered(
+    'ORDER',
+    (o) => o.orderId,
+    (o) => `order show ${o.orderId}`,
+  ),
   { title: 'MERCHANT', of: (o) => o.login },
   { title: 'CLIENT ORDERID', of: (o) => o.clientOrderid },
   { title: 'AMOUNT', of: decimalOf, align: 'point' },

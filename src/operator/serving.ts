@@ -1,4 +1,4 @@
-/** A process that serves operators, by API or by pages: its databases, its listener, and what it does by itself. */
+/** A process that serves operators, by API or by pages: databases, listener, periodic work. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -42,12 +42,12 @@ export interface ServingParts {
   log: Log
 }
 
-/** What is served. */
-export interface Served {
+/** What is service. */
+export interface Service {
   /** Its name in the log. */
   called: string
   mostBodyBytes: number
-  routes: (parts: ServingParts) => readonly Route[]
+  routes: (parts: ServingParts, port: number) => readonly Route[]
   work: (pool: Pool) => readonly Periodic[]
 }
 
@@ -60,7 +60,7 @@ const drainMs = 5_000
 const connections = 10
 
 /** Throws, and leaves nothing open, if database, its user, keys or port cannot be used. */
-export async function startServing(options: ServingOptions, served: Served): Promise<Serving> {
+export async function startServing(options: ServingOptions, service: Service): Promise<Serving> {
   const { databaseUrl, clock, random, log, limits, trustedProxies = [] } = options
   const openFor = (use: 'search' | 'admin') => {
     const settings = { connections, use, log } as const
@@ -84,15 +84,15 @@ export async function startServing(options: ServingOptions, served: Served): Pro
     const pair = options.tls?.()
     const { tls: _read, ...where } = options
     const turns = { begin: () => undefined }
-    const limited = limitsOf(options, served)
+    const limited = limitsOf(options, service)
     const server = await openServer({ ...where, ...limited, ...(pair && { tls: pair }), turns })
     const unrecorded = () => log.warn('what was shown is not in the audit trail: the database user may not write there')
     const office = { ...options, ...usual, keys, log, progress: () => {}, unrecorded }
-    await server.serve(served.routes({ office, longOffice: long, access, accessLimits, log }))
+    await server.serve(service.routes({ office, longOffice: long, access, accessLimits, log }, server.port))
     const stopWork = startPeriodic(clock, log, [
       { name: 'refused access', everyMs: 5_000, run: access.flush },
-      ...served.work(usual.pool),
-      ...(pair ? [renewal(served.called, { pair, read: options.tls!, renew: server.renew }, { clock, log })] : []),
+      ...service.work(usual.pool),
+      ...(pair ? [renewal(service.called, { pair, read: options.tls!, renew: server.renew }, { clock, log })] : []),
     ])
     return {
       port: server.port,
@@ -109,7 +109,7 @@ export async function startServing(options: ServingOptions, served: Served): Pro
   }
 }
 
-const limitsOf = ({ maxConnections = 500 }: ServingOptions, { mostBodyBytes }: Served) => ({
+const limitsOf = ({ maxConnections = 500 }: ServingOptions, { mostBodyBytes }: Service) => ({
   maxBodiesBytes: 3 * mostBodyBytes,
   maxConnections,
   maxPerAddress: Math.ceil(maxConnections / 5),

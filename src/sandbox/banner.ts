@@ -1,17 +1,12 @@
 import { controlOf } from '../merchant/control.ts'
 import { secret } from '../base/secret.ts'
 import type { BarPages } from '../http/bar.ts'
-import type { SandboxFile } from './file.ts'
+import type { SandboxFile, ServedFile } from './file.ts'
 import { trialRequest } from '../spec/gateway/examples.ts'
 
 export const step = (text: string): void => console.log(`- ${text} …`)
 
-export const placesOf = ({
-  base_url,
-  merchant_server_url: merchant,
-  shop_url,
-  simulators,
-}: Omit<SandboxFile, 'operator_api_url'>): Required<BarPages> => ({
+export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, simulators }: ServedFile): Required<BarPages> => ({
   Shop: forBrowsers(shop_url),
   App: `${merchant}/app`,
   Callbacks: `${merchant}/`,
@@ -22,7 +17,7 @@ export const placesOf = ({
 })
 
 /** What a newcomer reads first: the addresses, and a payment to paste. */
-export function banner(file: SandboxFile, directory: string, now: number): string {
+export function banner(file: SandboxFile, { directory, link, now }: { directory: string; link: string; now: number }): string {
   const { login, control_key: controlKey } = file.merchant
   const places = placesOf(file)
   const key = secret(controlKey)
@@ -44,6 +39,8 @@ export function banner(file: SandboxFile, directory: string, now: number): strin
 Tollgate is ready. Everything runs on this machine; no money moves.
 
   Open this first  ${places.Shop}   a shop: buy something, watch every message
+  The console      ${link}
+                   every payment, callback and setting; this link lets you in once, for ten minutes
   A payment app    ${places.App}   register a card, pay, send money: every call beside it
   Try the API      ${places.API}   every operation, with its control computed
 

@@ -16,6 +16,8 @@ export interface SandboxFile {
   operator_url: string
   /** The JSON API of operators; its tokens are made by `token add`. */
   operator_api_url: string
+  /** The console; the banner has a link that lets its owner in once. */
+  console_url: string
   /** The target of callbacks, and of calls of the mobile API. */
   merchant_server_url: string
   /** By address, for programs; the banner shows a name for browsers. */
@@ -25,11 +27,11 @@ export interface SandboxFile {
   gateway_database_url: string
 }
 
+/** Before the processes for operators are started. */
+export type ServedFile = Omit<SandboxFile, 'operator_api_url' | 'console_url'>
+
 /** What an operator's action has of it. */
-export const sandboxOf = (
-  file: Omit<SandboxFile, 'operator_api_url'>,
-  directory: string,
-): Omit<Sandbox, 'pid' | 'isRunning'> => ({
+export const sandboxOf = (file: ServedFile, directory: string): Omit<Sandbox, 'pid' | 'isRunning'> => ({
   directory,
   baseUrl: file.base_url,
   acquirerAdminUrl: file.simulators.acquirer_admin_url,

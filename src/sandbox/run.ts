@@ -6,6 +6,7 @@ import { openLog, type Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { endOnDefect, untilSignal } from '../base/signals.ts'
+import type { ServingOptions } from '../operator/serving.ts'
 import { startOperatorApi } from '../operator-api/start.ts'
 import { startGateway, type GatewayOptions } from '../gateway/start.ts'
 import type { BarPages } from '../http/bar.ts'
@@ -22,7 +23,8 @@ import { partUrl } from './database-user.ts'
 import { sandboxDocs } from './reference/serve.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
-import { sandboxOf, type SandboxFile } from './file.ts'
+import { startSandboxConsole } from './console.ts'
+import { sandboxOf, type SandboxFile, type ServedFile } from './file.ts'
 import { openLogFile } from './log-file.ts'
 import type { Program } from './programs.ts'
 import { secureLineOf, startSimulators, threeDSecureOf } from './simulators.ts'
@@ -104,10 +106,13 @@ async function start(run: Run, config: SandboxConfig, reached: () => void): Prom
     if (run.interrupted()) return undefined
     const served = await serve(run, pool, { databaseUrl, gatewayDatabaseUrl, kek, ...cardWorld }, config)
     const { gateway, merchant } = served
-    const file = { ...served.file, operator_api_url: await startApi(run, operatorDatabaseUrl, kek, served.file, config) }
+    const parts = { databaseUrl: operatorDatabaseUrl, kek, file: served.file, limits: config.limits }
+    const operator_api_url = await startApi(run, parts)
+    const { url: console_url, link } = await startSandboxConsole(run, pool, servingOf(run, parts))
+    const file = { ...served.file, operator_api_url, console_url }
     writeSandboxFile(run, file)
     if (run.interrupted()) return undefined
-    console.log(banner(file, run.directory, systemClock.now()))
+    console.log(banner(file, { directory: run.directory, link, now: systemClock.now() }))
     return [
       gateway.lost.then(() => 'The gateway lost its lease; another process took its place.'),
       ...[cardWorld.acquirer, cardWorld.directoryServer, cardWorld.acs, merchant].map(endOf),
@@ -211,31 +216,32 @@ async function serve(
   return { gateway, merchant, file }
 }
 
-/** The API of operators, on a free port of this machine alone. */
-async function startApi(
-  { directory, log, stops }: Run,
-  databaseUrl: string,
-  kek: KeyEncryption,
-  file: Omit<SandboxFile, 'operator_api_url'>,
-  { limits }: Pick<SandboxConfig, 'limits'>,
-): Promise<string> {
+interface ForOperators extends Pick<SandboxConfig, 'limits'> {
+  databaseUrl: string
+  kek: KeyEncryption
+  file: ServedFile
+}
+
+/** On a free port of this machine alone. */
+const servingOf = ({ directory, log }: Run, { databaseUrl, kek, file, limits }: ForOperators): ServingOptions => ({
+  databaseUrl,
+  ownerAllowed: true,
+  kek: () => kek,
+  callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
+  sandbox: { ...sandboxOf(file, directory), pid: process.pid, isRunning: true },
+  host: '127.0.0.1',
+  port: 0,
+  limits,
+  clock: systemClock,
+  random: systemRandom,
+  log,
+})
+
+async function startApi(run: Run, parts: ForOperators): Promise<string> {
   step('Starting the API of operators')
-  const host = '127.0.0.1'
-  const api = await startOperatorApi({
-    databaseUrl,
-    ownerAllowed: true,
-    kek: () => kek,
-    callbackPolicy: { plainHttp: true, loopbackAnyPort: true },
-    sandbox: { ...sandboxOf(file, directory), pid: process.pid, isRunning: true },
-    host,
-    port: 0,
-    limits,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-  })
-  stops.push({ what: 'API of operators', stop: api.stop })
-  return urlOf(host, api.port)
+  const api = await startOperatorApi(servingOf(run, parts))
+  run.stops.push({ what: 'API of operators', stop: api.stop })
+  return urlOf('127.0.0.1', api.port)
 }
 
 /** An address that stands for all of this machine is reached at its loopback. */

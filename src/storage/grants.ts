@@ -102,6 +102,9 @@ const ofInstallation: Grants = {
   key_version:      row('r a',                                        'r a w d',                                   'r',             `r(${ofKeys})`),
   operator_user:    row('',                                           'r a w(role, enabled)',                      'r',             ''),
   operator_token:   row('',                                           'r a w(revoked_at)',                         `r(${ofToken})`, ''),
+  operator_factor:  row('',                                           'r a w(secret_sealed, secret_key, step, ended_at)', 'r(factor_id, user_id, kind, created_at, expires_at, ended_at)', ''),
+  operator_session: row('',                                           'r a w(proven_at, seen_at, ended_at) d',     'r(session_id, user_id, created_at, seen_at, ended_at)', ''),
+  operator_failure: row('',                                           'r a w d',                                   'r',             ''),
   operator_request: row('',                                           'r a w(asked, status, reply, created_at) d', '',              ''),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.

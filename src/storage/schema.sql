@@ -452,6 +452,32 @@ create table nonce (
 );
 CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
 
+create table operator_factor (
+  factor_id bigint not null,
+  user_id bigint not null,
+  kind text not null,
+  digest bytea,
+  hashed jsonb,
+  secret_sealed bytea,
+  secret_key bigint,
+  step bigint,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint operator_factor_pkey PRIMARY KEY (factor_id),
+  constraint operator_factor_digest_key UNIQUE (digest),
+  constraint operator_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
+);
+CREATE INDEX operator_factor_user ON operator_factor USING btree (user_id);
+
+create table operator_failure (
+  kind text not null,
+  name text not null,
+  failures integer not null,
+  last_at timestamp with time zone not null,
+  constraint operator_failure_pkey PRIMARY KEY (kind, name)
+);
+
 create table operator_request (
   token_id bigint not null,
   key text not null,
@@ -462,6 +488,22 @@ create table operator_request (
   constraint operator_request_pkey PRIMARY KEY (token_id, key)
 );
 CREATE INDEX operator_request_age ON operator_request USING btree (created_at);
+
+create table operator_session (
+  session_id bigint not null,
+  user_id bigint not null,
+  digest bytea not null,
+  proven_at timestamp with time zone,
+  address text not null,
+  agent text not null,
+  created_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint operator_session_pkey PRIMARY KEY (session_id),
+  constraint operator_session_digest_key UNIQUE (digest),
+  constraint operator_session_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
+);
+CREATE INDEX operator_session_user ON operator_session USING btree (user_id);
 
 create table operator_token (
   token_id bigint not null,

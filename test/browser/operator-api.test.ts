@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { migratedDatabase } from '../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../harness/world/opening.ts'
-import { keyFileIn, startOwnApi } from '../harness/world/operator-api.ts'
+import { keyFileIn, startOwnApi } from '../harness/operators/api.ts'
 import { sharedBrowser } from './stand.ts'
 
 /** A page of another origin, in the browser of an operator. */

@@ -5,7 +5,7 @@ import { changed, type Column, type Fact, hint, numbered, onOff, stateColumn } f
 import { safePolicy } from '../../merchant/fields/authentication-policy.ts'
 import { endpointFields, indicatorList, type EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { action, listing, settingsOf, type Actions } from '../action.ts'
-import { switchesOf } from '../switches.ts'
+import { switchesOf } from './switches.ts'
 import { addEndpoint, addGroup, endpointKept, groupKept, setEndpoint } from './endpoint-rows.ts'
 import { withDryRun } from '../history/dry-run.ts'
 import { ofOneMerchant, ownNumber, whose } from '../inputs.ts'
@@ -42,7 +42,11 @@ function threeDSecureCell({ threeDSecure, challengeIndicator, authenticationPoli
 }
 
 export const endpointColumns: readonly Column<EndpointEntry>[] = [
-  numbered('ID', (e) => e.endpointId),
+  numbered(
+    'ID',
+    (e) => e.endpointId,
+    (e) => `endpoint show ${e.endpointId}`,
+  ),
   { title: 'MERCHANT', of: (e) => e.login },
   { title: 'NAME', of: (e) => e.name },
   stateColumn,
@@ -58,7 +62,11 @@ export const groupJson = jsonBy('group_id:id name enabled:flag endpoint_ids:id* 
 }))
 
 export const groupColumns: readonly Column<GroupEntry>[] = [
-  numbered('ID', (g) => g.groupId),
+  numbered(
+    'ID',
+    (g) => g.groupId,
+    (g) => `group show ${g.groupId}`,
+  ),
   { title: 'MERCHANT', of: (g) => g.login },
   { title: 'NAME', of: (g) => g.name },
   stateColumn,

@@ -115,7 +115,11 @@ country-mismatch compares the country of the address with that of the card by th
         json: filterJson,
         columns: [
           { title: 'MERCHANT', of: (f) => f.login },
-          numbered('NO', (f) => f.filterNo),
+          numbered(
+            'NO',
+            (f) => f.filterNo,
+            (f) => `filter show ${f.login} ${f.filterNo}`,
+          ),
           { title: 'ENDPOINT', of: (f) => String(f.endpointId ?? 'all') },
           numbered('SCORE', (f) => f.score),
           { title: 'CODE', of: (f) => f.code },

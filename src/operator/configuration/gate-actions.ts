@@ -4,7 +4,7 @@ import { name, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { changed, type Fact, hint, numbered, onOff, stateColumn } from '../../entity/show.ts'
 import { gateFields } from '../../merchant/fields/gate.ts'
 import { action, settingsOf, listing, type Actions } from '../action.ts'
-import { switchesOf } from '../switches.ts'
+import { switchesOf } from './switches.ts'
 import { lineFacts, lineInputs, lineJson } from './gate-line.ts'
 import { addGate, gateKept, setGate } from './gate-rows.ts'
 import { withDryRun } from '../history/dry-run.ts'
@@ -68,7 +68,11 @@ export const gateActions: Actions = {
       name: 'gates',
       json: gateJson,
       columns: [
-        numbered('ID', (g) => g.gateId),
+        numbered(
+          'ID',
+          (g) => g.gateId,
+          (g) => `gate show ${g.gateId}`,
+        ),
         { title: 'NAME', of: (g) => g.name },
         stateColumn,
         { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },

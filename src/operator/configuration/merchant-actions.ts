@@ -9,7 +9,7 @@ import type { Secret } from '../../base/secret.ts'
 import { mostCell } from '../../storage/cells.ts'
 import { action, listing, settingsOf, type Actions } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'
-import { switchesOf } from '../switches.ts'
+import { switchesOf } from './switches.ts'
 import { keyLength, servesMobile } from './control-key.ts'
 import { endpointColumns, endpointJson, groupColumns, groupJson } from './endpoint-actions.ts'
 import { aLogin, afterNextStart, login } from '../inputs.ts'
@@ -99,7 +99,7 @@ export const merchantActions: Actions = {
       name: 'merchants',
       json: merchantJson,
       columns: (now) => [
-        { title: 'LOGIN', of: (m) => m.login },
+        { title: 'LOGIN', of: (m) => m.login, leads: (m) => `merchant show ${m.login}` },
         { title: 'NAME', of: (m) => m.name },
         stateColumn,
         { title: 'ENDPOINTS', of: (m) => m.endpoints.map((e) => `${e.endpointId} ${e.currency}`).join(', ') || 'none' },

@@ -2,6 +2,7 @@
 import { sealedWithOrders } from '../../gateway/sealed-tables.ts'
 import { sealedControlKeys } from '../../merchant/control-key.ts'
 import { sealedGateSecrets, sealedMacKeys } from '../../merchant/gate-rows.ts'
+import { sealedTotpKeys } from '../../entry/factor-rows.ts'
 import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/signing-secret-rows.ts'
 import type { SealedTable } from '../../keys/reseal.ts'
 
@@ -13,4 +14,5 @@ export const sealedTables: readonly SealedTable[] = [
   sealedSigningSeeds,
   sealedGateSecrets,
   sealedMacKeys,
+  sealedTotpKeys,
 ]

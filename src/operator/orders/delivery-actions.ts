@@ -63,7 +63,11 @@ const callbacks: Actions = {
         },
       ),
       columns: (now) => [
-        numbered('ORDER', (d) => d.orderId),
+        numbered(
+          'ORDER',
+          (d) => d.orderId,
+          (d) => `order show ${d.orderId}`,
+        ),
         numbered('NO', (d) => d.deliveryNo),
         { title: 'MERCHANT', of: (d) => d.login },
         { title: 'STATE', of: stateText, is: 'status' },

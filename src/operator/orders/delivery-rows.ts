@@ -1,7 +1,7 @@
 import { notNull } from '../../base/defined.ts'
 import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
-import { Conditions } from '../conditions.ts'
+import { Conditions } from './conditions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
 import { firstOfAll, inEach, whereItIs } from '../in-cells.ts'
 import { cellsFor, loginsIn, orderById, type Logins } from '../where.ts'

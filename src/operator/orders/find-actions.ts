@@ -2,12 +2,12 @@
 import { defined } from '../../base/defined.ts'
 import { counted, timeText } from '../../base/moments.ts'
 import { choice, kind, list, Unreadable } from '../../entity/kinds.ts'
-import { hint } from '../../entity/show.ts'
+import { hint, tableOf } from '../../entity/show.ts'
 import { action, type Actions } from '../action.ts'
 import type { Missed } from '../in-cells.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
-import { decimalOf } from '../order-lines.ts'
+import { decimalOf, orderColumns } from '../order-lines.ts'
 import { troubleOf } from '../trouble.ts'
 import { findKinds, findNames, kindsOf } from './find-kinds.ts'
 import { findByAnything, triedOf, type FoundOrder } from './find-rows.ts'
@@ -61,6 +61,8 @@ export const findActions: Actions = {
       each: (one) =>
         `${one.orderId}  ${timeText(one.createdAt)}  ${one.login}  ${decimalOf(one)} ${one.currency}  ${one.status}  ` +
         `${one.card.bin}…${one.card.lastFour}  ${one.clientOrderid}  (${called(one.by)})`,
+      all: ({ found }, now) =>
+        tableOf<FoundOrder>([...orderColumns(now), { title: 'FOUND BY', of: ({ by }) => called(by) }], found),
       blocks({ found, missed }, { asked: { limit, merchant, from, to, ...asked } }) {
         const { tried, left } = triedOf(asked, found)
         const filtered = merchant !== undefined || from !== undefined || to !== undefined

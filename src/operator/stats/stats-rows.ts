@@ -2,7 +2,7 @@
 import { groupBy } from '../../base/groups.ts'
 import { countParts } from '../../order/decide/counted.ts'
 import { entities, timestamp } from '../../storage/pool.ts'
-import { Conditions } from '../conditions.ts'
+import { Conditions } from '../orders/conditions.ts'
 import type { Databases } from '../desk.ts'
 import { inEach } from '../in-cells.ts'
 import { listGates } from '../known.ts'

@@ -1,17 +1,16 @@
-/** Who may use the API, and by which tokens. */
+/** Who may use console and API, and by which tokens. */
 import { agoText, timeText } from '../../base/moments.ts'
 import { jsonBy, schema } from '../../entity/json.ts'
-import { choice, flag, id, span, text } from '../../entity/kinds.ts'
+import { choice, flag, id, span } from '../../entity/kinds.ts'
 import { hint, numbered, stateColumn } from '../../entity/show.ts'
 import { action, listing, type AnyAction, type Actions } from '../action.ts'
 import { ofOneMerchant, ownNumber } from '../inputs.ts'
 import { listTokens, listUsers, ofMerchant, type TokenEntry, type UserEntry } from '../known.ts'
 import { roles } from '../permissions.ts'
+import { entryActions } from './entry-actions.ts'
+import { aUser, ofUser, userName } from './user-inputs.ts'
 import { addToken, addUser, liveTokens, revokeToken, setUser } from './user-rows.ts'
 
-const userName = text('name', /^[\w.@-]{1,64}$/, 'one to 64 letters, digits or . _ @ -')
-const ofUser = { is: userName, needed: true, names: 'user', means: 'whose it is' } as const
-const aUser = { ...ofUser, argument: true, means: 'name of the user' } as const
 const aRole = {
   is: choice(roles, 'role'),
   means: `${roles.join(', ')}: what each may do is in the table of permissions`,
@@ -99,6 +98,7 @@ export const userActions: Actions = {
   }),
   'user disable': switched('disable', 'ends all tokens of a user, who gets no new ones'),
   'user enable': switched('enable', 'lets a user have tokens again; those that ended stay so'),
+  ...entryActions,
   'token add': action({
     does: 'makes a token for the API, which is shown once',
     needs: 'users',

@@ -2,10 +2,12 @@ import { secret } from '../../base/secret.ts'
 import { pick } from '../../entity/json.ts'
 import { openIds } from '../../storage/ids.ts'
 import { bytea, statement, timestamp, type Runner } from '../../storage/pool.ts'
-import { digestOf, rightsIn, type Whose } from '../bearer.ts'
+import { digestOf } from '../../entry/digest.ts'
+import { rightsIn, type Whose } from '../bearer.ts'
 import { change } from '../change.ts'
 import { listTokens, listUsers, merchantNamed, tokenNumbered, userNamed, type TokenEntry, type UserEntry } from '../known.ts'
 import type { Office } from '../office.ts'
+import { addFactor, endFactors, factorIds } from '../../entry/factor-rows.ts'
 import { within, type OperatorRole } from '../permissions.ts'
 import { Refused } from '../refused.ts'
 
@@ -19,7 +21,7 @@ const revoke = statement<object>(
   `update operator_token set revoked_at = $2 where token_id = any ($1::bigint[]) and revoked_at is null`,
 )
 /** Whoever gives rights, or takes them, has all of them. */
-function refuseAbove(office: Office, user: Whose): void {
+export function refuseAbove(office: Office, user: Whose): void {
   if (!within(rightsIn(user), office.rights)) throw new Refused({ what: 'above own rights', role: user.role })
 }
 
@@ -65,6 +67,25 @@ interface NewToken {
   merchant?: string
   /** For so many milliseconds. */
   expires: number
+}
+
+/** A link by which a user comes into the console once. Earlier ones end. */
+export async function inviteUser(office: Office, name: string, expiresMs: number) {
+  const factorId = await factorIds(office.pool, 1).take()
+  const text = secret(office.random.bytes(32).toString('base64url'))
+  return change(office, 'orders', async (runner) => {
+    const user = await userNamed(runner, name)
+    if (!user.enabled) throw new Refused({ what: 'user off', name })
+    refuseAbove(office, user)
+    const createdAt = office.clock.now()
+    const expiresAt = createdAt + expiresMs
+    await endFactors(runner, user.userId, ['link'], createdAt)
+    await addFactor(runner, factorId, { userId: user.userId, kind: 'link', text, createdAt, expiresAt })
+    return {
+      note: { subject: `user ${name}`, details: { link_until: new Date(expiresAt) } },
+      result: { user: name, path: secret(`/come-in/${text.reveal()}`), expiresAt },
+    }
+  })
 }
 
 /** Its text is in the result alone: the database has its digest. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { statusOf, type Order } from '../../conformance/requests/client.ts'
-import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
+import { askApi, tokensOf } from '../../harness/operators/api.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
 import { copyForOthers, startCells, type CellsWorld } from './cells-world.ts'
 

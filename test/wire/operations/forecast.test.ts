@@ -26,7 +26,7 @@ import {
   type Fields,
 } from '../../conformance/requests/client.ts'
 import { cardOf, waitsFor } from '../../conformance/three-d-secure/shopper.ts'
-import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
+import { askApi, tokensOf } from '../../harness/operators/api.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 import { cliOf, words } from '../operator/cli-run.ts'

@@ -5,7 +5,7 @@ import { actionsOf, subjects } from '../../../src/operator/subjects.ts'
 import { offers, changes } from '../../../src/operator/offered.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
-import { keyFileIn, startOwnApi } from '../../harness/world/operator-api.ts'
+import { keyFileIn, startOwnApi } from '../../harness/operators/api.ts'
 
 // Who comes in, and what each role may do there.
 

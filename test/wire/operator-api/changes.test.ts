@@ -5,7 +5,7 @@ import { openLog } from '../../../src/base/log.ts'
 import { openPool } from '../../../src/storage/pool.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
-import { keyFileIn, startOwnApi } from '../../harness/world/operator-api.ts'
+import { keyFileIn, startOwnApi } from '../../harness/operators/api.ts'
 
 // What changes something: once by its key, and never over somebody else's change.
 

@@ -9,7 +9,7 @@ import { roleMay } from '../../../src/operator/permissions.ts'
 import { offers, changes } from '../../../src/operator/offered.ts'
 import { order, settled } from '../../conformance/requests/client.ts'
 import { openWorld } from '../../harness/world/opening.ts'
-import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
+import { askApi, tokensOf } from '../../harness/operators/api.ts'
 import { cliOf } from '../operator/cli-run.ts'
 
 // Users of one merchant see their merchant alone. Another's ids are as ids that are none.

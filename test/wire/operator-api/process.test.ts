@@ -10,7 +10,7 @@ import { openPool } from '../../../src/storage/pool.ts'
 import { openLog } from '../../../src/base/log.ts'
 import { makeLineCertificates } from '../../harness/acquirer/line-certificates.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
-import { askApi, tokensOf } from '../../harness/world/operator-api.ts'
+import { askApi, tokensOf } from '../../harness/operators/api.ts'
 import { freePort } from '../../harness/world/port.ts'
 import { cliOf, mainFile, run } from '../operator/cli-run.ts'
 

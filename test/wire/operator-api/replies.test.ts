@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { offers } from '../../../src/operator/offered.ts'
 import { migratedDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
-import { described, keyFileIn, startOwnApi } from '../../harness/world/operator-api.ts'
+import { described, keyFileIn, startOwnApi } from '../../harness/operators/api.ts'
 
 // Real answers, each of which `askApi` compares with the schema of its action.
 

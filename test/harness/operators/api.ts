@@ -16,6 +16,7 @@ import { openPool } from '../../../src/storage/pool.ts'
 import { replyOf } from '../../../src/operator-api/openapi.ts'
 import { offers } from '../../../src/operator/offered.ts'
 import { startOperatorApi } from '../../../src/operator-api/start.ts'
+import type { Serving, ServingOptions } from '../../../src/operator/serving.ts'
 import { run, type Ran } from '../../wire/operator/cli-run.ts'
 
 /** The key-encryption key of each own API. */
@@ -84,7 +85,7 @@ export function tokensOf(tell: (args: readonly string[]) => Promise<string>) {
   }
 }
 
-interface OwnApi {
+interface OwnServing {
   databaseUrl: string
   /** Of `keyFileIn`. */
   keyFile: string
@@ -95,13 +96,29 @@ interface OwnApi {
 }
 
 /** An API in this process as a user of the operators' role; the command line is the owner. */
-export async function startOwnApi({ databaseUrl, keyFile, clock = systemClock, limits, proxies = '' }: OwnApi) {
+export async function startOwnApi(own: OwnServing) {
+  const { port, tell, ...rest } = await startOwn(own, startOperatorApi)
+  const url = `http://127.0.0.1:${port}`
+  return {
+    ...rest,
+    url,
+    tell,
+    tokenFor: tokensOf(tell),
+    ask: (path: string, body?: object | string, asking?: Asking) => askApi(url, path, body, asking),
+  }
+}
+
+/** What serves operators, in this process. */
+export async function startOwn(
+  { databaseUrl, keyFile, clock = systemClock, limits, proxies = '' }: OwnServing,
+  start: (options: ServingOptions) => Promise<Serving>,
+) {
   const kek = fixedKek(secret(masterKey), systemRandom)
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const owner = openPool({ url: databaseUrl, connections: 1, use: 'admin', log })
   const clerkUrl = await partUrl(owner, databaseUrl, ['clerk', 'operator'], secret('clerk'))
   await owner.close()
-  const api = await startOperatorApi({
+  const { port, stop } = await start({
     databaseUrl: clerkUrl,
     ownerAllowed: false,
     kek: () => kek,
@@ -121,13 +138,5 @@ export async function startOwnApi({ databaseUrl, keyFile, clock = systemClock, l
     assert.equal(code, 0, `tollgate ${args.join(' ')}\n${out}${err}`)
     return out
   }
-  const url = `http://127.0.0.1:${api.port}`
-  return {
-    url,
-    cli,
-    tell,
-    tokenFor: tokensOf(tell),
-    ask: (path: string, body?: object | string, asking?: Asking) => askApi(url, path, body, asking),
-    stop: () => api.stop(),
-  }
+  return { port, stop: () => stop(), cli, tell }
 }

@@ -1,10 +1,10 @@
 /** What can be switched off and on again: two actions of every such entity. */
-import { schema } from '../entity/json.ts'
-import type { AnyAction, Given, Inputs } from './action.ts'
-import { withDryRun } from './history/dry-run.ts'
-import { changeEntity } from './history/entity.ts'
-import { historyOf, type Handled } from './history/history.ts'
-import type { Office } from './office.ts'
+import { schema } from '../../entity/json.ts'
+import type { AnyAction, Given, Inputs } from '../action.ts'
+import { withDryRun } from '../history/dry-run.ts'
+import { changeEntity } from '../history/entity.ts'
+import { historyOf, type Handled } from '../history/history.ts'
+import type { Office } from '../office.ts'
 
 type Switched<T extends Inputs, Entity, Fields extends object> = Handled<T, Entity, Fields> & Record<'disable' | 'enable', string>
 

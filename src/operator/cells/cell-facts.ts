@@ -1,12 +1,12 @@
 /** How the cells are. */
-import { reasonOf } from '../base/log.ts'
-import { home, seatOf, type CellSeat } from '../storage/cell-seat.ts'
-import { atNode, schemaOf, type CellAddress } from '../storage/cells.ts'
-import { isSafeLine, lineDemandOf } from '../storage/database-line.ts'
-import { pendingMigrations } from '../storage/migrate.ts'
-import { hasCitus, readPlacements } from '../storage/nodes.ts'
-import { statement, type Pool } from '../storage/pool.ts'
-import type { CellDesk, Databases } from './desk.ts'
+import { reasonOf } from '../../base/log.ts'
+import { home, seatOf, type CellSeat } from '../../storage/cell-seat.ts'
+import { atNode, schemaOf, type CellAddress } from '../../storage/cells.ts'
+import { isSafeLine, lineDemandOf } from '../../storage/database-line.ts'
+import { pendingMigrations } from '../../storage/migrate.ts'
+import { hasCitus, readPlacements } from '../../storage/nodes.ts'
+import { statement, type Pool } from '../../storage/pool.ts'
+import type { CellDesk, Databases } from '../desk.ts'
 
 export interface CellFact extends CellDesk {
   /** The merchants whose orders are there. */

@@ -1,5 +1,6 @@
-/** The environment of `api`. */
+/** The environment of the processes that serve operators: `api` and `console`. */
 import { defined } from '../base/defined.ts'
+import type { Settings } from '../entity/fields.ts'
 import { kind, Unreadable } from '../entity/kinds.ts'
 import { isLoopbackHost } from '../http/address.ts'
 import { kekSource, safeDatabaseUrl } from './keys.ts'
@@ -7,7 +8,7 @@ import { ConfigError, serveVariables } from './serve.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
 
-/** A token in clear is safe on this machine alone. */
+/** What proves who asks is safe in clear on this machine alone. */
 const listenUrl = kind<URL>({
   hint: 'url',
   read(written) {
@@ -21,11 +22,21 @@ const listenUrl = kind<URL>({
   shown: (url) => url.origin,
 })
 
+const origin = kind<URL>({
+  hint: 'url',
+  read(written) {
+    const url = URL.canParse(written) ? new URL(written) : undefined
+    return url?.protocol === 'https:' && url.pathname === '/'
+      ? url
+      : new Unreadable('https:// with a host, such as https://console.example.com')
+  },
+  shown: (url) => url.origin,
+})
+
 const s = serveVariables
 
 // oxfmt-ignore
-export const apiVariables = {
-  OPERATOR_API_URL: { is: listenUrl, usual: new URL('http://127.0.0.1:9180'), means: 'where it listens: https:// with a host and a port, or http:// on a loopback address', see: '../install.md#the-api-of-operators' },
+const shared = {
   DATABASE_URL:           { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, migrated, as a member of the role tollgate_operator' },
   DATABASE_PASSWORD_FILE: s.DATABASE_PASSWORD_FILE,
   ALLOW_DATABASE_OWNER:   s.ALLOW_DATABASE_OWNER,
@@ -43,24 +54,60 @@ export const apiVariables = {
   LOG_LEVEL:              s.LOG_LEVEL,
 } as const
 
-/** Reads the environment of `api`. Throws a ConfigError that lists every complaint. */
+const means = 'where it listens: https:// with a host and a port, or http:// on a loopback address'
+
+export const apiVariables = {
+  OPERATOR_API_URL: { is: listenUrl, usual: new URL('http://127.0.0.1:9180'), means, see: '../install.md#the-api-of-operators' },
+  ...shared,
+} as const
+
+export const consoleVariables = {
+  CONSOLE_URL: { is: listenUrl, usual: new URL('http://console.localhost:9181'), means, see: '../install.md#the-console' },
+  CONSOLE_ORIGIN: {
+    is: origin,
+    none: 'that of CONSOLE_URL',
+    means: 'where browsers find it, if a proxy stands before it: https:// with a host',
+  },
+  ...shared,
+} as const
+
 export function apiConfig(env: Environment) {
   const complaints: string[] = []
+  const read = readVariables(apiVariables, env, complaints)
+  return configOf(env, read, { OPERATOR_API_URL: read.OPERATOR_API_URL }, complaints)
+}
+
+export function consoleConfig(env: Environment) {
+  const complaints: string[] = []
+  const read = readVariables(consoleVariables, env, complaints)
+  const config = configOf(env, read, { CONSOLE_URL: read.CONSOLE_URL }, complaints)
+  return { ...config, origin: (read.CONSOLE_ORIGIN ?? read.CONSOLE_URL).origin }
+}
+
+/**
+ * Throws a ConfigError that lists every complaint. `listens`: the URL by its variable, absent if it
+ * was a complaint.
+ */
+function configOf(
+  env: Environment,
+  read: Settings<typeof shared>,
+  listens: Readonly<Record<string, URL | undefined>>,
+  complaints: string[],
+) {
   const kek = kekSource(env, complaints)
   const databaseUrl = safeDatabaseUrl(env, 'the database of the installation', complaints)
-  const read = readVariables(apiVariables, env, complaints)
-  // Absent if it was a complaint.
-  const url: URL | undefined = read.OPERATOR_API_URL
+  const [[name, url] = ['', undefined]] = Object.entries(listens)
   const isSecure = url?.protocol === 'https:'
   const tls = isSecure ? tlsFiles(env, complaints) : undefined
   if (isSecure && !tls && !env.TLS_CERT_FILE && !env.TLS_KEY_FILE)
-    complaints.push('TLS_CERT_FILE is missing: OPERATOR_API_URL is https://')
+    complaints.push(`TLS_CERT_FILE is missing: ${name} is https://`)
   if (complaints.length > 0 || !url) throw new ConfigError(complaints)
   return {
     databaseUrl,
     ownerAllowed: read.ALLOW_DATABASE_OWNER,
     kek: kek!,
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    // A name below localhost, such as console.localhost, is this machine.
+    host: /[.]?localhost$/.test(url.hostname) ? '127.0.0.1' : bare(url),
     port: Number(url.port || (tls ? 443 : 80)),
     limits: read.ACCESS_LIMITS,
     logLevel: read.LOG_LEVEL,
@@ -68,3 +115,5 @@ export function apiConfig(env: Environment) {
     ...defined({ tls, maxConnections: read.MAX_CONNECTIONS }),
   }
 }
+
+const bare = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')

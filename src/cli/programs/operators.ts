@@ -1,0 +1,69 @@
+/** The processes that serve operators, with the database user of operators. */
+import type { Command } from 'commander'
+import { keepHeapSmall } from '../../base/heap.ts'
+import { openLog } from '../../base/log.ts'
+import { endOnDefect, untilSignal } from '../../base/signals.ts'
+import type { Serving, ServingOptions } from '../../operator/serving.ts'
+import { encryptionBy } from '../../settings/keys.ts'
+import { apiConfig, apiVariables, consoleConfig, consoleVariables } from '../../settings/operators.ts'
+import { variablesHelp, type Variables } from '../../settings/variables.ts'
+import { whileRestarting } from '../../storage/patience.ts'
+import type { Terminal } from '../terminal.ts'
+
+export const addApiCommand = (program: Command, terminal: Terminal): void =>
+  addProgram(program, {
+    name: 'api',
+    does: "the JSON API of operators, with the operator's database user",
+    about: 'Who may use it: npx tollgate user add, npx tollgate token add. What it can do: docs/reference/operator.md',
+    variables: apiVariables,
+    run: () =>
+      serve(terminal, 'the API of operators', apiConfig(terminal.env), async (options) =>
+        (await import('../../operator-api/start.ts')).startOperatorApi(options),
+      ),
+  })
+
+export const addConsoleCommand = (program: Command, terminal: Terminal): void =>
+  addProgram(program, {
+    name: 'console',
+    does: "the pages of operators and merchants, with the operator's database user",
+    about: `Who may come in: npx tollgate user add jane --role owner, then npx tollgate user invite jane, which gives a link for
+one time. Users set a password and a second factor themselves.`,
+    variables: consoleVariables,
+    run() {
+      const { origin, ...config } = consoleConfig(terminal.env)
+      return serve(terminal, 'the console', config, async (options) =>
+        (await import('../../console/start.ts')).startConsole({ ...options, originAt: () => origin }),
+      )
+    },
+  })
+
+interface Served {
+  name: string
+  does: string
+  about: string
+  variables: Variables
+  run: () => Promise<void>
+}
+
+function addProgram(program: Command, { name, does, about, variables, run }: Served): void {
+  const help = `\n${about}\n\nEnvironment (more in docs/install.md)\n${variablesHelp(variables)}`
+  program.command(name).description(does).addHelpText('after', help).action(run)
+}
+
+/** Serves until a signal. Its command alone loads `start`: the others answer sooner without it. */
+async function serve(
+  { stdout, clock, random }: Terminal,
+  called: string,
+  { logLevel, kek, ...config }: ReturnType<typeof apiConfig>,
+  start: (options: ServingOptions) => Promise<Serving>,
+): Promise<void> {
+  const log = openLog({ level: logLevel, destination: stdout })
+  endOnDefect(log)
+  keepHeapSmall()
+  const policy = { callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
+  const options = { ...config, clock, random, log, ...policy, kek: () => encryptionBy(kek, random) }
+  const started = await whileRestarting(() => start(options), { clock, log })
+  log.info({ port: started.port }, `${called} serves`)
+  log.info({ why: await untilSignal() }, `${called} stops`)
+  await started.stop()
+}

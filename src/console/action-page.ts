@@ -1,0 +1,237 @@
+/** The page of an action: its form, and what it gives. */
+import { Readable } from 'node:stream'
+import { exactJson, jsonName } from '../entity/json.ts'
+import type { Block } from '../entity/show.ts'
+import { html, type Markup } from '../http/page.ts'
+import type { Answer } from '../http/server.ts'
+import type { AnyAction, Inputs } from '../operator/action.ts'
+import { atDesk } from '../operator/at-desk.ts'
+import { changes, type Offer } from '../operator/offered.ts'
+import { isMisfit, Refused, refusalBlock } from '../operator/refused.ts'
+import type { ServingParts } from '../operator/serving.ts'
+import { versionOf } from '../operator/version.ts'
+import { blockMarkup } from './blocks.ts'
+import { askFresh } from './entry/fresh.ts'
+import type { SignInPlace } from './entry/sign-in.ts'
+import { formFields, readFields, writtenOf, type ReadForm, type Written } from './forms.ts'
+import { officeOf, type Visitor } from './entry/visitor.ts'
+import { framed, mayGo, placeOf } from './frame.ts'
+import { commandOf, type Pages } from './links.ts'
+
+export interface Asked {
+  path: string
+  query: Written
+  /** Posted by one of our own pages. */
+  form?: Written | undefined
+  caller: SignInPlace
+}
+
+/** Of a change: the settings that are there, and their version. */
+interface Present {
+  was: Written
+  version: string
+}
+
+export async function actionPage(
+  parts: ServingParts,
+  pages: Pages,
+  visitor: Visitor,
+  { path, query, form, caller }: Asked,
+): Promise<Answer> {
+  const offer = pages.at(path)
+  const show = (
+    status: number,
+    content: readonly Markup[],
+    title = offer ? titleOf(offer, { ...query, ...form }) : 'Not found',
+  ) => framed(visitor, { status, title, content, at: path }, pages)
+  if (!offer) return show(404, [html`<p>There is no such page.</p>`])
+  const { action } = offer
+  const { rights } = visitor
+  if (!mayGo(rights, pages, path))
+    return show(403, [
+      html`<p>
+        This needs the permission <b>${action.needs}</b>, which the role ${visitor.user.role} does not have. An owner can give you
+        a role that has it.
+      </p>`,
+    ])
+
+  const present = await presentOf(parts, pages, visitor, offer, { ...query, ...form })
+  const written: Written = { ...present?.was, ...query, ...form }
+  const read = readFields(action.takes, written, present?.was)
+  const page = (status: number, results: readonly Markup[], complaints?: Written) => {
+    const rest = complaints ? [formOf(visitor, offer, written, { present, complaints })] : []
+    return show(status, [head(pages, visitor, offer, written), ...results, ...rest, alsoBy(offer, written)])
+  }
+  if (form === undefined && (changes(action) || action.gives.parts || read.missing.length > 0)) return page(200, [], {})
+  const complaints = { ...Object.fromEntries(read.missing.map((name) => [name, 'there'])), ...read.complaints }
+  if (Object.keys(complaints).length > 0) return page(422, [], complaints)
+  const ask = form && (await askFresh(parts, visitor, offer, { form, caller }))
+  if (ask) return show(403, [head(pages, visitor, offer, written), ask])
+  try {
+    const done = await carryOut(parts, visitor, offer, { read, version: form?.['version'] })
+    if ('stream' in done) return done
+    // What was done is not offered again: whoever is quick with the button would do it twice.
+    const isDone = changes(action) && written['dry_run'] !== 'true'
+    return page(200, blocksMarkup(done.blocks, titleOf(offer, written), pages), isDone ? undefined : {})
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    const { refusal } = error
+    const block = refusalBlock(refusal, (name) => labelOf(action.takes, name))
+    const said = html`<div class="panel notice bad" role="alert">${blockMarkup(block, pages)}</div>`
+    return page(isMisfit(refusal) ? 422 : 409, [said], refusal.what === 'unfit' ? { [refusal.field]: refusal.must } : {})
+  }
+}
+
+/** The title of the page is not repeated. */
+const blocksMarkup = (blocks: readonly Block[], title: string, pages: Pages): Markup[] =>
+  blocks.filter((block) => block !== title).map((block) => blockMarkup(block, pages))
+
+/** A text of any length is a file; all else is shown. */
+async function carryOut(
+  parts: ServingParts,
+  visitor: Visitor,
+  { words, path, action }: Offer,
+  { read: { asked }, version }: { read: ReadForm; version: string | undefined },
+): Promise<(Answer & { stream: Readable }) | { blocks: readonly Block[] }> {
+  const result = await atDesk({ ...officeOf(parts, visitor, { ...action, words }), madeOn: version }, action, asked)
+  const { gives } = action
+  const text = gives.parts?.(result, exactJson)
+  if (text) {
+    const name = `${path.replaceAll('/', '-')}.${text.mediaType.includes('csv') ? 'csv' : 'ndjson'}`
+    const headers = { 'content-disposition': `attachment; filename="${name}"` }
+    return { status: 200, type: text.mediaType, body: '', stream: Readable.from(text.texts), headers }
+  }
+  const now = parts.office.clock.now()
+  const blocks = gives.blocks?.(result, { asked, now }) ?? [
+    JSON.stringify(JSON.parse(exactJson(gives.json(result, asked))), null, 2),
+  ]
+  const left = action.leaves?.(result)
+  return {
+    blocks: [
+      ...shownTogether(gives, result, now),
+      ...blocks,
+      ...(left ? [refusalBlock(left, (name) => labelOf(action.takes, name))] : []),
+    ],
+  }
+}
+
+/** What a command shows one by one. */
+function shownTogether({ each, all }: AnyAction['gives'], result: unknown, now: number): readonly Block[] {
+  const found = each ? listOf(result) : []
+  if (found.length === 0) return []
+  return all ? [all(result, now)] : found.map((one) => each!(one as never))
+}
+
+const listOf = (result: unknown): readonly unknown[] =>
+  Array.isArray(result) ? result : ((result as { found?: readonly unknown[] }).found ?? [])
+
+/** What `endpoint set` changes is shown by `endpoint show`. */
+async function presentOf(
+  parts: ServingParts,
+  pages: Pages,
+  visitor: Visitor,
+  { path, action }: Offer,
+  written: Written,
+): Promise<Present | undefined> {
+  if (!Object.values(action.takes).some(({ change }) => change === 'there')) return undefined
+  const show = pages.at(path.replace(/set$/, 'show'))
+  const read = show && readFields(show.action.takes, written)
+  if (!show?.action.settings || read!.missing.length > 0 || Object.keys(read!.complaints).length > 0) return undefined
+  try {
+    const result = await atDesk(officeOf(parts, visitor, { ...show.action, words: show.words }), show.action, read!.asked)
+    const json = show.action.gives.json(result, read!.asked) as Record<string, unknown>
+    return { was: writtenOf(action.takes, json), version: versionOf(show.action.settings(result)) }
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
+/** The title, and what else can be done in the same subject. */
+function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written): Markup {
+  const subject = offer.words.split(' ')[0]!
+  const isNamed = (one: Offer) =>
+    Object.entries(one.action.takes).some(([name, { argument, needed }]) => argument && needed && written[jsonName(name)])
+  const needsName = (one: Offer) => Object.values(one.action.takes).some(({ argument, needed }) => argument && needed)
+  const others = pages.all.filter(
+    (one) =>
+      one.words.split(' ')[0] === subject &&
+      mayGo(rights, pages, one.path) &&
+      (isNamed(offer) || !needsName(one) || changes(one.action)),
+  )
+  return html`<div class="above"><h1>${titleOf(offer, written)}</h1></div>
+    <p class="quiet">${sentence(offer.action.does)}</p>
+    ${
+      others.length < 2
+        ? undefined
+        : html`<nav class="above" aria-label="${subject}">
+            ${others.map((one) => {
+              const label = one.words.split(' ').slice(1).join(' ') || one.words
+              const present = one === offer ? html`aria-current="page"` : undefined
+              return html`<a href="${linkTo(one, offer, written)}" ${present}>${label}</a>`
+            })}
+          </nav>`
+    }`
+}
+
+/** What both ask for goes along, unless it may tell of a person. */
+function linkTo(to: Offer, from: Offer, written: Written): string {
+  const query = new URLSearchParams()
+  for (const [name, input] of Object.entries(to.action.takes)) {
+    const value = written[jsonName(name)]
+    if (value && input.argument && from.action.takes[name]?.argument && !input.is.orInput) query.set(jsonName(name), value)
+  }
+  const asked = query.toString()
+  return `/${to.path}${asked === '' ? '' : `?${asked}`}`
+}
+
+function formOf(
+  { formToken }: Visitor,
+  { path, action, byGet }: Offer,
+  written: Written,
+  { present, complaints }: { present: Present | undefined; complaints: Written },
+): Markup {
+  const { takes } = action
+  const isChange = changes(action)
+  if (Object.keys(takes).length === 0 && !isChange) return html``
+  const isDry = 'dryRun' in takes
+  const { dryRun: _dry, ...shown } = takes
+  const fields = formFields(shown, written, complaints)
+  const method = byGet ? 'get' : 'post'
+  return html`<details class="panel" ${isChange || Object.keys(complaints).length > 0 || !byGet ? html`open` : undefined}>
+    <summary>${isChange ? 'What to do' : 'Filters'}</summary>
+    <form method="${method}" action="/${path}">
+      ${byGet ? undefined : html`<input type="hidden" name="form" value="${formToken}" />`}
+      ${present && html`<input type="hidden" name="version" value="${present.version}" />`}
+      <div class="fields">${fields}</div>
+      <p class="buttons">
+        ${isDry ? html`<button name="dry_run" value="true" class="second">See what would change</button>` : undefined}
+        <button>${isChange ? upper(path.split('/').at(-1)!.replaceAll('-', ' ')) : 'Show'}</button>
+      </p>
+    </form>
+  </details>`
+}
+
+/** The same by command and by the API. */
+const alsoBy = (offer: Offer, written: Written): Markup =>
+  html`<details>
+    <summary class="quiet">The same by command or API</summary>
+    <p><code>${commandOf(offer, written)}</code></p>
+    <p><code>POST /operator/v1/${offer.path}</code></p>
+  </details>`
+
+const labelOf = (takes: Inputs, name: string): string => takes[name]?.label ?? jsonName(name).replaceAll('_', ' ')
+/** `Order 1000001`, `Return order 1000001`, or the name of the place. */
+function titleOf({ words, path, action: { takes } }: Offer, written: Written): string {
+  const [subject = '', ...verb] = words.split(' ')
+  const names = Object.entries(takes).flatMap(([name, { argument, is }]) =>
+    argument && !is.mayTell ? (written[jsonName(name)] ?? []) : [],
+  )
+  const named = [subject, ...names].join(' ')
+  const place = placeOf(path)
+  if (place !== undefined) return place
+  return upper(verb.join(' ') === 'show' ? named : `${verb.join(' ')} ${named}`.trim())
+}
+
+const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+const sentence = (text: string): string => `${upper(text)}.`

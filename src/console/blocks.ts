@@ -1,0 +1,95 @@
+/** How results look in a page. */
+import { printable, type Block, type Column, type Fact, type Finding, type Tone, toneOf } from '../entity/show.ts'
+import { html, type Markup } from '../http/page.ts'
+import type { Pages } from './links.ts'
+
+/** A state by shape and colour; any other text as it is. */
+function toned(text: string, tone: Tone | undefined): Markup {
+  const shown = printable(text)
+  return tone === undefined ? html`${shown}` : html`<span class="state ${tone}">${shown}</span>`
+}
+
+export function blockMarkup(block: Block, pages: Pages): Markup {
+  if (typeof block === 'string') return html`<p class="said">${withLinks(block, pages)}</p>`
+  if ('says' in block) return finding(block, pages)
+  if ('facts' in block) return facts(block.facts)
+  if ('command' in block) return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>`
+  return table(block.columns, block.rows, pages)
+}
+
+/** Lines keep their breaks; what is in braces is a command. */
+const withLinks = (text: string, pages: Pages): Markup[] =>
+  text
+    .split(/\{([^{}]+)\}/)
+    .map((part, i) => (i % 2 === 1 ? commandLink(part, pages) : html`${part.split('\n').map(printable).join('\n')}`))
+
+function commandLink(command: string, pages: Pages): Markup {
+  const link = pages.linkOf(command)
+  return link === undefined ? html`<code>npx tollgate ${command}</code>` : html`<a href="${link}">${command}</a>`
+}
+
+function finding({ is, what, says, advice }: Finding, pages: Pages): Markup {
+  return html`<div class="finding">
+    ${toned(is, toneOf(is))}
+    <div>
+      <b>${printable(what)}</b> ${printable(says)}
+      ${advice === undefined ? undefined : html`<p class="quiet">${withLinks(advice, pages)}</p>`}
+    </div>
+  </div>`
+}
+
+function facts(all: readonly Fact[]): Markup {
+  const shown = all.filter(([, value]) => value !== undefined)
+  return html`<dl class="facts">
+    ${shown.map(
+      ([name, value = '', is]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${toned(value, is && toneOf(value))}</dd>
+        </div>`,
+    )}
+  </dl>`
+}
+
+function table(columns: readonly Column<unknown>[], rows: readonly unknown[], pages: Pages): Markup {
+  return html`<div class="wide" tabindex="0" role="region" aria-label="Table">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(({ title, align }) => html`<th scope="col" class="${align}">${headingOf(title)}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${columns.map((column) => cell(column, row, pages))}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function cell({ title, of, at, align, is, went, leads }: Column<unknown>, row: unknown, pages: Pages): Markup {
+  const text = of(row)
+  const time = at?.(row)
+  const how = went?.(row)
+  const tone = is === 'status' ? toneOf(text) : how && (how === 'well' ? 'good' : 'bad')
+  const link = leads && pages.linkOf(leads(row))
+  const shown =
+    link !== undefined
+      ? html`<a href="${link}">${printable(text)}</a>`
+      : time === undefined
+        ? toned(text, tone)
+        : html`<time datetime="${new Date(time).toISOString()}" title="${exactTime(time)}">${text}</time>`
+  return html`<td data-title="${headingOf(title)}" class="${align}">${shown}</td>`
+}
+
+const exactTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23).replace('T', ' ')} UTC`
+
+/** `TIME (UTC)` is Time (UTC). */
+const headingOf = (title: string): string =>
+  title.replace(/[A-Z]{2,}/g, (word) => (known.has(word) ? word : word[0]! + word.slice(1).toLowerCase()))
+
+const known = new Set(['ID', 'UTC', 'RRN', 'STAN', 'BIN', 'URL', 'IP', 'ISO', 'HTTP', 'TLS', 'MAC', 'ECI', 'CVV2', 'DS'])

@@ -1,0 +1,30 @@
+/** The cookie of a session, and what shows that a change comes from one of our own pages. */
+import { hash } from 'node:crypto'
+import { secret, type Secret } from '../../base/secret.ts'
+import type { Incoming } from '../../http/server.ts'
+
+/** Browsers take a `__Host-` cookie over TLS alone; over http it is used on this machine. */
+const nameOf = (isSecure: boolean): string => (isSecure ? '__Host-tollgate' : 'tollgate-console')
+
+export const setCookie = (value: Secret<string>, isSecure: boolean): string =>
+  `${nameOf(isSecure)}=${value.reveal()}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+
+export const dropCookie = (isSecure: boolean): string => `${setCookie(secret(''), isSecure)}; Max-Age=0`
+
+/** The value, if it was sent once: of two, one may be somebody else's. */
+export function cookieIn({ headers }: Pick<Incoming, 'headers'>, isSecure: boolean): Secret<string> | undefined {
+  const values = String(headers.cookie ?? '')
+    .split(/; */)
+    .filter((pair) => pair.startsWith(`${nameOf(isSecure)}=`))
+    .map((pair) => pair.slice(pair.indexOf('=') + 1))
+  return values.length === 1 && /^[\w-]{40,64}$/.test(values[0]!) ? secret(values[0]!) : undefined
+}
+
+/** What each form of a session has. It cannot be made from anything that a page shows. */
+export const formToken = (cookie: Secret<string>): string => hash('sha256', `form ${cookie.reveal()}`, 'base64url')
+
+/** Whether a browser says that one of our own pages asks. One that says nothing is too old. */
+export function comesFromUs({ headers }: Pick<Incoming, 'headers'>, origin: string): boolean {
+  const { 'sec-fetch-site': site, origin: from } = headers
+  return (site === undefined || site === 'same-origin') && from === origin
+}

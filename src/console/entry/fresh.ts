@@ -1,0 +1,43 @@
+/** Where money, keys or users move, the second factor has to be fresh. */
+import { secret } from '../../base/secret.ts'
+import { html, type Markup } from '../../http/page.ts'
+import { changes, type Offer } from '../../operator/offered.ts'
+import type { Permission } from '../../operator/permissions.ts'
+import type { ServingParts } from '../../operator/serving.ts'
+import type { Written } from '../forms.ts'
+import { proveByCode, type SignInPlace } from './sign-in.ts'
+import type { Visitor } from './visitor.ts'
+
+const freshMs = 10 * 60_000
+const touchy: ReadonlySet<Permission> = new Set(['money', 'secrets', 'users', 'erase', 'system'])
+const field = 'second_factor'
+
+/**
+ * Undefined if the action may be carried out; else what asks for the second factor, with all that
+ * the form had. Only a sandbox has users without one.
+ */
+export async function askFresh(
+  parts: ServingParts,
+  visitor: Visitor,
+  { action, path }: Offer,
+  { form, caller }: { form: Written; caller: SignInPlace },
+): Promise<Markup | undefined> {
+  const { session, formToken } = visitor
+  const isAsked = changes(action) && touchy.has(action.needs) && form['dry_run'] !== 'true' && session.hasSecondFactor
+  if (!isAsked || parts.office.clock.now() - (session.provenAt ?? 0) <= freshMs) return undefined
+  const { [field]: code, form: _token, ...rest } = form
+  const proven = code === undefined ? false : await proveByCode(parts, visitor, secret(code), caller)
+  if (proven === true) return undefined
+  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This code is wrong.'
+  return html`<form method="post" action="/${path}" class="panel notice">
+    ${code === undefined ? undefined : html`<p class="complaint" role="alert">${why}</p>`}
+    <input type="hidden" name="form" value="${formToken}" />
+    ${Object.entries(rest).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <div class="field">
+      <label for="${field}">Code of your authenticator, or a recovery code</label>
+      <input id="${field}" name="${field}" inputmode="numeric" autocomplete="one-time-code" required autofocus />
+      <p class="quiet">Your second factor is older than ten minutes, and this changes money, keys or users.</p>
+    </div>
+    <p class="buttons"><button>Go on</button></p>
+  </form>`
+}

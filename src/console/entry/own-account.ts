@@ -1,0 +1,79 @@
+/** What users do with their own passwords, second factors and sessions. */
+import { secret, type Secret } from '../../base/secret.ts'
+import { change } from '../../operator/change.ts'
+import type { Office } from '../../operator/office.ts'
+import { Refused, unfit } from '../../operator/refused.ts'
+import { addFactor, endFactors, factorIds, factorsOf, sealTotpKey, takeTotpStep, type Factor } from '../../entry/factor-rows.ts'
+import { hashPassword, isPassword, weakness } from '../../entry/password.ts'
+import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
+import type { Visitor } from './visitor.ts'
+import { base32, stepOfCode } from '../../entry/totp.ts'
+
+const codesAtOnce = 10
+
+/** All other sessions of the user end. The password that is there has to be known. */
+export async function setOwnPassword(
+  office: Office,
+  { user: { userId, name }, session: { sessionId } }: Visitor,
+  { present, password }: { present: Secret<string>; password: Secret<string> },
+): Promise<void> {
+  const now = office.clock.now()
+  const kept = (await factorsOf(office.pool, userId, now)).find(({ kind }) => kind === 'password')?.hashed
+  if (kept && !(await isPassword(present, kept))) throw new Refused(unfit('present', 'your present password'))
+  const weak = weakness(password, name)
+  if (weak !== undefined) throw new Refused(unfit('password', `stronger: it must ${weak}`))
+  const hashed = await hashPassword(password, office.random)
+  const factorId = await factorIds(office.pool, 1).take()
+  await change(office, 'orders', async (runner) => {
+    await endFactors(runner, userId, ['password'], now)
+    await addFactor(runner, factorId, { userId, kind: 'password', hashed, createdAt: now })
+    const others = (await openSessions(runner, now)).filter((one) => one.userId === userId && one.sessionId !== sessionId)
+    await endSessions(
+      runner,
+      others.map((one) => one.sessionId),
+      now,
+    )
+    return { note: { subject: `user ${name}`, details: { password: 'set', sessions_ended: others.length } }, result: undefined }
+  })
+}
+
+/** The user shows by a code that the app has the key. Returns recovery codes, each for one time. */
+export async function setOwnTotp(
+  office: Office,
+  { user: { userId, name } }: Visitor,
+  { key, code }: { key: Secret<Buffer>; code: string },
+): Promise<readonly Secret<string>[]> {
+  const now = office.clock.now()
+  const step = stepOfCode(key, code.replaceAll(/\s/g, ''), now)
+  if (step === undefined) throw new Refused(unfit('code', 'the code that the authenticator shows now'))
+  const keys = await office.keys()
+  const ids = factorIds(office.pool, codesAtOnce + 1)
+  const factorId = await ids.take()
+  const codes = Array.from({ length: codesAtOnce }, () => secret(codeText(office.random.bytes(10))))
+  const codeIds = await Promise.all(codes.map(() => ids.take()))
+  return change(office, 'orders', async (runner) => {
+    await endFactors(runner, userId, ['totp', 'recovery'], now)
+    await addFactor(runner, factorId, { userId, kind: 'totp', createdAt: now })
+    await sealTotpKey(runner, factorId, key, keys, office.random)
+    await takeTotpStep(runner, factorId, step)
+    for (const [i, text] of codes.entries())
+      await addFactor(runner, codeIds[i]!, { userId, kind: 'recovery', text, createdAt: now })
+    return { note: { subject: `user ${name}`, details: { second_factor: 'totp' } }, result: codes }
+  })
+}
+
+/** Sixteen letters and digits in groups of four: 80 bits. */
+const codeText = (bytes: Buffer): string => base32(bytes).replace(/.{4}(?!$)/g, '$&-')
+
+/** What a user has to come in by, and where the user is in. */
+export async function ownAccount({ pool, clock }: Pick<Office, 'pool' | 'clock'>, { userId }: Session) {
+  const now = clock.now()
+  const [factors, sessions] = await Promise.all([factorsOf(pool, userId, now), openSessions(pool, now)])
+  const count = (kind: Factor['kind']) => factors.filter((one) => one.kind === kind).length
+  return {
+    hasPassword: count('password') > 0,
+    hasTotp: count('totp') > 0,
+    recoveryCodes: count('recovery'),
+    sessions: sessions.filter((one) => one.userId === userId),
+  }
+}

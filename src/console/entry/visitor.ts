@@ -1,0 +1,46 @@
+/** Somebody who has come in. */
+import { sessionOf, type Session } from '../../entry/session-rows.ts'
+import type { Incoming } from '../../http/server.ts'
+import { rightsIn } from '../../operator/bearer.ts'
+import { listUsers, type UserEntry } from '../../operator/known.ts'
+import type { Office } from '../../operator/office.ts'
+import type { Rights } from '../../operator/permissions.ts'
+import type { ServingParts } from '../../operator/serving.ts'
+import { cookieIn, formToken } from './cookie.ts'
+
+export interface Visitor {
+  session: Session
+  user: UserEntry
+  rights: Rights
+  /** What each form of this session has. */
+  formToken: string
+}
+
+export interface ConsoleParts extends ServingParts {
+  /** As a browser writes it: `https://console.example.com`. */
+  origin: string
+}
+
+export const isSecure = ({ origin }: Pick<ConsoleParts, 'origin'>): boolean => origin.startsWith('https:')
+
+/** Undefined without a session that goes on, of a user who is not switched off. */
+export async function visitorOf(parts: ConsoleParts, request: Incoming): Promise<Visitor | undefined> {
+  const { pool, clock } = parts.office
+  const cookie = cookieIn(request, isSecure(parts))
+  const session = cookie && (await sessionOf(pool, cookie, clock.now()))
+  const user = session && (await listUsers(pool)).find(({ userId, enabled }) => enabled && userId === session.userId)
+  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie!) }
+}
+
+/** The office in which a visitor does something. */
+export const officeOf = (
+  { office, longOffice }: ServingParts,
+  { session, user, rights }: Visitor,
+  { words, long }: { words: string; long?: true },
+): Office => ({
+  ...office,
+  ...(long && longOffice),
+  rights,
+  who: `${user.name} (session ${session.sessionId})`,
+  action: words,
+})

@@ -1,0 +1,88 @@
+/** The pages of the console, for whoever has come in. */
+import { sameText } from '../base/digest.ts'
+import { reasonOf } from '../base/log.ts'
+import { uuid } from '../base/random.ts'
+import { endSessions } from '../entry/session-rows.ts'
+import { html } from '../http/page.ts'
+import type { Answer, Incoming, Route } from '../http/server.ts'
+import { lookRoutes } from '../look/look.ts'
+import { offers } from '../operator/offered.ts'
+import { actionPage } from './action-page.ts'
+import { comesFromUs, dropCookie } from './entry/cookie.ts'
+import { callerOf, entryRoutes } from './entry/routes.ts'
+import { isSecure, visitorOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
+import type { Written } from './forms.ts'
+import { framed } from './frame.ts'
+import { pagesOf, type Pages } from './links.ts'
+import { mePage } from './me.ts'
+import { formOf, mostBodyBytes, queryOf, seeOther } from './request.ts'
+
+/** `form`: what one of our own pages has sent, in this session. */
+type Handle = (visitor: Visitor, request: Incoming, form?: Written) => Promise<Answer> | Answer
+
+/** Every page, form and style of the console. */
+export function consoleServer(parts: ConsoleParts): Route[] {
+  let loaded: Promise<Pages> | undefined
+  const pages = () => (loaded ??= offers().then(pagesOf))
+  const page = (method: Route['method'], path: string, handle: Handle): Route => ({
+    method,
+    path,
+    bodyLimitBytes: mostBodyBytes,
+    handle: (request) => visited(parts, pages, request, handle),
+  })
+  const action: Handle = async (visitor, request, form) =>
+    actionPage(parts, await pages(), visitor, {
+      path: request.path.slice(1),
+      query: queryOf(request),
+      form,
+      caller: callerOf(request),
+    })
+  const me: Handle = async (visitor, _request, form) => mePage(parts, await pages(), visitor, form)
+  const both = (path: string, handle: Handle) => [page('GET', path, handle), page('POST', path, handle)]
+  return [
+    ...lookRoutes,
+    ...entryRoutes(parts),
+    page('POST', '/sign-out', async ({ session }) => {
+      await endSessions(parts.office.pool, [session.sessionId], parts.office.clock.now())
+      return seeOther('/sign-in', { 'set-cookie': dropCookie(isSecure(parts)) })
+    }),
+    page('GET', '/', () => seeOther('/order/find')),
+    ...both('/me', me),
+    ...both('/:subject', action),
+    ...both('/:subject/:action', action),
+  ].map((route) => failing(parts, route))
+}
+
+/** Whoever has not come in is shown the way in; a form has to be of this session. */
+async function visited(parts: ConsoleParts, pages: () => Promise<Pages>, request: Incoming, handle: Handle): Promise<Answer> {
+  const visitor = await visitorOf(parts, request)
+  if (!visitor) return seeOther(wayIn(request))
+  const { provenAt, hasSecondFactor } = visitor.session
+  if (provenAt === undefined) return seeOther('/sign-in/code')
+  if (!hasSecondFactor && !parts.office.sandbox && request.path !== '/me') return seeOther('/me')
+  if (request.method !== 'POST') return handle(visitor, request)
+  const form = formOf(request)
+  if (form && comesFromUs(request, parts.origin) && sameText(form['form'] ?? '', visitor.formToken))
+    return handle(visitor, request, form)
+  const content = [html`<p>This form was not sent by a page of this session. Open the page again.</p>`]
+  return framed(visitor, { status: 403, title: 'Not from this page', content }, await pages())
+}
+
+const failing = ({ log, office }: ConsoleParts, { handle, ...route }: Route): Route => ({
+  ...route,
+  async handle(request) {
+    try {
+      return await handle(request)
+    } catch (error) {
+      const errorId = uuid(office.random)
+      log.error({ errorId, reason: reasonOf(error) }, 'a page of the console failed')
+      return { status: 500, type: 'text/plain;charset=utf-8', body: `This is a defect; the log has more under ${errorId}.\n` }
+    }
+  },
+})
+
+/** Where somebody wanted to go who has to sign in first. */
+const wayIn = ({ method, path, query }: Incoming): string =>
+  method === 'GET' && path !== '/'
+    ? `/sign-in?${new URLSearchParams({ to: path + (query === '' ? '' : `?${query}`) }).toString()}`
+    : '/sign-in'

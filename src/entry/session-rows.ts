@@ -1,0 +1,82 @@
+/** Sessions of users in the console. */
+import type { Random } from '../base/random.ts'
+import { secret, type Secret } from '../base/secret.ts'
+import { openIds } from '../storage/ids.ts'
+import { bytea, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
+import { digestOf } from './digest.ts'
+
+export interface Session {
+  sessionId: bigint
+  userId: bigint
+  /** The last second factor. Absent: only the password is known, and nothing is shown. */
+  provenAt?: number
+  /** Without one, a user of an installation that is no sandbox sees nothing but how to get one. */
+  hasSecondFactor: boolean
+  address: string
+  agent: string
+  createdAt: number
+  seenAt: number
+}
+
+/** A session that is not used for so long ends, and each after so long. */
+const idleMs = 15 * 60_000
+const mostMs = 12 * 3_600_000
+/** Its last use is written down no more often. */
+const noteEveryMs = 60_000
+
+const columns = `s.session_id, s.user_id, s.proven_at, s.address, s.agent, s.created_at, s.seen_at, exists (
+    select from operator_factor f where f.user_id = s.user_id and f.kind = 'totp' and f.ended_at is null) as has_second_factor
+  from operator_session s where s.ended_at is null and s.seen_at > $1 and s.created_at > $2`
+const byDigest = entities<Session>(`select ${columns} and s.digest = $3`)
+const open = entities<Session>(`select ${columns} order by s.session_id desc`)
+const insert = statement<object>(`
+  insert into operator_session (session_id, user_id, digest, proven_at, address, agent, created_at, seen_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $7)`)
+const seen = statement<object>(`update operator_session set seen_at = $2 where session_id = $1`)
+const prove = statement<object>(`update operator_session set proven_at = $2 where session_id = $1`)
+const end = statement<object>(
+  `update operator_session set ended_at = $2 where session_id = any ($1::bigint[]) and ended_at is null`,
+)
+const forget = statement<object>(`delete from operator_session where created_at <= $1`)
+
+const since = (now: number) => [timestamp(now - idleMs), timestamp(now - mostMs)]
+
+/** The session of a cookie, if it goes on; it is used now. */
+export async function sessionOf(runner: Runner, cookie: Secret<string>, now: number): Promise<Session | undefined> {
+  const [session] = await runner.run(byDigest, [...since(now), bytea(digestOf(cookie))])
+  if (session && now - session.seenAt >= noteEveryMs) await runner.run(seen, [session.sessionId, timestamp(now)])
+  return session
+}
+
+export const openSessions = (runner: Runner, now: number): Promise<Session[]> => runner.run(open, since(now))
+
+interface NewSession {
+  userId: bigint
+  isProven: boolean
+  address: string
+  agent: string
+}
+
+/** Returns the cookie, of which the database has the digest. */
+export async function beginSession(
+  pool: Pool,
+  { userId, isProven, address, agent }: NewSession,
+  { random, now }: { random: Random; now: number },
+): Promise<{ sessionId: bigint; cookie: Secret<string> }> {
+  const sessionId = await openIds(pool, 'session', 1).take()
+  const cookie = secret(random.bytes(32).toString('base64url'))
+  const at = timestamp(now)
+  await pool.run(insert, [sessionId, userId, bytea(digestOf(cookie)), isProven ? at : null, address, agent.slice(0, 200), at])
+  return { sessionId, cookie }
+}
+
+export const proveSession = (runner: Runner, sessionId: bigint, now: number): Promise<unknown> =>
+  runner.run(prove, [sessionId, timestamp(now)])
+
+export const endSessions = (runner: Runner, sessionIds: readonly bigint[], now: number): Promise<unknown> =>
+  runner.run(end, [sessionIds, timestamp(now)])
+
+/** Those that ended long ago. */
+export const forgetSessions = async (runner: Runner, now: number): Promise<void> => {
+  await runner.run(forget, [timestamp(now - 30 * 86_400_000)])
+}

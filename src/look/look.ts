@@ -1,0 +1,20 @@
+/** The style that pages share, and where they load it from. */
+import { hash } from 'node:crypto'
+import { asset } from '../http/asset.ts'
+import type { Answer, Route } from '../http/server.ts'
+
+const style = asset(new URL('./look.css', import.meta.url))
+const stylePath = `/look-${hash('sha256', style, 'base64url').slice(0, 12)}.css`
+
+/** Its name changes with its content, so browsers keep it. */
+const kept = { 'cache-control': 'public, max-age=31536000, immutable' }
+
+export const lookRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: stylePath,
+    handle: (): Answer => ({ status: 200, type: 'text/css;charset=utf-8', headers: kept, body: style }),
+  },
+]
+
+export { stylePath }

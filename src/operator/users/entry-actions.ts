@@ -1,0 +1,119 @@
+/** How users come into the console: links for one time, sessions, and what slows them. */
+import { timeText } from '../../base/moments.ts'
+import { jsonBy, pick, schema } from '../../entity/json.ts'
+import { span } from '../../entity/kinds.ts'
+import { dated } from '../../entity/show.ts'
+import { action, listing, type Actions } from '../action.ts'
+import { change } from '../change.ts'
+import { ofOneMerchant } from '../inputs.ts'
+import { listUsers, ofMerchant, userNamed, type UserEntry } from '../known.ts'
+import type { Runner } from '../../storage/pool.ts'
+import { forgive } from '../../entry/failure-rows.ts'
+import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
+import { aUser } from './user-inputs.ts'
+import { inviteUser, refuseAbove } from './user-rows.ts'
+
+const linkJson = jsonBy('user expires_at:time', (link: { user: string; expiresAt: number }) => link)
+
+type UserSession = Session & { user: string } & Pick<UserEntry, 'role' | 'merchantId' | 'login'>
+
+async function sessionsOfUsers(runner: Runner, now: number): Promise<UserSession[]> {
+  const users = new Map((await listUsers(runner)).map((user) => [user.userId, user]))
+  return (await openSessions(runner, now)).flatMap((session) => {
+    const user = users.get(session.userId)
+    return user ? [{ ...session, user: user.name, ...pick(user, 'role', 'merchantId', 'login') }] : []
+  })
+}
+
+const sessionJson = jsonBy(
+  'session_id:id user role merchant? address agent created_at:time seen_at:time proven_at:time?',
+  (session: UserSession) => ({ ...session, merchant: session.login }),
+)
+
+export const entryActions: Actions = {
+  'user invite': action({
+    does: 'makes a link by which a user comes into the console once, to set a password',
+    needs: 'users',
+    forMerchants: true,
+    once: true,
+    takes: {
+      user: aUser,
+      expires: { is: span('1min', '7d'), usual: 86_400_000, means: 'how long the link is valid' },
+    },
+    perform: (office, { user, expires }) => inviteUser(office, user, expires),
+    gives: {
+      json: ({ path, ...link }) => ({ ...linkJson(link), path: path.reveal() }),
+      is: schema('path', linkJson.schema),
+      blocks: ({ user, path, expiresAt }) => [
+        `Below the address of the console (CONSOLE_URL), user ${user} comes in once, until ${timeText(expiresAt)} UTC:`,
+        path.reveal(),
+        'It is not shown again. Earlier links of this user ended.',
+      ],
+    },
+    more: 'A user who has lost the second factor comes in so too, and sets another.',
+    examples: ['user invite jane', 'user invite jane --expires 1h'],
+  }),
+  'user sessions': action({
+    does: 'the open sessions in the console, newest first',
+    needs: 'users',
+    reads: true,
+    forMerchants: true,
+    takes: { merchant: ofOneMerchant },
+    perform: ({ pool, clock }, { merchant }) => ofMerchant(pool, merchant, (runner) => sessionsOfUsers(runner, clock.now())),
+    gives: listing<UserSession>({
+      name: 'sessions',
+      json: sessionJson,
+      columns: (now) => [
+        { title: 'USER', of: (s) => s.user },
+        { title: 'ROLE', of: (s) => s.role },
+        { title: 'MERCHANT', of: (s) => s.login ?? 'all' },
+        { title: 'ADDRESS', of: (s) => s.address },
+        dated('SINCE', now, (s) => s.createdAt),
+        dated('SEEN', now, (s) => s.seenAt),
+        { title: 'BROWSER', of: (s) => s.agent },
+      ],
+      none: 'No session is open.',
+    }),
+    examples: ['user sessions'],
+  }),
+  'user sign-out': action({
+    does: 'ends all sessions of a user in the console with their next request',
+    needs: 'users',
+    forMerchants: true,
+    takes: { user: aUser },
+    perform: (office, asked) =>
+      change(office, 'orders', async (runner) => {
+        const user = await userNamed(runner, asked.user)
+        refuseAbove(office, user)
+        const now = office.clock.now()
+        const own = (await openSessions(runner, now)).filter(({ userId }) => userId === user.userId)
+        const ended = own.map(({ sessionId }) => sessionId)
+        await endSessions(runner, ended, now)
+        return { note: { subject: `user ${user.name}`, details: { sessions_ended: ended.length } }, result: ended.length }
+      }),
+    gives: {
+      json: (ended) => ({ sessions_ended: ended }),
+      is: schema('sessions_ended:count'),
+      blocks: (ended, { asked }) => [`${ended} sessions of user ${asked.user} ended.`],
+    },
+    examples: ['user sign-out jane'],
+  }),
+  'user unlock': action({
+    does: 'lets a user try to sign in again, whose tries are slowed after failures',
+    needs: 'users',
+    forMerchants: true,
+    takes: { user: aUser },
+    perform: (office, asked) =>
+      change(office, 'orders', async (runner) => {
+        const user = await userNamed(runner, asked.user)
+        await forgive(runner, { kind: 'account', name: user.name })
+        return { note: { subject: `user ${user.name}` }, result: user.name }
+      }),
+    gives: {
+      json: (user) => ({ user }),
+      is: schema('user'),
+      blocks: (user) => [`User ${user} may try again. Tries from one network stay slowed for up to 30 minutes.`],
+    },
+    examples: ['user unlock jane'],
+  }),
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { secret, type Secret } from '../../../src/base/secret.ts'
+import { startConsole } from '../../../src/console/start.ts'
+import { codeAt, stepAt } from '../../../src/entry/totp.ts'
+import type { OperatorRole } from '../../../src/operator/permissions.ts'
+import type { HandClock } from '../clock/hand-clock.ts'
+import { startOwn } from './api.ts'
+
+/** What came back: a redirect is not followed. */
+export interface Seen {
+  status: number
+  /** Where a redirect leads. */
+  to: string
+  html: string
+  headers: Headers
+}
+
+/** A browser without script: it keeps cookies, and posts forms as they stand in pages. */
+class Visit {
+  readonly url: string
+  readonly origin: string
+  cookie = ''
+  headers: Record<string, string> = {}
+
+  constructor(port: number, origin: string) {
+    this.url = `http://127.0.0.1:${port}`
+    this.origin = origin
+  }
+
+  get(path: string): Promise<Seen> {
+    return this.#ask(path, {})
+  }
+
+  /** Posts what a form of a page of this session would. */
+  async post(path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Seen> {
+    const form = this.cookie === '' ? undefined : await this.formToken()
+    return this.send(path, { ...(form !== undefined && { form }), ...fields }, headers)
+  }
+
+  /** Posts just this. */
+  send(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Seen> {
+    const body = new URLSearchParams(fields).toString()
+    const from = { origin: this.origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+    return this.#ask(path, { method: 'POST', body, headers: { ...from, ...headers } })
+  }
+
+  async formToken(): Promise<string> {
+    const { html } = await this.get('/me')
+    return /name="form" value="([^"]+)"/.exec(html)?.[1] ?? ''
+  }
+
+  async #ask(path: string, init: RequestInit): Promise<Seen> {
+    const sent = {
+      ...this.headers,
+      ...(init.headers as Record<string, string>),
+      ...(this.cookie !== '' && { cookie: this.cookie }),
+    }
+    const answer = await fetch(this.url + path, { redirect: 'manual', ...init, headers: sent })
+    const set = answer.headers.get('set-cookie')
+    if (set !== null) this.cookie = set.includes('Max-Age=0') ? '' : set.split(';')[0]!
+    const { status, headers } = answer
+    return { status, to: headers.get('location') ?? '', html: await answer.text(), headers }
+  }
+}
+
+export const password = 'a phrase that is long'
+
+/** A console in this process, as in production but for its origin on this machine. */
+export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; keyFile: string; clock: HandClock }) {
+  let origin = ''
+  const originAt = (port: number) => (origin = `http://console.localhost:${port}`)
+  const serving = await startOwn({ ...own, clock, proxies: '127.0.0.1' }, (options) => startConsole({ ...options, originAt }))
+  const { port, tell } = serving
+  let made = 0
+  const visit = () => new Visit(port, origin)
+  /** A new user, and the path of a link. */
+  async function invited(role: OperatorRole, merchant?: string, expires = '7d'): Promise<{ user: string; path: string }> {
+    const user = `${role}-${process.pid}-${made++}`
+    await tell(['user', 'add', user, '--role', role, ...(merchant === undefined ? [] : ['--merchant', merchant])])
+    const { path } = JSON.parse(await tell(['user', 'invite', user, '--expires', expires, '--json'])) as { path: string }
+    return { user, path }
+  }
+  /** Somebody who has come in by a link. */
+  async function entered(path: string): Promise<Visit> {
+    const one = visit()
+    const { status, to } = await one.send(path, {})
+    assert.deepEqual([status, to], [303, '/'])
+    return one
+  }
+  let address = 0
+  /** From an address of its own: failures from others do not slow it. */
+  const elsewhere = (one: Visit): Visit => {
+    one.headers['x-forwarded-for'] = `203.0.113.${++address}`
+    return one
+  }
+  /** Sets password and second factor as a new user has to; returns what the authenticator knows. */
+  async function enrol(one: Visit): Promise<{ key: Secret<Buffer>; recovery: string[] }> {
+    const set = await one.post('/me', { do: 'password', password, again: password })
+    assert.match(set.html, /Your password is set/)
+    const { html } = await one.get('/me')
+    const text = /name="key" value="([^"]+)"/.exec(html)![1]!
+    const key = secret(Buffer.from(text, 'base64url'))
+    const added = await one.post('/me', { do: 'totp', key: text, code: codeAt(key, stepAt(clock.now())) })
+    assert.match(added.html, /second factor is set/)
+    const recovery = Array.from(added.html.matchAll(/<li>((?:[A-Z2-7]{4}-){3}[A-Z2-7]{4})<\/li>/g), ([, code]) => code!)
+    assert.equal(new Set(recovery).size, 10)
+    return { key, recovery }
+  }
+  /** A user who has enrolled, and is out again. */
+  async function known(...who: Parameters<typeof invited>) {
+    const { user, path } = await invited(...who)
+    const one = elsewhere(await entered(path))
+    const factors = await enrol(one)
+    await one.post('/sign-out')
+    clock.pass(60_000)
+    return { user, ...factors }
+  }
+  const signIn = (one: Visit, name: string, tried = password) => one.send('/sign-in', { name, password: tried })
+  /** By both factors; the code is a new one. */
+  async function comeIn({ user, key }: { user: string; key: Secret<Buffer> }): Promise<Visit> {
+    const one = elsewhere(visit())
+    assert.equal((await signIn(one, user)).status, 303)
+    clock.pass(60_000)
+    assert.equal((await one.send('/sign-in/code', { code: codeAt(key, stepAt(clock.now())) })).to, '/')
+    return one
+  }
+  return { ...serving, visit, invited, entered, elsewhere, enrol, known, signIn, comeIn }
+}
