@@ -1,6 +1,7 @@
 /** How results look in a page. */
-import { printable, type Block, type Column, type Fact, type Finding, type Tone, toneOf } from '../entity/show.ts'
+import { printable, type Block, type Column, type Fact, type Finding, type Passage, type Tone, toneOf } from '../entity/show.ts'
 import { html, type Markup } from '../http/page.ts'
+import { story, type StoryMessage } from '../look/story.ts'
 import type { Pages } from './links.ts'
 
 /** A state by shape and colour; any other text as it is. */
@@ -14,7 +15,35 @@ export function blockMarkup(block: Block, pages: Pages): Markup {
   if ('says' in block) return finding(block, pages)
   if ('facts' in block) return facts(block.facts)
   if ('command' in block) return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>`
-  return table(block.columns, block.rows, pages)
+  const shown = table(block.columns, block.rows, pages)
+  return block.steps === undefined || block.steps.length === 0 ? shown : picture(block.steps, shown)
+}
+
+/** A life as a picture, with all of it as a table beneath. */
+function picture(steps: readonly Passage[], all: Markup): Markup {
+  const messages = steps.map(({ at, from, to, name, says, went, isReply = false, fields }, i): StoryMessage => ({
+    id: String(i + 1),
+    at,
+    from,
+    to,
+    name,
+    says: printable(says),
+    tone: went === undefined ? 'plain' : went === 'well' ? 'good' : 'bad',
+    isReply,
+    times: 1,
+    via:
+      from === 'acquirer' || to === 'acquirer'
+        ? 'ISO 8583'
+        : from === 'merchant' || to === 'merchant'
+          ? 'gateway API'
+          : '3-D Secure',
+    fields: fields.flatMap(([label, value]) => (value === undefined ? [] : [{ name: label, value: printable(value) }])),
+  }))
+  return html`<section class="panel story">${story(messages, messages[0]!.at)}</section>
+    <details>
+      <summary>All that happened, as a table</summary>
+      ${all}
+    </details>`
 }
 
 /** Lines keep their breaks; what is in braces is a command. */

@@ -15,6 +15,7 @@ import type { Written } from './forms.ts'
 import { framed } from './frame.ts'
 import { pagesOf, type Pages } from './links.ts'
 import { mePage } from './me.ts'
+import { overviewPage } from './overview.ts'
 import { formOf, mostBodyBytes, queryOf, seeOther } from './request.ts'
 
 /** `form`: what one of our own pages has sent, in this session. */
@@ -46,7 +47,7 @@ export function consoleServer(parts: ConsoleParts): Route[] {
       await endSessions(parts.office.pool, [session.sessionId], parts.office.clock.now())
       return seeOther('/sign-in', { 'set-cookie': dropCookie(isSecure(parts)) })
     }),
-    page('GET', '/', () => seeOther('/order/find')),
+    page('GET', '/', async (visitor, request) => overviewPage(parts, await pages(), visitor, queryOf(request))),
     ...both('/me', me),
     ...both('/:subject', action),
     ...both('/:subject/:action', action),

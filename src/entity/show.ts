@@ -34,17 +34,35 @@ export interface Finding {
   advice?: string
 }
 
+/** Who takes part in a payment, in the order of a picture. */
+export type Party = 'shopper' | 'merchant' | 'gateway' | 'directory' | 'issuer' | 'acquirer'
+
+/** A message of a payment, as a picture draws it. */
+export interface Passage {
+  at: number
+  from: Party
+  to: Party
+  /** Of the message, such as `sale`. */
+  name: string
+  /** The point of it in a few words. */
+  says: string
+  went?: 'well' | 'badly' | undefined
+  isReply?: boolean
+  fields: readonly Fact[]
+}
+
 /** A paragraph, a finding, facts of one thing, a table of many, or what to do next. */
 export type Block =
   | string
   | Finding
   | { facts: readonly Fact[] }
-  | { columns: readonly Column<unknown>[]; rows: readonly unknown[] }
+  | { columns: readonly Column<unknown>[]; rows: readonly unknown[]; steps?: readonly Passage[] }
   | { text: string; command: string }
 
-export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Block => ({
+export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], steps?: readonly Passage[]): Block => ({
   columns: columns as readonly Column<unknown>[],
   rows,
+  ...(steps && { steps }),
 })
 
 /** The facts that differ between two versions of an entity. */

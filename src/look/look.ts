@@ -1,9 +1,10 @@
 /** The style that pages share, and where they load it from. */
 import { hash } from 'node:crypto'
 import { asset } from '../http/asset.ts'
+import { storyStyle } from './story.ts'
 import type { Answer, Route } from '../http/server.ts'
 
-const style = asset(new URL('./look.css', import.meta.url))
+const style = asset(new URL('./look.css', import.meta.url)) + storyStyle
 const stylePath = `/look-${hash('sha256', style, 'base64url').slice(0, 12)}.css`
 
 /** Its name changes with its content, so browsers keep it. */

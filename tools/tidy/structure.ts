@@ -61,7 +61,7 @@ const programs = [
   { of: /^src\//, may: /^src\//, who: 'src' },
   {
     of: /^simulators\//,
-    may: /^(?!src\/|test\/|client\/)|^src\/(?:base|spec|http)\/|^src\/storage\/(?:pool|migrate|patience)\.ts$/,
+    may: /^(?!src\/|test\/|client\/)|^src\/(?:base|spec|http|look)\/|^src\/storage\/(?:pool|migrate|patience)\.ts$/,
     who: 'a simulator',
   },
   { of: /^client\//, may: /^client\//, who: 'the client' },

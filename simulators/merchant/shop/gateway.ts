@@ -1,7 +1,8 @@
 import { reasonOf } from '../../../src/base/log.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 import { decimalToMinor } from '../../../src/base/money.ts'
-import { shownFields, signedBy, toneOf, type Field, type Note, type Signed } from './message.ts'
+import { shownFields, signedBy, toneOf, type Note } from './message.ts'
+import type { StoryField, Signed } from '../../../src/look/story.ts'
 
 /** The calls that a merchant sends to the gateway: a form, its control, and a reply of pairs. */
 
@@ -20,7 +21,7 @@ export interface Call {
 }
 
 const timeoutMs = 15_000
-const part = (name: string, value: string): Field => ({ name, value })
+const part = (name: string, value: string): StoryField => ({ name, value })
 
 /** The sale; the card is only in here, and is sent with the call. */
 export interface SaleWish {

@@ -3,7 +3,8 @@ import { actionCodes } from '../../../src/spec/action-codes.ts'
 import { isoFields } from '../../../src/spec/iso8583.ts'
 import { nameOfMessage } from '../../message-names.ts'
 import type { Callback } from '../callbacks/book.ts'
-import { shownFields, signedBy, statusInWords, toneOf, type Field, type Lane, type Message } from './message.ts'
+import { shownFields, signedBy, statusInWords, toneOf } from './message.ts'
+import type { StoryField, Lane, StoryMessage } from '../../../src/look/story.ts'
 import { legacyField, toneOfStatus } from './reading.ts'
 import type { Secret } from '../../../src/base/secret.ts'
 
@@ -54,7 +55,7 @@ export async function readJournals(
   journals: Journals,
   transIds: readonly string[],
   orderid: string,
-): Promise<(Message[] | undefined)[]> {
+): Promise<(StoryMessage[] | undefined)[]> {
   const log = (base: string, id: string) => read<Noted>(new URL(`/admin/log?id=${encodeURIComponent(id)}`, base))
   const acquired = new URL(`/messages?limit=1000&order_id=${encodeURIComponent(orderid)}`, journals.acquirerAdminUrl)
   const [directory, issuer, lines] = await Promise.all([
@@ -76,7 +77,7 @@ const together = (lists: readonly (Noted[] | undefined)[]): Noted[] | undefined 
 
 const peers: Readonly<Record<string, Lane>> = { '3ds-server': 'gateway', acs: 'issuer', browser: 'shopper' }
 
-function threeDSecure({ time, direction, peer, type, message }: Noted, id: string, here: Lane): Message {
+function threeDSecure({ time, direction, peer, type, message }: Noted, id: string, here: Lane): StoryMessage {
   const there = peers[peer] ?? 'issuer'
   const fields = (typeof message === 'object' && message !== null ? message : { text: message }) as Record<string, unknown>
   // 1.0.2 uses another name for the status.
@@ -113,7 +114,7 @@ function wordsOf(type: string, { notice, triesLeft, action, ...fields }: Record<
   return type === 'Answer' && typeof action === 'string' ? action : undefined
 }
 
-function described(type: string, name: string, value: unknown): Field {
+function described(type: string, name: string, value: unknown): StoryField {
   const message = Object.entries(messageRows).find(([one]) => one === type)?.[1]
   const fields: Readonly<Record<string, { means: string }>> = message?.fields ?? {}
   const row = fields[name]
@@ -121,7 +122,7 @@ function described(type: string, name: string, value: unknown): Field {
   return row ? { name, value: text, means: row.means } : legacyField(type, name, text)
 }
 
-function iso8583({ at, direction, type, fields }: Line, id: string): Message {
+function iso8583({ at, direction, type, fields }: Line, id: string): StoryMessage {
   const code = fields['39']
   const says = code === undefined ? undefined : `${code} ${fields['44'] ?? actionCodes.get(code) ?? ''}`.trim()
   return {
@@ -148,7 +149,7 @@ interface IsoRow {
  * A field with its meaning; one made of tags, which the acquirer notes as it came (62) or masked
  * (48), as one row a tag.
  */
-function explained(number: string, value: string): Field[] {
+function explained(number: string, value: string): StoryField[] {
   const row = (isoFields as Readonly<Record<string, IsoRow>>)[number]
   const tags = row?.tags === undefined ? [] : number === '48' ? maskedTags(value) : tagsOf(value)
   if (tags.length > 0)
@@ -173,7 +174,7 @@ function tagsOf(text: string): [string, string][] {
 }
 
 /** Callbacks about this order that the gateway sent to the merchant server. */
-export function calledBack(callbacks: readonly Callback[], controlKey: Secret<string>): Message[] {
+export function calledBack(callbacks: readonly Callback[], controlKey: Secret<string>): StoryMessage[] {
   return callbacks.toReversed().map(({ number, receivedAt, method, valid, fields }) => ({
     id: `callback-${number}`,
     at: receivedAt,

@@ -1,4 +1,4 @@
-import type { Message } from './message.ts'
+import type { StoryMessage } from '../../../src/look/story.ts'
 
 /**
  * Merges the records of many journals into one story: by time. Within a millisecond, a message that
@@ -6,9 +6,9 @@ import type { Message } from './message.ts'
  * follows the cardholder's answer, and the issuer's page follows the result that it waited for. The
  * order within one journal never changes.
  */
-export function inOrder(journals: readonly (readonly Message[])[]): Message[] {
+export function inOrder(journals: readonly (readonly StoryMessage[])[]): StoryMessage[] {
   const waiting = journals.map((one) => [...one])
-  const all: Message[] = []
+  const all: StoryMessage[] = []
   for (;;) {
     const heads = waiting.filter((one) => one.length > 0)
     const [first] = heads.toSorted(([a], [b]) => a!.at - b!.at || rank(a!) - rank(b!))
@@ -17,7 +17,7 @@ export function inOrder(journals: readonly (readonly Message[])[]): Message[] {
   }
 }
 
-function rank({ from, to, isReply, id }: Message): number {
+function rank({ from, to, isReply, id }: StoryMessage): number {
   if (isReply && id.startsWith('shop')) return 5
   if (from === 'shopper') return to === 'issuer' ? 0 : 4
   if (to === 'shopper') return from === 'issuer' ? 3 : 0

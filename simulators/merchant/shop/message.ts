@@ -1,52 +1,15 @@
 import { sha1Hex, sameText } from '../../../src/base/digest.ts'
 import { mask, maskCardNumbers } from '../../../src/base/log.ts'
 import type { Secret } from '../../../src/base/secret.ts'
+import type { StoryField, StoryMessage, Signed, StoryTone } from '../../../src/look/story.ts'
 import { saleRequest } from '../../../src/spec/gateway/sale.ts'
 import { statusReply, statusRequest } from '../../../src/spec/gateway/status.ts'
 import { uploadCresRequest, uploadMethodRequest, uploadParesRequest } from '../../../src/spec/gateway/upload.ts'
 
 /** The messages of an order's time line, each an arrow. Card data is masked before it gets here. */
 
-export const lanes = ['shopper', 'merchant', 'gateway', 'directory', 'issuer', 'acquirer'] as const
-export type Lane = (typeof lanes)[number]
-/** `wait` is for a required action. */
-export type Tone = 'plain' | 'good' | 'bad' | 'wait'
-
-export interface Field {
-  name: string
-  value: string
-  means?: string
-}
-
-/** The parts of a checksum in order, without the control key, which comes last. */
-export interface Signed {
-  parts: Field[]
-  control: string
-  /** Whether it was made with our key. */
-  holds: boolean
-}
-
-export interface Message {
-  id: string
-  /** Milliseconds since 1970. */
-  at: number
-  from: Lane
-  to: Lane
-  via: 'browser' | 'gateway API' | '3-D Secure' | 'ISO 8583'
-  name: string
-  /** The outcome or the point of the message in a few words. */
-  says?: string
-  tone: Tone
-  isReply: boolean
-  /** How often the same question got the same answer. */
-  times: number
-  address?: string
-  fields: Field[]
-  signed?: Signed
-}
-
 /** A message as recorded; absent fields have their usual values. */
-export type Note = Pick<Message, 'from' | 'to' | 'name' | 'fields'> & Partial<Message>
+export type Note = Pick<StoryMessage, 'from' | 'to' | 'name' | 'fields'> & Partial<StoryMessage>
 
 type Row = { means: string }
 // If request and reply share a name, the request's sentence describes both.
@@ -63,7 +26,7 @@ const isStars = new Set(['cvv2', 'expire_month', 'expire_year', 'card-exp-month'
 const isNumber = new Set(['credit_card_number', 'cardNumber'])
 
 /** The displayable fields of a form. */
-export const shownFields = (pairs: Iterable<readonly [string, string]>): Field[] =>
+export const shownFields = (pairs: Iterable<readonly [string, string]>): StoryField[] =>
   Array.from(pairs, ([name, value]) => {
     const means = rows[name]?.means
     const shown = isNumber.has(name) ? mask(value) : isStars.has(name) ? '***' : maskCardNumbers(value)
@@ -71,12 +34,12 @@ export const shownFields = (pairs: Iterable<readonly [string, string]>): Field[]
   })
 
 /** `control` of these parts with our key; the parts are shown, the key never. */
-export function signedBy(key: Secret<string>, parts: Field[], control?: string): Signed {
+export function signedBy(key: Secret<string>, parts: StoryField[], control?: string): Signed {
   const expected = sha1Hex(parts.map(({ value }) => value).join('') + key.reveal())
   return { parts, control: control ?? expected, holds: control === undefined || sameText(expected, control.toLowerCase()) }
 }
 
-export const toneOf = (status: string | undefined): Tone =>
+export const toneOf = (status: string | undefined): StoryTone =>
   status === 'approved' ? 'good' : status === 'declined' || status === 'error' || status === 'filtered' ? 'bad' : 'plain'
 
 /** transStatus of 3-D Secure with its meaning. */
@@ -94,7 +57,7 @@ const statuses: Readonly<Record<string, string>> = {
 }
 
 /** Combines a question and its answer with the previous ones if the answer is the same. */
-export function foldRepeat(messages: Message[], asked: Message, answered: Message): void {
+export function foldRepeat(messages: StoryMessage[], asked: StoryMessage, answered: StoryMessage): void {
   const before = messages.findLast((one) => one !== answered && one.name === 'status-response')
   if (before === undefined || textOf(before) !== textOf(answered)) return
   const question = messages[messages.indexOf(before) - 1]
@@ -104,7 +67,7 @@ export function foldRepeat(messages: Message[], asked: Message, answered: Messag
 }
 
 /** The serial number differs in each reply. */
-const textOf = ({ fields }: Message): string =>
+const textOf = ({ fields }: StoryMessage): string =>
   fields
     .filter(({ name }) => name !== 'serial-number')
     .map(({ name, value }) => name + value)

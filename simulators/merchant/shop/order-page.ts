@@ -2,18 +2,17 @@ import { asset } from '../../../src/http/asset.ts'
 import type { BarPages } from '../../../src/http/bar.ts'
 import { html, type Markup } from '../../../src/http/page.ts'
 import { networkBadge, shopPage } from './frame.ts'
-import type { Message } from './message.ts'
 import type { ShopOrder } from './order.ts'
-import { story } from './story.ts'
+import { story, storyStyle, type StoryMessage } from '../../../src/look/story.ts'
 
-const style = asset(new URL('./order.css', import.meta.url)) + asset(new URL('./story.css', import.meta.url))
+const style = asset(new URL('./order.css', import.meta.url)) + storyStyle
 const script = asset(new URL('./order-live.js', import.meta.url))
 
 interface OrderPage {
   nonce: string
   places: BarPages
   order: ShopOrder
-  messages: readonly Message[]
+  messages: readonly StoryMessage[]
   revision: string
   /** No more messages will come. */
   isSettled: boolean

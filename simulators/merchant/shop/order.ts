@@ -13,7 +13,8 @@ import {
   type Placed,
   type Upload,
 } from './gateway.ts'
-import { foldRepeat, shownFields, signedBy, statusInWords, toneOf, type Message, type Note } from './message.ts'
+import { foldRepeat, shownFields, signedBy, statusInWords, toneOf, type Note } from './message.ts'
+import type { StoryMessage } from '../../../src/look/story.ts'
 import type { Product } from './catalogue.ts'
 import { cresStatus, paresRead, shownTo, transIdIn, type Mode } from './reading.ts'
 
@@ -78,7 +79,7 @@ export class ShopOrder {
   readonly scenario: string
   readonly network: string
   readonly endpoint: string
-  readonly messages: Message[] = []
+  readonly messages: StoryMessage[] = []
   /** The ids of the authentications, the newest last; for 1.0.2 the id of their messages. */
   readonly transIds: string[] = []
   readonly #world: OrderWorld
@@ -243,10 +244,10 @@ export class ShopOrder {
     return holds
   }
 
-  note(message: Note): Message {
+  note(message: Note): StoryMessage {
     // A new id every time: a folded message is removed with its id.
     const id = `shop-${++this.#changes}`
-    const noted: Message = {
+    const noted: StoryMessage = {
       id,
       at: this.#world.clock.now(),
       via: 'browser',

@@ -1,7 +1,8 @@
 import { mask } from '../../../src/base/log.ts'
 import { pareq, pares, vereq, veres, legacyError, type LegacyTable } from '../../../src/spec/three-d-secure/legacy.ts'
 import { elementsInParam, secretPlaces } from '../../three-d-secure/legacy-elements.ts'
-import { shownFields, statusInWords, type Field, type Message, type Tone } from './message.ts'
+import { shownFields, statusInWords } from './message.ts'
+import type { StoryField, StoryMessage, StoryTone } from '../../../src/look/story.ts'
 
 /**
  * What a merchant can read in the messages that only pass through. It is only for display: the
@@ -28,20 +29,20 @@ function fieldIn(param: string | null | undefined, name: string): string | undef
 }
 
 /** The issuer's answer of 1.0.2, as carried by the browser. */
-export function paresRead(param: string | null): Pick<Message, 'name' | 'fields'> & Partial<Message> {
+export function paresRead(param: string | null): Pick<StoryMessage, 'name' | 'fields'> & Partial<StoryMessage> {
   if (param === null) return { name: 'back from the bank', fields: [] }
   const status = elementsInParam(param)?.values['TX/status']
   const says = status === undefined ? {} : { says: statusInWords(status), tone: toneOfStatus(status) }
   return { name: 'PARes', fields: elementFields(param), ...says }
 }
 
-export function toneOfStatus(status: unknown): Tone {
+export function toneOfStatus(status: unknown): StoryTone {
   if (status === 'Y' || status === 'A') return 'good'
   return status === 'N' || status === 'R' || status === 'U' ? 'bad' : status === 'C' || status === 'D' ? 'wait' : 'plain'
 }
 
 /** The XML of a form field, element by element. */
-function elementFields(param: string): Field[] {
+function elementFields(param: string): StoryField[] {
   const read = elementsInParam(param)
   const shown = (place: string, value: string) => {
     const secret = secretPlaces[place]
@@ -60,7 +61,7 @@ const tables: Readonly<Record<string, LegacyTable>> = {
 
 // oxfmt-ignore
 const signature: Readonly<Record<string, string>> = {
-  'Message id':                                 'the same in all messages of a payment',
+  'StoryMessage id':                                 'the same in all messages of a payment',
   'Signature/SignedInfo/SignatureMethod':       'how it was signed',
   'Signature/SignedInfo/Reference/DigestValue': 'digest of PARes',
   'Signature/SignatureValue':                   "by the issuer's key",
@@ -68,13 +69,13 @@ const signature: Readonly<Record<string, string>> = {
 }
 
 /** An element with its meaning. */
-export function legacyField(type: string, place: string, value: string): Field {
+export function legacyField(type: string, place: string, value: string): StoryField {
   const means = tables[type]?.[place]?.means ?? signature[place]
   return { name: place, value, ...(means === undefined ? {} : { means }) }
 }
 
 /** What the shop shows the shopper at this point. */
-export function shownTo(mode: Mode, seen: Reply): Pick<Message, 'name' | 'fields'> | undefined {
+export function shownTo(mode: Mode, seen: Reply): Pick<StoryMessage, 'name' | 'fields'> | undefined {
   const some = (...names: string[]) =>
     shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))
   if (mode === 'method') return { name: 'hidden method frame', fields: some('tds-method-url-frame-3ds-method-url') }

@@ -3,7 +3,7 @@ import type { CallbackBook } from '../callbacks/book.ts'
 import type { GatewayAccount } from './gateway.ts'
 import { calledBack, readJournals, type Journals } from './journals.ts'
 import { inOrder } from './merging.ts'
-import type { Message } from './message.ts'
+import type { StoryMessage } from '../../../src/look/story.ts'
 import type { ShopOrder } from './order.ts'
 
 interface Parts {
@@ -14,7 +14,7 @@ interface Parts {
 }
 
 interface Story {
-  messages: readonly Message[]
+  messages: readonly StoryMessage[]
   /** An entity tag; it changes whenever there is something new. */
   revision: string
   isSettled: boolean
@@ -22,7 +22,7 @@ interface Story {
 
 /** The last content of the journals, and whether each could be read just now. */
 interface Noted {
-  lists: readonly Message[][]
+  lists: readonly StoryMessage[][]
   isWhole: boolean
 }
 

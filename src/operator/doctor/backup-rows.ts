@@ -125,7 +125,9 @@ const blocks = entities<IdBlock>(`
       ('endpoint', greatest((select max(endpoint_id) from endpoint), (select max(group_id) from endpoint_group))),
       ('gate', (select max(gate_id) from gate)),
       ('user', (select max(user_id) from operator_user)),
-      ('token', (select max(token_id) from operator_token))
+      ('token', (select max(token_id) from operator_token)),
+      ('factor', (select max(factor_id) from operator_factor)),
+      ('session', (select max(session_id) from operator_session))
     union all select * from unnest($1::text[], $2::bigint[])) u (name, used)
   left join id_block b on b.name = u.name group by u.name order by u.name`)
 

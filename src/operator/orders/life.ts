@@ -1,5 +1,5 @@
 import { spanText } from '../../base/moments.ts'
-import { printable } from '../../entity/show.ts'
+import { printable, type Fact, type Party, type Passage } from '../../entity/show.ts'
 import type { Order, Transaction } from '../../order/decide/order.ts'
 import { authenticationEvent } from './authentication-story.ts'
 
@@ -36,6 +36,8 @@ export interface LifeDelivery {
 
 export interface LifeMoment {
   at: number
+  /** As a picture draws it; absent for what happens within the gateway. */
+  step?: Way
   what: (typeof causes)[number]
   /** The result, if there is one: for colour. */
   went?: 'well' | 'badly' | undefined
@@ -57,24 +59,52 @@ export function momentsOf(order: Order, life: Life, gateName: (gateId: bigint) =
   return moments.sort((a, b) => a.at - b.at || causes.indexOf(a.what) - causes.indexOf(b.what))
 }
 
-const moment = (at: number, what: LifeMoment['what'], says: string, went?: LifeMoment['went']): LifeMoment => ({
+type Way = Omit<Passage, 'at' | 'went'>
+
+const moment = (at: number, what: LifeMoment['what'], says: string, went?: LifeMoment['went'], step?: Way): LifeMoment => ({
   at,
   what,
   says,
   went,
+  ...(step && { step }),
 })
+
+/** A message between two, in a few words, with its facts. */
+const way = (from: Party, to: Party, name: string, says: string, fields: readonly Fact[] = [], isReply = false): Way => ({
+  from,
+  to,
+  name,
+  says,
+  fields,
+  isReply,
+})
+
+/** The messages of a life, for a picture. */
+export const stepsOf = (moments: readonly LifeMoment[]): Passage[] =>
+  moments.flatMap(({ at, went, step }) => (step ? [{ ...step, at, went }] : []))
 
 const requests = (order: Order, life: Life): LifeMoment[] => [
   ...order.transactions.map(({ no, kind, origin, serialNumber, createdAt, asked }) =>
     origin === 'request'
-      ? moment(createdAt, 'request', `${kind} asked for${byOperator(asked)}, serial ${serialNumber}`)
+      ? moment(
+          createdAt,
+          'request',
+          `${kind} asked for${byOperator(asked)}, serial ${serialNumber}`,
+          undefined,
+          way('merchant', 'gateway', kind, asked?.operator ? `by ${asked.operator.who}` : '', [
+            ['Serial number', serialNumber],
+            ['Reason', asked?.operator?.reason],
+          ]),
+        )
       : moment(createdAt, 'owed', `#${no} ${kind}, by the gateway itself`),
   ),
-  ...life.repeats.map(({ operation, serialNumber, at }) =>
-    order.transactions.some(({ kind }) => kind === operation)
-      ? moment(at, 'request', `the same ${operation} again, serial ${serialNumber}: answered with this order`)
-      : moment(at, 'request', `${operation}, serial ${serialNumber}`),
-  ),
+  ...life.repeats.map(({ operation, serialNumber, at }) => {
+    const isSame = order.transactions.some(({ kind }) => kind === operation)
+    const step = way('merchant', 'gateway', operation, isSame ? 'the same again' : '', [['Serial number', serialNumber]])
+    return isSame
+      ? moment(at, 'request', `the same ${operation} again, serial ${serialNumber}: answered with this order`, undefined, step)
+      : moment(at, 'request', `${operation}, serial ${serialNumber}`, undefined, step)
+  }),
 ]
 
 const byOperator = (asked: Transaction['asked']): string =>
@@ -84,8 +114,25 @@ const authentications = (order: Order, life: Life): LifeMoment[] =>
   life.events.flatMap(({ transactionNo, event, facts, at }) => {
     const transaction = order.transactions.find((t) => t.no === transactionNo)
     const sentence = transaction && authenticationEvent(event, facts, transaction)
-    return sentence ? moment(at, '3ds', sentence.says, sentence.went) : []
+    if (!sentence) return []
+    const [from, to, name] = authenticationWays[event] ?? ['directory', 'gateway', 'answer']
+    const fields = Object.entries(facts).map(([fact, value]): Fact => [fact, value])
+    return moment(at, '3ds', sentence.says, sentence.went, way(from, to, name, sentence.says, fields, from !== 'gateway'))
   })
+
+/** Who says to whom what an event of 3-D Secure is about. */
+const authenticationWays: Readonly<Record<string, readonly [from: Party, to: Party, name: string]>> = {
+  'authentication begun': ['gateway', 'shopper', 'method'],
+  'enrolment unknown': ['gateway', 'directory', 'VEReq'],
+  'payer authentication required': ['directory', 'gateway', 'VERes'],
+  'method begun': ['shopper', 'gateway', 'method begun'],
+  'method uploaded': ['gateway', 'directory', 'AReq'],
+  'challenge required': ['directory', 'gateway', 'ARes'],
+  'challenge returned': ['shopper', 'gateway', 'CRes'],
+  authenticated: ['directory', 'gateway', 'result'],
+  'not authenticated': ['directory', 'gateway', 'result'],
+  'authentication demanded': ['acquirer', 'gateway', 'soft decline'],
+}
 
 /**
  * Consecutive steps at the same instant are combined into one line. If a step keeps the state, its
@@ -120,11 +167,33 @@ function goodOrBad(state: string): LifeMoment['went'] {
 const attempts = (order: Order, gateName: (gateId: bigint) => string): LifeMoment[] =>
   order.attempts.flatMap(({ no, gateId, terminalId, stan, rrn, startedAt, endedAt, outcome, ...a }) => {
     const sent = `attempt ${no} to gate ${gateId} (${gateName(gateId)}): terminal ${terminalId}, STAN ${stan}, RRN ${rrn}`
-    if (outcome === undefined || endedAt === undefined) return moment(startedAt, 'sent', `${sent}; no outcome yet`)
+    const { kind } = order.transactions.find((t) => t.no === a.transactionNo) ?? { kind: 'attempt' }
+    const asks = way('gateway', 'acquirer', kind, gateName(gateId), [
+      ['Attempt', String(no)],
+      ['Gate', `${gateId} (${gateName(gateId)})`],
+      ['Terminal', terminalId],
+      ['STAN', stan],
+      ['RRN', rrn],
+    ])
+    if (outcome === undefined || endedAt === undefined)
+      return moment(startedAt, 'sent', `${sent}; no outcome yet`, undefined, { ...asks, says: 'no outcome yet' })
     const code = a.actionCode === undefined ? '' : ` with action code ${a.actionCode}`
     const why = a.why === undefined ? '' : `: ${a.why}`
     const answer = `attempt ${no} ${outcome}${code} after ${spanText(endedAt - startedAt)}${why}`
-    return [moment(startedAt, 'sent', sent), moment(endedAt, 'answer', answer, outcome === 'approved' ? 'well' : 'badly')]
+    const went = outcome === 'approved' ? 'well' : 'badly'
+    const says = [outcome, a.actionCode].filter(Boolean).join(' ')
+    const answers = way(
+      'acquirer',
+      'gateway',
+      'answer',
+      says,
+      [
+        ['Action code', a.actionCode],
+        ['Why', a.why],
+      ],
+      true,
+    )
+    return [moment(startedAt, 'sent', sent, undefined, asks), moment(endedAt, 'answer', answer, went, answers)]
   })
 
 const messages = (life: Life): LifeMoment[] =>
@@ -133,7 +202,12 @@ const messages = (life: Life): LifeMoment[] =>
     const tries = d.tries.map(({ at, durationMs, httpStatus, failure }, i) => {
       const result = failure ?? `answered ${httpStatus}${httpStatus === 200 ? '' : ', not 200'}`
       const went = failure === undefined && httpStatus === 200 ? 'well' : 'badly'
-      return moment(at, 'message', `${name}, try ${i + 1}: ${result}, ${spanText(durationMs)}`, went)
+      const step = way('gateway', 'merchant', d.kind, result, [
+        ['Try', String(i + 1)],
+        ['Address', d.url],
+        ['Took', spanText(durationMs)],
+      ])
+      return moment(at, 'message', `${name}, try ${i + 1}: ${result}, ${spanText(durationMs)}`, went, step)
     })
     return [moment(d.createdAt, 'message', `${name} owed to ${d.url}`), ...tries]
   })

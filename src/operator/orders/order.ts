@@ -10,7 +10,7 @@ import { firedJson, firedTable } from './fired.ts'
 import { listEndpoints, listGates, listMerchants } from '../known.ts'
 import { decimalOf, maskOf } from '../order-lines.ts'
 import { authenticationJson, authenticationText } from './authentication-story.ts'
-import { momentsOf, type LifeDelivery, type LifeMoment } from './life.ts'
+import { momentsOf, stepsOf, type LifeDelivery, type LifeMoment } from './life.ts'
 import { orderWithLife, type OrderLine } from './order-rows.ts'
 
 /** An order and its life with the names of everything it refers to. */
@@ -162,6 +162,7 @@ function lifeTable({ createdAt: began }: Order, moments: readonly LifeMoment[]):
       { title: 'WHAT', of: (m) => m.says, went: (m) => m.went },
     ],
     moments,
+    stepsOf(moments),
   )
 }
 

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inOrder } from '../../../simulators/merchant/shop/merging.ts'
-import type { Message } from '../../../simulators/merchant/shop/message.ts'
+import type { StoryMessage } from '../../../src/look/story.ts'
 
 /** The shop's time line when everything happened within one millisecond. */
 
-const journal = (id: string, ...arrows: readonly `${Message['from']} > ${Message['to']}: ${string}`[]): Message[] =>
+const journal = (
+  id: string,
+  ...arrows: readonly `${StoryMessage['from']} > ${StoryMessage['to']}: ${string}`[]
+): StoryMessage[] =>
   arrows.map((arrow, i) => {
-    const [, from, to, name] = /^(\w+) > (\w+): (.+)$/.exec(arrow) as unknown as [string, Message['from'], Message['to'], string]
+    const [, from, to, name] = /^(\w+) > (\w+): (.+)$/.exec(arrow) as unknown as [
+      string,
+      StoryMessage['from'],
+      StoryMessage['to'],
+      string,
+    ]
     const isReply = name === 'reply'
     return { id: `${id}-${i}`, at: 1, from, to, name, via: 'browser', tone: 'plain', isReply, times: 1, fields: [] }
   })
 
-const merged = (...journals: Message[][]) => inOrder(journals).map(({ from, to, name }) => `${from} > ${to}: ${name}`)
+const merged = (...journals: StoryMessage[][]) => inOrder(journals).map(({ from, to, name }) => `${from} > ${to}: ${name}`)
 
 test('a result follows the answer that it reports, and the page of the issuer follows the result', () => {
   const directory = journal(

@@ -1,10 +1,50 @@
-import { html, type Markup } from '../../../src/http/page.ts'
-import { lanes, type Field, type Lane, type Message, type Signed } from './message.ts'
+import { asset } from '../http/asset.ts'
+import { html, type Markup } from '../http/page.ts'
 
 /**
  * The time line: a sequence diagram for people who see it, an ordered list of messages for people
  * who listen to it.
  */
+
+const lanes = ['shopper', 'merchant', 'gateway', 'directory', 'issuer', 'acquirer'] as const
+export type Lane = (typeof lanes)[number]
+/** `wait` is for a required action. */
+export type StoryTone = 'plain' | 'good' | 'bad' | 'wait'
+
+export interface StoryField {
+  name: string
+  value: string
+  means?: string
+}
+
+/** The parts of a checksum in order, without the control key, which comes last. */
+export interface Signed {
+  parts: StoryField[]
+  control: string
+  /** Whether it was made with our key. */
+  holds: boolean
+}
+
+export interface StoryMessage {
+  id: string
+  /** Milliseconds since 1970. */
+  at: number
+  from: Lane
+  to: Lane
+  via: 'browser' | 'gateway API' | '3-D Secure' | 'ISO 8583'
+  name: string
+  /** The outcome or the point of the message in a few words. */
+  says?: string
+  tone: StoryTone
+  isReply: boolean
+  /** How often the same question got the same answer. */
+  times: number
+  address?: string
+  fields: StoryField[]
+  signed?: Signed
+}
+
+export const storyStyle = asset(new URL('./story.css', import.meta.url))
 
 const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> = {
   shopper: ['Shopper', 'Shopper'],
@@ -18,7 +58,7 @@ const laneNames: Readonly<Record<Lane, readonly [name: string, short: string]>> 
 /** Longer values are truncated on the page; the JSON has them in full. */
 const shownCharacters = 700
 
-export function story(messages: readonly Message[], startedAt: number): Markup {
+export function story(messages: readonly StoryMessage[], startedAt: number): Markup {
   return html`<p class="summary quiet" id="summary">${summed(messages, startedAt)} Open one to see all of it.</p>
     <div class="heads" aria-hidden="true">
       ${lanes.map((lane) => html`<span><b>${laneNames[lane][0]}</b><i>${laneNames[lane][1]}</i></span>`)}
@@ -28,7 +68,7 @@ export function story(messages: readonly Message[], startedAt: number): Markup {
     </ol>`
 }
 
-function summed(messages: readonly Message[], startedAt: number): string {
+function summed(messages: readonly StoryMessage[], startedAt: number): string {
   const last = messages.at(-1)
   if (last === undefined) return ''
   const counted = messages.reduce((sum, { times }) => sum + times, 0)
@@ -38,7 +78,7 @@ function summed(messages: readonly Message[], startedAt: number): string {
 }
 
 /** How long the issuer's page waited for the cardholder. */
-const thoughtMs = (messages: readonly Message[]): number =>
+const thoughtMs = (messages: readonly StoryMessage[]): number =>
   messages.reduce((sum, { name, at }, i) => {
     const asked =
       name === 'answer'
@@ -47,7 +87,7 @@ const thoughtMs = (messages: readonly Message[]): number =>
     return asked === undefined ? sum : sum + at - asked.at
   }, 0)
 
-function step(message: Message, startedAt: number): Markup {
+function step(message: StoryMessage, startedAt: number): Markup {
   const { id, at, from, to, name, says, tone, isReply, times, via } = message
   const [low, high] = [lanes.indexOf(from), lanes.indexOf(to)].sort((a, b) => a - b)
   const span = `low-${low} high-${high}`
@@ -94,7 +134,7 @@ function signedText({ parts, control, holds }: Signed): Markup {
 const mark = (holds: boolean): Markup =>
   holds ? html`<strong class="good">✓ holds</strong>` : html`<strong class="bad">✗ is not it</strong>`
 
-function fieldList(fields: readonly Field[]): Markup {
+function fieldList(fields: readonly StoryField[]): Markup {
   if (fields.length === 0) return html`<p class="quiet">It carries no fields.</p>`
   return html`<dl class="fields">
     ${fields.map(

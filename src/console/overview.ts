@@ -1,0 +1,177 @@
+/** How payments go right now, from the minute counts. */
+import { spanText } from '../base/moments.ts'
+import { html, type Markup } from '../http/page.ts'
+import type { Answer } from '../http/server.ts'
+import { atDesk } from '../operator/at-desk.ts'
+import type { ServingParts } from '../operator/serving.ts'
+import { officeOf, type Visitor } from './entry/visitor.ts'
+import type { Written } from './forms.ts'
+import { framed } from './frame.ts'
+import type { Pages } from './links.ts'
+
+/** What `stats` says of a group of payments. */
+interface Counted {
+  ended: number
+  outcomes: Readonly<Record<string, number>>
+  approved_percent: number
+  p50_ms: number
+  p95_ms: number
+  [split: string]: unknown
+}
+
+// oxfmt-ignore
+const spans = {
+  '1h': { label: 'Last hour', ms: 3_600_000,      by: 'minute', stepMs: 60_000 },
+  '1d': { label: 'Last day',  ms: 86_400_000,     by: 'hour',   stepMs: 3_600_000 },
+  '7d': { label: 'Last week', ms: 7 * 86_400_000, by: 'hour',   stepMs: 3_600_000 },
+} as const
+type Span = keyof typeof spans
+
+const mostLines = 10_000
+
+export async function overviewPage(parts: ServingParts, pages: Pages, visitor: Visitor, query: Written): Promise<Answer> {
+  const last: Span = query['last'] === '1d' || query['last'] === '7d' ? query['last'] : '1h'
+  const { ms, by, stepMs } = spans[last]
+  const { action, words } = pages.at('stats')!
+  const now = parts.office.clock.now()
+  const from = Math.floor((now - ms) / stepMs) * stepMs + stepMs
+  const counted = async (asked: { of?: 'attempts'; by: string[] }): Promise<readonly Counted[]> => {
+    const all = { of: 'orders', limit: mostLines, from: () => from, ...asked }
+    const result = await atDesk(officeOf(parts, visitor, { ...action, words }), action, all)
+    return (action.gives.json(result, all) as { stats: readonly Counted[] }).stats
+  }
+  const [times, kinds, reasons, networks, gates] = await Promise.all([
+    counted({ by: [by] }),
+    counted({ by: ['kind'] }),
+    counted({ by: ['outcome', 'reason'] }),
+    counted({ by: ['network'] }),
+    visitor.rights.merchant ? [] : counted({ of: 'attempts', by: ['gate'] }),
+  ])
+  const total = kinds.reduce((sum, { ended }) => sum + ended, 0)
+  const approved = kinds.reduce((sum, { outcomes }) => sum + (outcomes['approved'] ?? 0), 0)
+  const failed = reasons.filter(({ outcome }) => outcome !== 'approved')
+  const content = [
+    html`<div class="above">
+      <h1>Overview</h1>
+      <nav class="above" aria-label="Time">
+        ${Object.entries(spans).map(([name, { label }]) => {
+          const present = name === last ? html`aria-current="page"` : undefined
+          return html`<a href="/?last=${name}" ${present}>${label}</a>`
+        })}
+      </nav>
+      <span class="quiet">from ${timeOf(from)} to ${timeOf(now)} UTC</span>
+    </div>`,
+    html`<div class="tiles">
+      ${tile('Payments ended', String(total), '/order/find')}
+      ${tile('Approved', total === 0 ? '–' : `${((100 * approved) / total).toFixed(1)} %`, '/order/find?status=approved')}
+      ${tile('Not approved', String(total - approved), '/order/find?status=declined,error,filtered')}
+      ${tile('Half within', longest(kinds, 'p50_ms'), '/stats?by=kind')}
+      ${tile('95 % within', longest(kinds, 'p95_ms'), '/stats?by=kind')}
+    </div>`,
+    html`<section class="panel">
+      <h2>Payments by ${by}</h2>
+      ${bars(
+        times.map((row) => ({ at: Date.parse(String(row[by])), ...split(row) })),
+        { from, now, stepMs },
+      )}
+    </section>`,
+    listed('Not approved, by reason', failed, (row) => [
+      `${String(row['outcome'])} ${String(row['reason'] ?? '')}`.trim(),
+      linkOfReason(row, last),
+    ]),
+    listed('By network', networks, (row) => [String(row['network'] ?? 'unknown')], true),
+    ...(gates.length > 0
+      ? [listed('Messages to acquirers, by gate', gates, (row) => [String(row['gate'] ?? '–'), '/gate/list'], true)]
+      : []),
+  ]
+  return framed(visitor, { title: 'Overview', content, at: '' }, pages)
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
+
+const split = ({ ended, outcomes }: Counted) => ({ good: outcomes['approved'] ?? 0, other: ended - (outcomes['approved'] ?? 0) })
+
+const longest = (rows: readonly Counted[], name: 'p50_ms' | 'p95_ms'): string =>
+  rows.length === 0 ? '–' : spanText(Math.max(...rows.map((row) => row[name])))
+
+/** Reasons are classes of codes, so the list has all of this outcome. */
+const linkOfReason = ({ outcome }: Counted, last: Span): string =>
+  `/order/find?${new URLSearchParams({ status: String(outcome), from: last }).toString()}`
+
+const tile = (label: string, value: string, link: string): Markup =>
+  html`<a class="panel tile" href="${link}"><span class="quiet">${label}</span><b>${value}</b></a>`
+
+/** One bar for each step of time; a table says the same to whoever does not see it. */
+function bars(
+  all: readonly { at: number; good: number; other: number }[],
+  { from, now, stepMs }: { from: number; now: number; stepMs: number },
+): Markup {
+  const steps = Math.max(1, Math.ceil((now - from) / stepMs))
+  const most = Math.max(1, ...all.map(({ good, other }) => good + other))
+  const height = (many: number) => (many * 100) / most
+  return html`<svg class="bars" viewBox="0 0 ${steps * 10} 100" preserveAspectRatio="none" aria-hidden="true">
+      ${all.map(({ at, good, other }) => {
+        const x = Math.floor((at - from) / stepMs) * 10 + 1
+        return html`<rect class="good" x="${x}" width="8" y="${100 - height(good)}" height="${height(good)}" />
+          <rect class="bad" x="${x}" width="8" y="${100 - height(good + other)}" height="${height(other)}" />`
+      })}
+    </svg>
+    <p class="quiet">At most ${most} in one step; green is approved.</p>
+    <details>
+      <summary>The same as a table</summary>
+      <div class="wide">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">UTC</th>
+              <th scope="col" class="right">Approved</th>
+              <th scope="col" class="right">Not approved</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${all.map(
+              ({ at, good, other }) =>
+                html`<tr>
+                  <td>${timeOf(at)}</td>
+                  <td class="right">${good}</td>
+                  <td class="right">${other}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>`
+}
+
+function listed(
+  title: string,
+  rows: readonly Counted[],
+  name: (row: Counted) => readonly [text: string, link?: string],
+  withApproved = false,
+): Markup {
+  return html`<section class="panel">
+    <h2>${title}</h2>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">None in this time.</p>`
+        : html`<table>
+            ${rows
+              .toSorted((a, b) => b.ended - a.ended)
+              .slice(0, 10)
+              .map((row) => {
+                const [text, link] = name(row)
+                return html`<tr>
+                  <th scope="row">${link === undefined ? text : html`<a href="${link}">${text}</a>`}</th>
+                  <td class="right">${row.ended}</td>
+                  ${
+                    withApproved
+                      ? html`<td class="right">${row.approved_percent.toFixed(1)} %</td>
+                          <td class="right">${spanText(row.p95_ms)}</td>`
+                      : undefined
+                  }
+                </tr>`
+              })}
+          </table>`
+    }
+  </section>`
+}
