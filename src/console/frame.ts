@@ -154,6 +154,7 @@ const places: readonly { name: string; of: readonly (readonly [path: string, lab
       ['user/list', 'Users'],
       ['token/list', 'Tokens'],
       ['access', 'Refused access'],
+      ['proposal/list', 'Proposals'],
       ['audit/list', 'Audit trail'],
       ['subject/find', 'Personal data'],
     ],

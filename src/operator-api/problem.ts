@@ -63,17 +63,26 @@ export function refusalProblem(refusal: OperatorRefusal, done?: object): Answer 
   const field = 'field' in refusal ? jsonName(refusal.field) : undefined
   const { what, ...facts } = refusal
   const { detail, ...see } = inWords(refusalBlock(refusal, jsonName))
-  const further = { ...(field !== undefined && { field }), ...permissionIn(facts), ...see, ...(done && { done }) }
+  const further = {
+    ...(field !== undefined && { field }),
+    ...permissionIn(facts),
+    ...proposalIn(facts),
+    ...see,
+    ...(done && { done }),
+  }
   return problem(statusOf(refusal), what, detail, further)
 }
 
 const permissionIn = (facts: object): object => ('permission' in facts ? { permission: facts.permission } : {})
+
+const proposalIn = (facts: object): object => ('proposalId' in facts ? { proposal_id: facts.proposalId } : {})
 
 const forbidden = new Set<string>(['not permitted', 'not of one merchant', 'above own rights'])
 
 function statusOf(refusal: OperatorRefusal): number {
   if (isMisfit(refusal)) return 422
   const { what } = refusal
+  if (what === 'proposed') return 202
   if (forbidden.has(what)) return 403
   if (what === 'cells not searched') return 503
   return what === 'stale' ? 412 : what.startsWith('unknown') ? 404 : 409

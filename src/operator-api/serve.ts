@@ -67,7 +67,7 @@ async function answerTo(
   const isGet = request.method !== 'POST'
   if (isGet && !byGet) return { ...earlyProblem('not by GET'), headers: { allow: 'POST' } }
   const { office } = parts
-  const own = { ...office, ...(action.long && parts.longOffice), rights, who: `${user} (token ${tokenId})`, action: words }
+  const own = { ...office, ...(action.long && parts.longOffice), rights, user, who: `${user} (token ${tokenId})`, action: words }
   // Whoever may not do it learns nothing of what it takes.
   const isOthers = rights.merchant !== undefined && !action.forMerchants
   if (isOthers || !rights.may(action.needs)) return carriedOut(own, action, {})

@@ -25,7 +25,7 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
 }
 
 /** What belongs to one merchant. */
-export type Owned = 'merchant' | 'endpoint' | 'group' | 'order' | 'user' | 'token'
+export type Owned = 'merchant' | 'endpoint' | 'group' | 'order' | 'user' | 'token' | 'proposal'
 
 export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
 

@@ -5,6 +5,7 @@ import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
 import { ofOwnMerchant } from './own-merchant.ts'
 import type { Permission } from './permissions.ts'
+import { refuseAlone } from './proposals/four-eyes.ts'
 import { Refused } from './refused.ts'
 
 /**
@@ -16,6 +17,7 @@ export async function atDesk<T extends Inputs, Result>(office: Office, task: Tas
     const lacking = neededFor(task, asked).find((permission) => !office.rights.may(permission))
     if (lacking) throw new Refused({ what: 'not permitted', permission: lacking })
     const own = await ofOwnMerchant(office, task, asked)
+    await refuseAlone(office, task, own)
     let isSeen = false
     const seen = async (some: unknown) => {
       isSeen = true
@@ -57,9 +59,10 @@ async function recordRefusal<T extends Inputs, Result>(
 ): Promise<void> {
   if (!(error instanceof Refused) || alone?.(asked)) return
   const { what } = error.refusal
+  // A proposal has its own line.
   // Reading the trail does not add to it, above all not to one that was tampered with; and what the
   // lock of the trail refused would wait for it again.
-  if (office.action.startsWith('audit ') || what === 'audit trail held') return
+  if (office.action.startsWith('audit ') || what === 'audit trail held' || what === 'proposed') return
   const named = Object.entries(asked).flatMap(([name, value]) => (takes[name]?.recorded ? [String(value)] : []))
   const subject = [office.action, ...named].join(' ')
   // A trail that cannot be written must not hide why the action failed.

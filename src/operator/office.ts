@@ -34,6 +34,10 @@ export interface Office extends OrderDesk, Installation {
   keys: () => Promise<KeyRing>
   log: Log
   rights: Rights
+  /** The name of the user who acts, if it is one; the command line has none. */
+  user?: string
+  /** What is done was confirmed by a second user. */
+  confirms?: true
   /** That something could not be written down, which does not keep it from being shown. */
   unrecorded: () => void
   /** What long work says of itself while it works. */

@@ -2,6 +2,7 @@
 import type { Given, Inputs, Owned, Task } from './action.ts'
 import { endpointOf, groupOf, merchantNamed, tokenNumbered, userNamed } from './known.ts'
 import type { Office } from './office.ts'
+import { listProposals } from './proposals/kept.ts'
 import { Refused } from './refused.ts'
 import { loginsIn, orderOf } from './where.ts'
 
@@ -38,6 +39,7 @@ async function ownerOf({ pool, cells }: Office, what: Owned, name: unknown): Pro
   if (what === 'group') return (await groupOf(pool, name as bigint)).merchantId
   if (what === 'user') return (await userNamed(pool, name as string)).merchantId
   if (what === 'token') return (await tokenNumbered(pool, name as bigint)).merchantId
+  if (what === 'proposal') return (await listProposals(pool)).find(({ proposalId }) => proposalId === name)?.merchantId
   return (await orderOf(await cells(), await loginsIn(pool), orderIdOf(name))).merchantId
 }
 

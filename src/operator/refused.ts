@@ -77,6 +77,18 @@ const conflicts = {
   'not of one merchant': () => 'This concerns the whole installation: no user of one merchant may do it.',
   /** Somebody changed the settings since. */
   stale: () => 'The settings were changed since they were read. Nothing was changed: read them again.',
+  'two persons needed': ({ rule }: { rule: string }) =>
+    `Two users make this change together (rule ${rule}): propose and confirm it in the console, or by the API.`,
+  /** Nothing was changed yet. */
+  proposed: ({ proposalId, until }: { proposalId: bigint; until: number }) =>
+    hint(
+      `Nothing was changed: this waits until ${timeText(until)} UTC for another user to confirm it. See`,
+      `proposal show ${proposalId}`,
+    ),
+  'own proposal': ({ maker }: { maker: string }) => `This was proposed by ${maker}, so another user confirms it.`,
+  'maker without right': ({ maker }: { maker: string }) => `${maker}, who proposed this, may not do it any more. Reject it.`,
+  'proposal over': ({ proposalId }: { proposalId: bigint }) =>
+    hint(`Proposal ${proposalId} was decided, or its time is over. See`, `proposal show ${proposalId}`),
   'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
   unknown: ({ thing, name }: { thing: Unknown; name: string }) => unknown[thing](name),
@@ -238,6 +250,7 @@ const unknown = {
   fault: () => hint('There is no fault with this id. See', 'acquirer fault list'),
   user: (name: string) => hint(`There is no user ${JSON.stringify(name)}. See`, 'user list'),
   token: (id: string) => hint(`There is no token ${id}. See`, 'token list'),
+  proposal: (id: string) => hint(`There is no proposal ${id}. See`, 'proposal list'),
   cell: (no: string) => hint(`There is no cell ${no}. See`, 'cell list'),
   order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
   'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),

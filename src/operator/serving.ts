@@ -14,6 +14,7 @@ import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-acces
 import { addRefusedAccess } from '../merchant/refused-access-rows.ts'
 import type { Installation, Office } from './office.ts'
 import { openCells } from './open-cells.ts'
+import { forgetProposals } from './proposals/kept.ts'
 import { lineComplaint } from '../storage/database-line.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
 
@@ -91,6 +92,7 @@ export async function startServing(options: ServingOptions, service: Service): P
     await server.serve(service.routes({ office, longOffice: long, access, accessLimits, log }, server.port))
     const stopWork = startPeriodic(clock, log, [
       { name: 'refused access', everyMs: 5_000, run: access.flush },
+      { name: 'old proposals', everyMs: 3_600_000, run: () => forgetProposals(usual.pool, clock.now()) },
       ...service.work(usual.pool),
       ...(pair ? [renewal(service.called, { pair, read: options.tls!, renew: server.renew }, { clock, log })] : []),
     ])

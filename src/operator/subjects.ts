@@ -31,6 +31,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
   delivery: { does: 'callbacks to merchants: see what arrived, send again', load: async () => (await import('./orders/delivery-actions.ts')).deliveryActions },
   user:     { does: 'users of the API: who may do what', load: async () => (await import('./users/user-actions.ts')).userActions },
   token:    { does: 'tokens by which users come to the API', load: async () => (await import('./users/user-actions.ts')).userActions },
+  proposal: { does: 'changes that two users make: one proposes, another confirms', load: async () => (await import('./proposals/proposal-actions.ts')).proposalActions(actionNamed) },
   doctor:   { does: 'checks the configuration and the running installation, and says what to do', load: async () => (await import('./doctor/doctor-actions.ts')).doctorActions },
   access:   { does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often', load: async () => (await import('./audit/access-actions.ts')).accessActions },
   audit:    { does: 'who changed what', load: async () => (await import('./audit/audit-actions.ts')).auditActions },
@@ -45,3 +46,10 @@ export const subjects: Readonly<Record<string, Entry>> = {
 /** Those of a subject: a file may have actions of several. */
 export const actionsOf = async (first: string): Promise<[words: string, action: AnyAction][]> =>
   Object.entries(await subjects[first]!.load()).filter(([words]) => words.split(' ')[0] === first)
+
+/** Of words that were an action's once. */
+async function actionNamed(words: string): Promise<AnyAction> {
+  const action = new Map(await actionsOf(words.split(' ')[0]!)).get(words)
+  if (!action) throw new Error(`there is no action ${words}`)
+  return action
+}

@@ -31,6 +31,7 @@ export async function startSandboxConsole(
     who: 'the start of the sandbox',
     action: 'user invite',
     rights: { may: () => true },
+    confirms: true,
     progress: () => undefined,
     unrecorded: () => undefined,
   }

@@ -105,6 +105,8 @@ const ofInstallation: Grants = {
   operator_factor:  row('',                                           'r a w(secret_sealed, secret_key, step, ended_at)', 'r(factor_id, user_id, kind, created_at, expires_at, ended_at)', ''),
   operator_session: row('',                                           'r a w(proven_at, seen_at, ended_at) d',     'r(session_id, user_id, created_at, seen_at, ended_at)', ''),
   operator_failure: row('',                                           'r a w d',                                   'r',             ''),
+  proposal:         row('',                                           'r a w(asked_sealed, asked_key, decided_at, decided_by, outcome) d', 'r(proposal_id, user_id, action, created_at, outcome)', ''),
+  proposal_rules:   row('',                                           'r a w',                                     'r',             ''),
   operator_request: row('',                                           'r a w(asked, status, reply, created_at) d', '',              ''),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.

@@ -3,7 +3,18 @@ import type { Log } from '../base/log.ts'
 import { openBatch } from './batch.ts'
 import { statement, type Pool } from './pool.ts'
 
-export type IdName = 'order' | 'merchant' | 'endpoint' | 'gate' | 'attempt' | 'process' | 'user' | 'token' | 'factor' | 'session'
+export type IdName =
+  | 'order'
+  | 'merchant'
+  | 'endpoint'
+  | 'gate'
+  | 'attempt'
+  | 'process'
+  | 'user'
+  | 'token'
+  | 'factor'
+  | 'session'
+  | 'proposal'
 
 /**
  * Ascending ids, drawn from the database in blocks so that no two processes issue the same one;

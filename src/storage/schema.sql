@@ -642,6 +642,32 @@ create table peer (
   constraint peer_pkey PRIMARY KEY (instance)
 );
 
+create table proposal (
+  proposal_id bigint not null,
+  user_id bigint not null,
+  merchant_id bigint,
+  action text not null,
+  rule text not null,
+  asked_sealed bytea,
+  asked_key bigint,
+  version text,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  decided_at timestamp with time zone,
+  decided_by text,
+  outcome text,
+  constraint proposal_pkey PRIMARY KEY (proposal_id),
+  constraint proposal_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(merchant_id),
+  constraint proposal_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
+);
+
+create table proposal_rules (
+  only_row boolean not null default true,
+  rules jsonb not null,
+  constraint proposal_rules_pkey PRIMARY KEY (only_row),
+  constraint proposal_rules_only_row_check CHECK (only_row)
+);
+
 create table request (
   merchant_id bigint not null,
   order_id bigint not null,

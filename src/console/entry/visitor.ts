@@ -41,6 +41,7 @@ export const officeOf = (
   ...office,
   ...(long && longOffice),
   rights,
+  user: user.name,
   who: `${user.name} (session ${session.sessionId})`,
   action: words,
 })

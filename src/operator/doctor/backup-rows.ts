@@ -127,7 +127,8 @@ const blocks = entities<IdBlock>(`
       ('user', (select max(user_id) from operator_user)),
       ('token', (select max(token_id) from operator_token)),
       ('factor', (select max(factor_id) from operator_factor)),
-      ('session', (select max(session_id) from operator_session))
+      ('session', (select max(session_id) from operator_session)),
+      ('proposal', (select max(proposal_id) from proposal))
     union all select * from unnest($1::text[], $2::bigint[])) u (name, used)
   left join id_block b on b.name = u.name group by u.name order by u.name`)
 

@@ -4,6 +4,7 @@ import { sealedControlKeys } from '../../merchant/control-key.ts'
 import { sealedGateSecrets, sealedMacKeys } from '../../merchant/gate-rows.ts'
 import { sealedTotpKeys } from '../../entry/factor-rows.ts'
 import { sealedSigningSecrets, sealedSigningSeeds } from '../../merchant/signing-secret-rows.ts'
+import { sealedProposals } from '../proposals/kept.ts'
 import type { SealedTable } from '../../keys/reseal.ts'
 
 /** Those of the configuration, which gateways only read, come last. */
@@ -15,4 +16,5 @@ export const sealedTables: readonly SealedTable[] = [
   sealedGateSecrets,
   sealedMacKeys,
   sealedTotpKeys,
+  sealedProposals,
 ]

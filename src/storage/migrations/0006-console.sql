@@ -45,4 +45,31 @@ create table operator_failure (
   primary key (kind, name)
 );
 
-insert into id_block (name, next_id) values ('factor', 1), ('session', 1);
+-- Which changes two users make, and what one has proposed and another confirms.
+create table proposal_rules (
+  only_row boolean primary key default true check (only_row),
+  rules    jsonb   not null
+);
+
+create table proposal (
+  proposal_id  bigint      primary key,
+  -- Who proposed it, and for which merchant alone.
+  user_id      bigint      not null references operator_user,
+  merchant_id  bigint      references merchant,
+  -- The words of the action, and the rule.
+  action       text        not null,
+  rule         text        not null,
+  -- Exactly what was asked; it may hold secrets.
+  asked_sealed bytea,
+  asked_key    bigint,
+  -- Of the settings that it was made on.
+  version      text,
+  created_at   timestamptz not null,
+  expires_at   timestamptz not null,
+  decided_at   timestamptz,
+  decided_by   text,
+  -- confirmed or rejected.
+  outcome      text
+);
+
+insert into id_block (name, next_id) values ('factor', 1), ('session', 1), ('proposal', 1);

@@ -97,6 +97,9 @@ export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; 
   async function enrol(one: Visit): Promise<{ key: Secret<Buffer>; recovery: string[] }> {
     const set = await one.post('/me', { do: 'password', password, again: password })
     assert.match(set.html, /Your password is set/)
+    return addTotp(one)
+  }
+  async function addTotp(one: Visit): Promise<{ key: Secret<Buffer>; recovery: string[] }> {
     const { html } = await one.get('/me')
     const text = /name="key" value="([^"]+)"/.exec(html)![1]!
     const key = secret(Buffer.from(text, 'base64url'))
@@ -115,6 +118,12 @@ export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; 
     clock.pass(60_000)
     return { user, ...factors }
   }
+  /** The same without a password, which takes its time. */
+  async function inside(...who: Parameters<typeof invited>): Promise<Visit> {
+    const one = elsewhere(await entered((await invited(...who)).path))
+    await addTotp(one)
+    return one
+  }
   const signIn = (one: Visit, name: string, tried = password) => one.send('/sign-in', { name, password: tried })
   /** By both factors; the code is a new one. */
   async function comeIn({ user, key }: { user: string; key: Secret<Buffer> }): Promise<Visit> {
@@ -124,5 +133,5 @@ export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; 
     assert.equal((await one.send('/sign-in/code', { code: codeAt(key, stepAt(clock.now())) })).to, '/')
     return one
   }
-  return { ...serving, visit, invited, entered, elsewhere, enrol, known, signIn, comeIn }
+  return { ...serving, visit, invited, entered, elsewhere, enrol, known, signIn, comeIn, inside }
 }

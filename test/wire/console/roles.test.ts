@@ -19,7 +19,7 @@ const all = await offers()
 for (const merchant of [undefined, 'shop'])
   for (const role of roles)
     test(`${role} of ${merchant ?? 'all'}: a page shows what the role may do, and 403 names the permission`, async () => {
-      const visit = await desk.comeIn(await desk.known(role, merchant))
+      const visit = await desk.inside(role, merchant)
       const { html } = await visit.get('/me')
       const form = await visit.formToken()
       for (const { words, path, action } of all) {

@@ -6,6 +6,9 @@ import { jsonName } from '../../../src/entity/json.ts'
 import { id, type ValueKind } from '../../../src/entity/kinds.ts'
 import type { Owned } from '../../../src/operator/action.ts'
 import { roleMay } from '../../../src/operator/permissions.ts'
+import { openIds } from '../../../src/storage/ids.ts'
+import { openPool, statement } from '../../../src/storage/pool.ts'
+import { openLog } from '../../../src/base/log.ts'
 import { offers, changes } from '../../../src/operator/offered.ts'
 import { order, settled } from '../../conformance/requests/client.ts'
 import { openWorld } from '../../harness/world/opening.ts'
@@ -46,7 +49,25 @@ const things: Readonly<Record<Owned, { mine: string; theirs: string; none: strin
   order: { mine: mine.orderid, theirs: foreign.orderid, none: '999999999999' },
   user: { mine: user, theirs: stranger.user, none: 'no-such-user' },
   token: { mine: '0', theirs: stranger.id, none: '999999997' },
+  proposal: { mine: '0', theirs: await theirProposal(), none: '999999996' },
 }
+/** A user of theirs has proposed something. */
+async function theirProposal(): Promise<string> {
+  const pool = openPool({
+    url: world.databaseUrl,
+    connections: 1,
+    use: 'admin',
+    log: openLog({ level: 'fatal', destination: process.stderr }),
+  })
+  const proposal = String(await openIds(pool, 'proposal', 1).take())
+  const add = statement<object>(`
+    insert into proposal (proposal_id, user_id, merchant_id, action, rule, created_at, expires_at)
+    select $1, user_id, merchant_id, 'order return', 'returns', now(), now() from operator_user where name = $2`)
+  await pool.run(add, [proposal, stranger.user])
+  await pool.close()
+  return proposal
+}
+
 /** A callback is named by its order too. */
 const valueFor = (names: Owned, name: string, value: string, path: string) =>
   names === 'order' && name === 'after' && path.startsWith('delivery') ? `${value}/1` : value

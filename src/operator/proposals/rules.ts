@@ -1,0 +1,76 @@
+/** What one user proposes and another confirms, where rules say so. */
+import { currentCurrencyOf, decimalToMinor, spellMinor } from '../../base/money.ts'
+import { kind, listOrNone, Unreadable } from '../../entity/kinds.ts'
+import { statusOfState, type Order } from '../../order/decide/order.ts'
+import { entities, statement, type Runner } from '../../storage/pool.ts'
+import type { Permission } from '../permissions.ts'
+
+interface Amount {
+  minor: bigint
+  currency: string
+}
+
+export interface Rules {
+  /** Of one order may be returned in all, by one user alone. Empty: there is no rule. */
+  returns: readonly Amount[]
+  keys: boolean
+  gates: boolean
+  users: boolean
+}
+export type ProposalRule = keyof Rules
+
+const written = ({ minor, currency }: Amount): string => `${spellMinor(minor, currency)} ${currency}`
+const must = 'an amount with its currency, such as 100.00 EUR'
+
+export const amounts = listOrNone(
+  kind<Amount>({
+    hint: 'amount',
+    read(text) {
+      const [, amount = '', code = ''] = /^([0-9.]{1,16}) ?([A-Z]{3})$/.exec(text) ?? []
+      const exponent = currentCurrencyOf(code)?.exponent
+      const minor = exponent === undefined ? undefined : decimalToMinor(amount, exponent)
+      return minor === undefined ? new Unreadable(must) : { minor, currency: code }
+    },
+    shown: written,
+    json: written,
+  }),
+)
+
+const read = entities<{ rules: Omit<Rules, 'returns'> & { returns: readonly string[] } }>(`select rules from proposal_rules`)
+const write = statement<object>(`
+  insert into proposal_rules (rules) values ($1) on conflict (only_row) do update set rules = excluded.rules`)
+
+export async function rulesOf(runner: Runner): Promise<Rules> {
+  const [row] = await runner.run(read, [])
+  const { returns = [], ...others } = row?.rules ?? {}
+  return {
+    keys: false,
+    gates: false,
+    users: false,
+    ...others,
+    returns: returns.map((one) => amounts.read(one) as Amount[]).flat(),
+  }
+}
+
+export const setRules = (runner: Runner, rules: Rules): Promise<unknown> =>
+  runner.run(write, [JSON.stringify({ ...rules, returns: rules.returns.map(written) })])
+
+/**
+ * Whoever makes users could confirm as a second one, so each other rule is about users too.
+ */
+export function ruleOf({ returns, keys, gates, users }: Rules, words: string, needs: Permission): ProposalRule | undefined {
+  if (returns.length > 0 && (words === 'order return' || words === 'order void')) return 'returns'
+  if (keys && needs === 'secrets') return 'keys'
+  if (gates && words.startsWith('gate ')) return 'gates'
+  return needs === 'users' && (users || keys || gates || returns.length > 0) ? 'users' : undefined
+}
+
+/** Whether more is given back of an order, in all, than one user may alone. */
+export function isAbove(alone: readonly Amount[], { transactions, currency }: Order): boolean {
+  const limit = alone.find((one) => one.currency === currency)?.minor
+  const back = transactions.filter(
+    ({ kind: what, state }) =>
+      ['return', 'void', 'reversal'].includes(what) && !['declined', 'error', 'filtered'].includes(statusOfState(state)),
+  )
+  return limit === undefined || back.reduce((sum, { amountMinor }) => sum + amountMinor, 0n) > limit
+}
