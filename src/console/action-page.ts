@@ -1,16 +1,20 @@
 /** The page of an action: its form, and what it gives. */
 import { Readable } from 'node:stream'
+import { uuid } from '../base/random.ts'
 import { exactJson, jsonName } from '../entity/json.ts'
 import type { Block } from '../entity/show.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import type { AnyAction, Inputs } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
-import { changes, type Offer } from '../operator/offered.ts'
+import { changes, tells, type Offer } from '../operator/offered.ts'
+import { freeKey, takeKey } from '../operator/keyed.ts'
 import { isMisfit, Refused, refusalBlock } from '../operator/refused.ts'
 import type { ServingParts } from '../operator/serving.ts'
 import { versionOf } from '../operator/version.ts'
 import { blockMarkup } from './blocks.ts'
+import { addressOf, chips, nextPage } from './filters.ts'
+import { seeOther } from './request.ts'
 import { askFresh } from './entry/fresh.ts'
 import type { SignInPlace } from './entry/sign-in.ts'
 import { formFields, readFields, writtenOf, type ReadForm, type Written } from './forms.ts'
@@ -56,30 +60,87 @@ export async function actionPage(
     ])
 
   const present = await presentOf(parts, pages, visitor, offer, { ...query, ...form })
-  const written: Written = { ...present?.was, ...query, ...form }
-  const read = readFields(action.takes, written, present?.was)
+  const opened = openedIn(form) ?? present?.was
+  let written: Written = { ...present?.was, ...query, ...form }
+  const read = readFields(action.takes, written, opened)
   const page = (status: number, results: readonly Markup[], complaints?: Written) => {
-    const rest = complaints ? [formOf(visitor, offer, written, { present, complaints })] : []
+    const rest = complaints ? [formOf(visitor, offer, written, { present, complaints, once: uuid(parts.office.random) })] : []
     return show(status, [head(pages, visitor, offer, written), ...results, ...rest, alsoBy(offer, written)])
   }
   if (form === undefined && (changes(action) || action.gives.parts || read.missing.length > 0)) return page(200, [], {})
   const complaints = { ...Object.fromEntries(read.missing.map((name) => [name, 'there'])), ...read.complaints }
   if (Object.keys(complaints).length > 0) return page(422, [], complaints)
+  const address = form && addressOf(offer, form)
+  if (address !== undefined) return seeOther(address)
   const ask = form && (await askFresh(parts, visitor, offer, { form, caller }))
   if (ask) return show(403, [head(pages, visitor, offer, written), ask])
+  const key = changes(action) && written['dry_run'] !== 'true' ? form?.['once'] : undefined
+  const holder = { pool: parts.office.pool, tokenId: -visitor.session.sessionId, now: parts.office.clock.now() }
+  if (key !== undefined && !(await takeKey(holder, key, Buffer.from(path)))) return page(409, [sentBefore])
   try {
     const done = await carryOut(parts, visitor, offer, { read, version: form?.['version'] })
     if ('stream' in done) return done
     // What was done is not offered again: whoever is quick with the button would do it twice.
     const isDone = changes(action) && written['dry_run'] !== 'true'
-    return page(200, blocksMarkup(done.blocks, titleOf(offer, written), pages), isDone ? undefined : {})
+    const shown = blocksMarkup(done.blocks, titleOf(offer, written), pages)
+    const on = done.blocks.flatMap((block) =>
+      typeof block === 'object' && 'after' in block ? [nextPage(offer, written, block.after, visitor.formToken)] : [],
+    )
+    return page(200, [chips(offer, written, visitor.formToken) ?? html``, ...shown, ...on], isDone ? undefined : {})
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     const { refusal } = error
+    if (key !== undefined) await freeKey(holder, key)
+    if (refusal.what === 'stale' && present && opened) {
+      const others = clash(action.takes, { opened, present: present.was, written })
+      written = { ...written, ...others.kept }
+      return page(409, [others.shown], {})
+    }
     const block = refusalBlock(refusal, (name) => labelOf(action.takes, name))
     const said = html`<div class="panel notice bad" role="alert">${blockMarkup(block, pages)}</div>`
     return page(isMisfit(refusal) ? 422 : 409, [said], refusal.what === 'unfit' ? { [refusal.field]: refusal.must } : {})
   }
+}
+
+const sentBefore = html`<p class="panel notice bad" role="alert">
+  This form was sent before, and nothing was done again. Open the page again for another.
+</p>`
+
+/** What was there when the form was opened, as the form has it. */
+function openedIn(form: Written | undefined): Written | undefined {
+  try {
+    return form?.['was'] === undefined ? undefined : (JSON.parse(form['was']) as Written)
+  } catch {
+    return undefined
+  }
+}
+
+/** Somebody else was quicker: what that one changed, and the form with both changes. */
+function clash(takes: Inputs, { opened, present, written }: Record<'opened' | 'present' | 'written', Written>) {
+  const changed = Object.keys(takes).flatMap(
+    (name): { name: string; field: string; was: string; now: string; yours: string }[] => {
+      const field = jsonName(name)
+      const [was = '', now = '', yours = ''] = [opened[field], present[field], written[field]]
+      return takes[name]!.change !== 'there' || was === now ? [] : [{ name, field, was, now, yours }]
+    },
+  )
+  const kept = Object.fromEntries(changed.flatMap(({ field, was, now, yours }) => (yours === was ? [[field, now]] : [])))
+  const shown = html`<section class="panel notice bad" role="alert">
+    <h2>Somebody else changed this meanwhile</h2>
+    <p>
+      Nothing of yours was saved. Below is the form with both changes; where you differ, yours stands. Look, and send it again.
+    </p>
+    <dl class="facts">
+      ${changed.map(
+        ({ name, was, now, yours }) =>
+          html`<div>
+            <dt>${labelOf(takes, name)}</dt>
+            <dd>${was || 'none'} → ${now || 'none'}${yours === was || yours === now ? '' : `; you wrote ${yours || 'none'}`}</dd>
+          </div>`,
+      )}
+    </dl>
+  </section>`
+  return { kept, shown }
 }
 
 /** The title of the page is not repeated. */
@@ -179,7 +240,8 @@ function linkTo(to: Offer, from: Offer, written: Written): string {
   const query = new URLSearchParams()
   for (const [name, input] of Object.entries(to.action.takes)) {
     const value = written[jsonName(name)]
-    if (value && input.argument && from.action.takes[name]?.argument && !input.is.orInput) query.set(jsonName(name), value)
+    if (value && (input.argument ? from.action.takes[name]?.argument : to.action.gives.parts) && !tells(input))
+      query.set(jsonName(name), value)
   }
   const asked = query.toString()
   return `/${to.path}${asked === '' ? '' : `?${asked}`}`
@@ -189,7 +251,7 @@ function formOf(
   { formToken }: Visitor,
   { path, action, byGet }: Offer,
   written: Written,
-  { present, complaints }: { present: Present | undefined; complaints: Written },
+  { present, complaints, once }: { present: Present | undefined; complaints: Written; once: string },
 ): Markup {
   const { takes } = action
   const isChange = changes(action)
@@ -202,7 +264,12 @@ function formOf(
     <summary>${isChange ? 'What to do' : 'Filters'}</summary>
     <form method="${method}" action="/${path}">
       ${byGet ? undefined : html`<input type="hidden" name="form" value="${formToken}" />`}
-      ${present && html`<input type="hidden" name="version" value="${present.version}" />`}
+      ${isChange ? html`<input type="hidden" name="once" value="${once}" />` : undefined}
+      ${
+        present &&
+        html`<input type="hidden" name="version" value="${present.version}" />
+          <input type="hidden" name="was" value="${JSON.stringify(present.was)}" />`
+      }
       <div class="fields">${fields}</div>
       <p class="buttons">
         ${isDry ? html`<button name="dry_run" value="true" class="second">See what would change</button>` : undefined}

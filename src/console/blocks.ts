@@ -14,6 +14,7 @@ export function blockMarkup(block: Block, pages: Pages): Markup {
   if (typeof block === 'string') return html`<p class="said">${withLinks(block, pages)}</p>`
   if ('says' in block) return finding(block, pages)
   if ('facts' in block) return facts(block.facts)
+  if ('after' in block) return html``
   if ('command' in block) return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>`
   const shown = table(block.columns, block.rows, pages)
   return block.steps === undefined || block.steps.length === 0 ? shown : picture(block.steps, shown)

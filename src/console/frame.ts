@@ -67,7 +67,7 @@ export const gatePage = (title: string, content: Markup, status = 200): Answer =
 
 /** A page with the list of places that this visitor may see. */
 export function framed(
-  { user, rights, formToken }: Visitor,
+  { user, rights, formToken, views }: Visitor,
   { status = 200, title, content, at = '' }: Framed,
   pages: Pages,
 ): Answer {
@@ -98,6 +98,14 @@ export function framed(
       </header>
       <div class="body">
         <nav class="places" id="places" aria-label="Places">
+          ${
+            views.length === 0
+              ? undefined
+              : html`<h2>Views</h2>
+                  <ul>
+                    ${views.map(({ name, address }) => html`<li><a href="${address}">${name}</a></li>`)}
+                  </ul>`
+          }
           ${groups
             .filter(({ of }) => of.length > 0)
             .map(

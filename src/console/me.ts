@@ -79,8 +79,26 @@ export async function mePage(parts: ServingParts, pages: Pages, visitor: Visitor
       </ul>
     </section>`,
   ]
+  if (visitor.views.length > 0) content.push(viewsPanel(visitor))
   return framed(visitor, { title: user.name, content, at: 'me' }, pages)
 }
+
+const viewsPanel = ({ views, formToken }: Visitor): Markup =>
+  html`<section class="panel">
+    <h2>Views</h2>
+    <ul class="plain">
+      ${views.map(
+        ({ name, address }) =>
+          html`<li>
+            <a href="${address}">${name}</a>
+            <form method="post" action="/views">
+              <input type="hidden" name="form" value="${formToken}" /><input type="hidden" name="name" value="${name}" />
+              <button class="second">Remove it</button>
+            </form>
+          </li>`,
+      )}
+    </ul>
+  </section>`
 
 const done = (text: string): Markup => html`<p class="panel notice good" role="status">${text}</p>`
 const complaint = (text: string): Markup => html`<p class="panel notice bad" role="alert">${text}</p>`

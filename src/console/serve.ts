@@ -16,7 +16,8 @@ import { framed } from './frame.ts'
 import { pagesOf, type Pages } from './links.ts'
 import { mePage } from './me.ts'
 import { overviewPage } from './overview.ts'
-import { formOf, mostBodyBytes, queryOf, seeOther } from './request.ts'
+import { formOf, mostBodyBytes, ownPath, queryOf, seeOther } from './request.ts'
+import { keepView } from './views.ts'
 
 /** `form`: what one of our own pages has sent, in this session. */
 type Handle = (visitor: Visitor, request: Incoming, form?: Written) => Promise<Answer> | Answer
@@ -48,6 +49,11 @@ export function consoleServer(parts: ConsoleParts): Route[] {
       return seeOther('/sign-in', { 'set-cookie': dropCookie(isSecure(parts)) })
     }),
     page('GET', '/', async (visitor, request) => overviewPage(parts, await pages(), visitor, queryOf(request))),
+    page('POST', '/views', async ({ user }, _request, { name = '', address = '' } = {}) => {
+      const to = ownPath(address)
+      await keepView(parts.office.pool, user.userId, { name, address: address && to })
+      return seeOther(address === '' ? '/me' : to)
+    }),
     ...both('/me', me),
     ...both('/:subject', action),
     ...both('/:subject/:action', action),

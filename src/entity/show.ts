@@ -58,6 +58,8 @@ export type Block =
   | { facts: readonly Fact[] }
   | { columns: readonly Column<unknown>[]; rows: readonly unknown[]; steps?: readonly Passage[] }
   | { text: string; command: string }
+  /** A list goes on after this one. */
+  | { after: string }
 
 export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], steps?: readonly Passage[]): Block => ({
   columns: columns as readonly Column<unknown>[],

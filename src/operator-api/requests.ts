@@ -1,17 +1,13 @@
 /** Requests with an Idempotency-Key: each is carried out once within a day. */
 import { hash } from 'node:crypto'
 import type { Answer, Incoming } from '../http/server.ts'
-import { bytea, statement, timestamp, type Pool } from '../storage/pool.ts'
+import { freeKey, takeKey, type KeyHolder } from '../operator/keyed.ts'
+import { statement, timestamp } from '../storage/pool.ts'
 import { earlyProblem, EarlyRefusal } from './problem.ts'
 
-const keptMs = 86_400_000
 /** Longer than a request may take. */
 const longestMs = 120_000
 
-const claim = statement<object>(`
-  insert into operator_request (token_id, key, asked, created_at) values ($1, $2, $3, $4)
-  on conflict (token_id, key) do update set asked = excluded.asked, status = null, reply = null, created_at = excluded.created_at
-  where operator_request.created_at < $5 returning key`)
 interface Found {
   asked: Buffer
   status: number | null
@@ -22,15 +18,6 @@ const found = statement<Found>(
   `select asked, status, reply, created_at > $3 as is_new from operator_request where token_id = $1 and key = $2`,
 )
 const settle = statement<object>(`update operator_request set status = $3, reply = $4 where token_id = $1 and key = $2`)
-const release = statement<object>(`delete from operator_request where token_id = $1 and key = $2`)
-const prune = statement<object>(`delete from operator_request where created_at < $1`)
-
-/** Who asks, and at what time. */
-interface Asker {
-  pool: Pool
-  tokenId: bigint
-  now: number
-}
 
 /** An answer, and whether anything was done for it. */
 export interface KeyedAnswer extends Answer {
@@ -43,7 +30,7 @@ export interface KeyedAnswer extends Answer {
  * leaves open what was done, so the key stays taken.
  */
 export async function once(
-  { pool, tokenId, now }: Asker,
+  holder: KeyHolder,
   { headers, path, body }: Incoming,
   isSecret: boolean,
   carryOut: () => Promise<KeyedAnswer>,
@@ -52,11 +39,12 @@ export async function once(
   if (key === undefined) return carryOut()
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key)) throw new EarlyRefusal('bad idempotency key')
   const asked = hash('sha256', Buffer.concat([Buffer.from(`${path}\n${String(headers['if-match'] ?? '')}\n`), body!]), 'buffer')
-  const mine = await pool.run(claim, [tokenId, key, bytea(asked), timestamp(now), timestamp(now - keptMs)])
-  if (mine.length === 0) return repeated(await pool.run(found, [tokenId, key, timestamp(now - longestMs)]), asked)
+  const { pool, tokenId, now } = holder
+  if (!(await takeKey(holder, key, asked)))
+    return repeated(await pool.run(found, [tokenId, key, timestamp(now - longestMs)]), asked)
   const { did, ...answer } = await carryOut()
   if (did) await pool.run(settle, [tokenId, key, answer.status, isSecret ? null : JSON.stringify(answer)])
-  else if (answer.status < 500) await pool.run(release, [tokenId, key])
+  else if (answer.status < 500) await freeKey(holder, key)
   return answer
 }
 
@@ -69,6 +57,3 @@ function repeated([row]: readonly Found[], asked: Buffer): Answer {
   const answer = JSON.parse(row.reply) as Answer
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
 }
-
-export const forgetRequests = async (pool: Pool, now: number): Promise<void> =>
-  void (await pool.run(prune, [timestamp(now - keptMs)]))

@@ -1,7 +1,6 @@
 /** The process of the operator's API. */
 import { startServing, type Serving, type ServingOptions } from '../operator/serving.ts'
 import { mostBodyBytes } from './asking.ts'
-import { forgetRequests } from './requests.ts'
 import { apiServer } from './serve.ts'
 
 export const startOperatorApi = (options: ServingOptions): Promise<Serving> =>
@@ -9,5 +8,4 @@ export const startOperatorApi = (options: ServingOptions): Promise<Serving> =>
     called: 'the API of operators',
     mostBodyBytes,
     routes: apiServer,
-    work: (pool) => [{ name: 'requests of operators', everyMs: 3_600_000, run: () => forgetRequests(pool, options.clock.now()) }],
   })

@@ -167,10 +167,7 @@ export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: R
 export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
   is: schema('next:next?', listSchema(how.name, how.json)),
-  blocks: ({ rows, next }, seen) => [
-    listBlock(how, rows, seen),
-    ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
-  ],
+  blocks: ({ rows, next }, seen) => [listBlock(how, rows, seen), ...(next === undefined ? [] : [{ after: String(next) }])],
   lists: how,
 })
 

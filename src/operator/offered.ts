@@ -18,8 +18,8 @@ const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' '
 export const changes = ({ needs, reads }: Pick<AnyAction, 'needs' | 'reads'>): boolean => !reads && permissions[needs].changes
 
 /** Files, secrets and texts may tell of a person or a card; the login of a merchant does not. */
-const mayTell = (takes: Inputs): boolean =>
-  Object.values(takes).some(({ is, names }) => (is.mayTell || is.orInput || is.fromBytes) && names !== 'merchant')
+export const tells = ({ is, names }: Inputs[string]): boolean =>
+  Boolean(is.mayTell || is.orInput || is.fromBytes) && names !== 'merchant'
 
 /** Actions that concern this machine have none. In the order of the subjects. */
 export async function offers(): Promise<Offer[]> {
@@ -31,7 +31,7 @@ export async function offers(): Promise<Offer[]> {
           words,
           path: pathOf(words),
           action,
-          byGet: !changes(action) && !action.gives.parts && !mayTell(action.takes),
+          byGet: !changes(action) && !action.gives.parts && !Object.values(action.takes).some(tells),
         })
   return all
 }

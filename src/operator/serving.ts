@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { refuseDatabase } from '../gateway/database.ts'
-import { startPeriodic, type Periodic } from '../gateway/periodic.ts'
+import { startPeriodic } from '../gateway/periodic.ts'
 import { renewal } from '../gateway/renewal.ts'
 import { isInternal, isOneOf, type Network } from '../http/client-address.ts'
 import type { ReadKeyPair } from '../http/key-pair.ts'
@@ -14,6 +14,9 @@ import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-acces
 import { addRefusedAccess } from '../merchant/refused-access-rows.ts'
 import type { Installation, Office } from './office.ts'
 import { openCells } from './open-cells.ts'
+import { forgetFailures } from '../entry/failure-rows.ts'
+import { forgetSessions } from '../entry/session-rows.ts'
+import { forgetKeys } from './keyed.ts'
 import { forgetProposals } from './proposals/kept.ts'
 import { lineComplaint } from '../storage/database-line.ts'
 import { openPool, type Pool, type PoolSettings } from '../storage/pool.ts'
@@ -49,7 +52,6 @@ export interface Service {
   called: string
   mostBodyBytes: number
   routes: (parts: ServingParts, port: number) => readonly Route[]
-  work: (pool: Pool) => readonly Periodic[]
 }
 
 export interface Serving {
@@ -92,8 +94,7 @@ export async function startServing(options: ServingOptions, service: Service): P
     await server.serve(service.routes({ office, longOffice: long, access, accessLimits, log }, server.port))
     const stopWork = startPeriodic(clock, log, [
       { name: 'refused access', everyMs: 5_000, run: access.flush },
-      { name: 'old proposals', everyMs: 3_600_000, run: () => forgetProposals(usual.pool, clock.now()) },
-      ...service.work(usual.pool),
+      { name: 'what is over', everyMs: 3_600_000, run: () => forgetOver(usual.pool, clock.now()) },
       ...(pair ? [renewal(service.called, { pair, read: options.tls!, renew: server.renew }, { clock, log })] : []),
     ])
     return {
@@ -109,6 +110,11 @@ export async function startServing(options: ServingOptions, service: Service): P
     await close()
     throw error
   }
+}
+
+/** Old sessions, failed tries, proposals, and keys of requests. */
+const forgetOver = async (pool: Pool, now: number): Promise<void> => {
+  for (const forget of [forgetSessions, forgetFailures, forgetProposals, forgetKeys]) await forget(pool, now)
 }
 
 const limitsOf = ({ maxConnections = 500 }: ServingOptions, { mostBodyBytes }: Service) => ({

@@ -531,6 +531,14 @@ create table operator_user (
   constraint operator_user_name_key UNIQUE (name)
 );
 
+create table operator_view (
+  user_id bigint not null,
+  name text not null,
+  address text not null,
+  constraint operator_view_pkey PRIMARY KEY (user_id, name),
+  constraint operator_view_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
+);
+
 create table order_event (
   merchant_id bigint not null,
   order_id bigint not null,

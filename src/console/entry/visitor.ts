@@ -6,6 +6,7 @@ import { listUsers, type UserEntry } from '../../operator/known.ts'
 import type { Office } from '../../operator/office.ts'
 import type { Rights } from '../../operator/permissions.ts'
 import type { ServingParts } from '../../operator/serving.ts'
+import { viewsOf, type SavedView } from '../views.ts'
 import { cookieIn, formToken } from './cookie.ts'
 
 export interface Visitor {
@@ -14,6 +15,7 @@ export interface Visitor {
   rights: Rights
   /** What each form of this session has. */
   formToken: string
+  views: readonly SavedView[]
 }
 
 export interface ConsoleParts extends ServingParts {
@@ -29,7 +31,7 @@ export async function visitorOf(parts: ConsoleParts, request: Incoming): Promise
   const cookie = cookieIn(request, isSecure(parts))
   const session = cookie && (await sessionOf(pool, cookie, clock.now()))
   const user = session && (await listUsers(pool)).find(({ userId, enabled }) => enabled && userId === session.userId)
-  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie!) }
+  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie!), views: await viewsOf(pool, user.userId) }
 }
 
 /** The office in which a visitor does something. */

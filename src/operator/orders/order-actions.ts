@@ -1,7 +1,7 @@
 /** Payments: search them, see their life, take up parked ones, capture, return and void them. */
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
-import { anyText, choice, currency, flag, id, list } from '../../entity/kinds.ts'
+import { anyText, choice, currency, flag, id, list, text } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
 import { action, pageOf, paging, type Actions } from '../action.ts'
 import { withExport } from '../export.ts'
@@ -51,10 +51,10 @@ const orders: Actions = {
       },
       status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
       code: {
-        is: list(anyText('code'), 'codes'),
+        is: list(text('code', /^/u, 'a text'), 'codes'),
         means: 'of the reason of a decline or an error, such as 116; several by comma',
       },
-      amount: { is: anyText('decimal'), means: 'such as 10.42' },
+      amount: { is: text('decimal', /^/u, 'a text'), means: 'such as 10.42' },
       currency: { is: currency, means: 'of ISO 4217' },
       ...times('made'),
       parked: { is: flag, means: 'only those that wait for an operator' },

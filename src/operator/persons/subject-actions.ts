@@ -83,7 +83,7 @@ const find = action({
         ...(orders.length > 0 ? [tableOf([...orderColumns(now), data], orders)] : []),
         ...(loose.length > 0 ? [loose.join('\n')] : []),
         ...(changes.length > 0 ? [changes.map(changeText).join('\n')] : []),
-        ...(next === undefined ? [] : [`There are more: add --after ${next}`]),
+        ...(next === undefined ? [] : [{ after: String(next) }]),
       ]
     },
   },

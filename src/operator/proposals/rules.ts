@@ -48,7 +48,7 @@ export async function rulesOf(runner: Runner): Promise<Rules> {
     gates: false,
     users: false,
     ...others,
-    returns: returns.map((one) => amounts.read(one) as Amount[]).flat(),
+    returns: returns.flatMap((one) => amounts.read(one) as Amount[]),
   }
 }
 

@@ -73,3 +73,11 @@ create table proposal (
 );
 
 insert into id_block (name, next_id) values ('factor', 1), ('session', 1), ('proposal', 1);
+
+-- Lists with their filters, as users save them.
+create table operator_view (
+  user_id bigint not null references operator_user,
+  name    text   not null,
+  address text   not null,
+  primary key (user_id, name)
+);

@@ -1,0 +1,69 @@
+/** What a list is narrowed by: in its address, as chips that can be taken off, and its pages. */
+import { jsonName } from '../entity/json.ts'
+import { html, type Markup } from '../http/page.ts'
+import { changes, tells, type Offer } from '../operator/offered.ts'
+import type { Written } from './forms.ts'
+import { viewForm } from './views.ts'
+
+/** What no chip shows: the page that one is at, and what is the same in every form. */
+const unshown = new Set(['after', 'limit'])
+
+interface Filter {
+  name: string
+  value: string
+  label: string
+  /** It may tell of a person, so no address has it. */
+  isPersonal: boolean
+}
+
+const filtersOf = ({ action: { takes } }: Offer, written: Written): Filter[] =>
+  Object.entries(takes).flatMap(([name, input]) => {
+    const field = jsonName(name)
+    const value = (written[field] ?? '').trim()
+    const usual = input.usual === undefined ? '' : input.is.written(input.usual)
+    if (value === '' || value === usual) return []
+    return [{ name: field, value, label: input.label ?? field.replaceAll('_', ' '), isPersonal: tells(input) }]
+  })
+
+const linkOf = (path: string, filters: readonly Filter[]): string =>
+  filters.length === 0
+    ? `/${path}`
+    : `/${path}?${new URLSearchParams(filters.map(({ name, value }): [string, string] => [name, value])).toString()}`
+
+/** Where a list that was asked for by a form has an address of its own; undefined if it has none. */
+export function addressOf(offer: Offer, form: Written): string | undefined {
+  const { action, path } = offer
+  const all = filtersOf(offer, form)
+  return changes(action) || action.gives.parts || all.some(({ isPersonal }) => isPersonal) ? undefined : linkOf(path, all)
+}
+
+/** Each can be taken off; the others stay. */
+export function chips(offer: Offer, written: Written, formToken: string): Markup | undefined {
+  const all = filtersOf(offer, written)
+  const shown = all.filter(({ name }) => !unshown.has(name) && !offer.action.takes[name]?.argument)
+  if (!offer.action.gives.lists || shown.length === 0) return undefined
+  const without = (one: Filter) => all.filter((other) => other !== one && !other.isPersonal && other.name !== 'after')
+  const address = addressOf(offer, { ...written, after: '' })
+  return html`<ul class="chips" aria-label="Filters">
+      ${shown.map(
+        (one) =>
+          html`<li>
+            <a href="${linkOf(offer.path, without(one))}" title="Take this filter off"
+              >${one.label}: ${one.value} <b aria-hidden="true">×</b></a
+            >
+          </li>`,
+      )}
+    </ul>
+    ${address === undefined ? undefined : viewForm(address, formToken)}`
+}
+
+/** What follows a page: by a link, or by a form where the filters tell of a person. */
+export function nextPage(offer: Offer, written: Written, after: string, formToken: string): Markup {
+  const filters = filtersOf(offer, { ...written, after })
+  if (!filters.some(({ isPersonal }) => isPersonal)) return html`<p><a href="${linkOf(offer.path, filters)}">Next page</a></p>`
+  return html`<form method="post" action="/${offer.path}">
+    <input type="hidden" name="form" value="${formToken}" />
+    ${filters.map(({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <button class="second">Next page</button>
+  </form>`
+}
