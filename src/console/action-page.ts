@@ -90,13 +90,15 @@ export async function actionPage(
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     const { refusal } = error
-    if (key !== undefined) await freeKey(holder, key)
+    if (key !== undefined && refusal.what !== 'proposed') await freeKey(holder, key)
     if (refusal.what === 'stale' && present && opened) {
       const others = clash(action.takes, { opened, present: present.was, written })
       written = { ...written, ...others.kept }
       return page(409, [others.shown], {})
     }
     const block = refusalBlock(refusal, (name) => labelOf(action.takes, name))
+    if (refusal.what === 'proposed')
+      return page(202, [html`<div class="panel notice" role="status">${blockMarkup(block, pages)}</div>`])
     const said = html`<div class="panel notice bad" role="alert">${blockMarkup(block, pages)}</div>`
     return page(isMisfit(refusal) ? 422 : 409, [said], refusal.what === 'unfit' ? { [refusal.field]: refusal.must } : {})
   }

@@ -20,9 +20,13 @@ export function blockMarkup(block: Block, pages: Pages): Markup {
   return block.steps === undefined || block.steps.length === 0 ? shown : picture(block.steps, shown)
 }
 
+const mostDrawn = 100
+const concernsMoney = ({ from, to, went }: Passage): boolean => went === 'badly' || from === 'acquirer' || to === 'acquirer'
+
 /** A life as a picture, with all of it as a table beneath. */
 function picture(steps: readonly Passage[], all: Markup): Markup {
-  const messages = steps.map(({ at, from, to, name, says, went, isReply = false, fields }, i): StoryMessage => ({
+  const drawn = steps.length <= mostDrawn ? steps : steps.filter(concernsMoney).slice(0, mostDrawn)
+  const messages = drawn.map(({ at, from, to, name, says, went, isReply = false, fields }, i): StoryMessage => ({
     id: String(i + 1),
     at,
     from,
@@ -40,7 +44,12 @@ function picture(steps: readonly Passage[], all: Markup): Markup {
           : '3-D Secure',
     fields: fields.flatMap(([label, value]) => (value === undefined ? [] : [{ name: label, value: printable(value) }])),
   }))
-  return html`<section class="panel story">${story(messages, messages[0]!.at)}</section>
+  return html`<section class="panel story">${story(messages, steps[0]!.at)}</section>
+    ${
+      drawn.length < steps.length
+        ? html`<p>The picture has ${drawn.length} of ${steps.length} messages, with money and errors; the table has all.</p>`
+        : undefined
+    }
     <details>
       <summary>All that happened, as a table</summary>
       ${all}

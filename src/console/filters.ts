@@ -28,9 +28,9 @@ const filtersOf = ({ action: { takes } }: Offer, written: Written): Filter[] =>
 const linkOf = (path: string, filters: readonly Filter[]): string =>
   filters.length === 0
     ? `/${path}`
-    : `/${path}?${new URLSearchParams(filters.map(({ name, value }): [string, string] => [name, value])).toString()}`
+    : `/${path}?${new URLSearchParams(Object.fromEntries(filters.map(({ name, value }) => [name, value]))).toString()}`
 
-/** Where a list that was asked for by a form has an address of its own; undefined if it has none. */
+/** Of a list that was asked for by a form; undefined if its filters may stand in no address. */
 export function addressOf(offer: Offer, form: Written): string | undefined {
   const { action, path } = offer
   const all = filtersOf(offer, form)

@@ -5,6 +5,7 @@ import { stylePath } from '../look/look.ts'
 import type { Rights } from '../operator/permissions.ts'
 import type { Visitor } from './entry/visitor.ts'
 import type { Pages } from './links.ts'
+import { scriptPath } from './script.ts'
 
 export interface Framed {
   status?: number
@@ -71,16 +72,16 @@ export function framed(
   { status = 200, title, content, at = '' }: Framed,
   pages: Pages,
 ): Answer {
-  const groups = places.map(({ name, of }) => ({
-    name,
-    of: of.filter(([path]) => mayGo(rights, pages, path)),
-  }))
+  const groups = places
+    .map(({ name, of }) => ({ name, of: of.filter(({ path }) => mayGo(rights, pages, path)) }))
+    .filter(({ of }) => of.length > 0)
+  const own = views.map(({ name, address }) => html`<li><a href="${address}">${name}</a></li>`)
   return document(
     status,
     title,
     html`<a class="unseen" href="#main">Skip to the page</a>
       <header class="bar">
-        <a class="brand" href="/">Tollgate</a>
+        <a class="brand" href="/" data-go="o">Tollgate</a>
         <a class="menu" href="#places">Menu</a>
         <form class="find" role="search" method="post" action="/find">
           <input type="hidden" name="form" value="${formToken}" />
@@ -98,31 +99,54 @@ export function framed(
       </header>
       <div class="body">
         <nav class="places" id="places" aria-label="Places">
-          ${
-            views.length === 0
-              ? undefined
-              : html`<h2>Views</h2>
-                  <ul>
-                    ${views.map(({ name, address }) => html`<li><a href="${address}">${name}</a></li>`)}
-                  </ul>`
-          }
-          ${groups
-            .filter(({ of }) => of.length > 0)
-            .map(
-              ({ name, of }) =>
-                html`<h2>${name}</h2>
-                  <ul>
-                    ${of.map(
-                      ([path, label]) =>
-                        html`<li><a href="/${path}" ${isAt(at, path) ? html`aria-current="page"` : undefined}>${label}</a></li>`,
-                    )}
-                  </ul>`,
-            )}
+          ${own.length === 0 ? undefined : navGroup('Views', own)}
+          ${groups.map(({ name, of }) =>
+            navGroup(
+              name,
+              of.map((place) => placeLink(place, at)),
+            ),
+          )}
         </nav>
         <main id="main">${content}</main>
-      </div>`,
+      </div>
+      ${keysHelp(groups.flatMap(({ of }) => of))}
+      <script src="${scriptPath}" defer></script>`,
   )
 }
+
+const navGroup = (name: string, links: readonly Markup[]): Markup =>
+  html`<h2>${name}</h2>
+    <ul>
+      ${links}
+    </ul>`
+
+const placeLink = ({ path, label, key }: Place, at: string): Markup => {
+  const go = key === undefined ? undefined : html`data-go="${key}"`
+  const present = isAt(at, path) ? html`aria-current="page"` : undefined
+  return html`<li><a href="/${path}" ${go} ${present}>${label}</a></li>`
+}
+
+/** What the keys do, of which a script knows (desk.js). */
+const keysHelp = (of: readonly Place[]): Markup =>
+  html`<dialog id="keys" aria-labelledby="keys-title">
+    <form method="dialog">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="facts">
+        ${[
+          ['/', 'Find a payment'],
+          ['g o', 'Overview'],
+          ...of.flatMap(({ label, key }) => (key ? [[`g ${key}`, label]] : [])),
+        ].map(
+          ([keys = '', does = '']) =>
+            html`<div>
+              <dt>${keys}</dt>
+              <dd>${does}</dd>
+            </div>`,
+        )}
+      </dl>
+      <button>Close</button>
+    </form>
+  </dialog>`
 
 /** Whether this visitor may do what is at a path. */
 export function mayGo(rights: Rights, pages: Pages, path: string): boolean {
@@ -134,45 +158,42 @@ export function mayGo(rights: Rights, pages: Pages, path: string): boolean {
 const isAt = (at: string, path: string): boolean => at.split('/')[0] === path.split(/[/?]/)[0]
 
 /** The name of the place that is at a path, if there is one. */
-export const placeOf = (at: string): string | undefined => places.flatMap(({ of }) => of).find(([path]) => path === at)?.[1]
+export const placeOf = (at: string): string | undefined => places.flatMap(({ of }) => of).find(({ path }) => path === at)?.label
 
-const places: readonly { name: string; of: readonly (readonly [path: string, label: string])[] }[] = [
-  {
-    name: 'Money',
-    of: [
-      ['order/find', 'Payments'],
-      ['stats', 'Numbers'],
-      ['delivery/list', 'Callbacks'],
-      ['invoice/find', 'Invoices'],
-    ],
-  },
-  {
-    name: 'Settings',
-    of: [
-      ['merchant/list', 'Merchants'],
-      ['endpoint/list', 'Endpoints'],
-      ['group/list', 'Groups'],
-      ['gate/list', 'Gates'],
-      ['filter/list', 'Filters'],
-    ],
-  },
-  {
-    name: 'People',
-    of: [
-      ['user/list', 'Users'],
-      ['token/list', 'Tokens'],
-      ['access', 'Refused access'],
-      ['proposal/list', 'Proposals'],
-      ['audit/list', 'Audit trail'],
-      ['subject/find', 'Personal data'],
-    ],
-  },
-  {
-    name: 'System',
-    of: [
-      ['cell/list', 'Cells'],
-      ['keys/list', 'Keys'],
-      ['partitions/list', 'Partitions'],
-    ],
-  },
+interface Place {
+  path: string
+  label: string
+  /** After g, it leads there. */
+  key?: string
+}
+
+// oxfmt-ignore
+const places: readonly { name: string; of: readonly Place[] }[] = [
+  { name: 'Money', of: [
+    { path: 'order/find',    label: 'Payments',       key: 'p' },
+    { path: 'stats',         label: 'Numbers',        key: 'n' },
+    { path: 'delivery/list', label: 'Callbacks',      key: 'c' },
+    { path: 'invoice/find',  label: 'Invoices' },
+  ] },
+  { name: 'Settings', of: [
+    { path: 'merchant/list', label: 'Merchants',      key: 'm' },
+    { path: 'endpoint/list', label: 'Endpoints',      key: 'e' },
+    { path: 'group/list',    label: 'Groups' },
+    { path: 'gate/list',     label: 'Gates',          key: 'g' },
+    { path: 'filter/list',   label: 'Filters',        key: 'f' },
+  ] },
+  { name: 'People', of: [
+    { path: 'user/list',     label: 'Users',          key: 'u' },
+    { path: 'token/list',    label: 'Tokens' },
+    { path: 'access',        label: 'Refused access' },
+    { path: 'proposal/list', label: 'Proposals' },
+    { path: 'audit/list',    label: 'Audit trail',    key: 'a' },
+    { path: 'subject/find',  label: 'Personal data' },
+  ] },
+  { name: 'System', of: [
+    { path: 'doctor',          label: 'Health',       key: 'h' },
+    { path: 'cell/list',       label: 'Cells' },
+    { path: 'keys/list',       label: 'Keys' },
+    { path: 'partitions/list', label: 'Partitions' },
+  ] },
 ]

@@ -8,6 +8,7 @@ import { officeOf, type Visitor } from './entry/visitor.ts'
 import type { Written } from './forms.ts'
 import { framed } from './frame.ts'
 import type { Pages } from './links.ts'
+import { live } from './live.ts'
 
 /** What `stats` says of a group of payments. */
 interface Counted {
@@ -29,8 +30,15 @@ type Span = keyof typeof spans
 
 const mostLines = 10_000
 
+const spanOf = (query: Written): Span => (query['last'] === '1d' || query['last'] === '7d' ? query['last'] : '1h')
+
 export async function overviewPage(parts: ServingParts, pages: Pages, visitor: Visitor, query: Written): Promise<Answer> {
-  const last: Span = query['last'] === '1d' || query['last'] === '7d' ? query['last'] : '1h'
+  const content = await overview(parts, pages, visitor, query)
+  return framed(visitor, { title: 'Overview', content: [live(`/live?last=${spanOf(query)}`, content)], at: '' }, pages)
+}
+
+export async function overview(parts: ServingParts, pages: Pages, visitor: Visitor, query: Written): Promise<Markup> {
+  const last = spanOf(query)
   const { ms, by, stepMs } = spans[last]
   const { action, words } = pages.at('stats')!
   const now = parts.office.clock.now()
@@ -40,7 +48,8 @@ export async function overviewPage(parts: ServingParts, pages: Pages, visitor: V
     const result = await atDesk(officeOf(parts, visitor, { ...action, words }), action, all)
     return (action.gives.json(result, all) as { stats: readonly Counted[] }).stats
   }
-  const [times, kinds, reasons, networks, gates] = await Promise.all([
+  const [owed, times, kinds, reasons, networks, gates] = await Promise.all([
+    owedNow(parts, pages, visitor),
     counted({ by: [by] }),
     counted({ by: ['kind'] }),
     counted({ by: ['outcome', 'reason'] }),
@@ -49,8 +58,9 @@ export async function overviewPage(parts: ServingParts, pages: Pages, visitor: V
   ])
   const total = kinds.reduce((sum, { ended }) => sum + ended, 0)
   const approved = kinds.reduce((sum, { outcomes }) => sum + (outcomes['approved'] ?? 0), 0)
+  const percent = total === 0 ? '–' : `${((100 * approved) / total).toFixed(1)} %`
   const failed = reasons.filter(({ outcome }) => outcome !== 'approved')
-  const content = [
+  return html`${[
     html`<div class="above">
       <h1>Overview</h1>
       <nav class="above" aria-label="Time">
@@ -62,11 +72,12 @@ export async function overviewPage(parts: ServingParts, pages: Pages, visitor: V
       <span class="quiet">from ${timeOf(from)} to ${timeOf(now)} UTC</span>
     </div>`,
     html`<div class="tiles">
-      ${tile('Payments ended', String(total), '/order/find')}
-      ${tile('Approved', total === 0 ? '–' : `${((100 * approved) / total).toFixed(1)} %`, '/order/find?status=approved')}
-      ${tile('Not approved', String(total - approved), '/order/find?status=declined,error,filtered')}
-      ${tile('Half within', longest(kinds, 'p50_ms'), '/stats?by=kind')}
-      ${tile('95 % within', longest(kinds, 'p95_ms'), '/stats?by=kind')}
+      ${tile('Payments ended', String(total), `/order/find?from=${last}`)}
+      ${tile('Approved', percent, `/order/find?status=approved&from=${last}`)}
+      ${tile('Not approved', String(total - approved), `/order/find?status=declined,error,filtered&from=${last}`)}
+      ${tile('Half within', longest(kinds, 'p50_ms'), `/stats?by=kind&from=${last}`)}
+      ${tile('95 % within', longest(kinds, 'p95_ms'), `/stats?by=kind&from=${last}`)}
+      ${tile('Callbacks owed', owed, '/delivery/list?state=due')}
     </div>`,
     html`<section class="panel">
       <h2>Payments by ${by}</h2>
@@ -83,8 +94,17 @@ export async function overviewPage(parts: ServingParts, pages: Pages, visitor: V
     ...(gates.length > 0
       ? [listed('Messages to acquirers, by gate', gates, (row) => [String(row['gate'] ?? '–'), '/gate/list'], true)]
       : []),
-  ]
-  return framed(visitor, { title: 'Overview', content, at: '' }, pages)
+  ]}`
+}
+
+const mostOwed = 1_000
+
+/** Callbacks that are due or wait for their next try. */
+async function owedNow(parts: ServingParts, pages: Pages, visitor: Visitor): Promise<string> {
+  const { action, words } = pages.at('delivery/list')!
+  const asked = { state: 'due', limit: mostOwed }
+  const { rows } = (await atDesk(officeOf(parts, visitor, { ...action, words }), action, asked)) as { rows: readonly unknown[] }
+  return rows.length < mostOwed ? String(rows.length) : `${mostOwed} or more`
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ')

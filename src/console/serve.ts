@@ -15,8 +15,10 @@ import type { Written } from './forms.ts'
 import { framed } from './frame.ts'
 import { pagesOf, type Pages } from './links.ts'
 import { mePage } from './me.ts'
-import { overviewPage } from './overview.ts'
+import { liveAnswer } from './live.ts'
+import { overview, overviewPage } from './overview.ts'
 import { formOf, mostBodyBytes, ownPath, queryOf, seeOther } from './request.ts'
+import { scriptRoute } from './script.ts'
 import { keepView } from './views.ts'
 
 /** `form`: what one of our own pages has sent, in this session. */
@@ -43,6 +45,7 @@ export function consoleServer(parts: ConsoleParts): Route[] {
   const both = (path: string, handle: Handle) => [page('GET', path, handle), page('POST', path, handle)]
   return [
     ...lookRoutes,
+    scriptRoute,
     ...entryRoutes(parts),
     page('POST', '/sign-out', async ({ session }) => {
       await endSessions(parts.office.pool, [session.sessionId], parts.office.clock.now())
@@ -54,6 +57,9 @@ export function consoleServer(parts: ConsoleParts): Route[] {
       await keepView(parts.office.pool, user.userId, { name, address: address && to })
       return seeOther(address === '' ? '/me' : to)
     }),
+    page('GET', '/live', (_visitor, request) =>
+      liveAnswer(parts, request, async (visitor) => overview(parts, await pages(), visitor, queryOf(request))),
+    ),
     ...both('/me', me),
     ...both('/:subject', action),
     ...both('/:subject/:action', action),

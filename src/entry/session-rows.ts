@@ -41,10 +41,16 @@ const forget = statement<object>(`delete from operator_session where created_at 
 
 const since = (now: number) => [timestamp(now - idleMs), timestamp(now - mostMs)]
 
-/** The session of a cookie, if it goes on; it is used now. */
-export async function sessionOf(runner: Runner, cookie: Secret<string>, now: number): Promise<Session | undefined> {
+/** The session of a cookie, if it goes on. Its use prolongs it; a page that only looks does not. */
+export async function sessionOf(
+  runner: Runner,
+  cookie: Secret<string>,
+  now: number,
+  how: 'uses' | 'looks' = 'uses',
+): Promise<Session | undefined> {
   const [session] = await runner.run(byDigest, [...since(now), bytea(digestOf(cookie))])
-  if (session && now - session.seenAt >= noteEveryMs) await runner.run(seen, [session.sessionId, timestamp(now)])
+  if (session && how === 'uses' && now - session.seenAt >= noteEveryMs)
+    await runner.run(seen, [session.sessionId, timestamp(now)])
   return session
 }
 

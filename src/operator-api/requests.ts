@@ -43,7 +43,8 @@ export async function once(
   if (!(await takeKey(holder, key, asked)))
     return repeated(await pool.run(found, [tokenId, key, timestamp(now - longestMs)]), asked)
   const { did, ...answer } = await carryOut()
-  if (did) await pool.run(settle, [tokenId, key, answer.status, isSecret ? null : JSON.stringify(answer)])
+  if (did)
+    await pool.run(settle, [tokenId, key, answer.status, isSecret && answer.status === 200 ? null : JSON.stringify(answer)])
   else if (answer.status < 500) await freeKey(holder, key)
   return answer
 }

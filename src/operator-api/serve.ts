@@ -77,7 +77,11 @@ async function answerTo(
     return carriedOut({ ...own, madeOn: versionNamed(action, request) }, action, asked)
   }
   if (!changes(action)) return carryOut()
-  const settled = (): Promise<KeyedAnswer> => carryOut().catch((error: unknown) => failure(parts, error))
+  const settled = (): Promise<KeyedAnswer> =>
+    carryOut().catch((error: unknown) => {
+      const answer = failure(parts, error)
+      return answer.status === 202 ? { ...answer, did: true } : answer
+    })
   return once({ pool: office.pool, tokenId, now: office.clock.now() }, request, action.once === true, settled)
 }
 

@@ -26,10 +26,14 @@ export interface ConsoleParts extends ServingParts {
 export const isSecure = ({ origin }: Pick<ConsoleParts, 'origin'>): boolean => origin.startsWith('https:')
 
 /** Undefined without a session that goes on, of a user who is not switched off. */
-export async function visitorOf(parts: ConsoleParts, request: Incoming): Promise<Visitor | undefined> {
+export async function visitorOf(
+  parts: ConsoleParts,
+  request: Incoming,
+  how: 'uses' | 'looks' = 'uses',
+): Promise<Visitor | undefined> {
   const { pool, clock } = parts.office
   const cookie = cookieIn(request, isSecure(parts))
-  const session = cookie && (await sessionOf(pool, cookie, clock.now()))
+  const session = cookie && (await sessionOf(pool, cookie, clock.now(), how))
   const user = session && (await listUsers(pool)).find(({ userId, enabled }) => enabled && userId === session.userId)
   return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie!), views: await viewsOf(pool, user.userId) }
 }

@@ -8,7 +8,6 @@ export const doctorActions: Actions = {
   doctor: action({
     does: 'checks the configuration and the running installation, and says what to do',
     needs: 'read',
-    here: true,
     overAnyLine: true,
     takes: {},
     perform: (office) => eachOf(office, examine(office)),

@@ -68,7 +68,11 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
           ...jsonIn(one.was, one.is),
         })),
         columns: (now) => [
-          numbered('CHANGE', ({ changeId }) => changeId),
+          numbered(
+            'CHANGE',
+            ({ changeId }) => changeId,
+            ({ changeId }) => `${entity} undo ${changeId}`,
+          ),
           { title: 'TIME (UTC)', of: ({ at }) => timeText(at) },
           { title: '', of: ({ at }) => agoText(at, now) },
           { title: 'WHO', of: ({ who }) => who },

@@ -1,7 +1,7 @@
 /** Four eyes: what one user proposes and another confirms. */
 import { timeText } from '../../base/moments.ts'
 import { Secret } from '../../base/secret.ts'
-import { jsonBy, schema } from '../../entity/json.ts'
+import { jsonBy, jsonName, schema } from '../../entity/json.ts'
 import { id, onOff } from '../../entity/kinds.ts'
 import { dated, numbered, type Fact } from '../../entity/show.ts'
 import { action, listing, type Actions, type AnyAction } from '../action.ts'
@@ -46,12 +46,14 @@ async function proposalNumbered(actionNamed: ActionNamed, { pool, rights }: Offi
   return found
 }
 
+/** By their names in JSON. */
 const factsOf = ({ takes }: AnyAction, asked: Readonly<Record<string, unknown>>): Fact[] =>
-  Object.entries(asked).map(([name, value]): Fact => {
-    const { is, label = name } = takes[name]!
-    if (value === null) return [label, 'taken away']
-    if (value instanceof Secret) return [label, 'a secret']
-    return [label, is.fromBytes ? 'a file' : is.written(is.merge(undefined, value))]
+  Object.entries(takes).flatMap(([name, { is }]): Fact[] => {
+    const value = asked[name]
+    if (value === undefined) return []
+    if (value === null) return [[jsonName(name), 'taken away']]
+    const isHidden = value instanceof Secret || is.fromBytes !== undefined
+    return [[jsonName(name), isHidden ? 'given, and not shown' : is.written(is.merge(undefined, value))]]
   })
 
 /** Carries out a proposal of somebody else, with the rights of whoever confirms. */
@@ -100,7 +102,7 @@ const decisions = (actionNamed: ActionNamed): Actions => ({
       json: ({ asked, ...proposal }) => ({ ...proposalJson(proposal), asked: Object.fromEntries(asked) }),
       is: schema('asked:object', proposalJson.schema),
       blocks: (one, { now }) => [
-        { facts: [['what', one.action], ...one.asked] },
+        { facts: [['what', one.action], ...one.asked.map(([name, text]): Fact => [name.replaceAll('_', ' '), text])] },
         {
           facts: [
             ['proposed by', one.maker],

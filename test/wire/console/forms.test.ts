@@ -11,10 +11,8 @@ import { closing, openDirectory } from '../../harness/world/opening.ts'
 const { url: databaseUrl } = closing(await migratedDatabase())
 const clock = openHandClock(Date.now())
 const desk = closing(await startOwnConsole({ databaseUrl, keyFile: keyFileIn(openDirectory('forms')), clock }))
-await desk.tell([
-  ...['gate', 'add', '--name', 'acme', '--host', '10.0.0.1', '--port', '1', '--terminal-id', 'T', '--card-acceptor-id', 'C'],
-  ...['--card-acceptor-name', 'N', '--acquirer-id', '1', '--mcc', '5999', '--descriptor', 'Shop'],
-])
+const settings = '--host 10.0.0.1 --port 1 --terminal-id T --card-acceptor-id C --card-acceptor-name N'
+await desk.tell(`gate add --name acme ${settings} --acquirer-id 1 --mcc 5999 --descriptor Shop`.split(' '))
 const setByCommand = (descriptor: string) => desk.tell(['gate', 'set', 'acme', '--descriptor', descriptor])
 const [one, other] = [await desk.inside('owner'), await desk.inside('operator')]
 

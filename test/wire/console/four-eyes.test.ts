@@ -53,6 +53,13 @@ test('a proposal changes nothing until another user confirms it, and then once',
   assert.match(trail, new RegExp(`merchant rotate-key .*proposed by ${maker.user}|${second.user}.*, proposed by ${maker.user}`))
 })
 
+test('a request with a key proposes once', async () => {
+  const keyed = () => ask(maker, 'merchant/rotate-key', { login: 'shop' }, { 'idempotency-key': 'once' })
+  const [first, again] = [await keyed(), await keyed()]
+  assert.deepEqual([first.status, again.status], [202, 202])
+  assert.equal(again.json['proposal_id'], first.json['proposal_id'])
+})
+
 test('of two who confirm one does', async () => {
   const third = await api.tokenFor('owner').catch(() => undefined)
   assert.equal(third, undefined, 'the command line makes no user: each rule is about users too')
@@ -65,6 +72,11 @@ test('of two who confirm one does', async () => {
 test('whoever may not do it can neither propose nor see nor confirm it', async () => {
   for (const one of [clerk, support]) assert.equal((await ask(one, 'merchant/rotate-key', { login: 'shop' })).status, 403)
   const proposal = await proposed()
+  const { json } = await ask(second, 'proposal/show', { proposal })
+  assert.deepEqual(
+    [json['action'], json['maker'], json['asked']],
+    ['merchant rotate-key', maker.user, { login: 'shop', keep_old: '24h' }],
+  )
   for (const one of [clerk, support])
     for (const path of ['confirm', 'show', 'reject'])
       assert.equal((await ask(one, `proposal/${path}`, { proposal })).status, 403, path)

@@ -74,6 +74,10 @@ const walk: readonly (readonly [path: string, body?: object, version?: readonly 
   ['subject/export', { email: 'eve@example.com' }],
   ['cell/list'],
   ['partitions/list'],
+  ['proposal/list'],
+  ['proposal/rules'],
+  ['user/sessions'],
+  ['doctor'],
 ]
 
 test('what the API answers is as its OpenAPI document says', async () => {
@@ -84,10 +88,11 @@ test('what the API answers is as its OpenAPI document says', async () => {
     assert.equal(status, 200, `${path}: ${text}`)
     assert.ok(described.has(path))
   }
-  // These need an order and a table; test/wire/operator-api/merchants.test.ts shows an order.
+  // These need an order, a table and two users: merchants.test.ts here shows an order, and
+  // test/wire/console/four-eyes.test.ts a proposal.
   const looks = (await offers()).filter(({ path, action }) => /\/(list|find|show|history)$/.test(path) && !action.gives.parts)
   assert.deepEqual(
     looks.flatMap(({ path }) => (described.has(path) ? [] : path)),
-    ['order/show', 'bin/find'],
+    ['order/show', 'bin/find', 'proposal/show'],
   )
 })

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { order, settled } from '../conformance/requests/client.ts'
+import { until } from '../harness/clock/until.ts'
+import { follow, type Visit } from '../harness/browser/browser.ts'
+import { openWorld } from '../harness/world/opening.ts'
+import { cliOf } from '../wire/operator/cli-run.ts'
+import { sharedBrowser } from './stand.ts'
+
+/** A day in the console: payments, a return by two users, a gate, and what strangers wrote. */
+
+const browser = await sharedBrowser()
+const world = await openWorld({ own: true })
+const { tell, json } = cliOf(() => world)
+const { console_url: consoleUrl } = JSON.parse(readFileSync(join(world.directory, 'sandbox.json'), 'utf8')) as {
+  console_url: string
+}
+const at = (path: string) => new URL(path, consoleUrl).href
+
+let made = 0
+/** Somebody who has come in by a link. */
+async function user(
+  role: string,
+  how: Visit,
+  use: (page: Page, name: string) => Promise<void>,
+  merchant?: string,
+): Promise<void> {
+  const name = `${role}-${made++}`
+  await tell(['user', 'add', name, '--role', role, ...(merchant === undefined ? [] : ['--merchant', merchant])])
+  const { path } = await json<{ path: string }>('user', 'invite', name)
+  await browser.visit(how, async (page) => {
+    await page.goto(at(path))
+    await follow(page, page.getByRole('button', { name: 'Come in' }))
+    await use(page, name)
+  })
+}
+
+const main = (page: Page) => page.locator('main')
+const find = async (page: Page, what: string) => {
+  await page.getByLabel('Find a payment').fill(what)
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+}
+
+/** What strangers can write into a payment. */
+const evil = `"><img src=x onerror="document.title='broken in'"><b hx-get="/sign-out" hx-trigger="load">x</b>`
+const sold = await order(world, { order_desc: evil, first_name: evil.slice(0, 40), address1: evil.slice(0, 48), amount: '12.00' })
+const shown = await settled(world, sold)
+assert.equal(shown.status, 'approved')
+interface Story {
+  attempts: { rrn: string; stan: string }[]
+}
+
+test('one payment is found by whatever names it, from the box on each page', () =>
+  user('support', {}, async (page) => {
+    const { attempts } = await json<Story>('order', 'show', sold.orderid)
+    const { rrn, stan } = attempts[0]!
+    const ids = [sold.orderid, sold.client_orderid, sold.serial, rrn, stan]
+    const names = ids.concat(shown['approval-code'] ?? [], shown['receipt-id'] ?? [], 'ada@example.com')
+    assert.ok(names.length >= 7, names.join(' '))
+    for (const name of names) {
+      await find(page, name)
+      assert.ok(await main(page).getByText(sold.orderid, { exact: true }).first().isVisible(), name)
+    }
+  }))
+
+test('a payment is a picture and a table, and what strangers wrote is text', () =>
+  user('owner', {}, async (page) => {
+    await page.goto(at(`/order/show?id=${sold.orderid}&payer=true`))
+    assert.match(await main(page).innerText(), /onerror=/)
+    assert.equal(await page.title(), `Order ${sold.orderid} · Tollgate`)
+    assert.ok((await page.locator('.story').count()) > 0)
+    await page.getByText('All that happened, as a table').click()
+    assert.match(await main(page).innerText(), /authorising/)
+    assert.equal(await page.locator('main img, main [hx-get]').count(), 0)
+  }))
+
+test('a return above what one may is proposed by one user and confirmed by another', async () => {
+  await user('owner', {}, (first) =>
+    user('operator', { phone: true }, async (second) => {
+      await tell(['proposal', 'set-rules', '--returns', '5.00 USD'])
+      await first.goto(at(`/order/return?id=${sold.orderid}`))
+      await first.getByLabel('Amount').fill('7.00')
+      await first.getByLabel('Reason').fill('one was broken')
+      await follow(first, first.getByRole('button', { name: 'Return', exact: true }))
+      assert.match(await main(first).innerText(), /waits until .* for another user to confirm it/)
+      const link = first.getByRole('link', { name: /^proposal show/ })
+      const proposal = (await link.innerText()).replace(/\D/g, '')
+      await second.goto(at(`/proposal/show?proposal=${proposal}`))
+      assert.match(await main(second).innerText(), /one was broken[^]*7\.00/)
+      await follow(second, second.getByRole('link', { name: /^proposal confirm/ }))
+      await follow(second, second.getByRole('button', { name: 'Confirm' }))
+      assert.match(await main(second).innerText(), /return/)
+    }),
+  ).finally(() => tell(['proposal', 'set-rules', '--returns', 'none']))
+  const returned = () =>
+    json<{ transactions: { kind: string; state: string; amount_minor: number }[] }>('order', 'show', sold.orderid)
+  await until(returned, ({ transactions }) =>
+    transactions.some(({ kind, state, amount_minor: minor }) => kind === 'return' && state === 'approved' && minor === 700),
+  )
+})
+
+test('a gate is mended: what would change, the change, its history, and back again', () =>
+  user('operator', {}, async (page) => {
+    await page.goto(at('/gate/list'))
+    await follow(page, main(page).getByRole('row', { name: 'sandbox acquirer' }).getByRole('link').first())
+    await follow(page, page.getByRole('navigation', { name: 'gate' }).getByRole('link', { name: 'set', exact: true }))
+    const field = page.getByLabel('Answer timeout')
+    const before = await field.inputValue()
+    await field.fill('17s')
+    await follow(page, page.getByRole('button', { name: 'See what would change' }))
+    assert.match(await main(page).innerText(), /A dry run: nothing was changed/)
+    assert.equal(await field.inputValue(), '17s')
+    await follow(page, page.getByRole('button', { name: 'Set', exact: true }))
+    assert.match(await main(page).innerText(), /is changed/)
+    await follow(page, page.getByRole('navigation', { name: 'gate' }).getByRole('link', { name: 'history', exact: true }))
+    await follow(page, main(page).getByRole('row').nth(1).getByRole('link').first())
+    await follow(page, page.getByRole('button', { name: 'Undo' }))
+    await page.goto(at('/gate/set?gate=sandbox+acquirer'))
+    assert.equal(await page.getByLabel('Answer timeout').inputValue(), before)
+  }))
+
+for (const phone of [false, true])
+  for (const dark of [false, true])
+    test(`pages fit ${phone ? 'a phone' : 'a desk'}, ${dark ? 'dark' : 'light'}`, () =>
+      user('owner', { phone, ...(dark && { dark: true as const }) }, async (page) => {
+        const paths = [
+          '/',
+          '/order/find',
+          `/order/show?id=${sold.orderid}`,
+          '/delivery/list',
+          '/endpoint/list',
+          '/gate/set?gate=1',
+          '/me',
+        ]
+        for (const path of paths) {
+          await page.goto(at(path))
+          const over = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
+          assert.ok(Number(over) <= 0, `${path} is ${String(over)} pixels too wide`)
+        }
+      }))
+
+test('the overview follows what happens, without a reload', () =>
+  user('auditor', {}, async (page) => {
+    await page.goto(at('/'))
+    const ended = main(page).getByRole('link', { name: /^Payments ended/ })
+    const before = Number((await ended.innerText()).replace(/\D/g, ''))
+    await settled(world, await order(world))
+    await until(
+      async () => Number((await ended.innerText()).replace(/\D/g, '')),
+      (now) => now > before,
+    )
+  }))
+
+test('keys find, lead to places, and say what they are', () =>
+  user('support', {}, async (page) => {
+    await page.goto(at('/me'))
+    await page.keyboard.press('/')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'what')
+    await page.keyboard.type('gp')
+    assert.equal(await page.getByLabel('Find a payment').inputValue(), 'gp')
+    await page.getByRole('heading').first().click()
+    await page.keyboard.press('?')
+    assert.match(await page.getByRole('dialog').innerText(), /g p\s+Payments/)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await Promise.all([page.waitForURL(/\/order\/find$/), page.keyboard.press('p')])
+  }))
