@@ -65,6 +65,7 @@ export function blockText(block: Block): string {
   if ('says' in block) return findingText(block)
   if ('facts' in block) return factsText(block.facts)
   if ('after' in block) return `There are more: add --after ${block.after}`
+  if ('code' in block) return block.code.split('\n').map(printable).join('\n')
   if ('command' in block) return `${block.text}: npx tollgate ${block.command}`
   return table(block.columns, block.rows)
 }

@@ -9,6 +9,7 @@ import type { AnyAction, Inputs } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
 import { changes, tells, type Offer } from '../operator/offered.ts'
 import { freeKey, takeKey } from '../operator/keyed.ts'
+import type { Rights } from '../operator/permissions.ts'
 import { isMisfit, Refused, refusalBlock } from '../operator/refused.ts'
 import type { ServingParts } from '../operator/serving.ts'
 import { versionOf } from '../operator/version.ts'
@@ -59,9 +60,11 @@ export async function actionPage(
       </p>`,
     ])
 
-  const present = await presentOf(parts, pages, visitor, offer, { ...query, ...form })
+  const known = Object.entries(action.takes).flatMap(([name, input]) => (isKnown(rights, input) ? jsonName(name) : []))
+  const filled = { ...Object.fromEntries(known.map((name) => [name, rights.merchant!.login])), ...query, ...form }
+  const present = await presentOf(parts, pages, visitor, offer, filled)
   const opened = openedIn(form) ?? present?.was
-  let written: Written = { ...present?.was, ...query, ...form }
+  let written: Written = { ...present?.was, ...filled }
   const read = readFields(action.takes, written, opened)
   const page = (status: number, results: readonly Markup[], complaints?: Written) => {
     const rest = complaints ? [formOf(visitor, offer, written, { present, complaints, once: uuid(parts.office.random) })] : []
@@ -86,7 +89,7 @@ export async function actionPage(
     const on = done.blocks.flatMap((block) =>
       typeof block === 'object' && 'after' in block ? [nextPage(offer, written, block.after, visitor.formToken)] : [],
     )
-    return page(200, [chips(offer, written, visitor.formToken) ?? html``, ...shown, ...on], isDone ? undefined : {})
+    return page(200, [chips(offer, { ...query, ...form }, visitor.formToken) ?? html``, ...shown, ...on], isDone ? undefined : {})
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     const { refusal } = error
@@ -249,13 +252,16 @@ function linkTo(to: Offer, from: Offer, written: Written): string {
   return `/${to.path}${asked === '' ? '' : `?${asked}`}`
 }
 
+/** Whoever works for one merchant need not name it. */
+const isKnown = ({ merchant }: Rights, { names }: Inputs[string]) => merchant !== undefined && names === 'merchant'
+
 function formOf(
-  { formToken }: Visitor,
+  { formToken, rights }: Visitor,
   { path, action, byGet }: Offer,
   written: Written,
   { present, complaints, once }: { present: Present | undefined; complaints: Written; once: string },
 ): Markup {
-  const { takes } = action
+  const takes = Object.fromEntries(Object.entries(action.takes).filter(([, input]) => !isKnown(rights, input)))
   const isChange = changes(action)
   if (Object.keys(takes).length === 0 && !isChange) return html``
   const isDry = 'dryRun' in takes

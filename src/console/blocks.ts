@@ -15,6 +15,8 @@ export function blockMarkup(block: Block, pages: Pages): Markup {
   if ('says' in block) return finding(block, pages)
   if ('facts' in block) return facts(block.facts)
   if ('after' in block) return html``
+  if ('code' in block)
+    return html`<pre class="panel wide" tabindex="0" role="region" aria-label="To copy"><code>${linesOf(block.code)}</code></pre>`
   if ('command' in block) return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>`
   const shown = table(block.columns, block.rows, pages)
   return block.steps === undefined || block.steps.length === 0 ? shown : picture(block.steps, shown)
@@ -58,9 +60,9 @@ function picture(steps: readonly Passage[], all: Markup): Markup {
 
 /** Lines keep their breaks; what is in braces is a command. */
 const withLinks = (text: string, pages: Pages): Markup[] =>
-  text
-    .split(/\{([^{}]+)\}/)
-    .map((part, i) => (i % 2 === 1 ? commandLink(part, pages) : html`${part.split('\n').map(printable).join('\n')}`))
+  text.split(/\{([^{}]+)\}/).map((part, i) => (i % 2 === 1 ? commandLink(part, pages) : html`${linesOf(part)}`))
+
+const linesOf = (text: string): string => text.split('\n').map(printable).join('\n')
 
 function commandLink(command: string, pages: Pages): Markup {
   const link = pages.linkOf(command)

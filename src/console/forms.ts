@@ -1,5 +1,6 @@
 /** Forms from the inputs of an action, and back from what a browser sends. */
 import { jsonName } from '../entity/json.ts'
+import { Secret } from '../base/secret.ts'
 import { Unreadable } from '../entity/kinds.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Inputs } from '../operator/action.ts'
@@ -28,12 +29,15 @@ export function formFields(takes: Inputs, written: Written, complaints: Written 
       <label for="${field}"
         >${labelOf(name, input)}${isDemanded(input) ? html` <span class="quiet">needed</span>` : undefined}</label
       >
-      ${control(field, input, written[field] ?? '', complaint !== undefined)}
+      ${control(field, input, isSecret(input, written[field]) ? '' : (written[field] ?? ''), complaint !== undefined)}
       <p class="quiet" id="${field}-means">${sentence(input.means)}</p>
       ${says}
     </div>`
   })
 }
+
+/** A secret is not shown again, nor a file that may have the number of a card. */
+const isSecret = ({ is }: AnyInput, text = ''): boolean => is.read(text) instanceof Secret
 
 const isDemanded = ({ needed, piped, change }: AnyInput): boolean => Boolean(needed || piped) && !change
 

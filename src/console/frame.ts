@@ -72,9 +72,8 @@ export function framed(
   { status = 200, title, content, at = '' }: Framed,
   pages: Pages,
 ): Answer {
-  const groups = places
-    .map(({ name, of }) => ({ name, of: of.filter(({ path }) => mayGo(rights, pages, path)) }))
-    .filter(({ of }) => of.length > 0)
+  const isPlace = ({ path, isOwn }: Place) => mayGo(rights, pages, path) && (!isOwn || rights.merchant !== undefined)
+  const groups = places.map(({ name, of }) => ({ name, of: of.filter(isPlace) })).filter(({ of }) => of.length > 0)
   const own = views.map(({ name, address }) => html`<li><a href="${address}">${name}</a></li>`)
   return document(
     status,
@@ -154,17 +153,21 @@ export function mayGo(rights: Rights, pages: Pages, path: string): boolean {
   return action !== undefined && rights.may(action.needs) && (rights.merchant === undefined || action.forMerchants === true)
 }
 
-/** A subject is one place, whatever is done in it. */
-const isAt = (at: string, path: string): boolean => at.split('/')[0] === path.split(/[/?]/)[0]
+/** A subject is one place, whatever is done in it, but for what is a place of its own. */
+const isAt = (at: string, path: string): boolean =>
+  at === path ||
+  (placeOf(at) === undefined && path === allPlaces.find((one) => one.path.split('/')[0] === at.split('/')[0])?.path)
 
 /** The name of the place that is at a path, if there is one. */
-export const placeOf = (at: string): string | undefined => places.flatMap(({ of }) => of).find(({ path }) => path === at)?.label
+export const placeOf = (at: string): string | undefined => allPlaces.find(({ path, isOwn }) => path === at && !isOwn)?.label
 
 interface Place {
   path: string
   label: string
   /** After g, it leads there. */
   key?: string
+  /** For users of one merchant alone, who need not name it. */
+  isOwn?: true
 }
 
 // oxfmt-ignore
@@ -182,6 +185,14 @@ const places: readonly { name: string; of: readonly Place[] }[] = [
     { path: 'gate/list',     label: 'Gates',          key: 'g' },
     { path: 'filter/list',   label: 'Filters',        key: 'f' },
   ] },
+  { name: 'Integrate', of: [
+    { path: 'merchant/guide',    label: 'Guide',            key: 'i' },
+    { path: 'signature/explain', label: 'Signature doctor', key: 's' },
+    { path: 'merchant/show',       label: 'Account',        isOwn: true },
+    { path: 'merchant/rotate-key', label: 'Control key',    isOwn: true },
+    { path: 'merchant/signing-secret', label: 'Signing secret', isOwn: true },
+    { path: 'merchant/key-list',   label: 'Public keys',    isOwn: true },
+  ] },
   { name: 'People', of: [
     { path: 'user/list',     label: 'Users',          key: 'u' },
     { path: 'token/list',    label: 'Tokens' },
@@ -197,3 +208,5 @@ const places: readonly { name: string; of: readonly Place[] }[] = [
     { path: 'partitions/list', label: 'Partitions' },
   ] },
 ]
+
+const allPlaces = places.flatMap(({ of }) => of)

@@ -51,7 +51,7 @@ export interface Passage {
   fields: readonly Fact[]
 }
 
-/** A paragraph, a finding, facts of one thing, a table of many, or what to do next. */
+/** A paragraph, a finding, facts of one thing, a table of many, what to do next, lines to copy. */
 export type Block =
   | string
   | Finding
@@ -60,6 +60,7 @@ export type Block =
   | { text: string; command: string }
   /** A list goes on after this one. */
   | { after: string }
+  | { code: string }
 
 export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], steps?: readonly Passage[]): Block => ({
   columns: columns as readonly Column<unknown>[],

@@ -4,6 +4,7 @@ import type { Secret } from '../base/secret.ts'
 import type { AccessLimits } from '../merchant/access-limits.ts'
 import { controlHolds as holds, partsOf, signedMinor, type Parts, type SignedSum } from '../merchant/control.ts'
 import { memberFor, type Entry } from '../merchant/merchant.ts'
+import type { SignedAmount } from '../order/store/rows.ts'
 import type { OrderStore } from '../order/store/store.ts'
 import { inWords, waysFor, type Way } from '../spec/gateway/control.ts'
 import type { Amount } from '../spec/kinds.ts'
@@ -23,7 +24,9 @@ export interface ChecksumParts {
   explains: boolean
 }
 
-type Request = Pick<Addressed, 'path' | 'registry' | 'entry' | 'client'> & FormFields<SignedByKey>
+/** What is signed of a request. */
+export type SignedFields = Pick<Addressed, 'path' | 'entry'> & FormFields<SignedByKey>
+type Request = SignedFields & Pick<Addressed, 'registry' | 'client'>
 
 /**
  * An unknown login, another merchant's endpoint and a wrong checksum get the same refusal after the
@@ -78,7 +81,7 @@ const waysOf = Object.fromEntries(
 
 /** Every way to sign each of the sums, as sent and trimmed. */
 function acceptedSpellings(
-  { values, raw, path }: Request,
+  { values, raw, path }: SignedFields,
   ways: readonly Way[],
   sums: readonly (SignedSum | undefined)[],
 ): Parts[] {
@@ -95,7 +98,8 @@ function acceptedSpellings(
   return accepted
 }
 
-const expectedParts = (ways: readonly Way[]): string =>
+/** For people. */
+export const expectedParts = (ways: readonly Way[]): string =>
   ways.map(({ parts, ofTheOrder }) => inWords(parts) + (ofTheOrder ? ' (amount and currency of the order)' : '')).join(', or ')
 
 /**
@@ -115,7 +119,7 @@ export function amountsCanBeSigned({ values, entry }: WithFields<Payment | Rebil
   return name && refuse('field is invalid', `${name} is invalid: this endpoint counts hundredths, which cannot express it`)
 }
 
-function sumSent({ values, entry }: Request): SignedSum | undefined {
+function sumSent({ values, entry }: SignedFields): SignedSum | undefined {
   const amount = 'amount' in values ? values.amount : undefined
   const currency = 'currency' in values ? values.currency : undefined
   if (!amount || !currency) return undefined
@@ -137,10 +141,20 @@ async function isSignedWithOrder(
 ): Promise<boolean> {
   const { entry } = request
   const stored = await orders.signedAmounts({ merchantId: entry.merchant.merchantId, orderId })
-  const sums = (stored ?? [decoyAmount, decoyAmount]).map(({ currency, amountText, amountMinor }) => ({
+  const good = isOneOf(acceptedSpellings(request, ways, sumsOf(stored ?? [decoyAmount, decoyAmount], entry)))
+  return good && stored !== undefined
+}
+
+const sumsOf = (stored: readonly SignedAmount[], entry: Entry): SignedSum[] =>
+  stored.map(({ currency, amountText, amountMinor }) => ({
     minor: signedMinor(amountText, amountMinor, unitsFor(entry, currency)),
     currency,
   }))
-  const good = isOneOf(acceptedSpellings(request, ways, sums))
-  return good && stored !== undefined
+
+/** What the control of a request may cover, the usual first; for whoever explains it. */
+export function coveredBy(request: SignedFields, stored: readonly SignedAmount[]): { names: readonly string[]; values: Parts }[] {
+  const { ofTheRequest, ofTheOrder } = waysOf[request.operation]['amount' in request.values ? 'withAmount' : 'withoutAmount']
+  const sums = sumsOf(stored, request.entry)
+  const spelled = (way: Way) => acceptedSpellings(request, [way], way.ofTheOrder ? sums : [sumSent(request)])
+  return [...ofTheRequest, ...ofTheOrder].flatMap((way) => spelled(way).map((values) => ({ names: way.parts, values })))
 }

@@ -23,6 +23,8 @@ export interface Sandbox {
   isRunning: boolean
   baseUrl: string
   acquirerAdminUrl: string
+  /** The simulated issuer, which shows its test cards. */
+  issuerUrl: string
   /** The login of its own merchant. */
   login: string
   oauthPrivateKeyFile: string

@@ -35,6 +35,7 @@ export const sandboxOf = (file: ServedFile, directory: string): Omit<Sandbox, 'p
   directory,
   baseUrl: file.base_url,
   acquirerAdminUrl: file.simulators.acquirer_admin_url,
+  issuerUrl: `${file.simulators.acs_url}/`,
   login: file.merchant.login,
   oauthPrivateKeyFile: file.merchant.oauth_private_key_file,
 })

@@ -3,7 +3,7 @@ export const pathId = 'endpoint or group id'
 export const amountInMinorUnits = 'amount in minor units'
 
 /** The last part of every signed string. */
-const controlKey = 'control key'
+export const controlKey = 'control key'
 
 /** One way to sign a request; the control key follows its parts. */
 export interface Way {

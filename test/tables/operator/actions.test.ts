@@ -96,7 +96,8 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
     if (changes) assert.ok(!roleMay('auditor', one) && !roleMay('auditor', one, 'merchant'), one)
   }
   for (const { words, action } of rows) {
-    if (!/( (list|show|history|find|test|verify)|^access|^stats|^doctor)$/.test(words)) assert.ok(action.needs !== 'read', words)
+    if (!/( (list|show|history|find|test|verify|guide)|^access|^stats|^doctor)$/.test(words))
+      assert.ok(action.needs !== 'read', words)
     if (/ (add|set|disable|enable|undo|remove|retire|resume|resend|erase|forget|move|drain|drop)$/.test(words))
       assert.ok(permissions[action.needs].changes, words)
     if (action.reads) assert.match(words, / list$/)

@@ -140,6 +140,34 @@ for (const [given, says] of wrong)
     assert.match(await refuse(2, 'sign', ...given), says)
   })
 
+test('explained at a world: the amount of its order may be signed by a return that sends none, and by no other', async () => {
+  const { orderid, client_orderid } = await approved(world, 'sale')
+  const named = { login, client_orderid, orderid }
+  const explained = async (fields: Fields, ...parts: string[]) => {
+    const file = join(world.directory, 'request.txt')
+    const control = sha1(login, client_orderid, orderid, ...parts, world.merchant.controlKey)
+    writeFileSync(file, `POST /api/v2/return/${world.endpoints.plain}\n\n${encodePairs(Object.entries({ ...fields, control }))}`)
+    const ran = await run({ TOLLGATE_DIR: world.directory }, ['signature', 'explain', '--request', file, '--json'])
+    rmSync(file)
+    const { verdict, mistakes } = JSON.parse(ran.out) as { verdict: string; mistakes: { name: string }[] }
+    assert.equal(ran.code, verdict === 'right' ? 0 : 1)
+    return [verdict, ...mistakes.map(({ name }) => name)]
+  }
+  assert.deepEqual(await explained(named), ['right'])
+  assert.deepEqual(await explained(named, '1050', 'USD'), ['right'])
+  const part = { ...named, amount: '3.00', currency: 'USD' }
+  assert.deepEqual(await explained(part, '300', 'USD'), ['right'])
+  assert.deepEqual(await explained(part, '1050', 'USD'), ['mistaken', 'the amount of the order'])
+})
+
+test('the guide of a sandbox has its addresses and test cards', async () => {
+  const guide = await tell(['merchant', 'guide', login, '--endpoint', String(world.endpoints.plain)])
+  assert.ok(guide.includes(`${world.baseUrl}/api/v2/sale/${world.endpoints.plain}`))
+  assert.match(guide, /A test card +4111111111111111/)
+  const [, cards = ''] = /More test cards +(\S+)/.exec(guide) ?? []
+  assert.match(await (await fetch(cards)).text(), /4111111111111111|4000/)
+})
+
 test('a merchant or endpoint that is not there ends with 1, two keys at once with 2', async () => {
   const status = ['sign', 'status', 'client_orderid=o']
   assert.match(await refuse(1, ...status, '--login', 'nobody'), /no merchant nobody/)
