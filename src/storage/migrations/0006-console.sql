@@ -41,7 +41,8 @@ create table operator_failure (
   kind     text        not null,
   name     text        not null,
   failures integer     not null,
-  last_at  timestamptz not null,
+  -- Milliseconds since 1970.
+  last_ms  bigint      not null,
   primary key (kind, name)
 );
 

@@ -96,11 +96,11 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
     if (changes) assert.ok(!roleMay('auditor', one) && !roleMay('auditor', one, 'merchant'), one)
   }
   for (const { words, action } of rows) {
-    if (!/( (list|show|history|find|test|verify|guide)|^access|^stats|^doctor)$/.test(words))
+    if (!/( (list|show|history|find|test|verify|guide|rules)|^access|^stats|^doctor)$/.test(words))
       assert.ok(action.needs !== 'read', words)
     if (/ (add|set|disable|enable|undo|remove|retire|resume|resend|erase|forget|move|drain|drop)$/.test(words))
       assert.ok(permissions[action.needs].changes, words)
-    if (action.reads) assert.match(words, / list$/)
+    if (action.reads) assert.match(words, / (list|sessions)$/)
   }
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)
 })

@@ -65,6 +65,7 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/ undo /,                           /There is no change 1042/],
   [/^filter reset/,                    /counts no payment by this (email|card) now/],
   [/^order (show|resume|capture|return|void)/, /There is no order 1000001/],
+  [/^proposal (show|confirm|reject)/,  /There is no proposal 17/],
   [/^delivery resend/,                 /No callback fits/],
   [/^invoice resume/,                  /No invoice .* is parked/],
   [/^merchant guide/,                  /There is no endpoint/],
