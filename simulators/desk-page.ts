@@ -112,7 +112,7 @@ const overviewContent = ({ title, sections }: Overview, happened: readonly Happe
       ${
         happened.length === 0
           ? html`<p class="quiet">Nothing yet. Buy something in the shop, and it is here.</p>`
-          : html`<ol class="happened">
+          : html`<ol class="plain happened">
               ${happened.map(happenedContent)}
             </ol>`
       }
@@ -121,7 +121,7 @@ const overviewContent = ({ title, sections }: Overview, happened: readonly Happe
       ({ title: name, calls, notes = [] }) =>
         html`<section class="panel">
           <h2>${name}</h2>
-          ${calls.map(callContent)} ${notes.length === 0 ? undefined : html`<dl>${notes.map(noteContent)}</dl>`}
+          ${calls.map(callContent)} ${notes.length === 0 ? undefined : html`<dl class="facts">${notes.map(noteContent)}</dl>`}
         </section>`,
     )}
     <noscript

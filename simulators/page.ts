@@ -1,9 +1,6 @@
-import { asset } from '../src/http/asset.ts'
-import { bar, barStyle, type BarPage, type BarPages } from '../src/http/bar.ts'
+import { bar, type BarPage, type BarPages } from '../src/http/bar.ts'
 import { html, verbatim, type Markup } from '../src/http/page.ts'
-
-/** Shared by everything that the sandbox shows to people, the bar with it. */
-const sharedStyle = asset(new URL('./pages.css', import.meta.url)) + barStyle
+import { lookStyle, sandboxStyle } from '../src/look/look.ts'
 
 interface Frame {
   /** Unique to this reply; the content security policy names it. */
@@ -34,7 +31,7 @@ export function peoplePage({ nonce, title, places, here, style, script, icon, he
         <link rel="icon" href="${icon}" />
         ${head}
         <style nonce="${nonce}">
-          ${verbatim(sharedStyle + style)}
+          ${verbatim(lookStyle + sandboxStyle + style)}
         </style>
       </head>
       <body>

@@ -1,5 +1,6 @@
 import { asset } from '../../src/http/asset.ts'
 import { html, verbatim, type Markup } from '../../src/http/page.ts'
+import { lookStyle } from '../../src/look/look.ts'
 import type { BarPages } from '../../src/http/bar.ts'
 import { iconOf, peoplePage } from '../page.ts'
 import { password, type TestCard } from '../three-d-secure/cards.ts'
@@ -39,7 +40,7 @@ function page({ nonce, title, aside, head, foot }: Frame, content: Markup): stri
         <meta name="robots" content="noindex" />
         <title>${title} · ${bank}</title>
         <style nonce="${nonce}">
-          ${verbatim(pageStyle)}
+          ${verbatim(lookStyle + pageStyle)}
         </style>
         ${head}
       </head>
@@ -87,7 +88,9 @@ export function challengePage(
   return page(
     { nonce, title: 'Confirm your payment', aside: network, head, foot },
     html`<h1>Confirm your payment</h1>
-      <dl>${row('Merchant', merchantName)} ${row('Amount', amount, 'amount')} ${row('Card', `•••• ${lastFour}`)}</dl>
+      <dl class="facts">
+        ${row('Merchant', merchantName)} ${row('Amount', amount, 'amount')} ${row('Card', `•••• ${lastFour}`)}
+      </dl>
       ${notice}
       <form method="post" action="${path}/answer">
         <input type="hidden" name="id" value="${id}" />
@@ -103,8 +106,8 @@ export function challengePage(
         />
         <button class="main" name="action" value="submit">Confirm</button>
         <div class="other">
-          <button name="action" value="resend">Send again</button>
-          <button name="action" value="cancel">Cancel</button>
+          <button class="link" name="action" value="resend">Send again</button>
+          <button class="link" name="action" value="cancel">Cancel</button>
         </div>
       </form>`,
   )
@@ -187,26 +190,28 @@ export function cardsPage(cards: readonly TestCard[], nonce: string, places: Bar
 
 const cardTable = (network: string, cards: readonly TestCard[]): Markup =>
   html`<h2>${network}</h2>
-    <table class="panel">
-      <thead>
-        <tr>
-          <th>Number</th>
-          <th>Scenario</th>
-          <th>Version</th>
-          <th>Method</th>
-          <th>What happens</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${cards.filter((card) => card.network === network).map(cardRow)}
-      </tbody>
-    </table>`
+    <div class="wide panel">
+      <table>
+        <thead>
+          <tr>
+            <th>Number</th>
+            <th>Scenario</th>
+            <th>Version</th>
+            <th>Method</th>
+            <th>What happens</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${cards.filter((card) => card.network === network).map(cardRow)}
+        </tbody>
+      </table>
+    </div>`
 
 const cardRow = ({ number, scenario, version, method, note, password: word }: TestCard): Markup =>
   html`<tr>
     <td><code>${number.replaceAll(/\d{4}(?=\d)/g, '$& ')}</code></td>
     <td>${scenario}</td>
-    <td>${version}</td>
-    <td>${method === 'works' ? '' : method}</td>
-    <td>${note}${word === undefined ? undefined : html` <small>asks for the password</small>`}</td>
+    <td data-title="Version">${version}</td>
+    <td data-title="Method">${method === 'works' ? '' : method}</td>
+    <td>${note}${word === undefined ? undefined : html` <small class="wait">asks for the password</small>`}</td>
   </tr>`

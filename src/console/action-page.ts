@@ -230,7 +230,7 @@ function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written)
     ${
       others.length < 2
         ? undefined
-        : html`<nav class="above" aria-label="${subject}">
+        : html`<nav class="chips" aria-label="${subject}">
             ${others.map((one) => {
               const label = one.words.split(' ').slice(1).join(' ') || one.words
               const present = one === offer ? html`aria-current="page"` : undefined

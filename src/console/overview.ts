@@ -63,7 +63,7 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
   return html`${[
     html`<div class="above">
       <h1>Overview</h1>
-      <nav class="above" aria-label="Time">
+      <nav class="chips" aria-label="Time">
         ${Object.entries(spans).map(([name, { label }]) => {
           const present = name === last ? html`aria-current="page"` : undefined
           return html`<a href="/?last=${name}" ${present}>${label}</a>`

@@ -28,7 +28,7 @@ export async function keepView(pool: Pool, userId: bigint, { name, address }: Sa
 export const viewForm = (address: string, formToken: string): Markup =>
   html`<details>
     <summary class="quiet">Save this view</summary>
-    <form method="post" action="/views" class="row">
+    <form method="post" action="/views" class="buttons">
       <input type="hidden" name="form" value="${formToken}" />
       <input type="hidden" name="address" value="${address}" />
       <label class="unseen" for="view">Name of the view</label>

@@ -1,4 +1,3 @@
-import { asset } from './asset.ts'
 import { html, type Markup } from './page.ts'
 
 export type BarPage = 'Shop' | 'App' | 'Callbacks' | 'API' | 'Acquirer' | 'Directory server' | 'Issuer'
@@ -6,12 +5,10 @@ export type BarPage = 'Shop' | 'App' | 'Callbacks' | 'API' | 'Acquirer' | 'Direc
 /** The pages of a sandbox and their URLs, in the order of the bar. Empty until all of it serves. */
 export type BarPages = Partial<Record<BarPage, string>>
 
-export const barStyle = asset(new URL('./bar.css', import.meta.url))
-
 /** Leads from a page of the sandbox to all others; nothing where there are none. */
 export function bar(places: BarPages, here: BarPage): Markup {
   const links = Object.entries(places).map(([name, url]) => html`<a href="${url}" ${current(name === here)}>${name}</a> `)
-  return links.length === 0 ? html`` : html`<nav class="places" aria-label="The sandbox">${links}</nav>`
+  return links.length === 0 ? html`` : html`<nav class="sandbox" aria-label="The sandbox">${links}</nav>`
 }
 
 const current = (isHere: boolean) => (isHere ? html`aria-current="true"` : undefined)

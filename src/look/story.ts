@@ -117,9 +117,9 @@ function step(message: StoryMessage, startedAt: number): Markup {
 }
 
 function signedText({ parts, control, holds }: Signed): Markup {
-  return html`<div class="signed">
+  return html`<div class="signing">
     <h3>String to sign</h3>
-    <p>
+    <p class="signed">
       <code
         >${parts.map(({ name, value }) => html`<span class="part" title="${name}">${value}</span>`)}<span class="part key"
           >‹control key›</span
@@ -136,7 +136,7 @@ const mark = (holds: boolean): Markup =>
 
 function fieldList(fields: readonly StoryField[]): Markup {
   if (fields.length === 0) return html`<p class="quiet">It carries no fields.</p>`
-  return html`<dl class="fields">
+  return html`<dl class="facts">
     ${fields.map(
       ({ name, value, means }) =>
         html`<div>

@@ -5,7 +5,7 @@ import type { Answer, Incoming } from '../http/server.ts'
 import { textsFor } from './languages.ts'
 import { formReader } from '../spec/form.ts'
 import { pageAnswer } from './layout.ts'
-import { doing, style } from './three-d-secure-look.ts'
+import { doing } from './three-d-secure-look.ts'
 import { returnScript } from './three-d-secure-script.ts'
 
 /** For a page whose payment cannot be looked up now. */
@@ -26,7 +26,7 @@ const againSeconds = 2
 export async function momentPage(random: Random, turns: Turns, request: Incoming): Promise<Answer> {
   const texts = textsFor(request.headers['accept-language'])
   const wait = doing(texts.wait.moment)
-  const page = { status: 503, title: texts.ended.payment, style }
+  const page = { status: 503, title: texts.ended.payment }
   if (request.method !== 'POST') {
     const refresh = { seconds: againSeconds, to: `?${request.query}` }
     return pageAnswer(random, { ...page, refresh, content: wait }, { texts })

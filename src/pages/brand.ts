@@ -36,8 +36,8 @@ export async function lookOf(
 
 export type Branded = Pick<Merchant, 'merchantId' | 'page'>
 
-/** `--paper` of layout.css, in the light and in the dark. */
-export const papers = { light: '#ffffff', dark: '#1b1f25' } as const
+/** `--card` of look.css, in the light and in the dark. */
+export const papers = { light: '#ffffff', dark: '#1a2027' } as const
 /** What WCAG 2.2 asks of text (1.4.3). */
 export const leastContrast = 4.5
 

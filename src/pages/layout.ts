@@ -2,6 +2,7 @@ import type { Random } from '../base/random.ts'
 import { asset } from '../http/asset.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
+import { lookStyle } from '../look/look.ts'
 import { brandStyle, type Look } from './brand.ts'
 import { english } from './languages.ts'
 
@@ -10,7 +11,7 @@ export interface Page {
   status?: number
   title: string
   content: Markup
-  /** In addition to the style that all pages share. */
+  /** Instead of the style of the hosted pages. */
   style?: string
   script?: string
   /** If no script runs, the page reloads by itself, from this address. */
@@ -48,7 +49,7 @@ export function pageAnswer(random: Random, page: Page, look?: Look): Answer {
           ${page.refresh && refreshing(page.refresh, page.script === undefined)}
           <title>${page.title}</title>
           <style nonce="${nonce}">
-            ${verbatim(sharedStyle + (page.style ?? '') + brandStyle(colour))}
+            ${verbatim(lookStyle + (page.style ?? hostedStyle) + brandStyle(colour))}
           </style>
         </head>
         <body>
@@ -112,4 +113,4 @@ const fetched = ['connect', 'font', 'img', 'manifest', 'media', 'object', 'scrip
   (what) => `${what}-src`,
 )
 
-const sharedStyle = asset(new URL('./layout.css', import.meta.url))
+export const hostedStyle = asset(new URL('./hosted.css', import.meta.url))

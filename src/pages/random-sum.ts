@@ -1,4 +1,3 @@
-import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import type { Random } from '../base/random.ts'
@@ -9,7 +8,7 @@ import { lookOf, type BrandParts } from './brand.ts'
 import { minutesText, moneyText, numberText, textsFor } from './languages.ts'
 import type { Texts } from './texts/en.ts'
 import { pageAnswer, quietText, seeOther, type Page } from './layout.ts'
-import { amount, sign, style } from './three-d-secure-look.ts'
+import { amount, sign } from './three-d-secure-look.ts'
 import { missingPage, problemPage, waitingPage } from './three-d-secure-pages.ts'
 
 const folder = 'random-sum'
@@ -98,7 +97,6 @@ function askingPage({ view, title, top, path, wasUnreadable }: Asking, texts: Te
   const complaint = wasUnreadable ? sum.noSum(numberText(texts, mostText)) : answerNo > 1 ? sum.wrong : undefined
   return {
     title,
-    style: style + formStyle,
     formAction: ["'self'"],
     content: html`${top}
       <h2>${sum.yours}</h2>
@@ -106,23 +104,25 @@ function askingPage({ view, title, top, path, wasUnreadable }: Asking, texts: Te
         ${sum.held(moneyText(texts, leastText, currency), moneyText(texts, mostText, currency))}
         <strong class="card">${network} ···· ${lastFour}</strong>. ${sum.given}
       </p>
-      ${complaint === undefined ? undefined : html`<p role="alert" id="complaint" class="complaint">${complaint}</p>`}
+      ${complaint === undefined ? undefined : html`<p role="alert" id="complaint" class="notice bad">${complaint}</p>`}
       <form method="post" action="${path}" autocomplete="off">
         <input type="hidden" name="answer" value="${answerNo}" />
-        <label for="sum">${sum.label(currency)}</label>
-        <input
-          id="sum"
-          name="sum"
-          type="text"
-          inputmode="decimal"
-          maxlength="12"
-          autocomplete="off"
-          required
-          aria-describedby="${complaint === undefined ? 'left' : 'complaint left'}"
-        />
+        <div class="field">
+          <label for="sum">${sum.label(currency)}</label>
+          <input
+            id="sum"
+            name="sum"
+            type="text"
+            inputmode="decimal"
+            maxlength="12"
+            autocomplete="off"
+            required
+            aria-describedby="${complaint === undefined ? 'left' : 'complaint left'}"
+          />
+        </div>
         <button>${sum.confirm}</button>
       </form>
-      <p id="left" class="left">${sum.left(answersLeft, minutesText(texts, minutesLeft))}</p>`,
+      <p id="left" class="quiet">${sum.left(answersLeft, minutesText(texts, minutesLeft))}</p>`,
   }
 }
 
@@ -132,7 +132,6 @@ function overPage(view: OverSum, title: string, texts: Texts): Page {
   const about = view.unconfirmed ? texts.sum.unconfirmed : isApproved ? undefined : texts.money.none
   return {
     title: outcome,
-    style,
     content: html`${sign(isApproved ? 'done' : 'failed')}
       <h1 class="news">${outcome}</h1>
       ${amountOf(view, texts)} ${about && html`<p class="about">${about}</p>`}
@@ -140,5 +139,3 @@ function overPage(view: OverSum, title: string, texts: Texts): Page {
       <p>${texts.go.app}</p>`,
   }
 }
-
-const formStyle = asset(new URL('./random-sum.css', import.meta.url))

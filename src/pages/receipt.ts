@@ -1,6 +1,5 @@
 import type { Random } from '../base/random.ts'
 import type { Incoming, Route } from '../http/server.ts'
-import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Merchant } from '../merchant/merchant.ts'
 import type { Guessed } from '../merchant/guessed.ts'
@@ -13,7 +12,7 @@ import { lookOf, type BrandParts } from './brand.ts'
 import { timeText } from './languages.ts'
 import type { Texts } from './texts/en.ts'
 import { pageAnswer } from './layout.ts'
-import { amount, sign, style as shared } from './three-d-secure-look.ts'
+import { amount, sign } from './three-d-secure-look.ts'
 
 export interface ReceiptParts extends BrandParts {
   random: Random
@@ -43,7 +42,7 @@ export function receiptRoutes(base: string, parts: ReceiptParts): Route[] {
     const look = await lookOf(parts, request, { merchant, languages: order.request.browser?.language })
     const title = look.texts.receipt.title(order.clientOrderid)
     const content = receipt(order, transaction, merchant?.page?.name ?? merchant?.name, look.texts)
-    return pageAnswer(parts.random, { title, style, content }, look)
+    return pageAnswer(parts.random, { title, content }, look)
   }
   return [
     { method: 'GET', path: `${base}/view-receipt/:endpoint/:receipt/`, handle },
@@ -76,7 +75,7 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
   return html`${isApproved ? sign('done') : undefined}
     <h1 class="news">${isApproved ? sale.approved : ended.payment}</h1>
     ${amount({ amountText, currency: order.currency, look: { texts } })}
-    <dl>
+    <dl class="facts">
       ${rows
         .filter(([, value]) => value)
         .map(
@@ -88,5 +87,3 @@ function receipt(order: Order, transaction: Transaction, merchant: string | unde
         )}
     </dl>`
 }
-
-const style = shared + asset(new URL('./receipt.css', import.meta.url))

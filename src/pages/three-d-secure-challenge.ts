@@ -1,9 +1,9 @@
 import { asset } from '../http/asset.ts'
 import { html } from '../http/page.ts'
 import { creqOf, postForm } from '../three-d-secure/forms.ts'
-import type { Page } from './layout.ts'
+import { hostedStyle, type Page } from './layout.ts'
 import type { Texts } from './texts/en.ts'
-import { bankSays, doing, heading, scripted, style, textsOf } from './three-d-secure-look.ts'
+import { bankSays, doing, heading, scripted, textsOf } from './three-d-secure-look.ts'
 import type { ChallengeOrder } from './three-d-secure-pages.ts'
 import { challengeReturnedScript, challengeScript } from './three-d-secure-script.ts'
 
@@ -30,7 +30,7 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
   const framed = windows.map(([size, width, height]) => [size, width, height, creq(size)])
   return {
     title: bank.title,
-    style: style + frameStyle,
+    style: hostedStyle + frameStyle,
     script: challengeScript,
     asks: true,
     formAction: 'anywhere',
@@ -78,7 +78,6 @@ export const challengeReturnedPage = (
 ): Page => ({
   status: own ? 200 : 400,
   title: own ? back.title : ended.payment,
-  style,
   framed: true,
   script: challengeReturnedScript,
   content: html`<p id="challenge-returned" data-token="${around.token}" data-origin="${around.origin}" data-own="${String(own)}">
@@ -87,4 +86,4 @@ export const challengeReturnedPage = (
     <p><a class="button" href="${pagePath}" target="_top">${go.on}</a></p>`,
 })
 
-const frameStyle = asset(new URL('./three-d-secure-challenge.css', import.meta.url))
+const frameStyle = asset(new URL('./challenge.css', import.meta.url))

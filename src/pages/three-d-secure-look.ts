@@ -1,4 +1,3 @@
-import { asset } from '../http/asset.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Branded, Look } from './brand.ts'
 import { english, moneyMarkup } from './languages.ts'
@@ -49,9 +48,7 @@ export const scripted = (content: Markup): Markup => html`<div class="scripted">
 export const bankSays = ({ cardholderInfo, look }: ShownOrder): Markup | undefined =>
   cardholderInfo === undefined
     ? undefined
-    : html`<div class="says">
+    : html`<div class="notice">
         <h2>${textsOf({ look }).bank.says}</h2>
         <p dir="auto">${cardholderInfo}</p>
       </div>`
-
-export const style = asset(new URL('./three-d-secure.css', import.meta.url))

@@ -5,7 +5,7 @@ import type { Version } from '../spec/three-d-secure/kinds.ts'
 import { methodElements, postForm } from '../three-d-secure/forms.ts'
 import type { Page } from './layout.ts'
 import type { Texts } from './texts/en.ts'
-import { amount, bankSays, doing, heading, scripted, sign, style, textsOf, type ShownOrder } from './three-d-secure-look.ts'
+import { amount, bankSays, doing, heading, scripted, sign, textsOf, type ShownOrder } from './three-d-secure-look.ts'
 import { methodReturnedScript, methodScript, returnScript, submitScript, workingScript } from './three-d-secure-script.ts'
 
 /**
@@ -122,7 +122,6 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
     })
   return {
     title: texts.sale.title(order.merchantName),
-    style,
     script: methodScript,
     asks: true,
     formAction: issuers(loopbackHttp),
@@ -152,7 +151,6 @@ export function methodPage({ order, token, browserPath, method, waitMs, begun, r
 /** Issuers of 1.0.2 have no window sizes, so they get the whole window. */
 export const payerPage = (order: PayerOrder): Page => ({
   title: textsOf(order).bank.title,
-  style,
   script: returnScript,
   formAction: 'anywhere',
   content: html`${heading(order)} ${scripted(doing(textsOf(order).wait.taking))}
@@ -165,7 +163,6 @@ export const payerPage = (order: PayerOrder): Page => ({
  */
 export const waitingPage = (title: string, since: number, above: Markup, says: string, below?: Markup): Page => ({
   title,
-  style,
   script: workingScript,
   asks: true,
   refresh: { seconds: 2, to: `?since=${since}` },
@@ -208,11 +205,10 @@ export function overPage(order: OverOrder): Page {
   const { back } = order
   const { go } = textsOf(order)
   const { title, content } = endingOf(order)
-  if (back === undefined) return { title, style, content }
+  if (back === undefined) return { title, content }
   const wait = order.cardholderInfo === undefined ? undefined : html`data-after-ms="${readMs}"`
   return {
     title,
-    style,
     script: returnScript,
     // The form goes to the URL that was checked with the order. Where that leads is for the shop to
     // say: another host, plain http, its app.
@@ -226,7 +222,6 @@ export function overPage(order: OverOrder): Page {
 export const missingPage = ({ missing }: Texts): Page => ({
   status: 404,
   title: missing.title,
-  style,
   content: html`${sign('failed')}
     <h1 class="news">${missing.is}</h1>
     <p>${missing.help}</p>`,
@@ -236,7 +231,6 @@ export const missingPage = ({ missing }: Texts): Page => ({
 export const problemPage = (status: 400 | 503, pagePath: string, { ended, problem, go }: Texts): Page => ({
   status,
   title: ended.payment,
-  style,
   content: html`<h1 class="news">${status === 503 ? problem.busy : problem.unread}</h1>
     <p>${problem.unchanged}</p>
     <p><a class="button" href="${pagePath}">${go.payment}</a></p>`,
@@ -259,7 +253,6 @@ export const methodReturnedPage = (returned?: { token: string }): Page => ({
 /** Replaces the method of an issuer that has none: it only reports back. */
 export const collectorPage = (notificationUrl: string, threeDSMethodData: string, loopbackHttp: boolean): Page => ({
   title: 'Check of the browser',
-  style,
   framed: true,
   script: submitScript,
   formAction: issuers(loopbackHttp),

@@ -214,13 +214,13 @@ test('1.0.2, server to server, under the name and under the address: the bank as
       ] as const) {
         const message = arrow(page, name)
         await message.locator('summary').click()
-        const row = message.locator('.fields > div').filter({ has: page.locator('dt code').getByText(element, { exact: true }) })
+        const row = message.locator('.facts > div').filter({ has: page.locator('dt code').getByText(element, { exact: true }) })
         assert.match(await row.locator('dd').innerText(), value, `${name} ${element}`)
       }
       const upload = arrow(page, 'upload-pares-result')
       await upload.locator('summary').focus()
       await page.keyboard.press('Enter')
-      assert.match(await upload.locator('.signed').innerText(), /✓ holds/)
+      assert.match(await upload.locator('.signing').innerText(), /✓ holds/)
     }
   }))
 

@@ -3,7 +3,7 @@
  * @import { Call, JournalEntry, Signed } from './calls.js'
  */
 import { masked, maskedPath, meaningOf, merged, resultOf, shortPath } from './calls.js'
-import { byId, make, noAnswer, pause } from './elements.js'
+import { byId, fact, make, noAnswer, pause } from './elements.js'
 
 export const relayPath = '/app/gateway'
 const gatewayPath = `${new URL(document.querySelector('main').dataset.gateway).pathname}/dapi/v1`
@@ -119,7 +119,7 @@ function drawCalls() {
   const wanted = calls.map((call) => {
     const key = [call.at, call.path, call.status].join(' ')
     const text = JSON.stringify([began, call])
-    const row = rows.get(key) ?? { item: make('li', {}), text: '' }
+    const row = rows.get(key) ?? { item: make('li', { className: 'panel' }), text: '' }
     rows.set(key, row)
     if (row.text === text) return row.item
     const open = row.item.querySelector('details')?.open ?? false
@@ -144,9 +144,9 @@ function callRow(call, open) {
     'summary',
     {},
     make('time', { dateTime: exact, title: exact }, offset),
-    make('span', { className: `who ${from}-${to}` }, `${from} ▸ ${to}`),
+    make('span', { className: `chip who ${from}-${to}` }, `${from} ▸ ${to}`),
     make('span', { className: isBad ? 'result bad' : 'result' }, result),
-    make('span', { className: 'path', title: path }, `${method} ${shortPath(path)}`),
+    make('span', { className: 'path mono', title: path }, `${method} ${shortPath(path)}`),
   )
   const exchange = make('div', { className: 'exchange' })
   if (request !== undefined) exchange.append(part('Asked', request))
@@ -155,7 +155,7 @@ function callRow(call, open) {
     'div',
     { className: 'inside' },
     make('p', { className: 'quiet' }, meaningOf(call)),
-    make('p', { className: 'whole' }, `${method} ${path}`),
+    make('p', { className: 'mono' }, `${method} ${path}`),
     exchange,
     ...signed.map(signedPart),
   )
@@ -171,9 +171,13 @@ function part(title, what) {
 /** @param {Signed} signed */
 function signedPart({ name, parts, signature }) {
   const values = Object.entries(parts)
-  const string = make('p', { className: 'signed' }, ...values.map(([title, value]) => make('span', { title }, value)))
-  const list = make('dl', { className: 'parts' })
-  for (const [title, value] of [...values, [`= ${name}`, signature]]) list.append(make('dt', {}, title), make('dd', {}, value))
+  const string = make(
+    'p',
+    { className: 'signed' },
+    ...values.map(([title, value]) => make('span', { className: 'part', title }, value)),
+  )
+  const list = make('dl', { className: 'facts' })
+  for (const [title, value] of [...values, [`= ${name}`, signature]]) list.append(fact(title, value))
   const title = `${name}: HMAC-SHA1 of these values, joined, under the control key without dashes`
   return make('div', {}, make('h3', {}, title), string, list)
 }

@@ -32,6 +32,9 @@ export function make(tag, properties, ...children) {
   return made
 }
 
+/** A row of facts. @param {string} name @param {string} value */
+export const fact = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value))
+
 /** @param {number} ms @returns {Promise<void>} */
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 

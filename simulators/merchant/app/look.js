@@ -4,7 +4,7 @@
  * @import { Card, Destination, Fee, Source, Told, Wish } from './flow.js'
  */
 import { beganAt, clearList, followJournal, relayPath, send } from './call-list.js'
-import { all, byId, fieldOf, make, noAnswer, pause } from './elements.js'
+import { all, byId, fact, fieldOf, make, noAnswer, pause } from './elements.js'
 import { centisOf, expiryOf, isCardNumber, openApp, textOfCentis } from './flow.js'
 import { readWallet, savedCard, typedOrSaved } from './wallet.js'
 
@@ -146,7 +146,7 @@ async function begin(wish, form) {
  */
 function refused({ message }, form) {
   show(form.dataset.screen)
-  const complaint = make('p', { className: 'complaint', role: 'alert' }, `Nothing was charged. ${message}`)
+  const complaint = make('p', { className: 'notice bad', role: 'alert' }, `Nothing was charged. ${message}`)
   form.lastElementChild.before(complaint)
 }
 
@@ -225,9 +225,7 @@ function over(outcome, { kind, amountCentis }) {
     'Cost on top': kind === 'transfer' && commission !== undefined ? amountOf(commission) : undefined,
   }
   const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-  byId('over-facts').replaceChildren(
-    ...known.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, String(value)))),
-  )
+  byId('over-facts').replaceChildren(...known.map(([name, value]) => fact(name, String(value))))
   show('over')
 }
 
@@ -263,7 +261,7 @@ function listenTo(form) {
   form.addEventListener('change', () => typedOrSaved(form))
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    for (const complaint of all('.complaint', form)) complaint.remove()
+    for (const complaint of all('[role=alert]', form)) complaint.remove()
     for (const { field, rest } of checked) field.setCustomValidity(rest[0](field.value) ? '' : rest[1])
     if (!form.reportValidity()) return
     const wish = wishIn[form.dataset.screen](new FormData(form))

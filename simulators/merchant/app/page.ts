@@ -49,9 +49,9 @@ export function appPage({ nonce, gatewayBaseUrl, endpoints, places, now }: AppPa
         <section class="calls" aria-labelledby="calls-title">
           <h2 id="calls-title">What was said</h2>
           <ol class="legend" aria-label="Who speaks to whom">
-            <li><span class="who app-merchant">app ▸ merchant</span> may I?</li>
-            <li><span class="who app-gateway">app ▸ gateway</span> here is the card; is it over?</li>
-            <li><span class="who gateway-merchant">gateway ▸ merchant</span> is this yours? This is the card’s name.</li>
+            <li><span class="chip who app-merchant">app ▸ merchant</span> may I?</li>
+            <li><span class="chip who app-gateway">app ▸ gateway</span> here is the card; is it over?</li>
+            <li><span class="chip who gateway-merchant">gateway ▸ merchant</span> is this yours? This is the card’s name.</li>
           </ol>
           <p id="calls-empty" class="quiet">
             Nothing yet. Do something on the phone, and every call appears here: of the app to its merchant and to the gateway,
@@ -134,7 +134,7 @@ const sourceFields = (of: string, year: string): Markup =>
     </p>
   </fieldset>`
 
-const back = html`<button type="button" class="back" data-go="home">‹ Back</button>`
+const back = html`<button type="button" class="link back" data-go="home">‹ Back</button>`
 
 const busyAndOver = html`<div class="screen" data-screen="busy" tabindex="-1" hidden>
     <h2 id="busy-title"></h2>
@@ -143,7 +143,7 @@ const busyAndOver = html`<div class="screen" data-screen="busy" tabindex="-1" hi
     <p id="busy-rates" class="quiet" hidden></p>
     <div id="redirect" class="sheet" hidden>
       <h3>Is it you?</h3>
-      <p id="bank" class="message" hidden><b>Your bank</b> <span id="bank-says"></span></p>
+      <p id="bank" class="notice" hidden><b>Your bank</b> <span id="bank-says"></span></p>
       <p>
         The gateway wants to be sure, on a page of its own. An app opens that in a web view; here it is a window, which closes
         when it is over.
@@ -166,7 +166,7 @@ const busyAndOver = html`<div class="screen" data-screen="busy" tabindex="-1" hi
     <p class="amount" id="over-amount"></p>
     <p id="over-why"></p>
     <p id="over-money"></p>
-    <dl id="over-facts"></dl>
+    <dl id="over-facts" class="facts"></dl>
     <div class="actions">
       <button type="button" id="over-again" data-go="pay" hidden>Try another card</button>
       <button type="button" class="second" data-go="home">Done</button>

@@ -13,7 +13,7 @@ const cross = '<path class="cut" d="M5.8 5.8l4.4 4.4m0-4.4l-4.4 4.4"/>'
 const marks = new Map<string | undefined, [tone: string, shape: string]>([
   ['approved', ['good',    `<circle cx="8" cy="8" r="7"/>${check}`]],
   ['declined', ['bad',     `<path d="M8 .6L15.4 8 8 15.4.6 8z"/>${cross}`]],
-  ['filtered', ['warning', '<path d="M8 1.2l7.4 13.3H.6z"/><path class="cut" d="M8 6v4.2M8 12v.4"/>']],
+  ['filtered', ['wait',    '<path d="M8 1.2l7.4 13.3H.6z"/><path class="cut" d="M8 6v4.2M8 12v.4"/>']],
   ['error',    ['bad',     '<rect x="1" y="1" width="14" height="14" rx="2"/><path class="cut" d="M8 4v5M8 11.4v.6"/>']],
 ])
 const notFinal: [tone: string, shape: string] = ['open', '<circle class="ring" cx="8" cy="8" r="5.8"/>']

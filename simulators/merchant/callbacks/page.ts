@@ -66,9 +66,13 @@ export function callbacksPage(page: CallbacksPage): string {
 function filterForm({ clientOrderid, orderid }: CallbackFilter): Markup {
   const clear = clientOrderid !== undefined || orderid !== undefined ? html`<a href="/">Show all</a>` : undefined
   return html`<form method="get" action="/" role="search">
-    <label>Client order id <input name="client_orderid" value="${clientOrderid}" autocomplete="off" spellcheck="false" /></label>
-    <label>Order id <input name="orderid" value="${orderid}" inputmode="numeric" autocomplete="off" size="12" /></label>
-    <button>Find</button>${clear}
+    <label class="field"
+      >Client order id <input name="client_orderid" value="${clientOrderid}" autocomplete="off" spellcheck="false"
+    /></label>
+    <label class="field"
+      >Order id <input name="orderid" value="${orderid}" inputmode="numeric" autocomplete="off" size="12"
+    /></label>
+    <button class="second">Find</button>${clear}
   </form>`
 }
 
@@ -150,7 +154,7 @@ function details(callback: Callback): Markup {
     ${signatureSection(callback)}
     <section>
       <h2>Fields</h2>
-      <dl class="fields">
+      <dl class="facts">
         ${[...fields].map(
           ([name, value]) =>
             html`<div>
@@ -174,7 +178,7 @@ function signatureSection({ signatures: { verdict: whole, kinds }, headers, meth
   ] as const
   return html`<section>
     <h2>Signature</h2>
-    <dl class="fields">
+    <dl class="facts">
       ${rows.map(
         ([name, value]) =>
           html`<div>
@@ -183,7 +187,7 @@ function signatureSection({ signatures: { verdict: whole, kinds }, headers, meth
           </div>`,
       )}
     </dl>
-    <ul class="verdicts">
+    <ul class="plain verdicts">
       ${[...kinds].map(
         ([kind, verdict]) =>
           html`<li>
@@ -219,12 +223,12 @@ function controlVerdict(control: string | undefined, valid: boolean): Markup {
 
 function emptyState({ filter, gatewayBaseUrl, counts }: CallbacksPage): Markup {
   if (counts.received > 0 && (filter.clientOrderid !== undefined || filter.orderid !== undefined)) {
-    return html`<section class="empty">
+    return html`<section class="panel empty">
       <h2>None of the callbacks has these ids</h2>
       <p>It may be still to come, or older than the last 1,000. <a href="/">Show all</a></p>
     </section>`
   }
-  return html`<section class="empty first">
+  return html`<section class="panel empty first">
     <h2>No callback yet</h2>
     <p>
       The gateway calls back when a payment has its outcome. To get the first one, paste the <code>curl</code> command that the

@@ -19,11 +19,12 @@ const shopName = 'The Loopback Shop'
 
 const mark = asset(new URL('./mark.svg', import.meta.url))
 const icon = iconOf(mark)
+const shared = asset(new URL('./shop.css', import.meta.url))
 
-export function shopPage({ title, isFront, ...frame }: Frame, content: Markup): string {
+export function shopPage({ title, isFront, style, ...frame }: Frame, content: Markup): string {
   const name = html`${verbatim(mark)} ${shopName}`
   return peoplePage(
-    { ...frame, title: `${title} · ${shopName}`, here: 'Shop', icon },
+    { ...frame, style: shared + style, title: `${title} · ${shopName}`, here: 'Shop', icon },
     html`<header class="brand">${isFront ? html`<strong>${name}</strong>` : html`<a href="/">${name}</a>`}</header>
       ${content}`,
   )

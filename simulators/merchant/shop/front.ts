@@ -36,7 +36,7 @@ export function frontPage({ nonce, places, cards, complaint, chosen }: FrontPage
         machine. Choose a product and a fate, pay, and see what everybody said to each other: each field, each checksum, each
         millisecond. No money moves.
       </p>
-      ${complaint === undefined ? undefined : html`<p class="only-plain" role="alert">${complaint}</p>`}
+      ${complaint === undefined ? undefined : html`<p class="notice bad" role="alert">${complaint}</p>`}
       <form method="post" action="/orders">
         <fieldset>
           <legend>1. The product</legend>
@@ -78,7 +78,9 @@ export function frontPage({ nonce, places, cards, complaint, chosen }: FrontPage
           <fieldset>
             <legend class="small">Currency</legend>
             <div class="row">${offer('currency', currencies)}</div>
-            <p class="only-plain">The sandbox's endpoint for euros runs without 3-D Secure: any card is charged at once.</p>
+            <p class="notice wait only-plain">
+              The sandbox's endpoint for euros runs without 3-D Secure: any card is charged at once.
+            </p>
           </fieldset>
           <button>Pay</button>
         </div>
@@ -130,7 +132,7 @@ const explained = ['plain', ...scenarios.flatMap((group) => group.cards.map(([sc
 const productChoice = ({ id, name, says, prices, picture }: Product, isPicked: boolean): Markup =>
   html`<div>
     <input type="radio" name="product" id="product-${id}" value="${id}" ${isPicked ? html`checked` : undefined} />
-    <label class="product" for="product-${id}">
+    <label class="product panel" for="product-${id}">
       <span class="picture">${picture}</span><b>${name}</b><span class="says">${says}</span>
       <span class="price"><span class="usd">${prices.USD} USD</span><span class="eur">${prices.EUR} EUR</span></span>
     </label>

@@ -46,8 +46,8 @@ export function orderPage(page: OrderPage): string {
           <div>
             <h1>${order.product.name}</h1>
             <span class="price">${order.amount} <small>${order.currency}</small></span>
-            <p class="quiet with">${networkBadge(order.network)}</p>
-            <p class="quiet with">${order.scenario}</p>
+            <p class="quiet">${networkBadge(order.network)}</p>
+            <p class="quiet">${order.scenario}</p>
           </div>
         </div>
         <div id="state" role="status">${stateOf(order)}</div>
@@ -124,9 +124,9 @@ function stateOf(order: ShopOrder): Markup {
   const money = moneyOf(order)
   const bank = order.seen.get('cardholder-info')
   return html`<p class="headline ${toneOf(order)}">${marks[toneOf(order)]} ${says}</p>
-    ${more === undefined ? undefined : html`<p class="quiet more">${more}</p>`}
+    ${more === undefined ? undefined : html`<p class="quiet">${more}</p>`}
     ${money === undefined ? undefined : html`<p class="money">${money}</p>`}
-    ${bank === undefined ? undefined : html`<p class="bank"><b>Your bank says</b> ${bank}</p>`}`
+    ${bank === undefined ? undefined : html`<p class="notice wait"><b>Your bank says</b> ${bank}</p>`}`
 }
 
 function inStage(page: OrderPage): Markup {
@@ -155,7 +155,7 @@ function inStage(page: OrderPage): Markup {
         sandbox="allow-forms allow-scripts allow-same-origin"
       ></iframe>
       <noscript
-        ><p class="more"><a href="${root}">Go on when your bank is done</a></p></noscript
+        ><p><a href="${root}">Go on when your bank is done</a></p></noscript
       >`
   }
   if (order.mode === 'away')
@@ -188,7 +188,7 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
   const { product, currency, way, network } = order
   const again = new URLSearchParams({ product: product.id, currency, way, network })
   return html`${reason === undefined ? undefined : html`<p class="reason bad">${reason}</p>`}
-    ${seen.has('motivational-message') ? html`<p class="quiet more">${seen.get('motivational-message')}</p>` : undefined}
+    ${seen.has('motivational-message') ? html`<p class="quiet">${seen.get('motivational-message')}</p>` : undefined}
     <dl class="facts">
       ${facts.map(([name, says]) =>
         seen.has(name)
@@ -203,7 +203,7 @@ function outcome({ order, receiptUrl, messages }: OrderPage): Markup {
         <dd id="reported">${callback === undefined ? 'not yet' : (callback.says ?? '')}</dd>
       </div>
     </dl>
-    <p class="next">
+    <p class="buttons">
       <a class="button" href="/?${again.toString()}">Try another card</a>
       <a class="button second" href="/">Buy something else</a>
       ${receiptUrl === undefined ? undefined : html`<a class="button second" href="${receiptUrl}">Receipt</a>`}

@@ -1,17 +1,18 @@
 import type { Random } from '../../base/random.ts'
 import { asset } from '../../http/asset.ts'
-import { bar, barStyle, type BarPages } from '../../http/bar.ts'
+import { bar, type BarPages } from '../../http/bar.ts'
 import { html, type Markup } from '../../http/page.ts'
 import type { Answer } from '../../http/server.ts'
+import { sandboxStyle } from '../../look/look.ts'
 import { pageAnswer } from '../../pages/layout.ts'
 import { sentence } from '../../reference/markdown.ts'
 
-const style = asset(new URL('./reference.css', import.meta.url)) + barStyle
+const style = sandboxStyle + asset(new URL('./reference.css', import.meta.url))
 
 /** A heading with a list of operations, each with its page. */
 export const operationList = (heading: string, operations: readonly ListedOperation[]): Markup =>
   html`<h2>${heading}</h2>
-    <ul class="operations">
+    <ul class="plain operations">
       ${operations.map(
         ({ name, at, call, means }) =>
           html`<li>
@@ -44,7 +45,7 @@ export function docsPage({ random, places }: Parts, status: number, title: strin
     style,
     formAction: ["'self'"],
     content: html`${bar(places, 'API')}
-      <nav class="reference" aria-label="Reference">
+      <nav class="chips" aria-label="Reference">
         <a href="/docs">Operations</a><a href="/docs/reference/errors.md">Errors</a
         ><a href="/docs/reference/callbacks.md">Callbacks</a><a href="/docs/reference/states.md">States</a
         ><a href="/docs/openapi.json">OpenAPI</a>

@@ -90,5 +90,5 @@ const signaturePanel = (title: string, { at, parts, text, signature }: SignedExa
     <p class="quiet">
       ${text.length} characters. Their HMAC-SHA1 under the control key of the examples, in upper-case hexadecimal:
     </p>
-    <code class="control">${signature}</code>
+    <pre>${signature}</pre>
   </section>`

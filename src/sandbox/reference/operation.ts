@@ -57,7 +57,7 @@ function tryPanel({ operation, paths, path, values, json, need }: OperationPage)
   const first = rows.filter(({ name, need: must }) => must === 'mandatory' || (given.get(name) ?? '') !== '')
   const rest = rows.filter((row) => !first.includes(row))
   const field = ({ name, need: must, means }: (typeof rows)[number]) =>
-    html`<label title="${sentence(means)}"
+    html`<label class="field" title="${sentence(means)}"
       ><code>${name}</code> ${must === 'mandatory' ? html`<em title="mandatory">*</em>` : ''}
       <input name="${name}" value="${given.get(name)}" autocomplete="off" spellcheck="false"
     /></label>`
@@ -71,13 +71,13 @@ function tryPanel({ operation, paths, path, values, json, need }: OperationPage)
       </div>`
     }
     <div class="fields">
-      <label
+      <label class="field"
         ><code>${'endpoint or group'}</code>
         <select name="_path">
           ${paths.map(([one, name]) => option(one, `${name} · ${one}`, one === path))}
         </select></label
       >
-      <label
+      <label class="field"
         ><code>reply as</code>
         <select name="_json">
           <option value="">form text</option>
@@ -132,7 +132,7 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
       >
     </p>
     <p class="quiet">Its SHA-1 in hexadecimal:</p>
-    <code class="control">control=${signature.control}</code>
+    <pre>control=${signature.control}</pre>
     ${
       formula !== 'OAuth' && formula.length > 1
         ? html`<p class="quiet">
@@ -189,24 +189,26 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
 }
 
 export const rowsOf = (rows: readonly (readonly Markup[])[], head?: readonly string[], short: readonly number[] = []): Markup =>
-  html`<table>
-    ${
-      head &&
-      html`<thead>
-        <tr>
-          ${head.map((text) => html`<th>${text}</th>`)}
-        </tr>
-      </thead>`
-    }
-    <tbody>
-      ${rows.map(
-        (row) =>
-          html`<tr>
-            ${row.map((one, i) => html`<td ${short.includes(i) ? html`class="short"` : ''}>${one}</td>`)}
-          </tr>`,
-      )}
-    </tbody>
-  </table>`
+  html`<div class="wide">
+    <table>
+      ${
+        head &&
+        html`<thead>
+          <tr>
+            ${head.map((text) => html`<th>${text}</th>`)}
+          </tr>
+        </thead>`
+      }
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${row.map((one, i) => html`<td ${short.includes(i) ? html`class="short"` : ''}>${one}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
 
 const requestPanel = (operation: Operation): Markup =>
   html`<section class="panel">

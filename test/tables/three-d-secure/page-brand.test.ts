@@ -44,8 +44,8 @@ test('whatever the colour, text on it and links of it can be read, in the light 
 })
 
 test('the papers are those of the style', () => {
-  const style = readFileSync(new URL('../../../src/pages/layout.css', import.meta.url), 'utf8')
-  const [light, dark] = [...style.matchAll(/--paper: (#\w+);/g)].map(([, paper]) =>
+  const style = readFileSync(new URL('../../../src/look/look.css', import.meta.url), 'utf8')
+  const [light, dark] = [...style.matchAll(/--card: (#\w+);/g)].map(([, paper]) =>
     paper!.replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3'),
   )
   assert.deepEqual({ light, dark }, papers)

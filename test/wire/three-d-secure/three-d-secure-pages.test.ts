@@ -212,7 +212,7 @@ test('an acsURL that was let in by mistake is never written into a page', async 
 test('while something is under way the page looks for news by itself, and without script asks again', async () => {
   const { page, policy } = await read(await pages.get(pages.put({ ...working, cardholderInfo: 'Call us.' })))
   assert.match(page, new RegExp(`<noscript>\\s*<meta http-equiv="refresh" content="2;url=\\?since=${now}" />\\s*</noscript>`))
-  assert.match(page, /prefers-reduced-motion: reduce\) \{\s+\.spinner \{\s+animation: none/)
+  assert.match(page, /prefers-reduced-motion: reduce\) \{\s+\*,[^{]+\{\s+animation: none/)
   assert.match(page, /Your bank says[^]*Call us\./)
   assert.deepEqual([policy.get('connect-src'), policy.get('form-action')], ["'self'", "'none'"])
 })
