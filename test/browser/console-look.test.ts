@@ -7,20 +7,21 @@ import { order, settled } from '../conformance/requests/client.ts'
 import { cliOf } from '../wire/operator/cli-run.ts'
 import { sharedStand } from './stand.ts'
 
-/** The pages of the console as people meet them: on a phone and at a desk, light and dark. */
+/** The console and other pages as people meet them: on a phone and at a desk, light and dark. */
 
 const { world, browser } = await sharedStand()
 const { tell, json } = cliOf(() => world)
 const file = JSON.parse(readFileSync(join(world.directory, 'sandbox.json'), 'utf8')) as { console_url: string }
-const origin = file.console_url.replace(/\/$/, '')
+const at = (path: string) => new URL(path, file.console_url).href
 const paid = await order(world)
-await settled(world, paid)
+const receipt = (await settled(world, paid))['receipt-id']
 const user = `looks-${process.pid}`
 await tell(['user', 'add', user, '--role', 'owner'])
 
-const pages = [
+const inConsole = [
   '/',
   '/order/find',
+  '/order/find?status=approved&currency=USD',
   `/order/show?id=${paid.orderid}`,
   `/order/return?id=${paid.orderid}`,
   '/delivery/list',
@@ -29,6 +30,18 @@ const pages = [
   '/endpoint/set?endpoint=plain',
   '/audit/list',
   '/me',
+]
+const others = [
+  world.shopUrl,
+  `${world.merchantServerUrl}/`,
+  `${world.merchantServerUrl}/app`,
+  `${world.baseUrl}/view-receipt/${world.endpoints.plain}/${receipt}/`,
+  new URL('/docs', world.baseUrl).href,
+  new URL('/docs/sale', world.baseUrl).href,
+  new URL('/docs/mobile/perform-sale', world.baseUrl).href,
+  world.acsUrl,
+  world.acquirerAdminUrl,
+  world.directoryServerUrl,
 ]
 
 /**
@@ -72,11 +85,11 @@ const complaints = `(() => {
     const isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700)
     if (hasText) least(one, 'contrast', style.color, paper(one), isLarge ? 3 : 4.5)
     if (one.placeholder) least(one, 'placeholder', getComputedStyle(one, '::placeholder').color, paper(one), 4.5)
-    if (one.matches('input:not([type=hidden], [type=checkbox]), select, textarea'))
+    if (one.matches('input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea'))
       least(one, 'edge', style.borderTopColor, paper(one.parentElement), 3)
     const isPressed = one.matches('button, select, input, textarea, summary, .chips a, .places a')
     const { width, height } = one.getBoundingClientRect()
-    if (isPressed && one.type !== 'checkbox' && (width < 24 || height < 24)) said.push('size: ' + is(one))
+    if (isPressed && !/^(checkbox|radio)$/.test(one.type) && (width < 24 || height < 24)) said.push('size: ' + is(one))
     const name = one.labels?.length || one.ariaLabel || one.innerText?.trim()
     if (one.matches('a, button, input, select, textarea, summary') && !name) said.push('name: ' + is(one))
   }
@@ -89,7 +102,7 @@ const complaints = `(() => {
 })()`
 
 async function assertFit(page: Page, path: string): Promise<void> {
-  assert.equal((await page.goto(origin + path))?.status(), 200, path)
+  assert.equal((await page.goto(at(path)))?.status(), 200, path)
   assert.deepEqual(await page.evaluate(complaints), [], `${path} at ${page.viewportSize()!.width}`)
 }
 
@@ -102,7 +115,8 @@ for (const dark of [false, true])
         await assertFit(page, path)
         await page.getByRole('button').click()
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
-        for (const one of pages) await assertFit(page, one)
+        for (const one of [...inConsole, ...others]) await assertFit(page, one)
+        await assertFit(page, `/order/show?id=${paid.orderid}`)
         for (const summary of await page.locator('summary').all()) await summary.click()
         assert.deepEqual(await page.evaluate(complaints), [], 'what was folded')
       }))
@@ -111,6 +125,6 @@ test('the console works without script, and loads one style', () =>
   browser.visit({ script: false }, async (page, context) => {
     const loaded: string[] = []
     context.on('request', (request) => loaded.push(request.resourceType()))
-    await page.goto(`${origin}/sign-in`)
+    await page.goto(at('/sign-in'))
     assert.deepEqual(loaded, ['document', 'stylesheet'])
   }))
