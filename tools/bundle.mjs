@@ -21,7 +21,11 @@ const tree = process.argv[2]
 /** A module finds its assets, threads and programs beside itself, not beside the bundle. */
 const places = {
   name: 'places',
-  setup: ({ onLoad }) =>
+  setup({ onLoad }) {
+    // pg asks it where it runs, and Node 20 would load all of fetch for the question.
+    onLoad({ filter: /[\\/]pg[\\/]lib[\\/]stream\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll('typeof Response', 'typeof undefined'),
+    }))
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const compiled = relative(tree, path).replaceAll('\\', '/').replace(/ts$/, 'js')
       const source = readFileSync(path, 'utf8')
@@ -29,7 +33,8 @@ const places = {
         return { errors: [{ text: `${compiled} asks import.meta for more than its url` }] }
       const contents = source.replaceAll('import.meta.url', `(inDist + '${compiled}')`)
       return { contents, loader: 'ts' }
-    }),
+    })
+  },
 }
 const { metafile } = await build({
   absWorkingDir: tree,
@@ -51,9 +56,8 @@ const { metafile } = await build({
   logLevel: 'warning',
   banner: { js: banner },
   plugins: [places],
-  // pg asks it where it runs, and Node 20 would load all of fetch for the question.
-  define: { Response: 'undefined' },
-  // An optional part of pg that is not installed.
-  external: ['pg-native'],
+  // An optional part of pg that is not installed; and a package that shares @peculiar/x509 with the
+  // sandbox, which in a chunk of both would be loaded before its polyfill.
+  external: ['pg-native', '@simplewebauthn/server'],
 })
 for (const name of readdirSync(join(tree, chunks))) if (!metafile.outputs[`${chunks}/${name}`]) rmSync(join(tree, chunks, name))

@@ -19,7 +19,7 @@ import { seeOther } from './request.ts'
 import { askFresh } from './entry/fresh.ts'
 import type { SignInPlace } from './entry/sign-in.ts'
 import { formFields, readFields, writtenOf, type ReadForm, type Written } from './forms.ts'
-import { officeOf, type Visitor } from './entry/visitor.ts'
+import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed, mayGo, placeOf } from './frame.ts'
 import { commandOf, type Pages } from './links.ts'
 
@@ -38,7 +38,7 @@ interface Present {
 }
 
 export async function actionPage(
-  parts: ServingParts,
+  parts: ConsoleParts,
   pages: Pages,
   visitor: Visitor,
   { path, query, form, caller }: Asked,

@@ -1,4 +1,4 @@
-/** What users see of themselves: password, second factor, sessions. */
+/** What users see of themselves: password, second factors, sessions. */
 import { renderSVG } from 'uqr'
 import { agoText } from '../base/moments.ts'
 import { secret, type Secret } from '../base/secret.ts'
@@ -9,15 +9,18 @@ import { html, verbatim, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import type { Office } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
-import type { ServingParts } from '../operator/serving.ts'
 import type { Written } from './forms.ts'
+import { askFresh } from './entry/fresh.ts'
 import { ownAccount, setOwnPassword, setOwnTotp } from './entry/own-account.ts'
-import { officeOf, type Visitor } from './entry/visitor.ts'
+import { passkeyButton } from './entry/pages.ts'
+import { addOwnPasskey, removeOwnPasskey, type PasskeyFactor } from './entry/passkeys.ts'
+import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed } from './frame.ts'
 import type { Pages } from './links.ts'
 
 /** What a form of this page asks for, by its `do`. */
-const tasks: Readonly<Record<string, (office: Office, visitor: Visitor, form: Written) => Promise<Markup>>> = {
+type Task = (office: Office, visitor: Visitor, form: Written, parts: ConsoleParts) => Promise<Markup>
+const tasks: Readonly<Record<string, Task>> = {
   async password(office, visitor, { present = '', password = '', again = '' }) {
     if (password !== again) return complaint('The two passwords differ.')
     await setOwnPassword(office, visitor, { present: secret(present), password: secret(password) })
@@ -33,6 +36,14 @@ const tasks: Readonly<Record<string, (office: Office, visitor: Visitor, form: Wr
       </ul>
     </section>`
   },
+  async passkey(office, visitor, { name = '', answer = '' }, parts) {
+    await addOwnPasskey(office, parts, visitor, { name: name.trim().slice(0, 60) || 'Passkey', answer: secret(answer) })
+    return done('Your passkey is added. It signs you in by itself, and is a second factor.')
+  },
+  async remove(office, visitor, { passkey = '' }) {
+    await removeOwnPasskey(office, visitor, passkey)
+    return done('Your passkey is removed here. Delete it on your device too.')
+  },
   async end(office, { session }, { session: chosen = '' }) {
     const { sessions } = await ownAccount(office, session)
     const one = sessions.find(({ sessionId }) => String(sessionId) === chosen)
@@ -41,20 +52,28 @@ const tasks: Readonly<Record<string, (office: Office, visitor: Visitor, form: Wr
   },
 }
 
-export async function mePage(parts: ServingParts, pages: Pages, visitor: Visitor, form?: Written): Promise<Answer> {
+/** Whoever has stolen a session gets no second way in by it. */
+const touchy: ReadonlySet<string | undefined> = new Set(['totp', 'passkey', 'remove'])
+
+type Sent = Parameters<typeof askFresh>[3]
+
+export async function mePage(parts: ConsoleParts, pages: Pages, visitor: Visitor, sent?: Sent): Promise<Answer> {
   const office = officeOf(parts, visitor, { words: 'own account' })
-  const task = form && tasks[form['do'] ?? '']
-  const said = await task?.(office, visitor, form!).catch((error: unknown) => {
+  const isTouchy = sent && touchy.has(sent.form['do'])
+  const ask = isTouchy && (await askFresh(parts, visitor, { path: 'me', action: { needs: 'users' } }, sent))
+  if (ask) return framed(visitor, { status: 403, title: visitor.user.name, content: [ask], at: 'me' }, pages)
+  const said = await tasks[sent?.form['do'] ?? '']?.(office, visitor, sent!.form, parts).catch((error: unknown) => {
     if (error instanceof Refused && error.refusal.what === 'unfit') return complaint(`It must be ${error.refusal.must}.`)
     throw error
   })
   const now = office.clock.now()
   const { session, user } = visitor
-  const { hasPassword, hasTotp, recoveryCodes, sessions } = await ownAccount(office, session)
+  const { hasPassword, hasTotp, passkeys, recoveryCodes, sessions } = await ownAccount(office, session)
   const content = [
     html`<h1>${user.name}</h1>`,
     ...(said ? [said] : []),
     passwordForm(visitor, hasPassword),
+    passkeyForms(visitor, passkeys, now),
     totpForm(visitor, { isSet: hasTotp, ways: recoveryCodes }, newTotpKey(office.random)),
     html`<section class="panel">
       <h2>Sessions</h2>
@@ -130,6 +149,27 @@ const passwordForm = (visitor: Visitor, isSet: boolean): Markup =>
         <p class="buttons"><button>Set password</button></p>`,
     )}
   </details>`
+
+const passkeyForms = (visitor: Visitor, passkeys: readonly PasskeyFactor[], now: number): Markup =>
+  html`<section class="panel">
+    <h2>Passkeys</h2>
+    ${passkeys.map(({ factorId, facts, createdAt, usedAt }) => {
+      const used = usedAt === undefined ? 'never' : agoText(usedAt, now)
+      const name = html`<input type="hidden" name="passkey" value="${String(factorId)}" />${facts.name}`
+      const about = html`${name}, added ${agoText(createdAt, now)}, used ${used}`
+      return ownForm(visitor, 'remove', html`${about} <button class="second">Remove it</button>`)
+    })}
+    ${ownForm(
+      visitor,
+      'passkey',
+      html`<input type="hidden" name="answer" />
+        <div class="field">
+          <label for="passkey-name">Name of another passkey, such as that of this device</label>
+          <input id="passkey-name" name="name" maxlength="60" autocomplete="off" required />
+        </div>
+        ${passkeyButton('add', 'answer', 'Add a passkey')}`,
+    )}
+  </section>`
 
 function totpForm(visitor: Visitor, { isSet, ways }: { isSet: boolean; ways: number }, key: Secret<Buffer>): Markup {
   const uri = totpUri(key, visitor.user.name, 'Tollgate').reveal()

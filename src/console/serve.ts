@@ -41,7 +41,8 @@ export function consoleServer(parts: ConsoleParts): Route[] {
       form,
       caller: callerOf(request),
     })
-  const me: Handle = async (visitor, _request, form) => mePage(parts, await pages(), visitor, form)
+  const me: Handle = async (visitor, request, form) =>
+    mePage(parts, await pages(), visitor, form && { form, caller: callerOf(request) })
   const both = (path: string, handle: Handle) => [page('GET', path, handle), page('POST', path, handle)]
   return [
     ...lookRoutes,

@@ -1,6 +1,6 @@
 /** What users prove themselves by: a link that lets them in once, a password, a second factor. */
 import type { Random } from '../base/random.ts'
-import type { Secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import type { KeyRing } from '../keys/ring.ts'
 import { sealedColumn, type SealedValue } from '../keys/sealed-column.ts'
 import { openIds } from '../storage/ids.ts'
@@ -8,8 +8,14 @@ import { bytea, entities, statement, timestamp, type Pool, type Runner } from '.
 import { digestOf } from './digest.ts'
 import type { HashedPassword } from './password.ts'
 
-/** Second factors come after a password; a link stands for both. */
-export type FactorKind = 'link' | 'password' | 'totp' | 'recovery'
+/** Second factors come after a password or an account; a link and a passkey stand for both. */
+export type FactorKind = 'link' | 'password' | 'totp' | 'recovery' | 'passkey' | 'account'
+
+/** Id and key in COSE are base64url, as browsers write them. */
+export type Passkey = Record<'name' | 'id' | 'publicKey', string> & { transports: readonly string[] }
+
+/** Of a user at the provider of single sign-on. */
+export type ProviderAccount = Record<'issuer' | 'subject', string>
 
 export interface Factor extends Partial<Record<'digest', Buffer>> {
   factorId: bigint
@@ -18,10 +24,12 @@ export interface Factor extends Partial<Record<'digest', Buffer>> {
   hashed?: HashedPassword
   secretSealed?: Buffer
   secretKey?: bigint
-  /** The last step whose code was taken. */
+  /** The last step whose code was taken, or the counter of a passkey. */
   step?: bigint
+  facts?: Passkey | ProviderAccount
   createdAt: number
   expiresAt?: number
+  usedAt?: number
 }
 
 const totpKeys = sealedColumn(
@@ -30,7 +38,8 @@ const totpKeys = sealedColumn(
 )
 export const sealedTotpKeys = totpKeys.resealed
 
-const columns = 'factor_id, user_id, kind, digest, hashed, secret_sealed, secret_key, step, created_at, expires_at'
+const columns =
+  'factor_id, user_id, kind, digest, hashed, secret_sealed, secret_key, step, facts, created_at, expires_at, used_at'
 const ofUser = entities<Factor>(`
   select ${columns} from operator_factor
   where user_id = $1 and ended_at is null and (expires_at is null or expires_at > $2) order by factor_id`)
@@ -38,8 +47,8 @@ const ofDigest = entities<Factor>(`
   select ${columns} from operator_factor
   where digest = $1 and ended_at is null and (expires_at is null or expires_at > $2)`)
 const insert = statement<object>(`
-  insert into operator_factor (factor_id, user_id, kind, digest, hashed, created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7)`)
+  insert into operator_factor (factor_id, user_id, kind, digest, hashed, facts, step, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`)
 const endOne = statement<object>(
   `update operator_factor set ended_at = $2 where factor_id = $1 and ended_at is null returning factor_id`,
 )
@@ -50,10 +59,23 @@ const takeStep = statement<object>(
   `update operator_factor set step = $2 where factor_id = $1 and (step is null or step < $2) returning factor_id`,
 )
 
+const use = statement<object>(`
+  update operator_factor set step = coalesce($2, step), used_at = $3
+  where factor_id = $1 and ended_at is null and ($2::bigint is null or $2 = 0 or step < $2) returning factor_id`)
+
+/** False if it ended, or if the counter of a passkey is not above the last one. */
+export const useFactor = async (runner: Runner, factorId: bigint, now: number, counter?: number): Promise<boolean> =>
+  (await runner.run(use, [factorId, counter ?? null, timestamp(now)])).length > 0
+
+/** By what `factorOf` finds it. */
+export const accountText = ({ issuer, subject }: ProviderAccount): Secret<string> => secret(`${issuer} ${subject}`)
+
+export const isSecondFactor = ({ kind }: Pick<Factor, 'kind'>): boolean => kind === 'totp' || kind === 'passkey'
+
 export const factorsOf = (runner: Runner, userId: bigint, now: number): Promise<Factor[]> =>
   runner.run(ofUser, [userId, timestamp(now)])
 
-/** A link or a recovery code that is still valid. */
+/** What has such a text and is still valid. */
 export const factorOf = async (runner: Runner, text: Secret<string>, now: number): Promise<Factor | undefined> =>
   (await runner.run(ofDigest, [bytea(digestOf(text)), timestamp(now)]))[0]
 
@@ -68,13 +90,9 @@ export const endFactors = (runner: Runner, userId: bigint, kinds: readonly Facto
 export const takeTotpStep = async (runner: Runner, factorId: bigint, step: bigint): Promise<boolean> =>
   (await runner.run(takeStep, [factorId, step])).length > 0
 
-interface NewFactor {
-  userId: bigint
-  kind: FactorKind
+type NewFactor = Pick<Factor, 'userId' | 'kind' | 'hashed' | 'facts' | 'createdAt' | 'expiresAt'> & {
   text?: Secret<string>
-  hashed?: HashedPassword
-  createdAt: number
-  expiresAt?: number
+  step?: number
 }
 
 /** Numbers that no two factors share; taken before the transaction. */
@@ -83,11 +101,12 @@ export const factorIds = (pool: Pool, many: number) => openIds(pool, 'factor', m
 export async function addFactor(
   runner: Runner,
   factorId: bigint,
-  { userId, kind, text, hashed, createdAt, expiresAt }: NewFactor,
+  { userId, kind, text, hashed, facts, step, createdAt, expiresAt }: NewFactor,
 ): Promise<void> {
   const digest = text === undefined ? null : bytea(digestOf(text))
   const times = [timestamp(createdAt), expiresAt === undefined ? null : timestamp(expiresAt)]
-  await runner.run(insert, [factorId, userId, kind, digest, hashed ? JSON.stringify(hashed) : null, ...times])
+  const json = [hashed, facts].map((value) => (value ? JSON.stringify(value) : null))
+  await runner.run(insert, [factorId, userId, kind, digest, ...json, step ?? null, ...times])
 }
 
 export const sealTotpKey = (

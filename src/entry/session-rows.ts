@@ -12,6 +12,9 @@ export interface Session {
   provenAt?: number
   /** Without one, a user of an installation that is no sandbox sees nothing but how to get one. */
   hasSecondFactor: boolean
+  hasPasskey: boolean
+  /** The provider of single sign-on stands for the second factor. */
+  vouched: boolean
   address: string
   agent: string
   createdAt: number
@@ -24,14 +27,16 @@ const mostMs = 12 * 3_600_000
 /** Its last use is written down no more often. */
 const noteEveryMs = 60_000
 
-const columns = `s.session_id, s.user_id, s.proven_at, s.address, s.agent, s.created_at, s.seen_at, exists (
-    select from operator_factor f where f.user_id = s.user_id and f.kind = 'totp' and f.ended_at is null) as has_second_factor
+const has = (kinds: string): string =>
+  `exists (select from operator_factor f where f.user_id = s.user_id and f.kind in (${kinds}) and f.ended_at is null)`
+const columns = `s.session_id, s.user_id, s.proven_at, s.vouched, s.address, s.agent, s.created_at, s.seen_at,
+    s.vouched or ${has(`'totp', 'passkey'`)} as has_second_factor, ${has(`'passkey'`)} as has_passkey
   from operator_session s where s.ended_at is null and s.seen_at > $1 and s.created_at > $2`
 const byDigest = entities<Session>(`select ${columns} and s.digest = $3`)
 const open = entities<Session>(`select ${columns} order by s.session_id desc`)
 const insert = statement<object>(`
-  insert into operator_session (session_id, user_id, digest, proven_at, address, agent, created_at, seen_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $7)`)
+  insert into operator_session (session_id, user_id, digest, created_at, seen_at, proven_at, vouched, address, agent)
+  values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`)
 const seen = statement<object>(`update operator_session set seen_at = $2 where session_id = $1`)
 const prove = statement<object>(`update operator_session set proven_at = $2 where session_id = $1`)
 const end = statement<object>(
@@ -56,23 +61,19 @@ export async function sessionOf(
 
 export const openSessions = (runner: Runner, now: number): Promise<Session[]> => runner.run(open, since(now))
 
-interface NewSession {
-  userId: bigint
-  isProven: boolean
-  address: string
-  agent: string
-}
+type NewSession = Pick<Session, 'userId' | 'address' | 'agent'> & { isProven: boolean; vouched?: boolean }
 
 /** Returns the cookie, of which the database has the digest. */
 export async function beginSession(
   pool: Pool,
-  { userId, isProven, address, agent }: NewSession,
+  { userId, isProven, vouched = false, address, agent }: NewSession,
   { random, now }: { random: Random; now: number },
 ): Promise<{ sessionId: bigint; cookie: Secret<string> }> {
   const sessionId = await openIds(pool, 'session', 1).take()
   const cookie = secret(random.bytes(32).toString('base64url'))
   const at = timestamp(now)
-  await pool.run(insert, [sessionId, userId, bytea(digestOf(cookie)), isProven ? at : null, address, agent.slice(0, 200), at])
+  const shown = [isProven ? at : null, vouched, address, agent.slice(0, 200)]
+  await pool.run(insert, [sessionId, userId, bytea(digestOf(cookie)), at, ...shown])
   return { sessionId, cookie }
 }
 

@@ -2,6 +2,7 @@
 import { maskCardNumbers } from '../base/log.ts'
 import { counted, spanText, timeText } from '../base/moments.ts'
 import { hint, type Block } from '../entity/show.ts'
+import type { ProviderAccount } from '../entry/factor-rows.ts'
 import type { NothingLeft } from '../order/decide/amounts.ts'
 import type { Permission } from './permissions.ts'
 import { useText, type KeyUse } from './keys/uses.ts'
@@ -90,6 +91,7 @@ const conflicts = {
   'proposal over': ({ proposalId }: { proposalId: bigint }) =>
     hint(`Proposal ${proposalId} was decided, or its time is over. See`, `proposal show ${proposalId}`),
   'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
+  'account tied': ({ subject }: ProviderAccount) => `The account ${subject} comes in as another user. Unlink that one first.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
   unknown: ({ thing, name }: { thing: Unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>

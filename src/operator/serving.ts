@@ -14,6 +14,7 @@ import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-acces
 import { addRefusedAccess } from '../merchant/refused-access-rows.ts'
 import type { Installation, Office } from './office.ts'
 import { openCells } from './open-cells.ts'
+import { forgetChallenges } from '../entry/challenge-rows.ts'
 import { forgetFailures } from '../entry/failure-rows.ts'
 import { forgetSessions } from '../entry/session-rows.ts'
 import { forgetKeys } from './keyed.ts'
@@ -112,9 +113,9 @@ export async function startServing(options: ServingOptions, service: Service): P
   }
 }
 
-/** Old sessions, failed tries, proposals, and keys of requests. */
+/** Old sessions, challenges, failed tries, proposals, and keys of requests. */
 const forgetOver = async (pool: Pool, now: number): Promise<void> => {
-  for (const forget of [forgetSessions, forgetFailures, forgetProposals, forgetKeys]) await forget(pool, now)
+  for (const forget of [forgetSessions, forgetChallenges, forgetFailures, forgetProposals, forgetKeys]) await forget(pool, now)
 }
 
 const limitsOf = ({ maxConnections = 500 }: ServingOptions, { mostBodyBytes }: Service) => ({

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { Secret } from '../base/secret.ts'
+import { secret, type Secret } from '../base/secret.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../keys/encryption.ts'
 import type { HourKeys } from '../keys/hour-keys.ts'
@@ -73,12 +73,17 @@ export function databaseUrlOf(env: Environment, complaints: string[]): string {
     complaints.push('DATABASE_PASSWORD_FILE is set: then DATABASE_URL names a host and a user, and has no password')
     return text
   }
-  const read = () => {
-    refuseOpen('DATABASE_PASSWORD_FILE', file, complaints)
-    url.password = encodeURIComponent(readFileSync(file, 'utf8').replace(/\r?\n$/, ''))
-  }
-  complaining(complaints, read, 'DATABASE_PASSWORD_FILE: ')
+  url.password = encodeURIComponent(secretIn('DATABASE_PASSWORD_FILE', file, complaints)?.reveal() ?? '')
   return url.href
+}
+
+/** The secret in the file that a variable names. */
+export function secretIn(name: string, file: string, complaints: string[]): Secret<string> | undefined {
+  const read = () => {
+    refuseOpen(name, file, complaints)
+    return secret(readFileSync(file, 'utf8').replace(/\r?\n$/, ''))
+  }
+  return complaining(complaints, read, `${name}: `)
 }
 
 /** The same of a process that cannot do without it; `which` database that is. */

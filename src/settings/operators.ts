@@ -1,37 +1,42 @@
 /** The environment of the processes that serve operators: `api` and `console`. */
 import { defined } from '../base/defined.ts'
+import { secret } from '../base/secret.ts'
+import type { SsoSettings } from '../console/entry/single-sign-on.ts'
 import type { Settings } from '../entity/fields.ts'
-import { kind, Unreadable } from '../entity/kinds.ts'
+import { anyText, choice, kind, Unreadable } from '../entity/kinds.ts'
 import { isLoopbackHost } from '../http/address.ts'
-import { kekSource, safeDatabaseUrl } from './keys.ts'
+import { kekSource, safeDatabaseUrl, secretIn } from './keys.ts'
 import { ConfigError, serveVariables } from './serve.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
 
-/** What proves who asks is safe in clear on this machine alone. */
-const listenUrl = kind<URL>({
-  hint: 'url',
-  read(written) {
-    const url = URL.canParse(written) ? new URL(written) : undefined
-    return url &&
-      url.pathname === '/' &&
-      (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname)))
-      ? url
-      : new Unreadable('https:// with a host and a port, or http:// with a loopback address, such as http://127.0.0.1:9180')
-  },
-  shown: (url) => url.origin,
-})
+/** `must` says which URLs fit. */
+const urlThat = (fits: (url: URL) => boolean, must: string) =>
+  kind<URL>({
+    hint: 'url',
+    read(written) {
+      const url = URL.canParse(written) ? new URL(written) : undefined
+      return url && fits(url) ? url : new Unreadable(must)
+    },
+    shown: (url) => (url.pathname === '/' ? url.origin : url.href),
+  })
 
-const origin = kind<URL>({
-  hint: 'url',
-  read(written) {
-    const url = URL.canParse(written) ? new URL(written) : undefined
-    return url?.protocol === 'https:' && url.pathname === '/'
-      ? url
-      : new Unreadable('https:// with a host, such as https://console.example.com')
-  },
-  shown: (url) => url.origin,
-})
+/** What proves who asks is safe in clear on this machine alone. */
+const isSafe = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
+
+const listenUrl = urlThat(
+  (url) => url.pathname === '/' && isSafe(url),
+  'https:// with a host and a port, or http:// with a loopback address, such as http://127.0.0.1:9180',
+)
+const origin = urlThat(
+  ({ protocol, pathname }) => protocol === 'https:' && pathname === '/',
+  'https:// with a host, such as https://console.example.com',
+)
+const issuer = urlThat(
+  (url) => isSafe(url) && url.search + url.hash + url.username + url.password === '',
+  'https:// with a host, as the provider names itself (http:// for this machine alone)',
+)
 
 const s = serveVariables
 
@@ -54,6 +59,15 @@ const shared = {
   LOG_LEVEL:              s.LOG_LEVEL,
 } as const
 
+// oxfmt-ignore
+const singleSignOn = {
+  CONSOLE_OIDC_ISSUER:        { is: issuer, none: 'no single sign-on', means: 'the provider of OpenID Connect whose accounts come in', see: '../install.md#signing-in-to-the-console' },
+  CONSOLE_OIDC_CLIENT_ID:     { is: anyText('id'), means: 'what the provider calls this console' },
+  CONSOLE_OIDC_CLIENT_SECRET_FILE: { is: anyText('file'), means: 'the file with the secret for it' },
+  CONSOLE_OIDC_CLIENT_SECRET: { is: anyText('secret'), means: 'the same as a text, which other programs of the same user can read' },
+  CONSOLE_OIDC_SECOND_FACTOR: { is: choice(['ours', 'provider']), usual: 'ours', means: 'who asks for the second factor after single sign-on' },
+} as const
+
 const means = 'where it listens: https:// with a host and a port, or http:// on a loopback address'
 
 export const apiVariables = {
@@ -68,6 +82,7 @@ export const consoleVariables = {
     none: 'that of CONSOLE_URL',
     means: 'where browsers find it, if a proxy stands before it: https:// with a host',
   },
+  ...singleSignOn,
   ...shared,
 } as const
 
@@ -80,8 +95,19 @@ export function apiConfig(env: Environment) {
 export function consoleConfig(env: Environment) {
   const complaints: string[] = []
   const read = readVariables(consoleVariables, env, complaints)
+  const sso = ssoOf(read, complaints)
   const config = configOf(env, read, { CONSOLE_URL: read.CONSOLE_URL }, complaints)
-  return { ...config, origin: (read.CONSOLE_ORIGIN ?? read.CONSOLE_URL).origin }
+  return { ...config, origin: (read.CONSOLE_ORIGIN ?? read.CONSOLE_URL).origin, ...defined({ sso }) }
+}
+
+function ssoOf(read: Settings<typeof singleSignOn>, complaints: string[]): SsoSettings | undefined {
+  const { CONSOLE_OIDC_ISSUER: provider, CONSOLE_OIDC_CLIENT_ID: clientId, CONSOLE_OIDC_CLIENT_SECRET: text } = read
+  const { CONSOLE_OIDC_CLIENT_SECRET_FILE: file, CONSOLE_OIDC_SECOND_FACTOR: stands } = read
+  const clientSecret = file ? secretIn('CONSOLE_OIDC_CLIENT_SECRET_FILE', file, complaints) : text && secret(text)
+  if (provider && clientId && clientSecret) return { issuer: provider, clientId, clientSecret, vouches: stands === 'provider' }
+  if (provider || clientId || clientSecret)
+    complaints.push('CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET come together or not at all')
+  return undefined
 }
 
 /**

@@ -452,6 +452,13 @@ create table nonce (
 );
 CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
 
+create table operator_challenge (
+  digest bytea not null,
+  purpose text not null,
+  expires_at timestamp with time zone not null,
+  constraint operator_challenge_pkey PRIMARY KEY (digest)
+);
+
 create table operator_factor (
   factor_id bigint not null,
   user_id bigint not null,
@@ -461,13 +468,15 @@ create table operator_factor (
   secret_sealed bytea,
   secret_key bigint,
   step bigint,
+  facts jsonb,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
+  used_at timestamp with time zone,
   ended_at timestamp with time zone,
   constraint operator_factor_pkey PRIMARY KEY (factor_id),
-  constraint operator_factor_digest_key UNIQUE (digest),
   constraint operator_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES operator_user(user_id)
 );
+CREATE UNIQUE INDEX operator_factor_digest ON operator_factor USING btree (digest) WHERE (ended_at IS NULL);
 CREATE INDEX operator_factor_user ON operator_factor USING btree (user_id);
 
 create table operator_failure (
@@ -494,6 +503,7 @@ create table operator_session (
   user_id bigint not null,
   digest bytea not null,
   proven_at timestamp with time zone,
+  vouched boolean not null,
   address text not null,
   agent text not null,
   created_at timestamp with time zone not null,

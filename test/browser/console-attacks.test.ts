@@ -106,7 +106,7 @@ test('signing in leads to no other site, and to no session that was there before
     await page.goto(`${url}/sign-in?to=${encodeURIComponent('//evil.localhost/')}`)
     await page.getByLabel('Name').fill(user)
     await page.getByLabel('Password').fill('a phrase that is long')
-    await follow(page, page.getByRole('button', { name: 'Sign in' }))
+    await follow(page, page.getByRole('button', { name: 'Sign in', exact: true }))
     const cookies = await context.cookies(url)
     assert.equal(cookies.length, 1)
     assert.notEqual(cookies[0]!.value, fixed)

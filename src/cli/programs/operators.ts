@@ -30,9 +30,9 @@ export const addConsoleCommand = (program: Command, terminal: Terminal): void =>
 one time. Users set a password and a second factor themselves.`,
     variables: consoleVariables,
     run() {
-      const { origin, ...config } = consoleConfig(terminal.env)
+      const { origin, sso, ...config } = consoleConfig(terminal.env)
       return serve(terminal, 'the console', config, async (options) =>
-        (await import('../../console/start.ts')).startConsole({ ...options, originAt: () => origin }),
+        (await import('../../console/start.ts')).startConsole({ ...options, originAt: () => origin, ...(sso && { sso }) }),
       )
     },
   })

@@ -3,19 +3,23 @@ import { hash } from 'node:crypto'
 import { secret, type Secret } from '../../base/secret.ts'
 import type { Incoming } from '../../http/server.ts'
 
-/** Browsers take a `__Host-` cookie over TLS alone; over http it is used on this machine. */
-const nameOf = (isSecure: boolean): string => (isSecure ? '__Host-tollgate' : 'tollgate-console')
+/**
+ * Browsers take a `__Host-` cookie over TLS alone; over http it is used on this machine. `-way`: a
+ * browser that another site will send back from single sign-on.
+ */
+const nameOf = (isSecure: boolean, of: '' | '-way'): string => (isSecure ? '__Host-tollgate' : 'tollgate-console') + of
 
-export const setCookie = (value: Secret<string>, isSecure: boolean): string =>
-  `${nameOf(isSecure)}=${value.reveal()}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+export const setCookie = (value: Secret<string>, isSecure: boolean, of: '' | '-way' = ''): string =>
+  `${nameOf(isSecure, of)}=${value.reveal()}; Path=/; HttpOnly; SameSite=${of === '' ? 'Strict' : 'Lax; Max-Age=300'}` +
+  (isSecure ? '; Secure' : '')
 
 export const dropCookie = (isSecure: boolean): string => `${setCookie(secret(''), isSecure)}; Max-Age=0`
 
 /** The value, if it was sent once: of two, one may be somebody else's. */
-export function cookieIn({ headers }: Pick<Incoming, 'headers'>, isSecure: boolean): Secret<string> | undefined {
+export function cookieIn({ headers }: Pick<Incoming, 'headers'>, isSecure: boolean, of: '' | '-way' = '') {
   const values = String(headers.cookie ?? '')
     .split(/; */)
-    .filter((pair) => pair.startsWith(`${nameOf(isSecure)}=`))
+    .filter((pair) => pair.startsWith(`${nameOf(isSecure, of)}=`))
     .map((pair) => pair.slice(pair.indexOf('=') + 1))
   return values.length === 1 && /^[\w-]{40,64}$/.test(values[0]!) ? secret(values[0]!) : undefined
 }

@@ -3,10 +3,10 @@ import { secret } from '../../base/secret.ts'
 import { html, type Markup } from '../../http/page.ts'
 import { changes, type Offer } from '../../operator/offered.ts'
 import type { Permission } from '../../operator/permissions.ts'
-import type { ServingParts } from '../../operator/serving.ts'
 import type { Written } from '../forms.ts'
-import { proveByCode, type SignInPlace } from './sign-in.ts'
-import type { Visitor } from './visitor.ts'
+import { passkeyButton } from './pages.ts'
+import { proveAgain, type SignInPlace } from './sign-in.ts'
+import type { ConsoleParts, Visitor } from './visitor.ts'
 
 const freshMs = 10 * 60_000
 const touchy: ReadonlySet<Permission> = new Set(['money', 'secrets', 'users', 'erase', 'system'])
@@ -17,18 +17,18 @@ const field = 'second_factor'
  * the form had. Only a sandbox has users without one.
  */
 export async function askFresh(
-  parts: ServingParts,
+  parts: ConsoleParts,
   visitor: Visitor,
-  { action, path }: Offer,
+  { action, path }: { action: Pick<Offer['action'], 'needs' | 'reads'>; path: string },
   { form, caller }: { form: Written; caller: SignInPlace },
 ): Promise<Markup | undefined> {
   const { session, formToken } = visitor
   const isAsked = changes(action) && touchy.has(action.needs) && form['dry_run'] !== 'true' && session.hasSecondFactor
   if (!isAsked || parts.office.clock.now() - (session.provenAt ?? 0) <= freshMs) return undefined
   const { [field]: code, form: _token, ...rest } = form
-  const proven = code === undefined ? false : await proveByCode(parts, visitor, secret(code), caller)
+  const proven = code === undefined ? false : await proveAgain(parts, visitor, secret(code), caller)
   if (proven === true) return undefined
-  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This code is wrong.'
+  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This was not right.'
   return html`<form method="post" action="/${path}" class="panel notice">
     ${code === undefined ? undefined : html`<p class="complaint" role="alert">${why}</p>`}
     <input type="hidden" name="form" value="${formToken}" />
@@ -36,8 +36,9 @@ export async function askFresh(
     <div class="field">
       <label for="${field}">Code of your authenticator, or a recovery code</label>
       <input id="${field}" name="${field}" inputmode="numeric" autocomplete="one-time-code" required autofocus />
-      <p class="quiet">Your second factor is older than ten minutes, and this changes money, keys or users.</p>
+      <p class="quiet">Your second factor is older than ten minutes. Signing in again shows it too.</p>
     </div>
     <p class="buttons"><button>Go on</button></p>
+    ${session.hasPasskey ? passkeyButton('prove', field, 'Use a passkey') : undefined}
   </form>`
 }

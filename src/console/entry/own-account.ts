@@ -6,6 +6,7 @@ import { Refused, unfit } from '../../operator/refused.ts'
 import { addFactor, endFactors, factorIds, factorsOf, sealTotpKey, takeTotpStep, type Factor } from '../../entry/factor-rows.ts'
 import { hashPassword, isPassword, weakness } from '../../entry/password.ts'
 import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
+import { passkeysIn } from './passkeys.ts'
 import type { Visitor } from './visitor.ts'
 import { base32, stepOfCode } from '../../entry/totp.ts'
 
@@ -73,6 +74,7 @@ export async function ownAccount({ pool, clock }: Pick<Office, 'pool' | 'clock'>
   return {
     hasPassword: count('password') > 0,
     hasTotp: count('totp') > 0,
+    passkeys: passkeysIn(factors),
     recoveryCodes: count('recovery'),
     sessions: sessions.filter((one) => one.userId === userId),
   }

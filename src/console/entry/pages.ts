@@ -1,28 +1,47 @@
 /** The pages before one has come in. */
+import { asset, keptFile, packagedAsset } from '../../http/asset.ts'
 import { html, type Markup } from '../../http/page.ts'
 import type { Answer } from '../../http/server.ts'
 import { gatePage } from '../frame.ts'
 import type { SignInRefusal } from './sign-in.ts'
 
-type Why = SignInRefusal | 'not ours'
+type Why = SignInRefusal | 'not ours' | 'way over'
 
 const words: Readonly<Record<Why, string>> = {
   wrong: 'The name, the password or the code is wrong.',
   slowed: 'There were too many failed tries. Wait up to 30 minutes, or ask an owner for: npx tollgate user unlock.',
   'link over': 'This link was used, or its time is over. Ask for another: npx tollgate user invite.',
   'not ours': 'This form was not sent by this page. Try again here.',
+  'no passkey': 'This passkey does not let you in. It may have been removed here. Try again, or choose another way.',
+  'no account': 'No user is tied to your account there. Ask an owner for: npx tollgate user link.',
+  'way over': 'Signing in there failed: it took too long, was refused, or nobody can be reached there. Try again, or here.',
 }
 
-const statusOf = (why: Why | undefined): number => (why === undefined ? 200 : why === 'slowed' ? 429 : 403)
-
-const said = (why: Why | undefined): Markup | undefined =>
-  why === undefined ? undefined : html`<p class="panel notice bad" role="alert">${words[why]}</p>`
-
-export const signInPage = ({ why, name = '', to = '/' }: { why?: Why; name?: string | undefined; to?: string }): Answer =>
+const page = (title: string, why: Why | undefined, content: Markup): Answer =>
   gatePage(
+    title,
+    html`${why && html`<p class="panel notice bad" role="alert">${words[why]}</p>`} ${content}`,
+    why === undefined ? 200 : why === 'slowed' ? 429 : 403,
+  )
+
+const library = packagedAsset('@simplewebauthn/browser', '../dist/bundle/index.umd.min.js')
+const script = keptFile('passkey', 'js', `${library}\n${asset(new URL('./passkey.js', import.meta.url))}`)
+export const passkeyScript = script.route
+
+/** In a form, whose field `into` gets the answer. It shows itself where there are passkeys. */
+export const passkeyButton = (asks: 'sign-in' | 'prove' | 'add', into: string, label: string): Markup =>
+  html`<button type="button" class="second" data-passkey="${asks}" data-into="${into}" hidden>${label}</button>
+    <p class="complaint" role="alert"></p>
+    <script src="${script.path}" defer></script>`
+
+/** `host`: of the provider of single sign-on. */
+export type SignInShown = { why?: Why; name?: string; to?: string; host?: string | undefined }
+
+export const signInPage = ({ why, name = '', to = '/', host }: SignInShown): Answer =>
+  page(
     'Sign in',
-    html`${said(why)}
-      <form method="post" action="/sign-in" class="panel">
+    why,
+    html`<form method="post" action="/sign-in" class="panel">
         <input type="hidden" name="to" value="${to}" />
         <div class="field">
           <label for="name">Name</label>
@@ -33,32 +52,45 @@ export const signInPage = ({ why, name = '', to = '/' }: { why?: Why; name?: str
           <input id="password" name="password" type="password" autocomplete="current-password" required />
         </div>
         <button>Sign in</button>
-      </form>`,
-    statusOf(why),
+      </form>
+      <form method="post" action="/sign-in/passkey">
+        <input type="hidden" name="to" value="${to}" />
+        <input type="hidden" name="answer" />
+        ${passkeyButton('sign-in', 'answer', 'Sign in with a passkey')}
+      </form>
+      ${host && html`<p><a href="/sign-in/account?${new URLSearchParams({ to }).toString()}">Sign in with ${host}</a></p>`}`,
   )
 
-export const codePage = ({ why }: { why?: Why }): Answer =>
-  gatePage(
+export const codePage = (hasPasskey: boolean, why?: Why): Answer =>
+  page(
     'Second factor',
-    html`${said(why)}
-      <form method="post" action="/sign-in/code" class="panel">
-        <div class="field">
-          <label for="code">Code of your authenticator, or a recovery code</label>
-          <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required autofocus />
-        </div>
-        <button>Go on</button>
-      </form>`,
-    statusOf(why),
+    why,
+    html`<form method="post" action="/sign-in/code" class="panel">
+      <div class="field">
+        <label for="code">Code of your authenticator, or a recovery code</label>
+        <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required autofocus />
+      </div>
+      <button>Go on</button>
+      ${hasPasskey ? passkeyButton('prove', 'code', 'Use a passkey') : undefined}
+    </form>`,
   )
 
 /** Opening the link does nothing: some programs open every link of a mail. */
-export const linkPage = ({ why }: { why?: Why }): Answer =>
-  gatePage(
+export const linkPage = (why?: Why): Answer =>
+  page(
     'Come in',
-    html`${said(why)}
-      <form method="post" class="panel">
-        <p>This link lets you in once.</p>
-        <button>Come in</button>
-      </form>`,
-    statusOf(why),
+    why,
+    html`<form method="post" class="panel">
+      <p>This link lets you in once.</p>
+      <button>Come in</button>
+    </form>`,
   )
+
+/**
+ * The end of the way back from single sign-on. A page of ours leads on: the cookie is strict, so a
+ * browser that another site sends does not show it.
+ */
+export function enteredPage(to: string, cookie: string): Answer {
+  const shown = page('You are in', undefined, html`<p><a href="${to}">Go on</a></p>`)
+  return { ...shown, headers: { ...shown.headers, 'set-cookie': cookie, refresh: `0; url=${to}` } }
+}

@@ -1,6 +1,7 @@
-/** Who comes into the console: by a link, or by a password and a second factor. */
+/** Who comes into the console: by a link, a passkey, or password or account and second factor. */
 import { secret, type Secret } from '../../base/secret.ts'
-import { endFactor, factorOf, factorsOf, openTotpKey, takeTotpStep, type Factor } from '../../entry/factor-rows.ts'
+import { accountText, endFactor, factorOf, factorsOf, isSecondFactor, useFactor } from '../../entry/factor-rows.ts'
+import { openTotpKey, takeTotpStep, type ProviderAccount, type Factor } from '../../entry/factor-rows.ts'
 import { forgive, mayTry, type Tried } from '../../entry/failure-rows.ts'
 import { isPassword } from '../../entry/password.ts'
 import { beginSession, proveSession } from '../../entry/session-rows.ts'
@@ -10,16 +11,20 @@ import type { KeyRing } from '../../keys/ring.ts'
 import { record } from '../../operator/change.ts'
 import { listUsers, type UserEntry } from '../../operator/known.ts'
 import type { ServingParts } from '../../operator/serving.ts'
-import type { Visitor } from './visitor.ts'
+import { userByPasskey } from './passkeys.ts'
+import type { ConsoleParts, Visitor } from './visitor.ts'
 
 /** Why somebody does not come in, in words that tell nothing of who there is. */
-export type SignInRefusal = 'wrong' | 'slowed' | 'link over'
+export type SignInRefusal = 'wrong' | 'slowed' | 'link over' | 'no passkey' | 'no account'
 
 /** From where. */
 export interface SignInPlace {
   address: string
   agent: string
 }
+
+/** `vouched`: the provider of single sign-on stands for the second factor. */
+type Shown = { isProven?: boolean; vouched?: boolean }
 
 /** The session of somebody who has come in. */
 export interface Entered {
@@ -39,7 +44,7 @@ export async function comeInByLink(
   const user = link?.kind === 'link' ? await userOf(parts, link.userId) : undefined
   if (!link || !user || !(await endFactor(office.pool, link.factorId, now))) return 'link over'
   await forgive(office.pool, network(client))
-  return begin(parts, user, client, true)
+  return begin(parts, user, client, { isProven: true })
 }
 
 /** A session that shows nothing yet, if the user has a second factor. */
@@ -60,28 +65,46 @@ export async function comeInByPassword(
     return 'wrong'
   }
   for (const one of tried) await forgive(pool, one)
-  return begin(parts, user, client, !factors.some(({ kind }) => kind === 'totp'))
+  return begin(parts, user, client, {})
 }
 
-/** Proves a session by a code of an authenticator, or by a recovery code, which is used up. */
-export async function proveByCode(
-  parts: ServingParts,
-  { session, user }: Pick<Visitor, 'session' | 'user'>,
-  code: Secret<string>,
-  client: SignInPlace,
-): Promise<boolean | 'slowed'> {
+/** Who has shown a passkey or an account. No failure slows it, since nothing can be guessed. */
+export async function comeInAs(parts: ServingParts, userId: bigint | undefined, client: SignInPlace, shown: Shown) {
+  const user = userId === undefined ? undefined : await userOf(parts, userId)
+  if (user) return begin(parts, user, client, shown)
+  refuse(parts, client, 'unknown passkey or account')
+  return undefined
+}
+
+/** Found by issuer and subject alone: anybody may have an e-mail address somewhere. */
+export async function userOfAccount(
+  { office: { pool, clock } }: ServingParts,
+  account: ProviderAccount,
+): Promise<bigint | undefined> {
+  const now = clock.now()
+  const tie = await factorOf(pool, accountText(account), now)
+  return tie?.kind === 'account' && (await useFactor(pool, tie.factorId, now)) ? tie.userId : undefined
+}
+
+/** Proves a session by a passkey, a code of an authenticator, or a recovery code, once. */
+export async function proveAgain(parts: ConsoleParts, visitor: Visitor, given: Secret<string>, client: SignInPlace) {
+  const { pool, clock } = parts.office
+  const isPasskey = given.reveal().startsWith('{')
+  const shown = isPasskey ? (await userByPasskey(parts, given, visitor)) !== undefined : await byCode(parts, visitor, given)
+  if (shown === true) await proveSession(pool, visitor.session.sessionId, clock.now())
+  if (shown === false) refuse(parts, client, 'wrong second factor')
+  return shown
+}
+
+async function byCode(parts: ServingParts, { session, user }: Visitor, code: Secret<string>): Promise<boolean | 'slowed'> {
   const { pool, clock, keys } = parts.office
   const now = clock.now()
   const tried: Tried = { kind: 'account', name: user.name }
   if (!(await mayTry(pool, tried, now))) return 'slowed'
   const factors = await factorsOf(pool, session.userId, now)
-  if (!(await takeCode(parts, factors, code, await keys(), now))) {
-    refuse(parts, client, 'wrong second factor')
-    return false
-  }
-  await forgive(pool, tried)
-  await proveSession(pool, session.sessionId, now)
-  return true
+  const isRight = await takeCode(parts, factors, code, await keys(), now)
+  if (isRight) await forgive(pool, tried)
+  return isRight
 }
 
 async function takeCode(
@@ -102,9 +125,12 @@ async function takeCode(
   return isOwn && endFactor(pool, recovery.factorId, now)
 }
 
-async function begin(parts: ServingParts, { userId, name }: UserEntry, client: SignInPlace, isProven: boolean): Promise<Entered> {
+/** Without a second factor, a session is proven and sees how to get one. */
+async function begin(parts: ServingParts, { userId, name }: UserEntry, client: SignInPlace, shown: Shown): Promise<Entered> {
   const { pool, clock, random } = parts.office
-  const { cookie, sessionId } = await beginSession(pool, { userId, isProven, ...client }, { random, now: clock.now() })
+  const now = clock.now()
+  const isProven = shown.isProven || !(await factorsOf(pool, userId, now)).some(isSecondFactor)
+  const { cookie, sessionId } = await beginSession(pool, { userId, ...client, ...shown, isProven }, { random, now })
   await noted(parts, name, 'signed in', { session: String(sessionId), ...client })
   return { cookie }
 }

@@ -8,6 +8,7 @@ import type { Rights } from '../../operator/permissions.ts'
 import type { ServingParts } from '../../operator/serving.ts'
 import { viewsOf, type SavedView } from '../views.ts'
 import { cookieIn, formToken } from './cookie.ts'
+import type { SingleSignOn } from './single-sign-on.ts'
 
 export interface Visitor {
   session: Session
@@ -21,6 +22,8 @@ export interface Visitor {
 export interface ConsoleParts extends ServingParts {
   /** As a browser writes it: `https://console.example.com`. */
   origin: string
+  /** Absent: there is no single sign-on. */
+  sso?: SingleSignOn
 }
 
 export const isSecure = ({ origin }: Pick<ConsoleParts, 'origin'>): boolean => origin.startsWith('https:')

@@ -10,8 +10,8 @@ import { listUsers, ofMerchant, userNamed, type UserEntry } from '../known.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { forgive } from '../../entry/failure-rows.ts'
 import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
-import { aUser } from './user-inputs.ts'
-import { inviteUser, refuseAbove } from './user-rows.ts'
+import { aUser, issuerText, subjectText } from './user-inputs.ts'
+import { inviteUser, refuseAbove, tieUser } from './user-rows.ts'
 
 const linkJson = jsonBy('user expires_at:time', (link: { user: string; expiresAt: number }) => link)
 
@@ -97,6 +97,34 @@ export const entryActions: Actions = {
       blocks: (ended, { asked }) => [`${ended} sessions of user ${asked.user} ended.`],
     },
     examples: ['user sign-out jane'],
+  }),
+  'user link': action({
+    does: 'lets one account at a provider of single sign-on come into the console as a user',
+    needs: 'users',
+    takes: {
+      user: aUser,
+      issuer: { is: issuerText, needed: true, means: 'the provider, as it names itself' },
+      subject: { is: subjectText, needed: true, means: 'what it calls the account, never an e-mail address' },
+    },
+    perform: (office, { user, ...account }) => tieUser(office, user, account),
+    gives: {
+      json: (_, { user, issuer, subject }) => ({ user, issuer, subject }),
+      is: schema('user issuer subject'),
+      blocks: (_, { asked: { user, subject } }) => [`The account ${subject} comes in as user ${user}, and no other.`],
+    },
+    examples: ['user link jane --issuer https://id.example.com --subject 248289761001'],
+  }),
+  'user unlink': action({
+    does: 'ends what `user link` did; open sessions go on',
+    needs: 'users',
+    takes: { user: aUser },
+    perform: (office, { user }) => tieUser(office, user),
+    gives: {
+      json: (_, { user }) => ({ user }),
+      is: schema('user'),
+      blocks: (_, { asked: { user } }) => [`No account of single sign-on comes in as user ${user}.`],
+    },
+    examples: ['user unlink jane'],
   }),
   'user unlock': action({
     does: 'lets a user try to sign in again, whose tries are slowed after failures',

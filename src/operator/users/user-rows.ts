@@ -7,7 +7,7 @@ import { rightsIn, type Whose } from '../bearer.ts'
 import { change } from '../change.ts'
 import { listTokens, listUsers, merchantNamed, tokenNumbered, userNamed, type TokenEntry, type UserEntry } from '../known.ts'
 import type { Office } from '../office.ts'
-import { addFactor, endFactors, factorIds } from '../../entry/factor-rows.ts'
+import { accountText, addFactor, endFactors, factorIds, factorOf, type ProviderAccount } from '../../entry/factor-rows.ts'
 import { within, type OperatorRole } from '../permissions.ts'
 import { Refused } from '../refused.ts'
 
@@ -85,6 +85,23 @@ export async function inviteUser(office: Office, name: string, expiresMs: number
       note: { subject: `user ${name}`, details: { link_until: new Date(expiresAt) } },
       result: { user: name, path: secret(`/come-in/${text.reveal()}`), expiresAt },
     }
+  })
+}
+
+/** One account comes in as a user, and as no other; or none does. */
+export async function tieUser(office: Office, name: string, account?: ProviderAccount): Promise<void> {
+  const factorId = await factorIds(office.pool, 1).take()
+  const createdAt = office.clock.now()
+  await change(office, 'orders', async (runner) => {
+    const { userId, ...user } = await userNamed(runner, name)
+    refuseAbove(office, user)
+    await endFactors(runner, userId, ['account'], createdAt)
+    if (account) {
+      const text = accountText(account)
+      if (await factorOf(runner, text, createdAt)) throw new Refused({ what: 'account tied', ...account })
+      await addFactor(runner, factorId, { userId, kind: 'account', text, facts: account, createdAt })
+    }
+    return { note: { subject: `user ${name}`, details: { account: account ?? 'none' } }, result: undefined }
   })
 }
 

@@ -3,23 +3,27 @@
 create table operator_factor (
   factor_id     bigint      primary key,
   user_id       bigint      not null references operator_user,
-  -- link, password, totp or recovery.
+  -- link, password, totp, recovery, passkey or account (of single sign-on).
   kind          text        not null,
-  -- SHA-256 of a link or a recovery code, which are random.
-  digest        bytea       unique,
+  -- SHA-256 of a link, a recovery code, the id of a passkey, or the issuer and the subject of an account.
+  digest        bytea,
   -- What a password is compared with (scrypt).
   hashed        jsonb,
   -- The key of TOTP.
   secret_sealed bytea,
   secret_key    bigint,
-  -- The last step of 30 seconds whose code was taken.
+  -- The last step of 30 seconds whose code was taken; the counter of a passkey.
   step          bigint,
+  -- A passkey: name, id, public key, ways to reach it. An account: issuer and subject.
+  facts         jsonb,
   created_at    timestamptz not null,
   expires_at    timestamptz,
+  used_at       timestamptz,
   -- Used up, replaced or taken away.
   ended_at      timestamptz
 );
 create index operator_factor_user on operator_factor (user_id);
+create unique index operator_factor_digest on operator_factor (digest) where ended_at is null;
 
 create table operator_session (
   session_id bigint      primary key,
@@ -28,6 +32,8 @@ create table operator_session (
   digest     bytea       not null unique,
   -- Null until the second factor: such a session sees nothing.
   proven_at  timestamptz,
+  -- The provider of single sign-on stands for the second factor.
+  vouched    boolean     not null,
   address    text        not null,
   agent      text        not null,
   created_at timestamptz not null,
@@ -81,4 +87,13 @@ create table operator_view (
   name    text   not null,
   address text   not null,
   primary key (user_id, name)
+);
+
+-- What may come back once: the answer to a passkey's challenge, or a browser from single sign-on.
+create table operator_challenge (
+  -- SHA-256 of the challenge, or of the cookie of the browser.
+  digest     bytea       primary key,
+  -- sign-in, prove <session>, add <session>, or account <path>.
+  purpose    text        not null,
+  expires_at timestamptz not null
 );

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { secret, type Secret } from '../../../src/base/secret.ts'
 import { startConsole } from '../../../src/console/start.ts'
+import type { SsoSettings } from '../../../src/console/entry/single-sign-on.ts'
 import { codeAt, stepAt } from '../../../src/entry/totp.ts'
+import type { ServingOptions } from '../../../src/operator/serving.ts'
 import type { OperatorRole } from '../../../src/operator/permissions.ts'
 import type { HandClock } from '../clock/hand-clock.ts'
 import { startOwn } from './api.ts'
@@ -19,12 +21,17 @@ export interface Seen {
 class Visit {
   readonly url: string
   readonly origin: string
-  cookie = ''
+  readonly cookies = new Map<string, string>()
   headers: Record<string, string> = {}
 
   constructor(port: number, origin: string) {
     this.url = `http://127.0.0.1:${port}`
     this.origin = origin
+  }
+
+  /** As a browser sends them. */
+  get cookie(): string {
+    return Array.from(this.cookies, (pair) => pair.join('=')).join('; ')
   }
 
   get(path: string): Promise<Seen> {
@@ -33,7 +40,7 @@ class Visit {
 
   /** Posts what a form of a page of this session would. */
   async post(path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Seen> {
-    const form = this.cookie === '' ? undefined : await this.formToken()
+    const form = this.cookies.size === 0 ? undefined : await this.formToken()
     return this.send(path, { ...(form !== undefined && { form }), ...fields }, headers)
   }
 
@@ -53,11 +60,14 @@ class Visit {
     const sent = {
       ...this.headers,
       ...(init.headers as Record<string, string>),
-      ...(this.cookie !== '' && { cookie: this.cookie }),
+      ...(this.cookies.size > 0 && { cookie: this.cookie }),
     }
     const answer = await fetch(this.url + path, { redirect: 'manual', ...init, headers: sent })
-    const set = answer.headers.get('set-cookie')
-    if (set !== null) this.cookie = set.includes('Max-Age=0') ? '' : set.split(';')[0]!
+    for (const set of answer.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set)!
+      if (set.includes('Max-Age=0')) this.cookies.delete(name!)
+      else this.cookies.set(name!, value!)
+    }
     const { status, headers } = answer
     return { status, to: headers.get('location') ?? '', html: await answer.text(), headers }
   }
@@ -66,10 +76,18 @@ class Visit {
 export const password = 'a phrase that is long'
 
 /** A console in this process, as in production but for its origin on this machine. */
-export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; keyFile: string; clock: HandClock }) {
+interface OwnConsole {
+  databaseUrl: string
+  keyFile: string
+  clock: HandClock
+  sso?: SsoSettings
+}
+
+export async function startOwnConsole({ clock, sso, ...own }: OwnConsole) {
   let origin = ''
   const originAt = (port: number) => (origin = `http://console.localhost:${port}`)
-  const serving = await startOwn({ ...own, clock, proxies: '127.0.0.1' }, (options) => startConsole({ ...options, originAt }))
+  const start = (options: ServingOptions) => startConsole({ ...options, originAt, ...(sso && { sso }) })
+  const serving = await startOwn({ ...own, clock, proxies: '127.0.0.1' }, start)
   const { port, tell } = serving
   let made = 0
   const visit = () => new Visit(port, origin)
@@ -133,5 +151,5 @@ export async function startOwnConsole({ clock, ...own }: { databaseUrl: string; 
     assert.equal((await one.send('/sign-in/code', { code: codeAt(key, stepAt(clock.now())) })).to, '/')
     return one
   }
-  return { ...serving, visit, invited, entered, elsewhere, enrol, known, signIn, comeIn, inside }
+  return { ...serving, url: origin, visit, invited, entered, elsewhere, enrol, known, signIn, comeIn, inside }
 }

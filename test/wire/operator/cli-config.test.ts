@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
+import { consoleConfig } from '../../../src/settings/operators.ts'
 import { ConfigError, serveConfig } from '../../../src/settings/serve.ts'
 import { makeCertificates } from '../../../src/sandbox/certificates.ts'
 import { readThreeDSecure } from '../../../src/settings/three-d-secure.ts'
@@ -154,6 +155,41 @@ test('a public URL is an https origin and nothing more', () => {
     `https://${'p'.repeat(80)}.example`,
   ])
     assert.match(complaintsOf({ ...usual, PUBLIC_URL: url }).join(), /not an https origin/, url)
+})
+
+test('single sign-on of the console needs issuer, client and secret, which a file may have', () => {
+  const shared = { DATABASE_URL: 'postgres://127.0.0.1/tollgate', TOLLGATE_KEY: systemRandom.bytes(32).toString('base64') }
+  const secretFile = join(directory, 'oidc-secret')
+  writeFileSync(secretFile, 'a secret\n', { mode: 0o600 })
+  const issuer = 'https://id.example.com/realms/desk'
+  const asked = { ...shared, CONSOLE_OIDC_ISSUER: issuer, CONSOLE_OIDC_CLIENT_ID: 'tollgate' }
+  assert.equal(consoleConfig(shared).sso, undefined)
+  for (const secret of [{ CONSOLE_OIDC_CLIENT_SECRET: 'a secret' }, { CONSOLE_OIDC_CLIENT_SECRET_FILE: secretFile }]) {
+    const { sso } = consoleConfig({ ...asked, ...secret })
+    assert.deepEqual([sso?.issuer.href, sso?.clientId, sso?.vouches], [issuer, 'tollgate', false])
+    assert.equal(sso?.clientSecret.reveal(), 'a secret')
+  }
+  const whole = { ...asked, CONSOLE_OIDC_CLIENT_SECRET: 'a secret' }
+  assert.equal(consoleConfig({ ...whole, CONSOLE_OIDC_SECOND_FACTOR: 'provider' }).sso?.vouches, true)
+  assert.equal(consoleConfig({ ...whole, CONSOLE_OIDC_ISSUER: 'http://127.0.0.1:3000' }).sso?.issuer.port, '3000')
+  const openFile = join(directory, 'oidc-secret-for-all')
+  writeFileSync(openFile, 'a secret', { mode: 0o644 })
+  // oxfmt-ignore
+  const refused: [Record<string, string>, RegExp][] = [
+    [asked,                                                                  /come together/],
+    [{ ...shared, CONSOLE_OIDC_CLIENT_SECRET: 'a secret' },                  /come together/],
+    [{ ...whole, CONSOLE_OIDC_ISSUER: 'http://id.example.com' },             /CONSOLE_OIDC_ISSUER is/],
+    [{ ...whole, CONSOLE_OIDC_ISSUER: `${issuer}?x=1` },                     /CONSOLE_OIDC_ISSUER is/],
+    [{ ...whole, CONSOLE_OIDC_SECOND_FACTOR: 'yes' },                        /CONSOLE_OIDC_SECOND_FACTOR is/],
+    [{ ...asked, CONSOLE_OIDC_CLIENT_SECRET_FILE: openFile },                /other users can read/],
+    [{ ...asked, CONSOLE_OIDC_CLIENT_SECRET_FILE: join(directory, 'none') }, /CONSOLE_OIDC_CLIENT_SECRET_FILE: /],
+  ]
+  for (const [env, says] of refused)
+    assert.throws(
+      () => consoleConfig(env),
+      (error) => error instanceof ConfigError && error.complaints.some((one) => says.test(one)),
+      String(says),
+    )
 })
 
 test('a file of directory servers is read with its certificates, relative to the file', () => {
