@@ -6,7 +6,7 @@ for (const place of document.querySelectorAll('[data-live]')) {
   source.addEventListener('message', ({ data }) => {
     const open = details().map((one) => one.open)
     place.innerHTML = data
-    details().forEach((one, i) => (one.open = open[i] === true))
+    details().forEach((one, i) => (one.open = open[i] ?? false))
   })
   source.addEventListener('over', () => source.close())
 }

@@ -17,7 +17,13 @@ interface Counted {
   approved_percent: number
   p50_ms: number
   p95_ms: number
+  /** What the counts are split by. */
   [split: string]: unknown
+}
+
+const textIn = (row: Counted, split: string, none = 'unknown'): string => {
+  const text = row[split]
+  return typeof text === 'string' ? text : none
 }
 
 // oxfmt-ignore
@@ -87,12 +93,12 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
       )}
     </section>`,
     listed('Not approved, by reason', failed, (row) => [
-      `${String(row['outcome'])} ${String(row['reason'] ?? '')}`.trim(),
+      `${textIn(row, 'outcome')} ${textIn(row, 'reason', '')}`.trim(),
       linkOfReason(row, last),
     ]),
-    listed('By network', networks, (row) => [String(row['network'] ?? 'unknown')], true),
+    listed('By network', networks, (row) => [textIn(row, 'network')], true),
     ...(gates.length > 0
-      ? [listed('Messages to acquirers, by gate', gates, (row) => [String(row['gate'] ?? '–'), '/gate/list'], true)]
+      ? [listed('Messages to acquirers, by gate', gates, (row) => [textIn(row, 'gate'), '/gate/list'], true)]
       : []),
   ]}`
 }

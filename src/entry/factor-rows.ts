@@ -2,7 +2,7 @@
 import type { Random } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { KeyRing } from '../keys/ring.ts'
-import { sealedColumn, type SealedValue } from '../keys/sealed-column.ts'
+import { sealedColumn } from '../keys/sealed-column.ts'
 import { openIds } from '../storage/ids.ts'
 import { bytea, entities, statement, timestamp, type Pool, type Runner } from '../storage/pool.ts'
 import { digestOf } from './digest.ts'
@@ -120,4 +120,4 @@ export const sealTotpKey = (
 export const openTotpKey = (
   { factorId, secretSealed, secretKey }: Factor,
   keys: Pick<KeyRing, 'version'>,
-): Secret<Buffer> | undefined => totpKeys.open({ sealed: secretSealed, version: secretKey } as SealedValue, factorId, keys)
+): Secret<Buffer> | undefined => totpKeys.open({ sealed: secretSealed, version: secretKey }, factorId, keys)

@@ -94,7 +94,9 @@ test('a return above what one may is proposed by one user and confirmed by anoth
       await follow(second, second.getByRole('button', { name: 'Confirm' }))
       assert.match(await main(second).innerText(), /return/)
     }),
-  ).finally(() => tell(['proposal', 'set-rules', '--returns', 'none']))
+  ).finally(async () => {
+    await tell(['proposal', 'set-rules', '--returns', 'none'])
+  })
   const returned = () =>
     json<{ transactions: { kind: string; state: string; amount_minor: number }[] }>('order', 'show', sold.orderid)
   await until(returned, ({ transactions }) =>

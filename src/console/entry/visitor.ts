@@ -38,7 +38,7 @@ export async function visitorOf(
   const cookie = cookieIn(request, isSecure(parts))
   const session = cookie && (await sessionOf(pool, cookie, clock.now(), how))
   const user = session && (await listUsers(pool)).find(({ userId, enabled }) => enabled && userId === session.userId)
-  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie!), views: await viewsOf(pool, user.userId) }
+  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie), views: await viewsOf(pool, user.userId) }
 }
 
 /** The office in which a visitor does something. */
