@@ -52,8 +52,8 @@ const tasks: Readonly<Record<string, Task>> = {
   },
 }
 
-/** Whoever has stolen a session gets no second way in by it. */
-const touchy: ReadonlySet<string | undefined> = new Set(['totp', 'passkey', 'remove'])
+/** Whoever has stolen a session gets no second way in by it, and guesses no password. */
+const touchy: ReadonlySet<string | undefined> = new Set(['password', 'totp', 'passkey', 'remove'])
 
 type Sent = Parameters<typeof askFresh>[3]
 

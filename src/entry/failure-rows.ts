@@ -1,9 +1,12 @@
 /** Failed tries to sign in, by user name and by network, in all processes. */
 import { statement, type Runner } from '../storage/pool.ts'
 
-/** A user name as it was given, or the network of an address. */
+/**
+ * A user name as it was given, or the network of an address; `code`: second factors, of a user name
+ * or of a session that is open. Whoever fails at the password slows no code.
+ */
 export interface Tried {
-  kind: 'account' | 'network'
+  kind: 'account' | 'network' | 'code'
   name: string
 }
 

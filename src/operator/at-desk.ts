@@ -5,7 +5,7 @@ import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
 import { ofOwnMerchant } from './own-merchant.ts'
 import type { Permission } from './permissions.ts'
-import { refuseAlone } from './proposals/four-eyes.ts'
+import { performAlone } from './proposals/four-eyes.ts'
 import { Refused } from './refused.ts'
 
 /**
@@ -17,13 +17,12 @@ export async function atDesk<T extends Inputs, Result>(office: Office, task: Tas
     const lacking = neededFor(task, asked).find((permission) => !office.rights.may(permission))
     if (lacking) throw new Refused({ what: 'not permitted', permission: lacking })
     const own = await ofOwnMerchant(office, task, asked)
-    await refuseAlone(office, task, own)
     let isSeen = false
     const seen = async (some: unknown) => {
       isSeen = true
       if (task.looks) await recordReading(office, task.looks(some as Result, own))
     }
-    const result = await task.perform({ ...office, seen }, own)
+    const result = await performAlone({ ...office, seen }, task, own)
     if (!isSeen) await seen(result)
     const left = task.leaves?.(result)
     if (left) await recordRefusal(office, task, asked, new Refused(left))

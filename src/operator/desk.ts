@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import type { Order } from '../order/decide/order.ts'
 import type { CellAddress } from '../storage/cells.ts'
 import type { Pool, Runner } from '../storage/pool.ts'
 
@@ -45,7 +46,10 @@ export interface Databases {
 }
 
 /** For what is asked of orders. */
-export interface OrderDesk extends Desk, Databases {}
+export interface OrderDesk extends Desk, Databases {
+  /** Throws where an order may not become what this change makes of it; nothing is changed then. */
+  judge?: (after: Order) => void
+}
 
 /** A pool whose statements see the tables of one cell. */
 export interface CellDesk extends CellAddress {

@@ -99,7 +99,8 @@ export async function proveAgain(parts: ConsoleParts, visitor: Visitor, given: S
 async function byCode(parts: ServingParts, { session, user }: Visitor, code: Secret<string>): Promise<boolean | 'slowed'> {
   const { pool, clock, keys } = parts.office
   const now = clock.now()
-  const tried: Tried = { kind: 'account', name: user.name }
+  const name = session.provenAt === undefined ? user.name : `session ${session.sessionId}`
+  const tried: Tried = { kind: 'code', name }
   if (!(await mayTry(pool, tried, now))) return 'slowed'
   const factors = await factorsOf(pool, session.userId, now)
   const isRight = await takeCode(parts, factors, code, await keys(), now)

@@ -55,6 +55,7 @@ export async function followUp(desk: OrderDesk, operation: FollowOperation, wish
     if (isRandomSum(order)) throw new Refused({ what: 'random sum', orderId: wish.id })
     const change = changeByFollow(order, askOf(desk, order, operation, wish), endpoint, desk.clock.now())
     if ('is' in change) throw new Refused(refusalOf(order, operation, change))
+    desk.judge?.(change.after)
     await saveAdded(runner, change)
     const transaction = change.after.transactions.at(-1)!
     const { no, kind, amountText: amount, result } = transaction

@@ -166,7 +166,7 @@ test('where the second factor is old, confirming asks for it', async () => {
   assert.equal(asked.status, 403)
   assert.match(asked.html, /second factor is older than ten minutes/)
   const wrong = await visit.post('/proposal/confirm', { proposal, second_factor: '000000' })
-  assert.match(wrong.html, /This code is wrong/)
+  assert.match(wrong.html, /This was not right/)
   const code = codeAt(visitor.key, stepAt(clock.now()))
   assert.equal((await visit.post('/proposal/confirm', { proposal, second_factor: code })).status, 200)
   assert.equal((await decide(second, 'confirm', proposal)).json['code'], 'proposal over')

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { accepted, refused, type Fields, type Order } from '../../conformance/requests/client.ts'
 import { until } from '../../harness/clock/until.ts'
 import { booksAgree, ended, follow, sumsOf } from '../../harness/world/follow.ts'
-import { mainFile, type Ran } from './cli-run.ts'
+import { mainFile, run, type Ran } from './cli-run.ts'
 import { openOperator, why } from './follow-ups-operator.ts'
 
 /** Captures, returns and voids of an operator beside those of the merchant and of others. */
@@ -99,6 +99,28 @@ test('20 rounds: of six returns of 3.00 by operators and merchant at once, three
       Number(returned),
       sums.reduce((a, b) => a + b),
     )
+  }
+})
+
+test('5 rounds: of four returns at once, operators alone give back no more than the rule of four eyes says', async () => {
+  const rule = async (amount: string) => {
+    const ran = await run(env, ['proposal', 'set-rules', '--returns', amount])
+    assert.equal(ran.code, 0, ran.err)
+  }
+  await rule('6.05 USD')
+  try {
+    for (let round = 0; round < 5; round++) {
+      const made = await paid()
+      const all = await Promise.all(
+        [1, 2, 3, 4].map((at) => command('return', made.orderid, '--amount', `3.0${at}`, '--reason', 'broken')),
+      )
+      for (const { code, err } of all) if (code !== 0) assert.match(err, /Two users make this change together/)
+      const taken = await transactions(made)
+      assert.equal(taken.length, all.filter(({ code }) => code === 0).length)
+      assert.ok(taken.length >= 1 && taken.reduce((sum, { amount }) => sum + Number(amount), 0) <= 605, JSON.stringify(taken))
+    }
+  } finally {
+    await rule('none')
   }
 })
 
