@@ -2,11 +2,13 @@
 import { spanText } from '../base/moments.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
+import type { AnyAction } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
 import type { ServingParts } from '../operator/serving.ts'
+import { blockMarkup } from './blocks.ts'
 import { officeOf, type Visitor } from './entry/visitor.ts'
 import type { Written } from './forms.ts'
-import { framed } from './frame.ts'
+import { framed, mayGo } from './frame.ts'
 import type { Pages } from './links.ts'
 import { live } from './live.ts'
 
@@ -35,6 +37,7 @@ const spans = {
 type Span = keyof typeof spans
 
 const mostLines = 10_000
+const mostOwed = 1_000
 
 const spanOf = (query: Written): Span => (query['last'] === '1d' || query['last'] === '7d' ? query['last'] : '1h')
 
@@ -46,22 +49,27 @@ export async function overviewPage(parts: ServingParts, pages: Pages, visitor: V
 export async function overview(parts: ServingParts, pages: Pages, visitor: Visitor, query: Written): Promise<Markup> {
   const last = spanOf(query)
   const { ms, by, stepMs } = spans[last]
-  const { action, words } = pages.at('stats')!
   const now = parts.office.clock.now()
   const from = Math.floor((now - ms) / stepMs) * stepMs + stepMs
+  const ask = async (path: string, asked: object) => {
+    const { action, words } = pages.at(path)!
+    return { action, result: await atDesk(officeOf(parts, visitor, { ...action, words }), action, asked) }
+  }
   const counted = async (asked: { of?: 'attempts'; by: string[] }): Promise<readonly Counted[]> => {
     const all = { of: 'orders', limit: mostLines, from: () => from, ...asked }
-    const result = await atDesk(officeOf(parts, visitor, { ...action, words }), action, all)
+    const { action, result } = await ask('stats', all)
     return (action.gives.json(result, all) as { stats: readonly Counted[] }).stats
   }
-  const [owed, times, kinds, reasons, networks, gates] = await Promise.all([
-    owedNow(parts, pages, visitor),
+  const [{ result: due }, times, kinds, reasons, networks, gates, cells] = await Promise.all([
+    ask('delivery/list', { state: 'due', limit: mostOwed }),
     counted({ by: [by] }),
     counted({ by: ['kind'] }),
     counted({ by: ['outcome', 'reason'] }),
     counted({ by: ['network'] }),
     visitor.rights.merchant ? [] : counted({ of: 'attempts', by: ['gate'] }),
+    mayGo(visitor.rights, pages, 'cell/list') ? ask('cell/list', {}) : undefined,
   ])
+  const owed = (due as { rows: readonly unknown[] }).rows.length
   const total = kinds.reduce((sum, { ended }) => sum + ended, 0)
   const approved = kinds.reduce((sum, { outcomes }) => sum + (outcomes['approved'] ?? 0), 0)
   const percent = total === 0 ? '–' : `${((100 * approved) / total).toFixed(1)} %`
@@ -83,7 +91,7 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
       ${tile('Not approved', String(total - approved), `/order/find?status=declined,error,filtered&from=${last}`)}
       ${tile('Half within', longest(kinds, 'p50_ms'), `/stats?by=kind&from=${last}`)}
       ${tile('95 % within', longest(kinds, 'p95_ms'), `/stats?by=kind&from=${last}`)}
-      ${tile('Callbacks owed', owed, '/delivery/list?state=due')}
+      ${tile('Callbacks owed', owed < mostOwed ? String(owed) : `${mostOwed} or more`, '/delivery/list?state=due')}
     </div>`,
     html`<section class="panel">
       <h2>Payments by ${by}</h2>
@@ -100,18 +108,15 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
     ...(gates.length > 0
       ? [listed('Messages to acquirers, by gate', gates, (row) => [textIn(row, 'gate'), '/gate/list'], true)]
       : []),
+    ...(cells ? [waiting(cells.action, cells.result, now, pages)] : []),
   ]}`
 }
 
-const mostOwed = 1_000
-
-/** Callbacks that are due or wait for their next try. */
-async function owedNow(parts: ServingParts, pages: Pages, visitor: Visitor): Promise<string> {
-  const { action, words } = pages.at('delivery/list')!
-  const asked = { state: 'due', limit: mostOwed }
-  const { rows } = (await atDesk(officeOf(parts, visitor, { ...action, words }), action, asked)) as { rows: readonly unknown[] }
-  return rows.length < mostOwed ? String(rows.length) : `${mostOwed} or more`
-}
+const waiting = ({ gives }: AnyAction, cells: unknown, now: number, pages: Pages): Markup =>
+  html`<section class="panel">
+    <h2><a href="/cell/list">Work that waits, by cell</a></h2>
+    ${gives.blocks!(cells, { asked: {}, now }).map((block) => blockMarkup(block, pages))}
+  </section>`
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
 

@@ -14,7 +14,8 @@ const words: Readonly<Record<Why, string>> = {
   'not ours': 'This form was not sent by this page. Try again here.',
   'no passkey': 'This passkey does not let you in. It may have been removed here. Try again, or choose another way.',
   'no account': 'No user is tied to your account there. Ask an owner for: npx tollgate user link.',
-  'way over': 'Signing in there failed: it took too long, was refused, or nobody can be reached there. Try again, or here.',
+  'way over':
+    'Signing in there failed: it took too long, was refused, or the provider did not answer. Try again, or sign in here.',
 }
 
 const page = (title: string, why: Why | undefined, content: Markup): Answer =>

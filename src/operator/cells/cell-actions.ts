@@ -2,7 +2,7 @@
 import { counted, spanText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, span, whole } from '../../entity/kinds.ts'
-import { hint, numbered } from '../../entity/show.ts'
+import { hint, numbered, type Column } from '../../entity/show.ts'
 import { nodeName, seatName } from '../../storage/cell-seat.ts'
 import { mostCell, schemaOf } from '../../storage/cells.ts'
 import { action, listing, type Actions } from '../action.ts'
@@ -10,6 +10,7 @@ import { aLogin, ownNumber } from '../inputs.ts'
 import type { Office } from '../office.ts'
 import { Refused, unfit } from '../refused.ts'
 import { cellFacts, type CellFact } from './cell-facts.ts'
+import type { CellWork } from './cell-work.ts'
 import { addCell } from './add-cell.ts'
 import { stepText, type Moved, type MoveStep } from './merchant-move.ts'
 import { giveUpMove, loginsIn, moveMerchant } from './move-tables.ts'
@@ -23,7 +24,7 @@ const whereOf = ({ cellNo, address, seat }: CellFact): string => {
   return cellNo === 0 ? place : `${place}, schema ${schemaOf(cellNo)}`
 }
 
-const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) =>
+const cellJson = ({ cellNo, address, seat, merchants, trouble, work }: CellFact) =>
   jsonOf({
     cell: cellNo,
     databaseUrl: address,
@@ -31,6 +32,13 @@ const cellJson = ({ cellNo, address, seat, merchants, trouble }: CellFact) =>
     ...(seat.is !== 'home' && { node: nodeName(seat.node), throughCoordinator: seat.is === 'through' }),
     merchants,
     trouble,
+    ...(work && {
+      gateways: work.alive.length,
+      silent: work.silent.length,
+      overdue: work.overdue,
+      parked: work.parked.length,
+      callbacksOwed: work.due,
+    }),
   })
 
 type OneMove = Moved & { login: string; to: number }
@@ -52,9 +60,15 @@ const movedText = ({ login, from, to, pausedMs, removed }: OneMove): string =>
 const movedJson = ({ removed, ...one }: OneMove) =>
   jsonOf({ ...pick(one, 'login', 'from', 'to', 'pausedMs'), removedOrders: removed })
 
+const working = (title: string, of: (work: CellWork) => number | bigint): Column<CellFact> => ({
+  title,
+  of: ({ work }) => (work ? String(of(work)) : ''),
+  align: 'right',
+})
+
 export const cellActions: Actions = {
   'cell list': action({
-    does: 'all cells, and whether they answer',
+    does: 'all cells, whether they answer, and the work that waits there',
     needs: 'read',
     takes: {},
     perform: (office) => cellFacts(office, office.databaseUrl),
@@ -65,6 +79,11 @@ export const cellActions: Actions = {
         columns: [
           numbered('CELL', (one) => one.cellNo),
           numbered('MERCHANTS', (one) => one.merchants),
+          working('GATEWAYS', (work) => work.alive.length),
+          working('SILENT', (work) => work.silent.length),
+          working('OVERDUE', (work) => work.overdue),
+          working('PARKED', (work) => work.parked.length),
+          working('OWED', (work) => work.due),
           { title: 'WHERE', of: whereOf },
           { title: 'STATE', of: (one) => one.trouble ?? 'ok', is: 'status' },
         ],
@@ -72,7 +91,8 @@ export const cellActions: Actions = {
       }),
       fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
     },
-    more: 'It ends with 1 if a cell cannot be served. What it lacks is brought by migrate.',
+    more: `It ends with 1 if a cell cannot be served. What it lacks is brought by migrate. Silent are gateways that ended
+without a stop in the last hour; overdue is what has been due for more than half a minute, owed are callbacks.`,
     examples: ['cell list'],
   }),
   'cell add': action({

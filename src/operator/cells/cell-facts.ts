@@ -7,6 +7,7 @@ import { pendingMigrations } from '../../storage/migrate.ts'
 import { hasCitus, readPlacements } from '../../storage/nodes.ts'
 import { statement, type Pool } from '../../storage/pool.ts'
 import type { CellDesk, Databases } from '../desk.ts'
+import { cellWork, type CellWork } from './cell-work.ts'
 
 export interface CellFact extends CellDesk {
   /** The merchants whose orders are there. */
@@ -15,6 +16,8 @@ export interface CellFact extends CellDesk {
   seat: CellSeat
   /** What keeps it from being served; undefined if nothing does. */
   trouble?: string
+  /** Absent where there is trouble. */
+  work?: CellWork
 }
 
 const merchantsOf = statement<{ cell_no: number; merchants: number }>(
@@ -27,8 +30,9 @@ export async function cellFacts({ pool, cells }: Databases, databaseUrl: string)
   const seats = await seatsOf(pool, databaseUrl)
   return Promise.all(
     (await cells()).map(async (cell) => {
+      const own = { ...cell, merchants: counts.get(cell.cellNo) ?? 0, seat: seats(cell) }
       const trouble = await troubleOf(cell)
-      return { ...cell, merchants: counts.get(cell.cellNo) ?? 0, seat: seats(cell), ...(trouble && { trouble }) }
+      return trouble === undefined ? { ...own, work: await cellWork(cell.pool, pool, cell.cellNo) } : { ...own, trouble }
     }),
   )
 }

@@ -19,7 +19,7 @@ import { controlKeyFinding, lookAtKeys } from './keys.ts'
 import { machineFindings, nodeFinding } from './machine.ts'
 import { configurationFacts, directories, migrationFacts, oddities, serverFacts, type OpenKeys } from './rows.ts'
 import { cellFindings, passingFindings, seatFindings, workFindings } from './work.ts'
-import { cellWork, type CellWork } from './work-rows.ts'
+import { cellWork, type CellWork } from '../cells/cell-work.ts'
 
 export async function* examine(office: Office): AsyncGenerator<Finding> {
   const { pool, clock, databaseUrl, kek, sandbox } = office
@@ -53,13 +53,12 @@ export async function* examine(office: Office): AsyncGenerator<Finding> {
 
 async function* otherCells({ pool, cells, clock, databaseUrl }: Office, { alive }: CellWork): AsyncGenerator<Finding> {
   const peers = (await peerStore(pool).all()).filter(({ isAlive: isThere }) => isThere)
-  for (const { cellNo, pool: own, merchants, seat, trouble } of await cellFacts({ pool, cells }, databaseUrl)) {
+  for (const { cellNo, merchants, seat, trouble, work } of await cellFacts({ pool, cells }, databaseUrl)) {
     if (cellNo === 0) continue
-    if (trouble !== undefined) {
-      yield* ofCell(cellNo, [problem('database', trouble, 'its merchants get code 20 until this is mended')])
+    if (!work) {
+      yield* ofCell(cellNo, [problem('database', trouble!, 'its merchants get code 20 until this is mended')])
       continue
     }
-    const work = await cellWork(own, pool, cellNo)
     const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
     yield* ofCell(cellNo, seatFindings(seat))
     yield* ofCell(cellNo, cellFindings(work, merchants, clock.now()))

@@ -8,7 +8,7 @@ import { scarceDays } from '../../storage/partitions.ts'
 import { lineAdvice, migrateAdvice } from './database.ts'
 import { ok, problem, someOf, warning } from './finding.ts'
 import type { ConfigurationFacts } from './rows.ts'
-import type { CellWork, LeaseFact, MovingMerchant } from './work-rows.ts'
+import type { CellWork, LeaseFact, MovingMerchant } from '../cells/cell-work.ts'
 
 /** What is found in cell 0, and of what the installation has for all cells. */
 export const workFindings = (f: CellWork & ConfigurationFacts, now: number): Finding[] => [

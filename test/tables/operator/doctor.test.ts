@@ -9,7 +9,7 @@ import { machineFacts } from '../../../src/base/machine.ts'
 import { machineFindings, nodeFinding } from '../../../src/operator/doctor/machine.ts'
 import type { ConfigurationFacts, DatabaseFacts } from '../../../src/operator/doctor/rows.ts'
 import { passingFindings, workFindings } from '../../../src/operator/doctor/work.ts'
-import type { CellWork, LeaseFact } from '../../../src/operator/doctor/work-rows.ts'
+import type { CellWork, LeaseFact } from '../../../src/operator/cells/cell-work.ts'
 
 type WorkFacts = CellWork & ConfigurationFacts
 

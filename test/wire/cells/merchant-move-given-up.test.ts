@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refused } from '../../../src/operator/refused.ts'
-import { cellWork } from '../../../src/operator/doctor/work-rows.ts'
+import { cellWork } from '../../../src/operator/cells/cell-work.ts'
 import { statement } from '../../../src/storage/pool.ts'
 import { transaction } from '../../../src/storage/transaction.ts'
 import { closing } from '../../harness/world/opening.ts'

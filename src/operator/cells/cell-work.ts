@@ -1,4 +1,4 @@
-/** What the doctor looks at in each cell. */
+/** The work that there is in a cell, and who does it. */
 import type { MoveState } from '../../merchant/merchant.ts'
 import { entities, statement, type Pool } from '../../storage/pool.ts'
 import { deadAfterMs } from '../../leases/heartbeat.ts'
