@@ -77,7 +77,8 @@ test('a payment is a picture and a table, and what strangers wrote is text', () 
     assert.equal(await page.locator('main img, main [hx-get]').count(), 0)
   }))
 
-test('a return above what one may is proposed by one user and confirmed by another', async () => {
+test('a return above what one may is proposed by one user and confirmed by another', async (t) => {
+  t.after(() => tell(['proposal', 'set-rules', '--returns', 'none']))
   await user('owner', {}, (first) =>
     user('operator', { phone: true }, async (second) => {
       await tell(['proposal', 'set-rules', '--returns', '5.00 USD'])
@@ -94,9 +95,7 @@ test('a return above what one may is proposed by one user and confirmed by anoth
       await follow(second, second.getByRole('button', { name: 'Confirm' }))
       assert.match(await main(second).innerText(), /return/)
     }),
-  ).finally(async () => {
-    await tell(['proposal', 'set-rules', '--returns', 'none'])
-  })
+  )
   const returned = () =>
     json<{ transactions: { kind: string; state: string; amount_minor: number }[] }>('order', 'show', sold.orderid)
   await until(returned, ({ transactions }) =>
