@@ -13,7 +13,7 @@ import { ofMerchant, userNamed } from '../known.ts'
 import type { Office } from '../office.ts'
 import { orUnknown, Refused } from '../refused.ts'
 import { askedOf, decide, listProposals, type Proposal } from './kept.ts'
-import { amounts, rulesOf, setRules, type Rules } from './rules.ts'
+import { amounts, isOn, rulesOf, setRules, type Rules } from './rules.ts'
 
 const stateOf = ({ outcome, expiresAt }: Proposal, now: number): string => outcome ?? (expiresAt > now ? 'waits' : 'expired')
 
@@ -82,11 +82,14 @@ async function close(office: Office, { proposalId }: Proposal, outcome: 'confirm
 
 const aProposal = { ...ownNumber, is: id, names: 'proposal', means: 'number of the proposal' } as const
 
-const ruleFacts = ({ returns, keys, gates, users }: Rules): Fact[] => [
-  ['returns and voids', returns.length === 0 ? 'off' : `of more than ${amounts.shown([...returns])}, and of other currencies`],
-  ['keys of merchants', onOff.shown(keys)],
-  ['gates', onOff.shown(gates)],
-  ['users and tokens', onOff.shown(users || keys || gates || returns.length > 0)],
+const ruleFacts = (rules: Rules): Fact[] => [
+  [
+    'returns and voids',
+    rules.returns.length === 0 ? 'off' : `of more than ${amounts.shown([...rules.returns])}, and of other currencies`,
+  ],
+  ['keys of merchants', onOff.shown(rules.keys)],
+  ['gates', onOff.shown(rules.gates)],
+  ['users and tokens', onOff.shown(isOn(rules, 'users'))],
 ]
 const rulesJson = ({ returns, ...others }: Rules) => ({ ...others, returns: amounts.json([...returns]) as string[] })
 const rulesSchema = schema('keys:flag gates:flag users:flag returns*')

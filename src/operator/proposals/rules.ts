@@ -55,14 +55,18 @@ export async function rulesOf(runner: Runner): Promise<Rules> {
 export const setRules = (runner: Runner, rules: Rules): Promise<unknown> =>
   runner.run(write, [JSON.stringify({ ...rules, returns: rules.returns.map(written) })])
 
-/**
- * Whoever makes users could confirm as a second one, so each other rule is about users too.
- */
-export function ruleOf({ returns, keys, gates, users }: Rules, words: string, needs: Permission): ProposalRule | undefined {
-  if (returns.length > 0 && (words === 'order return' || words === 'order void')) return 'returns'
-  if (keys && needs === 'secrets') return 'keys'
-  if (gates && words.startsWith('gate ')) return 'gates'
-  return needs === 'users' && (users || keys || gates || returns.length > 0) ? 'users' : undefined
+/** The rules that can be about a change; of most changes none is. */
+export const rulesAbout = (words: string, needs: Permission): ProposalRule[] => [
+  ...(words === 'order return' || words === 'order void' ? (['returns'] as const) : []),
+  ...(needs === 'secrets' ? (['keys'] as const) : []),
+  ...(words.startsWith('gate ') ? (['gates'] as const) : []),
+  ...(needs === 'users' ? (['users'] as const) : []),
+]
+
+/** Whoever makes users could confirm as a second one, so each other rule is about users too. */
+export function isOn({ returns, keys, gates, users }: Rules, rule: ProposalRule): boolean {
+  const on = { returns: returns.length > 0, keys, gates, users }
+  return rule === 'users' ? Object.values(on).includes(true) : on[rule]
 }
 
 /** Whether more is given back of an order, in all, than one user may alone. */

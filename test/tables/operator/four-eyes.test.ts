@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Unreadable } from '../../../src/entity/kinds.ts'
 import type { Order } from '../../../src/order/decide/order.ts'
-import { amounts, isAbove, ruleOf, type Rules } from '../../../src/operator/proposals/rules.ts'
+import type { Permission } from '../../../src/operator/permissions.ts'
+import { amounts, isAbove, isOn, rulesAbout, type Rules } from '../../../src/operator/proposals/rules.ts'
 
 const alone = amounts.read('100.00 EUR, 10000 JPY') as Rules['returns']
 const off: Rules = { returns: [], keys: false, gates: false, users: false }
@@ -37,6 +38,7 @@ for (const [what, of, above] of cases)
   })
 
 test('a rule is about what its name says, and each is about users too', () => {
+  const ruleOf = (rules: Rules, words: string, needs: Permission) => rulesAbout(words, needs).find((one) => isOn(rules, one))
   assert.equal(ruleOf(off, 'user add', 'users'), undefined)
   for (const on of [{ keys: true }, { gates: true }, { users: true }, { returns: alone }])
     assert.equal(ruleOf({ ...off, ...on }, 'token add', 'users'), 'users')
