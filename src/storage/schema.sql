@@ -483,7 +483,7 @@ create table operator_failure (
   kind text not null,
   name text not null,
   failures integer not null,
-  last_at timestamp with time zone not null,
+  last_ms bigint not null,
   constraint operator_failure_pkey PRIMARY KEY (kind, name)
 );
 
