@@ -15,6 +15,7 @@ import type { ServingParts } from '../operator/serving.ts'
 import { versionOf } from '../operator/version.ts'
 import { blockMarkup } from './blocks.ts'
 import { addressOf, chips, nextPage } from './filters.ts'
+import { live } from './live.ts'
 import { seeOther } from './request.ts'
 import { askFresh } from './entry/fresh.ts'
 import type { SignInPlace } from './entry/sign-in.ts'
@@ -85,7 +86,8 @@ export async function actionPage(
     if ('stream' in done) return done
     // What was done is not offered again: whoever is quick with the button would do it twice.
     const isDone = changes(action) && written['dry_run'] !== 'true'
-    const shown = blocksMarkup(done.blocks, titleOf(offer, written), pages)
+    const all = blocksMarkup(done.blocks, titleOf(offer, written), pages)
+    const shown = action.follows ? [live(`/live/${path}?${new URLSearchParams(query).toString()}`, html`${all}`)] : all
     const on = done.blocks.flatMap((block) =>
       typeof block === 'object' && 'after' in block ? [nextPage(offer, written, block.after, visitor.formToken)] : [],
     )
@@ -104,6 +106,19 @@ export async function actionPage(
       return page(202, [html`<div class="panel notice" role="status">${blockMarkup(block, pages)}</div>`])
     const said = html`<div class="panel notice bad" role="alert">${blockMarkup(block, pages)}</div>`
     return page(isMisfit(refusal) ? 422 : 409, [said], refusal.what === 'unfit' ? { [refusal.field]: refusal.must } : {})
+  }
+}
+
+/** What is shown of an action that is followed, at `/live/` and its path. */
+export async function followed(parts: ServingParts, pages: Pages, visitor: Visitor, path: string, query: Written) {
+  const offer = pages.at(path.slice('/live/'.length))
+  if (!offer?.action.follows) return html``
+  try {
+    const done = await carryOut(parts, visitor, offer, { read: readFields(offer.action.takes, query), version: undefined })
+    return html`${'blocks' in done ? blocksMarkup(done.blocks, '', pages) : undefined}`
+  } catch (error) {
+    if (error instanceof Refused) return html``
+    throw error
   }
 }
 

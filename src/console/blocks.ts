@@ -3,6 +3,7 @@ import { printable, type Block, type Column, type Fact, type Finding, type Passa
 import { html, type Markup } from '../http/page.ts'
 import { story, type StoryMessage } from '../look/story.ts'
 import type { Pages } from './links.ts'
+import { live } from './live.ts'
 
 /** A state by shape and colour; any other text as it is. */
 function toned(text: string, tone: Tone | undefined): Markup {
@@ -17,7 +18,12 @@ export function blockMarkup(block: Block, pages: Pages): Markup {
   if ('after' in block) return html``
   if ('code' in block)
     return html`<pre class="panel wide" tabindex="0" role="region" aria-label="To copy"><code>${linesOf(block.code)}</code></pre>`
-  if ('command' in block) return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>`
+  if ('command' in block) {
+    const link = pages.linkOf(block.command) ?? ''
+    const isFollowed = pages.at(link.slice(1).split('?')[0]!)?.action.follows
+    return html`<p class="said">${printable(block.text)}: ${commandLink(block.command, pages)}</p>
+      ${isFollowed ? live(`/live${link}`, html``) : undefined}`
+  }
   const shown = table(block.columns, block.rows, pages)
   return block.steps === undefined || block.steps.length === 0 ? shown : picture(block.steps, shown)
 }

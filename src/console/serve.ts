@@ -7,7 +7,7 @@ import { html } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { lookRoutes } from '../look/look.ts'
 import { offers } from '../operator/offered.ts'
-import { actionPage } from './action-page.ts'
+import { actionPage, followed } from './action-page.ts'
 import { comesFromUs, dropCookie } from './entry/cookie.ts'
 import { callerOf, entryRoutes } from './entry/routes.ts'
 import { isSecure, visitorOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
@@ -60,6 +60,9 @@ export function consoleServer(parts: ConsoleParts): Route[] {
     }),
     page('GET', '/live', (_visitor, request) =>
       liveAnswer(parts, request, async (visitor) => overview(parts, await pages(), visitor, queryOf(request))),
+    ),
+    page('GET', '/live/:subject/:action', (_visitor, request) =>
+      liveAnswer(parts, request, async (visitor) => followed(parts, await pages(), visitor, request.path, queryOf(request))),
     ),
     ...both('/me', me),
     ...both('/:subject', action),

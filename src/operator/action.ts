@@ -107,6 +107,8 @@ export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   gives: Gives<Result, Given<T>>
   /** The entity whose settings it shows or changes, which has a version (version.ts). */
   settings?(result: Result): object
+  /** A page follows it: it is quick, and leaves no line in the trail. */
+  follows?: true
   /** It gives what is shown once, and not again to whoever repeats the request. */
   once?: true
   /** Paragraphs of its help, with commands in braces. */

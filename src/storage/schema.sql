@@ -167,6 +167,7 @@ create table delivery_attempt (
   failure text,
   constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
 ) partition by RANGE (order_id);
+CREATE INDEX delivery_attempt_by_time ON delivery_attempt USING brin (at) WITH (pages_per_range='16', autosummarize='on');
 
 create table directory_oddity (
   directory text not null,

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import type { Page } from 'playwright-core'
 import { order, settled } from '../conformance/requests/client.ts'
 import { until } from '../harness/clock/until.ts'
 import { follow, type Visit } from '../harness/browser/browser.ts'
-import { openWorld } from '../harness/world/opening.ts'
+import { closing, openHttp, openWorld } from '../harness/world/opening.ts'
 import { cliOf } from '../wire/operator/cli-run.ts'
 import { sharedBrowser } from './stand.ts'
 
@@ -122,6 +123,57 @@ test('a gate is mended: what would change, the change, its history, and back aga
     await page.goto(at('/gate/set?gate=sandbox+acquirer'))
     assert.equal(await page.getByLabel('Answer timeout').inputValue(), before)
   }))
+
+test('a thousand callbacks of a span are sent again, and the page follows them to the end', async () => {
+  const arrived = new Set<string>()
+  const { origin } = await openHttp((request, response) => {
+    arrived.add(new URL(request.url!, origin).searchParams.get('n')!)
+    response.end('OK')
+  })
+  const database = closing(new Client({ connectionString: world.databaseUrl }))
+  await database.connect()
+  // Given up one by one, three hours ago, each to an address of its own.
+  await database.query(
+    `insert into delivery (merchant_id, order_id, delivery_no, transaction_no, kind, url, origin, state, tries,
+      created_at, done_at)
+    select merchant_id, order_id, 1000 + n, 1, 'callback', $2 || '/?n=' || n, $2, 'given up', 30,
+      now() - interval '3 hours' + n * interval '1 ms', now()
+    from orders cross join generate_series(1, 1000) n where order_id = $1`,
+    [sold.orderid, origin],
+  )
+  const count = (page: Page, title: string) =>
+    main(page).getByRole('row').filter({ hasText: origin }).locator(`[data-title="${title}"]`).innerText()
+  await user('support', {}, async (page) => {
+    await page.goto(at('/delivery/resend'))
+    await page.getByLabel('State').selectOption('given-up')
+    await page.getByLabel('From').fill('4h')
+    await page.getByLabel('To', { exact: true }).fill('2h')
+    await page.getByLabel('Yes').check()
+    await follow(page, page.getByRole('button', { name: 'Resend', exact: true }))
+    assert.match(await main(page).innerText(), /1000 callbacks sent again/)
+    await until(
+      async () => [await count(page, 'Due'), await count(page, 'Delivered'), await count(page, 'Given Up')].join(),
+      (all) => all === '0,1000,0',
+    )
+    assert.equal(arrived.size, 1000)
+    await follow(page, main(page).getByRole('link', { name: /^delivery origins/ }))
+    assert.equal(await count(page, 'Delivered'), '1000')
+    await follow(page, main(page).getByRole('link', { name: origin }))
+    await follow(page, main(page).getByRole('row').nth(1).getByRole('link').nth(1))
+    assert.match(await main(page).innerText(), /by GET[^]*answered 200/)
+  })
+  const sees = async (page: Page) => {
+    await page.goto(at('/delivery/origins?from=4h'))
+    return (await main(page).innerText()).includes(origin)
+  }
+  await user('owner', {}, async (page) => assert.ok(await sees(page)), world.merchant.login)
+  const other = async (page: Page) => {
+    assert.ok(!(await sees(page)))
+    await page.goto(at(`/delivery/show?order=${sold.orderid}&number=1001`))
+    assert.match(await main(page).innerText(), /There is no order/)
+  }
+  await user('owner', { expects: [/409/] }, other, world.other.login)
+})
 
 for (const phone of [false, true])
   for (const dark of [false, true])

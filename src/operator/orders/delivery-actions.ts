@@ -1,28 +1,36 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
-import { counted } from '../../base/moments.ts'
+import { counted, isoTime } from '../../base/moments.ts'
+import { originOf } from '../../delivery/delivery.ts'
 import { jsonBy, jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, parsed, whole } from '../../entity/kinds.ts'
 import { dated, hint, numbered } from '../../entity/show.ts'
-import { action, pageOf, paging, type Given, type Actions } from '../action.ts'
+import { action, listing, pageOf, paging, type Given, type Actions } from '../action.ts'
 import { withExport } from '../export.ts'
-import { ofOneMerchant } from '../inputs.ts'
+import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
-import { listDeliveries, resendDeliveries, type DeliveryKey, type DeliveryLine } from './delivery-rows.ts'
+import { listDeliveries, listOrigins, resendDeliveries } from './delivery-rows.ts'
+import type { DeliveryKey, DeliveryLine, DeliveryOrigin } from './delivery-rows.ts'
+import { deliveryBlocks, deliveryStory, stateText } from './order.ts'
 
+const anOrigin = parsed('origin', 'scheme, host and port, such as https://shop.example', (text) =>
+  URL.canParse(text) ? originOf(text) : undefined,
+)
+const whose = { merchant: ofOneMerchant, origin: { is: anOrigin, means: 'only to this server' }, ...times('owed') } as const
 const filters = {
   state: { is: choice(['due', 'delivered', 'given-up'], 'state'), means: 'due, delivered or given-up' },
-  merchant: ofOneMerchant,
-  ...times('owed'),
+  ...whose,
 } as const
+const number = { is: whole(1, 1_000_000), argument: true, recorded: true } as const
 
 const queryOf = async ({ pool, clock }: Office, asked: Given<typeof filters> & { order?: bigint }) =>
   defined({
     state: asked.state === 'given-up' ? ('given up' as const) : asked.state,
     orderId: asked.order,
+    origin: asked.origin,
     merchantId: await merchantIdOf(pool, asked.merchant),
     ...periodOf(asked, clock.now()),
   })
@@ -31,9 +39,6 @@ const place = parsed<DeliveryKey>('order/number', 'order/number, such as 1000001
   const match = /^([1-9][0-9]{0,17})\/([1-9][0-9]{0,8})$/.exec(text)
   return match ? { orderId: BigInt(match[1]!), deliveryNo: Number(match[2]) } : undefined
 })
-
-/** In one word, as in searches. */
-const stateText = ({ state }: DeliveryLine) => (state === 'given up' ? 'given-up' : state)
 
 const lastOf = ({ lastAt, failure, httpStatus }: DeliveryLine) =>
   lastAt === undefined ? 'none yet' : (failure ?? `answered ${httpStatus}`)
@@ -63,12 +68,8 @@ const callbacks: Actions = {
         },
       ),
       columns: (now) => [
-        numbered(
-          'ORDER',
-          (d) => d.orderId,
-          (d) => `order show ${d.orderId}`,
-        ),
-        numbered('NO', (d) => d.deliveryNo),
+        { ...numbered<DeliveryLine>('ORDER', (d) => d.orderId), leads: (d) => `order show ${d.orderId}` },
+        { ...numbered<DeliveryLine>('NO', (d) => d.deliveryNo), leads: (d) => `delivery show ${d.orderId} ${d.deliveryNo}` },
         { title: 'MERCHANT', of: (d) => d.login },
         { title: 'STATE', of: stateText, is: 'status' },
         numbered('TRIES', (d) => d.tries),
@@ -84,18 +85,67 @@ const callbacks: Actions = {
     }),
     examples: ['delivery list --state due', 'delivery list --merchant shop --from 2h', 'delivery list --order 1000001'],
   }),
+  'delivery show': action({
+    does: 'what a callback says, and each try',
+    needs: 'cards',
+    forMerchants: true,
+    takes: {
+      order: anOrder,
+      number: { ...number, needed: true, means: 'number of the callback within the order' },
+      payer: { is: flag, needs: 'persons', means: 'with what it says of the payer' },
+    },
+    perform: (office, { order, number: no, payer }) => deliveryStory(office, order, no, payer),
+    looks: (_, { order, number: no, payer }) => ({ subject: `delivery ${order}/${no}`, ...(payer && { details: { payer } }) }),
+    gives: {
+      json: ({ tries, ...d }) =>
+        jsonOf({ ...d, tries: tries.map((one) => jsonOf(pick(one, 'at', 'durationMs', 'httpStatus', 'failure'))) }),
+      blocks: (story, { now }) => deliveryBlocks(story, now),
+    },
+    more: `It is written anew for each try, from the order as it is then. The control is never shown: it would fit another amount
+as well.`,
+    examples: ['delivery show 1000001 1'],
+  }),
+  'delivery origins': action({
+    does: "merchants' servers: what is owed to them, and what failed",
+    needs: 'cards',
+    forMerchants: true,
+    follows: true,
+    takes: { ...whose, limit: mostOf('servers') },
+    perform: async (office, { limit, ...asked }) => (await listOrigins(office, await queryOf(office, asked))).slice(0, limit),
+    gives: listing<DeliveryOrigin>({
+      name: 'origins',
+      json: jsonBy(
+        `merchant origin due:count oldest_at:time? held_back:count delivered:count given_up:count failed_tries:count
+          failed_at:time? failure?`,
+        (o: DeliveryOrigin) => ({ ...o, merchant: o.login }),
+      ),
+      columns: (now) => [
+        { title: 'SERVER', of: (o) => o.origin, leads: (o) => `delivery list --merchant ${o.login} --origin ${o.origin}` },
+        { title: 'MERCHANT', of: (o) => o.login },
+        numbered('DUE', (o) => o.due),
+        dated('OLDEST', now, (o) => o.oldestAt),
+        numbered('HELD BACK', (o) => o.heldBack),
+        numbered('DELIVERED', (o) => o.delivered),
+        numbered('GIVEN UP', (o) => o.givenUp),
+        numbered('FAILED TRIES', (o) => o.failedTries),
+        { title: 'LAST FAILURE', of: (o) => o.failure ?? '' },
+        dated('', now, (o) => o.failedAt),
+      ],
+      none: 'No callback is owed, and none failed within the hour.',
+    }),
+    more: `All that are due, of a merchant the first 100,000; delivered and given up ones and failed tries of the last hour. With
+--from, callbacks that were owed since then. After ten failures in a row a process of the gateway sends a merchant's callbacks to
+this server no more, for 2 s to a minute, and then one at a time until one arrives. It alone knows that: what is seen of it are
+callbacks that are held back, which are past due by ten seconds and in the hands of no process.`,
+    examples: ['delivery origins', 'delivery origins --merchant shop --from 2h'],
+  }),
   'delivery resend': action({
     does: 'sends callbacks again: due now, with all their tries before them',
     needs: 'deliver',
     forMerchants: true,
     takes: {
       order: { is: id, argument: true, recorded: true, names: 'order', means: "the gateway's order id" },
-      number: {
-        is: whole(1, 1_000_000),
-        argument: true,
-        recorded: true,
-        means: 'number of the callback within the order; all of the order if left out',
-      },
+      number: { ...number, means: 'number of the callback within the order; all of the order if left out' },
       ...filters,
       yes: { is: flag, means: 'send more than one without being asked' },
     },
@@ -106,13 +156,16 @@ const callbacks: Actions = {
     },
     gives: {
       json: ({ resent, inHand, erased }) => ({ resent, in_hand: inHand, erased }),
-      blocks: ({ resent, inHand, erased }) => [
+      blocks: ({ resent, inHand, erased, from, to }) => [
         `${[
           `${counted(resent, 'callback')} sent again`,
           ...(inHand > 0 ? [`${inHand} being sent at this moment were left alone`] : []),
           ...(erased > 0 ? [`${erased} are of orders whose payer's data was erased`] : []),
         ].join('; ')}.`,
-        hint('A running gateway takes them up within a second. See', 'delivery list --state due'),
+        hint(
+          'A running gateway takes them up within a second. All from the first to the last of them',
+          resent === 0 ? 'delivery list' : `delivery origins --from ${isoTime(from)} --to ${isoTime(to + 1)}`,
+        ),
       ],
     },
     more: `Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of

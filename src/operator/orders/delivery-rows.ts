@@ -32,6 +32,7 @@ export interface DeliveryQuery {
   merchantId?: bigint
   orderId?: bigint
   deliveryNo?: number
+  origin?: string
   state?: DeliveryLine['state']
   from?: number
   to?: number
@@ -46,6 +47,7 @@ function conditionsOf(query: DeliveryQuery): Conditions {
   asked.add('d.merchant_id = ?', query.merchantId)
   asked.add('d.order_id = ?', query.orderId)
   asked.add('d.delivery_no = ?', query.deliveryNo)
+  asked.add('d.origin = ?', query.origin)
   if (query.state) asked.add(`d.state = '${query.state}'`)
   if (query.state === 'due') asked.add('d.due_at is not null')
   asked.add('d.created_at >= ?', timestamp(query.from))
@@ -111,8 +113,63 @@ const placeById = entities<Place>(`
   select d.order_id, d.delivery_no, d.created_at from unnest($3::bigint[]) m (merchant_id)
   join delivery d on d.merchant_id = m.merchant_id and d.order_id = $1 and d.delivery_no = $2`)
 
+/** A merchant's server, as rows show it. `heldBack`: past due, and in the hands of no process. */
+export interface DeliveryOrigin extends Record<'due' | 'heldBack' | 'delivered' | 'givenUp' | 'failedTries', number> {
+  merchantId: bigint
+  login: string
+  origin: string
+  oldestAt?: number
+  failedAt?: number
+  failure?: string
+}
+
+const hourMs = 3_600_000
+/** Processes look for what is due every second or two. */
+const pastMs = 10_000
+
+/** Due ones by their index; those of the span and tries of the hour by the blocks of their time. */
+const origins = entities<Omit<DeliveryOrigin, 'login'>>(`
+  select merchant_id, origin, count(due_at)::int as due, min(created_at) filter (where due_at is not null) as oldest_at,
+    (count(*) filter (where due_at < $3 and lease is null))::int as held_back,
+    (count(*) filter (where state = 'delivered'))::int as delivered,
+    (count(*) filter (where state = 'given up'))::int as given_up, count(at)::int as failed_tries, max(at) as failed_at,
+    (array_agg(says order by at desc) filter (where at is not null))[1] as failure
+  from (
+    select merchant_id, origin, state, created_at, due_at, lease, null::timestamptz as at, null as says
+    from unnest($1::bigint[]) as m (id) cross join lateral (
+      select * from delivery where merchant_id = m.id and due_at is not null order by due_at limit 100000) d
+    where $5::timestamptz is null or created_at >= $5
+    union all
+    select merchant_id, origin, state, created_at, due_at, lease, null, null from delivery
+    where merchant_id = any ($1) and state <> 'due' and created_at >= coalesce($5, $2)
+    union all
+    select d.merchant_id, d.origin, null, null, null, null, a.at, coalesce(a.failure, 'answered ' || a.http_status)
+    from delivery_attempt a
+    join delivery d on d.merchant_id = a.merchant_id and d.order_id = a.order_id and d.delivery_no = a.delivery_no
+    where a.merchant_id = any ($1) and a.at >= $2 and (a.failure is not null or a.http_status <> 200)) n
+  where ($4::text is null or origin = $4) and (created_at is null or $6::timestamptz is null or created_at < $6)
+  group by merchant_id, origin having $5 is not null or bool_or(state is distinct from 'delivered')`)
+
+/** The worst first. */
+export async function listOrigins(desk: OrderDesk, { merchantId, origin, from, to }: DeliveryQuery): Promise<DeliveryOrigin[]> {
+  const logins = await loginsIn(desk.pool)
+  const now = desk.clock.now()
+  const times = [now - hourMs, now - pastMs].map(timestamp)
+  const found = await inEach(await cellsFor(desk, logins, merchantId), ({ cellNo, pool }) => {
+    const whose = merchantId === undefined ? logins.merchantIds(cellNo) : [merchantId]
+    return pool.run(origins, [whose, ...times, origin, timestamp(from), timestamp(to)])
+  })
+  return found
+    .flat()
+    .map(logins.named)
+    .sort((a, b) => b.failedTries - a.failedTries || b.due - a.due)
+}
+
 export interface Resent {
   resent: number
+  /** When the first and the last of these were owed. */
+  from: number
+  to: number
   /** Being sent at this moment, and therefore skipped. */
   inHand: number
   /** The payer's data was erased from their orders, and what they said with it. */
@@ -141,16 +198,19 @@ export async function resendDeliveries(desk: OrderDesk, asked: DeliveryQuery, ma
   const all = counted.reduce((sum, { count }) => sum + count, 0)
   if (all === 0) throw new Refused({ what: 'no delivery fits' })
   if (all > 1 && !many) throw new Refused({ what: 'many deliveries', count: all })
-  const total: Resent = { resent: 0, inHand: 0, erased: 0 }
+  const total: Resent = { resent: 0, from: desk.clock.now(), to: 0, inHand: 0, erased: 0 }
   for (const { cell, count } of counted) {
     // The audit trail has no lines of cells in which nothing fits.
     if (count === 0) continue
     let after: Key | undefined = { merchantId: 0n, orderId: 0n, deliveryNo: 0 }
     while (after) {
       const { rows, free, erased } = await resendSome(desk, cell, query, after)
-      total.resent += free
+      total.resent += free.length
       total.erased += erased
-      total.inHand += rows.length - free - erased
+      total.inHand += rows.length - free.length - erased
+      const times = free.map(({ createdAt }) => createdAt)
+      total.from = Math.min(total.from, ...times)
+      total.to = Math.max(total.to, ...times)
       after = rows.length < atOnce ? undefined : rows.at(-1)
     }
   }
@@ -163,19 +223,19 @@ function resendSome(desk: OrderDesk, cell: CellDesk, query: DeliveryQuery, { mer
   return changeInCell(desk, cell, async (runner) => {
     const asked = conditionsOf(query)
     asked.add('(d.merchant_id, d.order_id, d.delivery_no) > (?, ?, ?)', merchantId, orderId, deliveryNo)
-    const some = entities<Key & { lease?: bigint; erased: boolean }>(`
-      select d.merchant_id, d.order_id, d.delivery_no, d.lease, exists (select from order_facts f
+    const some = entities<Key & { createdAt: number; lease?: bigint; erased: boolean }>(`
+      select d.merchant_id, d.order_id, d.delivery_no, d.created_at, d.lease, exists (select from order_facts f
         where f.merchant_id = d.merchant_id and f.order_id = d.order_id and f.request->>'erasedAt' is not null) as erased
       from delivery d ${asked.where}
       order by d.merchant_id, d.order_id, d.delivery_no limit ${atOnce} for update`)
     const rows = await runner.run(some, asked.values)
     const free = rows.filter(({ erased, lease }) => !erased && lease === undefined)
     await makeDue(runner, free, desk.clock.now())
-    const { state, from, to } = query
-    const span = notNull({ from: timestamp(from), to: timestamp(to) })
+    const { state, origin = null, from, to } = query
+    const span = notNull({ origin, from: timestamp(from), to: timestamp(to) })
     return {
       note: { subject: subjectOf(query), details: { messages: free.length, ...(state && { state }), ...span } },
-      result: { rows, free: free.length, erased: rows.filter(({ erased }) => erased).length },
+      result: { rows, free, erased: rows.filter(({ erased }) => erased).length },
     }
   })
 }

@@ -1,13 +1,17 @@
 /** The display of an order with its whole life. */
 import { agoText, spanText, timeText } from '../../base/moments.ts'
 import { jsonBy, jsonName, jsonOf, pick } from '../../entity/json.ts'
-import { type Block, type Fact, hint, printable, tableOf } from '../../entity/show.ts'
+import { dated, type Block, type Fact, hint, printable, tableOf } from '../../entity/show.ts'
+import { callbackForm, renderCallback } from '../../gateway-api/callback.ts'
 import { refusingScore } from '../../merchant/filter.ts'
 import { leftFor } from '../../order/decide/amounts.ts'
 import { head, statusOf, statusOfState, type Attempt, type Order, type Transaction } from '../../order/decide/order.ts'
+import { callbackParams, type CallbackParam } from '../../spec/gateway/callback.ts'
 import type { Databases } from '../desk.ts'
 import { firedJson, firedTable } from './fired.ts'
 import { listEndpoints, listGates, listMerchants } from '../known.ts'
+import type { Office } from '../office.ts'
+import { Refused } from '../refused.ts'
 import { decimalOf, maskOf } from '../order-lines.ts'
 import { authenticationJson, authenticationText } from './authentication-story.ts'
 import { momentsOf, stepsOf, type LifeDelivery, type LifeMoment } from './life.ts'
@@ -151,6 +155,59 @@ const parkedNote = (order: Order, t: Transaction): Block[] =>
         hint('Mend the cause, then', `order resume ${order.orderId}`),
       ]
 
+/** In one word, as in searches. */
+export const stateText = ({ state }: { state: string }) => state.replace(' ', '-')
+
+const hidden = '(of the payer)'
+
+/** A callback with its tries. Without `payer` personal values are hidden. */
+export async function deliveryStory(office: Office, orderId: bigint, deliveryNo: number, payer = false) {
+  const { order, life, login } = await orderStory(office, orderId)
+  const found = life.deliveries.find((one) => one.deliveryNo === deliveryNo)
+  const transaction = order.transactions.find(({ no }) => no === found?.transactionNo)
+  if (!found || !transaction) throw new Refused({ what: 'no delivery fits' })
+  const endpoint = (await listEndpoints(office.pool)).find(({ endpointId }) => endpointId === order.endpointId)
+  const form = callbackForm(order, transaction, undefined, endpoint)
+  const all = [...new URLSearchParams(form)]
+  const isShown = (name: string) => payer || callbackParams[name as CallbackParam].guard !== 'personal'
+  const fields = Object.fromEntries(all.map(([name, value]) => [name, isShown(name) ? value : hidden]))
+  return {
+    ...pick(found, 'kind', 'url', 'createdAt', 'dueAt'),
+    orderId,
+    delivery: deliveryNo,
+    merchant: login,
+    state: stateText(found),
+    // A card mapping is made of new references of cards, when it is sent.
+    ...(found.kind === 'callback' && { method: renderCallback(found.url, form, office.callbackPolicy).method, fields }),
+    tries: found.tries,
+  }
+}
+
+export const deliveryBlocks = (d: Awaited<ReturnType<typeof deliveryStory>>, now: number): Block[] => [
+  {
+    facts: [
+      ['State', d.state, 'status'],
+      ['Merchant', d.merchant],
+      ['Address', d.url],
+      ['Sent', d.method ? `by ${d.method}, with webhook headers if the merchant has a secret or key` : 'as JSON'],
+      ...Object.entries(d.fields ?? {}),
+    ],
+  },
+  tableOf<(typeof d.tries)[number]>(
+    [
+      dated('TRY', now, ({ at }) => at),
+      { title: 'TOOK', of: ({ durationMs }) => spanText(durationMs) },
+      {
+        title: 'RESULT',
+        of: ({ failure, httpStatus }) => failure ?? `answered ${httpStatus}`,
+        went: ({ httpStatus }) => (httpStatus === 200 ? 'well' : 'badly'),
+      },
+    ],
+    d.tries,
+  ),
+  hint('To send it again', `delivery resend ${d.orderId} ${d.delivery}`),
+]
+
 function lifeTable({ createdAt: began }: Order, moments: readonly LifeMoment[]): Block {
   const timeOf = ({ at }: LifeMoment) => new Date(at).toISOString().slice(0, 23).replace('T', ' ')
   const days = new Set(moments.map((m) => timeOf(m).slice(0, 10)))
@@ -168,11 +225,12 @@ function lifeTable({ createdAt: began }: Order, moments: readonly LifeMoment[]):
 
 function waiting(order: Order, d: LifeDelivery, now: number): Block[] {
   const name = `${d.kind[0]!.toUpperCase()}${d.kind.slice(1)} ${d.deliveryNo}`
+  const more = hint(`${name}, and each try of it`, `delivery show ${order.orderId} ${d.deliveryNo}`)
   if (d.state === 'given up')
-    return [hint(`${name} was given up. To send it again`, `delivery resend ${order.orderId} ${d.deliveryNo}`)]
-  if (d.state !== 'due') return []
+    return [hint(`${name} was given up. To send it again`, `delivery resend ${order.orderId} ${d.deliveryNo}`), more]
+  if (d.state !== 'due') return [more]
   const when = d.tries.length === 0 ? 'is on its way' : `is tried again ${agoText(d.dueAt ?? now, now)}`
-  return [`${name} ${when}.`]
+  return [`${name} ${when}.`, more]
 }
 
 export const orderJson = ({ order, life, login, moments, payer }: Story) => ({

@@ -16,8 +16,8 @@ await desk.tell(['merchant', 'add', '--login', 'shop', '--name', 'Shop'])
 
 type Visit = Awaited<ReturnType<typeof desk.inside>>
 /** What the stream says, event by event. */
-async function follow(visit: Visit) {
-  const answer = await fetch(`${visit.url}/live?last=1h`, { headers: { ...visit.headers, cookie: visit.cookie } })
+async function follow(visit: Visit, path = '/live?last=1h') {
+  const answer = await fetch(`${visit.url}${path}`, { headers: { ...visit.headers, cookie: visit.cookie } })
   assert.match(answer.headers.get('content-type')!, /^text\/event-stream/)
   let text = ''
   const decoder = new TextDecoder()
@@ -72,6 +72,19 @@ test('whoever only looks is signed out after 15 minutes all the same', async () 
   await over(events)
   await end
   assert.match((await visit.get('/')).to, /^\/sign-in/)
+})
+
+test('a page of an action is followed if its row says so, and no other one', async () => {
+  const visit = await desk.inside('support')
+  assert.match((await visit.get('/delivery/origins?from=2h')).html, /data-live="\/live\/delivery\/origins\?from=2h"/)
+  const [servers, merchants] = [await follow(visit, '/live/delivery/origins?from=2h'), await follow(visit, '/live/merchant/list')]
+  assert.match((await servers.count(1))[0]!, /No callback is owed/)
+  assert.equal((await merchants.count(1))[0], 'data: ')
+  await visit.post('/sign-out')
+  for (const { events, end } of [servers, merchants]) {
+    await over(events)
+    await end
+  }
 })
 
 test('a user of one merchant sees no gates, and a stranger nothing', async () => {

@@ -93,6 +93,6 @@ test('what the API answers is as its OpenAPI document says', async () => {
   const looks = (await offers()).filter(({ path, action }) => /\/(list|find|show|history)$/.test(path) && !action.gives.parts)
   assert.deepEqual(
     looks.flatMap(({ path }) => (described.has(path) ? [] : path)),
-    ['order/show', 'bin/find', 'proposal/show'],
+    ['order/show', 'bin/find', 'delivery/show', 'proposal/show'],
   )
 })

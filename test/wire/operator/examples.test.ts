@@ -67,6 +67,7 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/^order (show|resume|capture|return|void)/, /There is no order 1000001/],
   [/^proposal (show|confirm|reject)/,  /There is no proposal 17/],
   [/^delivery resend/,                 /No callback fits/],
+  [/^delivery show/,                   /There is no order 1000001/],
   [/^invoice resume/,                  /No invoice .* is parked/],
   [/^merchant guide/,                  /There is no endpoint/],
   [/^signature explain/,               /no checksum/],
