@@ -107,6 +107,7 @@ const triedRows = rowsOf({
   duration_ms: tried.int4((t) => Math.round(t.durationMs)),
   http_status: tried.int4((t) => t.httpStatus),
   failure: tried.text((t) => t.failure),
+  answer: tried.text((t) => t.answer),
   state: tried.text((t) => t.state),
   due_at: tried.time((t) => t.dueAt),
   done_at: tried.time((t) => (t.state === 'due' ? undefined : t.at)),
@@ -129,8 +130,8 @@ const saveTries = onRows<Try>(
       and d.lease = $${triedRows.count + 1}
     returning n.*, d.duration_ms is null as is_apart),
   added as (
-  insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
-  select m.merchant_id, m.order_id, m.delivery_no, m.try_no, m.at, m.duration_ms, m.http_status, m.failure
+  insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure, answer)
+  select m.merchant_id, m.order_id, m.delivery_no, m.try_no, m.at, m.duration_ms, m.http_status, m.failure, m.answer
   from moved m join delivery d on d.merchant_id = m.merchant_id and d.order_id = m.order_id and d.delivery_no = m.delivery_no
   where m.is_apart)
   select from moved`,
@@ -155,6 +156,8 @@ export interface Try {
   durationMs: number
   httpStatus?: number
   failure?: string
+  /** The beginning of an answer that was no success. */
+  answer?: string
   /** `due` again at `dueAt`, or finished. */
   state: 'due' | 'delivered' | 'given up'
   dueAt?: number

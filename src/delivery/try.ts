@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-import { reasonOf, type Log } from '../base/log.ts'
+import { maskCardNumbers, reasonOf, type Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { printable } from '../entity/show.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { Outgoing, OutgoingReply } from '../http/outgoing.ts'
 import { openBatch } from '../storage/batch.ts'
@@ -104,10 +105,15 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
 function tryOf(delivery: Delivery, at: number, reply: OutgoingReply | undefined, judged: ReplyMeaning, s: TrySettings): Try {
   const durationMs = reply?.durationMs ?? 0
   if (!reply) return { delivery, at, durationMs, state: 'given up', failure: 'there is nothing to tell' }
-  const answer = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }
-  if (judged === 'received') return { delivery, at, durationMs, state: 'delivered', ...answer }
+  const result = reply.is === 'answered' ? { httpStatus: reply.status } : { failure: `${reply.kind}: ${reply.why}` }
+  if (judged === 'received') return { delivery, at, durationMs, state: 'delivered', ...result }
+  const answer = reply.is === 'answered' ? { ...result, answer: beginningOf(reply.body) } : result
   const { maxTries } = s.kinds[delivery.kind]
   const dueAt = judged === 'never' ? undefined : nextTryAt(delivery.tries + 1, s.clock.now(), s.random, maxTries)
   if (dueAt === undefined) return { delivery, at, durationMs, state: 'given up', ...answer }
   return { delivery, at, durationMs, state: 'due', dueAt, ...answer }
 }
+
+/** To be stored and shown. What could be the number of a card is masked before it is cut. */
+const beginningOf = (body: Buffer): string =>
+  maskCardNumbers(printable(body.toString('utf8', 0, 2_000).replaceAll(/\s+/g, ' '))).slice(0, 300)

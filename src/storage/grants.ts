@@ -57,7 +57,7 @@ const ofCell: Grants = {
   idempotency_key:  row('r a w d',                                    'r',                                         'r',             ''),
   request:          row('r a',                                        'r',                                         'r',             ''),
   delivery:         row('r a w',                                      'r w',                                       'r',             'r w(url)'),
-  delivery_attempt: row('r a',                                        'r a w(try_no)',                             'r',             ''),
+  delivery_attempt: row('r a',                                        'r a w(try_no)',                             'r',             'r w(answer)'),
   locator:          row('r a',                                        'r',                                         'r',             ''),
   nonce:            row('r a w(expires_at) d',                        'r',                                         'r',             ''),
   card_reference:   row('r a w(pan_sealed, pan_key)',                 'r w(pan_sealed, pan_key)',                  'r',             'r d'),

@@ -165,6 +165,7 @@ create table delivery_attempt (
   duration_ms integer not null,
   http_status integer,
   failure text,
+  answer text,
   constraint delivery_attempt_pkey PRIMARY KEY (merchant_id, order_id, delivery_no, try_no)
 ) partition by RANGE (order_id);
 CREATE INDEX delivery_attempt_by_time ON delivery_attempt USING brin (at) WITH (pages_per_range='16', autosummarize='on');
@@ -805,10 +806,11 @@ UNION ALL
 
 create view all_tries as
  SELECT delivery.merchant_id, delivery.order_id, delivery.delivery_no, 1 AS try_no, delivery.done_at AS at,
-    delivery.duration_ms, delivery.http_status, NULL::text AS failure
+    delivery.duration_ms, delivery.http_status, NULL::text AS failure, NULL::text AS answer
    FROM delivery
   WHERE delivery.duration_ms IS NOT NULL
 UNION ALL
  SELECT delivery_attempt.merchant_id, delivery_attempt.order_id, delivery_attempt.delivery_no, delivery_attempt.try_no,
-    delivery_attempt.at, delivery_attempt.duration_ms, delivery_attempt.http_status, delivery_attempt.failure
+    delivery_attempt.at, delivery_attempt.duration_ms, delivery_attempt.http_status, delivery_attempt.failure,
+    delivery_attempt.answer
    FROM delivery_attempt;

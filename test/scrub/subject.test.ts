@@ -92,6 +92,12 @@ await sql(`update orders set authentication = (authentication::jsonb || $2)::jso
   first.orderid,
   { cardholderInfo: 'canary-info', legacy: { accountId: 'canary-account' } },
 ])
+await sql(
+  `insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, answer)
+  select merchant_id, order_id, delivery_no, -1, now(), 1, 500, 'no canary-answer' from delivery
+  where order_id = $1 and delivery_no = 1`,
+  [first.orderid],
+)
 const delivered = await until(
   () => sql(`select from delivery where order_id = any ($1::bigint[]) and state = 'due'`, [orders]),
   (due) => due.length === 0,
@@ -100,7 +106,7 @@ assert.deepEqual(delivered, [])
 const hashId = String((await statusOf(world, first))['card-hash-id'])
 
 const url = ['canary-url', 'canary-redirect']
-const learned = ['canary-found', 'canary-info', 'canary-account', 'canary-agent', hashId]
+const learned = ['canary-answer', 'canary-found', 'canary-info', 'canary-account', 'canary-agent', hashId]
 const sent = [sale, again, returned, app, confirmed].flatMap((table): unknown[] => Object.values(table)).flat()
 const values = [
   ...sent.map(String).map((value) => asStored[value] ?? value),

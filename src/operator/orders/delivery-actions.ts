@@ -86,7 +86,7 @@ const callbacks: Actions = {
     examples: ['delivery list --state due', 'delivery list --merchant shop --from 2h', 'delivery list --order 1000001'],
   }),
   'delivery show': action({
-    does: 'what a callback says, and each try',
+    does: 'what a callback says, and each try with what the merchant answered',
     needs: 'cards',
     forMerchants: true,
     takes: {
@@ -98,11 +98,11 @@ const callbacks: Actions = {
     looks: (_, { order, number: no, payer }) => ({ subject: `delivery ${order}/${no}`, ...(payer && { details: { payer } }) }),
     gives: {
       json: ({ tries, ...d }) =>
-        jsonOf({ ...d, tries: tries.map((one) => jsonOf(pick(one, 'at', 'durationMs', 'httpStatus', 'failure'))) }),
+        jsonOf({ ...d, tries: tries.map((one) => jsonOf(pick(one, 'at', 'durationMs', 'httpStatus', 'failure', 'answer'))) }),
       blocks: (story, { now }) => deliveryBlocks(story, now),
     },
-    more: `It is written anew for each try, from the order as it is then. The control is never shown: it would fit another amount
-as well.`,
+    more: `It is written anew for each try, from the order as it is then. Of an answer that was no success the first 300
+characters are kept, with numbers of cards masked. The control is never shown: it would fit another amount as well.`,
     examples: ['delivery show 1000001 1'],
   }),
   'delivery origins': action({

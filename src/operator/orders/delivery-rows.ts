@@ -146,7 +146,7 @@ const origins = entities<Omit<DeliveryOrigin, 'login'>>(`
     select d.merchant_id, d.origin, null, null, null, null, a.at, coalesce(a.failure, 'answered ' || a.http_status)
     from delivery_attempt a
     join delivery d on d.merchant_id = a.merchant_id and d.order_id = a.order_id and d.delivery_no = a.delivery_no
-    where a.merchant_id = any ($1) and a.at >= $2 and (a.failure is not null or a.http_status <> 200)) n
+    where a.merchant_id = any ($1) and a.at >= $2 and (a.failure is not null or a.answer is not null or a.http_status <> 200)) n
   where ($4::text is null or origin = $4) and (created_at is null or $6::timestamptz is null or created_at < $6)
   group by merchant_id, origin having $5 is not null or bool_or(state is distinct from 'delivered')`)
 

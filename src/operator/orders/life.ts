@@ -31,7 +31,7 @@ export interface LifeDelivery {
   state: string
   dueAt?: number
   createdAt: number
-  tries: readonly { at: number; durationMs: number; httpStatus?: number; failure?: string }[]
+  tries: readonly { at: number; durationMs: number; httpStatus?: number; failure?: string; answer?: string }[]
 }
 
 export interface LifeMoment {

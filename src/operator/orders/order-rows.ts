@@ -123,7 +123,7 @@ const deliveries = entities<Omit<LifeDelivery, 'tries'>>(`
   select delivery_no, transaction_no, kind, url, state, due_at, created_at
   from delivery where merchant_id = $1 and order_id = $2 order by delivery_no`)
 const tries = entities<LifeDelivery['tries'][number] & { deliveryNo: number }>(`
-  select delivery_no, at, duration_ms, http_status, failure
+  select delivery_no, at, duration_ms, http_status, failure, answer
   from all_tries where merchant_id = $1 and order_id = $2 order by delivery_no, try_no`)
 
 /** Everything that is stored about an order. */

@@ -160,7 +160,7 @@ export const stateText = ({ state }: { state: string }) => state.replace(' ', '-
 
 const hidden = '(of the payer)'
 
-/** A callback with its tries. Without `payer` personal values are hidden. */
+/** A callback with its tries. Without `payer` personal values are hidden, also in answers. */
 export async function deliveryStory(office: Office, orderId: bigint, deliveryNo: number, payer = false) {
   const { order, life, login } = await orderStory(office, orderId)
   const found = life.deliveries.find((one) => one.deliveryNo === deliveryNo)
@@ -171,6 +171,9 @@ export async function deliveryStory(office: Office, orderId: bigint, deliveryNo:
   const all = [...new URLSearchParams(form)]
   const isShown = (name: string) => payer || callbackParams[name as CallbackParam].guard !== 'personal'
   const fields = Object.fromEntries(all.map(([name, value]) => [name, isShown(name) ? value : hidden]))
+  // Shorter values stand in any text by chance.
+  const personal = all.flatMap(([name, value]) => (isShown(name) || value.length < 4 ? [] : [value, encodeURIComponent(value)]))
+  const hide = (text: string) => personal.reduce((left, one) => left.replaceAll(one, hidden), text)
   return {
     ...pick(found, 'kind', 'url', 'createdAt', 'dueAt'),
     orderId,
@@ -179,7 +182,7 @@ export async function deliveryStory(office: Office, orderId: bigint, deliveryNo:
     state: stateText(found),
     // A card mapping is made of new references of cards, when it is sent.
     ...(found.kind === 'callback' && { method: renderCallback(found.url, form, office.callbackPolicy).method, fields }),
-    tries: found.tries,
+    tries: found.tries.map((one) => (one.answer === undefined ? one : { ...one, answer: hide(one.answer) })),
   }
 }
 
@@ -200,8 +203,9 @@ export const deliveryBlocks = (d: Awaited<ReturnType<typeof deliveryStory>>, now
       {
         title: 'RESULT',
         of: ({ failure, httpStatus }) => failure ?? `answered ${httpStatus}`,
-        went: ({ httpStatus }) => (httpStatus === 200 ? 'well' : 'badly'),
+        went: ({ httpStatus, answer }) => (httpStatus === 200 && answer === undefined ? 'well' : 'badly'),
       },
+      { title: 'ANSWER', of: ({ answer = '' }) => answer },
     ],
     d.tries,
   ),

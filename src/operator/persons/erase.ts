@@ -65,10 +65,13 @@ const eraseTransactions = statement<object>(`
   from unnest($1::bigint[], $2::bigint[], $3::int[], $4::text[], $5::text[])
     as n (merchant_id, order_id, transaction_no, asked, authentication)
   where t.merchant_id = n.merchant_id and t.order_id = n.order_id and t.transaction_no = n.transaction_no`)
-/** Merchants may write anything into a URL. */
+/** Merchants may write anything into a URL, and their servers into an answer. */
 const eraseUrls = statement<object>(`
-  update delivery d set url = d.origin
-  from unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)
+  with places as (select * from unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)),
+  silent as (
+    update delivery_attempt a set answer = null from places n
+    where a.merchant_id = n.merchant_id and a.order_id = n.order_id and a.answer is not null)
+  update delivery d set url = d.origin from places n
   where d.merchant_id = n.merchant_id and d.order_id = n.order_id and d.state <> 'due'`)
 /** The nonce was used once, and is unique. */
 const eraseInvoiceRows = statement<object>(`

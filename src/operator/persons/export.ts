@@ -23,9 +23,11 @@ type Reference = Stored & { card: ShownCard; firstPayment: FirstPayment }
 type Named<Row> = Row & { login: string }
 
 const places = `unnest($1::bigint[], $2::bigint[]) as n (merchant_id, order_id)`
-const urls = entities<OrderKey & { url: string }>(`
-  select distinct d.merchant_id, d.order_id, d.url from ${places}
-  join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id`)
+const texts = entities<OrderKey & { is: 'url' | 'answer'; text: string }>(`
+  select d.merchant_id, d.order_id, 'url' as is, d.url as text from ${places}
+  join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id
+  union select a.merchant_id, a.order_id, 'answer', a.answer from ${places}
+  join delivery_attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id where a.answer is not null`)
 /** Of the invoices that have an order, and of those that have none. */
 const invoices = entities<Invoice>(`
   select merchant_id, invoice_id as id, created_at, request, confirmed from mobile_invoice
@@ -43,13 +45,14 @@ export async function readStored({ pool, orders, others }: Search & Traces, { na
   const unordered = loose('invoice')
   const [loaded, sent, invoiced, registered] = await Promise.all([
     openOrderStore(pool).load(orders),
-    pool.run(urls, keysOf(orders)),
+    pool.run(texts, keysOf(orders)),
     pool.run(invoices, [...keysOf(orders), unordered.map((i) => i.merchantId), unordered.map((i) => i.id)]),
     pool.run(references, keysOf([...orders, ...loose('reference')])),
   ])
-  const urlsOf = (order: Order) => sent.flatMap((one) => (orderKeyText(one) === orderKeyText(order) ? one.url : []))
+  const textsOf = (order: Order, is: string) =>
+    sent.flatMap((one) => (one.is === is && orderKeyText(one) === orderKeyText(order) ? one.text : []))
   return {
-    orders: loaded.map((order) => ({ ...named(order), urls: urlsOf(order) })),
+    orders: loaded.map((order) => ({ ...named(order), urls: textsOf(order, 'url'), answers: textsOf(order, 'answer') })),
     others: [...invoiced, ...registered].map(named),
   }
 }
@@ -73,7 +76,7 @@ const transactionJson = (t: Transaction) => ({
 })
 
 /** The request is shown as it is stored. */
-export const storedOrderJson = (o: Named<Order> & { urls: string[] }) =>
+export const storedOrderJson = (o: Named<Order> & { urls: string[]; answers: string[] }) =>
   jsonOf({
     ...pick(o, 'orderId', 'clientOrderid', 'currency', 'createdAt', 'request'),
     merchant: o.login,
@@ -82,6 +85,7 @@ export const storedOrderJson = (o: Named<Order> & { urls: string[] }) =>
     screening: o.screening?.fired.map(({ name, found }) => ({ rule: name, found })) ?? [],
     transactions: o.transactions.map(transactionJson),
     callbackUrls: o.urls,
+    callbackAnswers: o.answers,
   })
 
 export function storedOtherJson({ id, login: merchant, createdAt, ...stored }: Named<Invoice | Reference>) {

@@ -11,7 +11,9 @@ import { cliOf } from '../operator/cli-run.ts'
 // Callbacks to a server that fails and then works.
 
 let works = false
-const { origin } = await openHttp((_request, response) => response.writeHead(works ? 200 : 503).end())
+const broken = `<p>Out of
+order\u0007 for ada@example.com, ada%40example.com: 4111 1111 1111 1111</p>${'.'.repeat(400)}`
+const { origin } = await openHttp((_request, response) => response.writeHead(works ? 200 : 503).end(works ? 'OK' : broken))
 const world = await openWorld()
 const { tell } = cliOf(() => world)
 const { operator_api_url: url } = JSON.parse(readFileSync(join(world.directory, 'sandbox.json'), 'utf8')) as {
@@ -34,7 +36,7 @@ interface Story {
   state: string
   method: string
   fields: Record<string, string>
-  tries: { http_status: number }[]
+  tries: { http_status: number; answer: string | null }[]
 }
 interface Origins {
   origins: { origin: string; merchant: string; due: number; delivered: number; failed_tries: number; failure: string | null }[]
@@ -56,6 +58,17 @@ test('a callback has what it says, without the payer and without its control', a
   assert.equal((await askApi(url, 'delivery/show', { ...callback, payer: true }, support)).status, 403)
   const { fields } = await ask<Story>('delivery/show', { ...callback, payer: true }, owner)
   assert.deepEqual([fields['email'], fields['control']], ['ada@example.com', control])
+})
+
+test('a try that failed has the beginning of what was answered: printable, without card and payer', async () => {
+  const [{ http_status: status, answer }] = tried.tries as [Story['tries'][number]]
+  assert.equal(status, 503)
+  const start = `<p>Out of order\ufffd for (of the payer), (of the payer): 411111******1111</p>`
+  assert.ok(answer?.startsWith(`${start}...`), String(answer))
+  const seen = await ask<Story>('delivery/show', { ...callback, payer: true }, owner)
+  const whole = seen.tries[0]!.answer!
+  assert.match(whole, /for ada@example\.com, ada%40example\.com: 411111\*{6}1111/)
+  assert.equal(whole.length, 300)
 })
 
 test('a server that fails is listed with what it answered, for its own merchant alone', async () => {
@@ -82,12 +95,18 @@ test('sent again to a server that works, it arrives, and the tries before are ke
     () => ask<Story>('delivery/show', callback),
     ({ state }) => state === 'delivered',
   )
-  assert.deepEqual(tries.map((one) => one.http_status).slice(-2), [503, 200])
+  assert.deepEqual(tries.map((one) => [one.http_status, one.answer === null]).slice(-2), [
+    [503, false],
+    [200, true],
+  ])
   const { origins } = await ask<Origins>('delivery/origins', { origin, from: '1h' })
   assert.deepEqual(
     origins.map(({ due, delivered }) => [due, delivered]),
     [[0, 1]],
   )
   assert.match(await tell(['order', 'show', made.orderid]), new RegExp(`delivery show ${made.orderid} 1`))
-  assert.match(await tell(['delivery', 'show', made.orderid, '1']), /answered 503[^]+answered 200/)
+  assert.match(
+    await tell(['delivery', 'show', made.orderid, '1']),
+    /RESULT +ANSWER[^]+answered 503 .*Out of order[^]+answered 200/,
+  )
 })

@@ -27,12 +27,12 @@ async function callback(login: string, origin: string, state: string, ago: numbe
   )
   return made
 }
-const failed = (no: number, ago: number, status: number | null, failure: string | null = null) =>
+const failed = (no: number, ago: number, status: number | null, failure: string | null, answer: string | null) =>
   database.query(
-    `insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure)
+    `insert into delivery_attempt (merchant_id, order_id, delivery_no, try_no, at, duration_ms, http_status, failure, answer)
     select merchant_id, 1, $1, (select count(*) + 1 from delivery_attempt where delivery_no = $1),
-      now() - $2::int * interval '1 min', 5, $3, $4 from delivery where delivery_no = $1`,
-    [no, ago, status, failure],
+      now() - $2::int * interval '1 min', 5, $3, $4, $5 from delivery where delivery_no = $1`,
+    [no, ago, status, failure, answer],
   )
 
 const bad = 'https://bad.example'
@@ -42,9 +42,9 @@ await callback('shop', bad, 'due', 10, { due: 1, lease: 7 })
 await callback('shop', bad, 'delivered', 20, { done: 20, duration: 5 })
 await callback('shop', bad, 'delivered', 240, { done: 240, duration: 5 })
 await callback('shop', bad, 'given up', 250)
-await failed(first, 120, 500)
-await failed(first, 30, null, 'timeout: no answer')
-await failed(first, 3, 502)
+await failed(first, 120, 500, null, 'too long ago')
+await failed(first, 30, null, 'timeout: no answer', null)
+await failed(first, 3, 502, null, '')
 await callback('shop', 'https://good.example', 'delivered', 5, { done: 5, duration: 5 })
 await callback('other', bad, 'due', 1, { due: 1 })
 

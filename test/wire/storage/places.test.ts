@@ -72,7 +72,6 @@ const tellsOfNobody = [
   'card_range',
   'cell',
   'config_version',
-  'delivery_attempt',
   'directory_oddity',
   'directory_state',
   'duty',
