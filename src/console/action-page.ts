@@ -228,7 +228,7 @@ async function presentOf(
   }
 }
 
-/** The title, and what else can be done in the same subject. */
+/** What it does, and what else can be done in the same subject. */
 function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written): Markup {
   const subject = offer.words.split(' ')[0]!
   const isNamed = (one: Offer) =>
@@ -240,8 +240,7 @@ function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written)
       mayGo(rights, pages, one.path) &&
       (isNamed(offer) || !needsName(one) || changes(one.action)),
   )
-  return html`<div class="above"><h1>${titleOf(offer, written)}</h1></div>
-    <p class="quiet">${sentence(offer.action.does)}</p>
+  return html`<p class="quiet">${sentence(offer.action.does)}</p>
     ${
       others.length < 2
         ? undefined
@@ -278,13 +277,14 @@ function formOf(
 ): Markup {
   const takes = Object.fromEntries(Object.entries(action.takes).filter(([, input]) => !isKnown(rights, input)))
   const isChange = changes(action)
+  const isList = action.gives.lists ?? action.gives.parts
   if (Object.keys(takes).length === 0 && !isChange) return html``
   const isDry = 'dryRun' in takes
   const { dryRun: _dry, ...shown } = takes
   const fields = formFields(shown, written, complaints)
   const method = byGet ? 'get' : 'post'
   return html`<details class="panel" ${isChange || Object.keys(complaints).length > 0 || !byGet ? html`open` : undefined}>
-    <summary>${isChange ? 'What to do' : 'Filters'}</summary>
+    <summary>${isChange ? 'What to do' : isList ? 'Filters' : 'What to look at'}</summary>
     <form method="${method}" action="/${path}">
       ${byGet ? undefined : html`<input type="hidden" name="form" value="${formToken}" />`}
       ${isChange ? html`<input type="hidden" name="once" value="${once}" />` : undefined}

@@ -1,4 +1,5 @@
 /** How results look in a page. */
+import { agoText } from '../base/moments.ts'
 import { printable, type Block, type Column, type Fact, type Finding, type Passage, type Tone, toneOf } from '../entity/show.ts'
 import { html, type Markup } from '../http/page.ts'
 import { story, type StoryMessage } from '../look/story.ts'
@@ -129,11 +130,18 @@ function cell({ title, of, at, align, is, went, leads }: Column<unknown>, row: u
       ? html`<a href="${link}">${printable(text)}</a>`
       : time === undefined
         ? toned(text, tone)
-        : html`<time datetime="${new Date(time).toISOString()}" title="${exactTime(time)}">${text}</time>`
+        : timed(time, text)
   return html`<td data-title="${headingOf(title)}" class="${align}">${shown}</td>`
 }
 
-const exactTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23).replace('T', ' ')} UTC`
+/** The exact time is heard, and shown to whoever asks for it (desk.js). */
+function timed(ms: number, text: string): Markup {
+  const iso = new Date(ms).toISOString()
+  const exact = `${iso.slice(0, 23).replace('T', ' ')} UTC`
+  return html`<time datetime="${iso}" title="${exact}">${text}<span class="unseen"> ${exact}</span></time>`
+}
+
+export const moment = (ms: number, now: number): Markup => timed(ms, agoText(ms, now))
 
 /** `TIME (UTC)` is Time (UTC). */
 const headingOf = (title: string): string =>

@@ -1,4 +1,5 @@
-// What is live follows the server, and keys lead to places. Without script all of it is links.
+// What is live follows the server, keys lead to places, ids can be copied. Without script all of it
+// is links and text.
 
 for (const place of document.querySelectorAll('[data-live]')) {
   const source = new EventSource(place.getAttribute('data-live'))
@@ -11,6 +12,25 @@ for (const place of document.querySelectorAll('[data-live]')) {
   source.addEventListener('over', () => source.close())
 }
 
+/** Such as 1000001 or c05ba853-ba4a-480e-8b3a-a1047636a1ff; no amount and no words. */
+const id = /^(?=[^\d]*\d)[\w-]{6,}$/
+for (const place of document.querySelectorAll('.facts dd, td')) {
+  const text = place.textContent.trim()
+  if (!navigator.clipboard || !id.test(text)) continue
+  const button = document.createElement('button')
+  button.className = 'link copy'
+  button.textContent = 'Copy'
+  button.ariaLabel = `Copy ${text}`
+  // A list would have one for each row; the page of what a row is about has it for keys too.
+  button.tabIndex = place.matches('td') ? -1 : 0
+  const copied = () => (button.textContent = button.ariaLabel = 'Copied')
+  button.addEventListener('click', () => void navigator.clipboard.writeText(text).then(copied))
+  place.append(' ', button)
+}
+
+const exactTimes = () => document.querySelectorAll('time > span').forEach(({ classList }) => classList.toggle('unseen'))
+for (const time of document.querySelectorAll('time')) time.addEventListener('click', exactTimes)
+
 const help = /** @type {HTMLDialogElement} */ (document.getElementById('keys'))
 let before = ''
 document.addEventListener('keydown', (event) => {
@@ -20,7 +40,8 @@ document.addEventListener('keydown', (event) => {
   before = event.key
   if (last === 'g') return /** @type {HTMLElement} */ (document.querySelector(`[data-go="${CSS.escape(event.key)}"]`))?.click()
   if (event.key === '?') help.showModal()
+  if (event.key === 't') exactTimes()
   if (event.key !== '/') return
   event.preventDefault()
-  document.getElementById('what').focus()
+  document.getElementById('find').focus()
 })

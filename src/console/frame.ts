@@ -66,7 +66,7 @@ export const gatePage = (title: string, content: Markup, status = 200): Answer =
     </main>`,
   )
 
-/** A page with the list of places that this visitor may see. */
+/** A page under its title, with the list of places that this visitor may see. */
 export function framed(
   { user, rights, formToken, views }: Visitor,
   { status = 200, title, content, at = '' }: Framed,
@@ -84,8 +84,8 @@ export function framed(
         <a class="menu" href="#places">Menu</a>
         <form class="find" role="search" method="post" action="/find">
           <input type="hidden" name="form" value="${formToken}" />
-          <label class="unseen" for="what">Find a payment</label>
-          <input id="what" name="what" placeholder="Find a payment by anything: an id, RRN, e-mail, card" autocomplete="off" />
+          <label class="unseen" for="find">Find a payment</label>
+          <input id="find" name="what" placeholder="Find a payment by anything: an id, RRN, e-mail, card" autocomplete="off" />
         </form>
         <div class="who">
           <a href="/me">${user.name}</a>
@@ -106,7 +106,10 @@ export function framed(
             ),
           )}
         </nav>
-        <main id="main">${content}</main>
+        <main id="main">
+          <h1>${title}</h1>
+          ${content}
+        </main>
       </div>
       ${keysHelp(groups.flatMap(({ of }) => of))}
       <script src="${scriptPath}" defer></script>`,
@@ -134,6 +137,7 @@ const keysHelp = (of: readonly Place[]): Markup =>
         ${[
           ['/', 'Find a payment'],
           ['g o', 'Overview'],
+          ['t', 'Show exact times'],
           ...of.flatMap(({ label, key }) => (key ? [[`g ${key}`, label]] : [])),
         ].map(
           ([keys = '', does = '']) =>

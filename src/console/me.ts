@@ -1,6 +1,5 @@
 /** What users see of themselves: password, second factors, sessions. */
 import { renderSVG } from 'uqr'
-import { agoText } from '../base/moments.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import { leastCharacters } from '../entry/password.ts'
 import { endSessions } from '../entry/session-rows.ts'
@@ -10,6 +9,7 @@ import type { Answer } from '../http/server.ts'
 import type { Office } from '../operator/office.ts'
 import { Refused } from '../operator/refused.ts'
 import type { Written } from './forms.ts'
+import { moment } from './blocks.ts'
 import { askFresh } from './entry/fresh.ts'
 import { ownAccount, setOwnPassword, setOwnTotp } from './entry/own-account.ts'
 import { passkeyButton } from './entry/pages.ts'
@@ -70,7 +70,6 @@ export async function mePage(parts: ConsoleParts, pages: Pages, visitor: Visitor
   const { session, user } = visitor
   const { hasPassword, hasTotp, passkeys, recoveryCodes, sessions } = await ownAccount(office, session)
   const content = [
-    html`<h1>${user.name}</h1>`,
     ...(said ? [said] : []),
     passwordForm(visitor, hasPassword),
     passkeyForms(visitor, passkeys, now),
@@ -81,7 +80,7 @@ export async function mePage(parts: ConsoleParts, pages: Pages, visitor: Visitor
         ${sessions.map(
           (one) =>
             html`<li>
-              ${one.address}, seen ${agoText(one.seenAt, now)}, <span class="quiet">${one.agent}</span>
+              ${one.address}, seen ${moment(one.seenAt, now)}, <span class="quiet">${one.agent}</span>
               ${
                 one.sessionId === session.sessionId
                   ? html`<b>this one</b>`
@@ -154,9 +153,9 @@ const passkeyForms = (visitor: Visitor, passkeys: readonly PasskeyFactor[], now:
   html`<section class="panel">
     <h2>Passkeys</h2>
     ${passkeys.map(({ factorId, facts, createdAt, usedAt }) => {
-      const used = usedAt === undefined ? 'never' : agoText(usedAt, now)
+      const used = usedAt === undefined ? 'never' : moment(usedAt, now)
       const name = html`<input type="hidden" name="passkey" value="${String(factorId)}" />${facts.name}`
-      const about = html`${name}, added ${agoText(createdAt, now)}, used ${used}`
+      const about = html`${name}, added ${moment(createdAt, now)}, used ${used}`
       return ownForm(visitor, 'remove', html`${about} <button class="second">Remove it</button>`)
     })}
     ${ownForm(

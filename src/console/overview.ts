@@ -1,5 +1,6 @@
 /** How payments go right now, from the minute counts. */
 import { spanText } from '../base/moments.ts'
+import { tableOf, type Column } from '../entity/show.ts'
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import type { AnyAction } from '../operator/action.ts'
@@ -76,7 +77,6 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
   const failed = reasons.filter(({ outcome }) => outcome !== 'approved')
   return html`${[
     html`<div class="above">
-      <h1>Overview</h1>
       <nav class="chips" aria-label="Time">
         ${Object.entries(spans).map(([name, { label }]) => {
           const present = name === last ? html`aria-current="page"` : undefined
@@ -97,17 +97,13 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
       <h2>Payments by ${by}</h2>
       ${bars(
         times.map((row) => ({ at: Date.parse(String(row[by])), ...split(row) })),
+        pages,
         { from, now, stepMs },
       )}
     </section>`,
-    listed('Not approved, by reason', failed, (row) => [
-      `${textIn(row, 'outcome')} ${textIn(row, 'reason', '')}`.trim(),
-      linkOfReason(row, last),
-    ]),
-    listed('By network', networks, (row) => [textIn(row, 'network')], true),
-    ...(gates.length > 0
-      ? [listed('Messages to acquirers, by gate', gates, (row) => [textIn(row, 'gate'), '/gate/list'], true)]
-      : []),
+    listed('Not approved, by reason', [reasonOf(last), ended], failed, pages),
+    listed('By network', [{ title: 'NETWORK', of: (row) => textIn(row, 'network') }, ended, ...howWell], networks, pages),
+    ...(gates.length > 0 ? [listed('Messages to acquirers, by gate', [gate, ended, ...howWell], gates, pages)] : []),
     ...(cells ? [waiting(cells.action, cells.result, now, pages)] : []),
   ]}`
 }
@@ -125,18 +121,19 @@ const split = ({ ended, outcomes }: Counted) => ({ good: outcomes['approved'] ??
 const longest = (rows: readonly Counted[], name: 'p50_ms' | 'p95_ms'): string =>
   rows.length === 0 ? '–' : spanText(Math.max(...rows.map((row) => row[name])))
 
+const gate: Column<Counted> = { title: 'GATE', of: (row) => textIn(row, 'gate'), leads: () => 'gate list' }
 /** Reasons are classes of codes, so the list has all of this outcome. */
-const linkOfReason = ({ outcome }: Counted, last: Span): string =>
-  `/order/find?${new URLSearchParams({ status: String(outcome), from: last }).toString()}`
+const reasonOf = (last: Span): Column<Counted> => ({
+  title: 'REASON',
+  of: (row) => `${textIn(row, 'outcome')} ${textIn(row, 'reason', '')}`.trim(),
+  leads: (row) => `order find --status ${textIn(row, 'outcome')} --from ${last}`,
+})
 
 const tile = (label: string, value: string, link: string): Markup =>
   html`<a class="panel tile" href="${link}"><span class="quiet">${label}</span><b>${value}</b></a>`
 
 /** One bar for each step of time; a table says the same to whoever does not see it. */
-function bars(
-  all: readonly { at: number; good: number; other: number }[],
-  { from, now, stepMs }: { from: number; now: number; stepMs: number },
-): Markup {
+function bars(all: readonly Bar[], pages: Pages, { from, now, stepMs }: { from: number; now: number; stepMs: number }): Markup {
   const steps = Math.max(1, Math.ceil((now - from) / stepMs))
   const most = Math.max(1, ...all.map(({ good, other }) => good + other))
   const height = (many: number) => (many * 100) / most
@@ -150,59 +147,28 @@ function bars(
     <p class="quiet">At most ${most} in one step; green is approved.</p>
     <details>
       <summary>The same as a table</summary>
-      <div class="wide">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">UTC</th>
-              <th scope="col" class="right">Approved</th>
-              <th scope="col" class="right">Not approved</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${all.map(
-              ({ at, good, other }) =>
-                html`<tr>
-                  <td>${timeOf(at)}</td>
-                  <td class="right">${good}</td>
-                  <td class="right">${other}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${blockMarkup(tableOf(barColumns, all), pages)}
     </details>`
 }
 
-function listed(
-  title: string,
-  rows: readonly Counted[],
-  name: (row: Counted) => readonly [text: string, link?: string],
-  withApproved = false,
-): Markup {
+type Bar = { at: number; good: number; other: number }
+const barColumns: readonly Column<Bar>[] = [
+  { title: 'UTC', of: ({ at }) => timeOf(at) },
+  { title: 'APPROVED', of: ({ good }) => String(good), align: 'right' },
+  { title: 'NOT APPROVED', of: ({ other }) => String(other), align: 'right' },
+]
+
+const ended: Column<Counted> = { title: 'ENDED', of: (row) => String(row.ended), align: 'right' }
+const howWell: readonly Column<Counted>[] = [
+  { title: 'APPROVED', of: (row) => `${row.approved_percent.toFixed(1)} %`, align: 'right' },
+  { title: '95 % WITHIN', of: (row) => spanText(row.p95_ms), align: 'right' },
+]
+
+/** The ten most frequent. */
+function listed(title: string, columns: readonly Column<Counted>[], rows: readonly Counted[], pages: Pages): Markup {
+  const most = rows.toSorted((a, b) => b.ended - a.ended).slice(0, 10)
   return html`<section class="panel">
     <h2>${title}</h2>
-    ${
-      rows.length === 0
-        ? html`<p class="quiet">None in this time.</p>`
-        : html`<table>
-            ${rows
-              .toSorted((a, b) => b.ended - a.ended)
-              .slice(0, 10)
-              .map((row) => {
-                const [text, link] = name(row)
-                return html`<tr>
-                  <th scope="row">${link === undefined ? text : html`<a href="${link}">${text}</a>`}</th>
-                  <td class="right">${row.ended}</td>
-                  ${
-                    withApproved
-                      ? html`<td class="right">${row.approved_percent.toFixed(1)} %</td>
-                          <td class="right">${spanText(row.p95_ms)}</td>`
-                      : undefined
-                  }
-                </tr>`
-              })}
-          </table>`
-    }
+    ${most.length === 0 ? html`<p class="quiet">None in this time.</p>` : blockMarkup(tableOf(columns, most), pages)}
   </section>`
 }

@@ -211,7 +211,7 @@ test('keys find, lead to places, and say what they are', () =>
   user('support', {}, async (page) => {
     await page.goto(at('/me'))
     await page.keyboard.press('/')
-    assert.equal(await page.evaluate('document.activeElement.id'), 'what')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'find')
     await page.keyboard.type('gp')
     assert.equal(await page.getByLabel('Find a payment').inputValue(), 'gp')
     await page.getByRole('heading').first().click()

@@ -1,4 +1,4 @@
-// A sandbox of one's own for npm run walk and npm run picture: in a temporary directory, on free
+// A sandbox of one's own for npm run walk and npm run pictures: in a temporary directory, on free
 // ports, gone afterwards.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,8 +13,8 @@ const stopWithinMs = 30_000
 const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
 /**
- * Resolves with `file`, the content of sandbox.json, and `stop`. If the sandbox does not come up it
- * rejects with the sandbox's output.
+ * Resolves with `file`, the content of sandbox.json, `said`, what the sandbox prints, and `stop`.
+ * If it does not come up, this rejects with what it printed.
  */
 export async function startSandbox(interrupted) {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-walk-'))
@@ -42,9 +42,9 @@ export async function startSandbox(interrupted) {
     const ready = join(directory, 'sandbox.json')
     await until('the sandbox serves', startWithinMs, interrupted, () => {
       if (child.exitCode !== null) throw new Error(`the sandbox did not start:\n${said}`)
-      return existsSync(ready)
+      return existsSync(ready) && said.includes('is ready')
     })
-    return { file: JSON.parse(readFileSync(ready, 'utf8')), stop }
+    return { file: JSON.parse(readFileSync(ready, 'utf8')), said: () => said, stop }
   } catch (thrown) {
     await stop()
     throw thrown

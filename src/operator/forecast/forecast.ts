@@ -1,6 +1,6 @@
 /** What a change would have made of the payments of the last days, from what is stored. */
 import { sleep } from '../../base/clock.ts'
-import { counted, isoTime } from '../../base/moments.ts'
+import { counted, isoTime, timeText } from '../../base/moments.ts'
 import { jsonName } from '../../entity/json.ts'
 import { numbered, tableOf, type Block, type Column } from '../../entity/show.ts'
 import { registryOf, type Endpoint, type Registry } from '../../merchant/merchant.ts'
@@ -110,7 +110,8 @@ const columns: Column<Counted>[] = [
 
 export function forecastBlocks({ since, judged, more, changes, not_forecast: others }: Forecast): Block[] {
   const otherwise = changes.reduce((sum, { orders }) => sum + orders, 0)
-  const of = `Of ${counted(judged ?? 0, 'order')} since ${since}${more ? ', the newest of more' : ''}`
+  const from = since === null ? '' : `${timeText(Date.parse(since))} UTC`
+  const of = `Of ${counted(judged ?? 0, 'order')} since ${from}${more ? ', the newest of more' : ''}`
   return [
     ...(judged === null ? [] : [`${of}, ${otherwise} would have gone otherwise.`]),
     ...(changes.length > 0 ? [tableOf(columns, changes)] : []),

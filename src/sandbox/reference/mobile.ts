@@ -73,7 +73,7 @@ const tablePanel = (title: string, table: MobileTable, besides: string): Markup 
 const examplePanel = (title: string, line: string, value: object): Markup =>
   html`<section class="panel">
     <h2>${title}</h2>
-    <pre class="scroll">
+    <pre class="scroll" tabindex="0">
 ${line}
 
 ${JSON.stringify(value, null, 2)}</pre>

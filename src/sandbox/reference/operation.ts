@@ -114,9 +114,9 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
     return html`<section class="panel">
       <h2>Signature</h2>
       <p class="quiet">OAuth 1.0a with RSA-SHA256. The base string of this request:</p>
-      <pre class="scroll">${signature.baseString}</pre>
+      <pre class="scroll" tabindex="0">${signature.baseString}</pre>
       <p class="quiet">The header, good for five minutes and one call:</p>
-      <pre class="scroll">Authorization: ${signature.authorization}</pre>
+      <pre class="scroll" tabindex="0">Authorization: ${signature.authorization}</pre>
     </section>`
   const formula = operationRow(operation).signed
   return html`<section class="panel">
@@ -178,7 +178,7 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
     }
     <details>
       <summary>As it came</summary>
-      <pre class="scroll">${body}</pre>
+      <pre class="scroll" tabindex="0">${body}</pre>
     </details>
     <details>
       <summary>The request</summary>
