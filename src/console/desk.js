@@ -12,10 +12,10 @@ for (const place of document.querySelectorAll('[data-live]')) {
   source.addEventListener('over', () => source.close())
 }
 
-/** Such as 1000001 or c05ba853-ba4a-480e-8b3a-a1047636a1ff; no amount and no words. */
+/** Such as 1000001 or c05ba853-ba4a-480e, as the last word of a text; no amount, no plain word. */
 const id = /^(?=[^\d]*\d)[\w-]{6,}$/
-for (const place of document.querySelectorAll('.facts dd, td')) {
-  const text = place.textContent.trim()
+for (const place of document.querySelectorAll('h1, .facts dd, td')) {
+  const text = place.textContent.trim().split(/\s+/).at(-1)
   if (!navigator.clipboard || !id.test(text)) continue
   const button = document.createElement('button')
   button.className = 'link copy'

@@ -12,7 +12,7 @@ import { follow } from '../harness/browser/browser.ts'
 import { complaintsOf, makeReady, sticksOut } from '../harness/browser/looks.ts'
 import { openPages, over, working } from '../harness/three-d-secure/three-d-secure-pages.ts'
 import { openShop } from '../harness/browser/shop.ts'
-import { closing, openWorld } from '../harness/world/opening.ts'
+import { closing, openHttp, openWorld } from '../harness/world/opening.ts'
 import { cliOf } from '../wire/operator/cli-run.ts'
 import { atBank } from './bank.ts'
 import { sharedBrowser } from './stand.ts'
@@ -203,15 +203,37 @@ test('nothing sticks out on any screen between a phone and a wall', () =>
     assert.deepEqual(said, [])
   }))
 
+/** Pale when light, dark when dark, a field without a name, something wide. */
+const ugly = `<!doctype html><html lang="en"><title>Ugly</title><link rel="icon" href="data:,"><style>
+  @media (prefers-color-scheme: dark) { body { background: #222 } p { color: #333 } } div { width: 3000px; height: 1em }
+</style><main><h1>Ugly</h1><input id="a"><details><summary>More</summary><p>Some</p><b style="color: #bbb">Pale</b></details>
+<div></div></main></html>`
+
+test('a page with such mistakes is complained about, whatever its policy', async () => {
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+  const { origin } = await openHttp((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy }).end(ugly)
+  })
+  await browser.visit({}, async (page) => {
+    await makeReady(page)
+    await page.goto(origin)
+    const said = (await complaintsOf(page)).join('\n')
+    for (const one of ['label: <input', 'color-contrast: <b', 'color-contrast: <p', 'size: <input', 'sticks out'])
+      assert.ok(said.includes(one), `${one} in\n${said}`)
+  })
+})
+
 test('an id is copied by one press, and times are exact when asked', () =>
   browser.visit({}, async (page, context) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await comeIn(page)
     await page.goto(at(`/order/show?id=${paid.orderid}`))
-    await page.getByRole('button', { name: `Copy ${paid.serial}` }).press('Enter')
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), paid.serial)
-    await page.goto(at('/audit/list'))
+    for (const id of [paid.orderid, paid.client_orderid]) {
+      await page.getByRole('button', { name: `Copy ${id}` }).press('Enter')
+      await page.getByRole('button', { name: `Copy ${id}` }).waitFor({ state: 'detached' })
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), id)
+    }
+    await page.goto(at('/order/find'))
     const time = page.locator('time').first()
     assert.match(await time.ariaSnapshot(), /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/)
     const exact = time.locator('span')
