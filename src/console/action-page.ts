@@ -7,7 +7,8 @@ import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import type { AnyAction, Inputs } from '../operator/action.ts'
 import { atDesk } from '../operator/at-desk.ts'
-import { changes, tells, type Offer } from '../operator/offered.ts'
+import { tells, type Offer } from '../operator/offered.ts'
+import { changes } from '../operator/permissions.ts'
 import { freeKey, takeKey } from '../operator/keyed.ts'
 import type { Rights } from '../operator/permissions.ts'
 import { isMisfit, Refused, refusalBlock } from '../operator/refused.ts'
@@ -78,7 +79,7 @@ export async function actionPage(
   if (address !== undefined) return seeOther(address)
   const ask = form && (await askFresh(parts, visitor, offer, { form, caller }))
   if (ask) return show(403, [head(pages, visitor, offer, written), ask])
-  const key = changes(action) && written['dry_run'] !== 'true' ? form?.['once'] : undefined
+  const key = changes(action) && written['dry_run'] !== 'true' ? form?.['once']?.slice(0, 100) : undefined
   const holder = { pool: parts.office.pool, tokenId: -visitor.session.sessionId, now: parts.office.clock.now() }
   if (key !== undefined && !(await takeKey(holder, key, Buffer.from(path)))) return page(409, [sentBefore])
   try {

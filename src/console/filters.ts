@@ -1,7 +1,8 @@
 /** What a list is narrowed by: in its address, as chips that can be taken off, and its pages. */
 import { jsonName } from '../entity/json.ts'
 import { html, type Markup } from '../http/page.ts'
-import { changes, tells, type Offer } from '../operator/offered.ts'
+import { tells, type Offer } from '../operator/offered.ts'
+import { changes } from '../operator/permissions.ts'
 import type { Written } from './forms.ts'
 import { viewForm } from './views.ts'
 

@@ -27,4 +27,8 @@ export function formOf({ body, headers }: Incoming): Written | undefined {
 
 /** A path of ours: a browser would take `//host` and `/\host` for another site. */
 export const ownPath = (to: string | undefined): string =>
-  to !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(to) ? to : '/'
+  to !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,2000}$/.test(to) ? to : '/'
+
+/** Where to sign in for those who want to `to`, a path of ours. */
+export const leading = (path: '/sign-in' | '/sign-in/code', to: string): string =>
+  to === '/' ? path : `${path}?${new URLSearchParams({ to }).toString()}`

@@ -7,6 +7,7 @@ import { html } from '../http/page.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 import { lookRoutes } from '../look/look.ts'
 import { offers } from '../operator/offered.ts'
+import { troubleOf } from '../operator/trouble.ts'
 import { actionPage, followed } from './action-page.ts'
 import { comesFromUs, dropCookie } from './entry/cookie.ts'
 import { callerOf, entryRoutes } from './entry/routes.ts'
@@ -17,7 +18,7 @@ import { pagesOf, type Pages } from './links.ts'
 import { mePage } from './me.ts'
 import { liveAnswer } from './live.ts'
 import { overview, overviewPage } from './overview.ts'
-import { formOf, mostBodyBytes, ownPath, queryOf, seeOther } from './request.ts'
+import { formOf, leading, mostBodyBytes, ownPath, queryOf, seeOther } from './request.ts'
 import { scriptRoute } from './script.ts'
 import { keepView } from './views.ts'
 
@@ -73,11 +74,13 @@ export function consoleServer(parts: ConsoleParts): Route[] {
 /** Whoever has not come in is shown the way in; a form has to be of this session. */
 async function visited(parts: ConsoleParts, pages: () => Promise<Pages>, request: Incoming, handle: Handle): Promise<Answer> {
   const visitor = await visitorOf(parts, request)
-  if (!visitor) return seeOther(wayIn(request))
+  const { method, path, query: asked } = request
+  const to = method === 'GET' ? ownPath(asked === '' ? path : `${path}?${asked}`) : '/'
+  if (!visitor) return seeOther(leading('/sign-in', to))
   const { provenAt, hasSecondFactor } = visitor.session
-  if (provenAt === undefined) return seeOther('/sign-in/code')
-  if (!hasSecondFactor && !parts.office.sandbox && request.path !== '/me') return seeOther('/me')
-  if (request.method !== 'POST') return handle(visitor, request)
+  if (provenAt === undefined) return seeOther(leading('/sign-in/code', to))
+  if (!hasSecondFactor && !parts.office.sandbox && path !== '/me') return seeOther('/me')
+  if (method !== 'POST') return handle(visitor, request)
   const form = formOf(request)
   if (form && comesFromUs(request, parts.origin) && sameText(form['form'] ?? '', visitor.formToken))
     return handle(visitor, request, form)
@@ -93,13 +96,13 @@ const failing = ({ log, office }: ConsoleParts, { handle, ...route }: Route): Ro
     } catch (error) {
       const errorId = uuid(office.random)
       log.error({ errorId, reason: reasonOf(error) }, 'a page of the console failed')
-      return { status: 500, type: 'text/plain;charset=utf-8', body: `This is a defect; the log has more under ${errorId}.\n` }
+      const isTrouble = troubleOf(error) !== undefined
+      const says = isTrouble ? 'The database did not answer, or took too long: give times, or a merchant' : 'This is a defect'
+      return {
+        status: isTrouble ? 503 : 500,
+        type: 'text/plain;charset=utf-8',
+        body: `${says}; the log has more under ${errorId}.\n`,
+      }
     }
   },
 })
-
-/** Where somebody wanted to go who has to sign in first. */
-const wayIn = ({ method, path, query }: Incoming): string =>
-  method === 'GET' && path !== '/'
-    ? `/sign-in?${new URLSearchParams({ to: path + (query === '' ? '' : `?${query}`) }).toString()}`
-    : '/sign-in'

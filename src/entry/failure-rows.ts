@@ -1,12 +1,9 @@
-/** Failed tries to sign in, by user name and by network, in all processes. */
+/** Failed tries to sign in, by user name, network and open session, in all processes. */
 import { statement, type Runner } from '../storage/pool.ts'
 
-/**
- * A user name as it was given, or the network of an address; `code`: second factors, of a user name
- * or of a session that is open. Whoever fails at the password slows no code.
- */
+/** A user name as it was given, the network of an address, or the number of a session. */
 export interface Tried {
-  kind: 'account' | 'network' | 'code'
+  kind: 'account' | 'network' | 'session'
   name: string
 }
 

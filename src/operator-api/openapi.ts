@@ -2,7 +2,8 @@
 import { jsonSchemaOf } from '../entity/fields.ts'
 import { jsonName, schemaOf } from '../entity/json.ts'
 import type { Inputs } from '../operator/action.ts'
-import { changes, type Offer } from '../operator/offered.ts'
+import type { Offer } from '../operator/offered.ts'
+import { changes } from '../operator/permissions.ts'
 import { basePath } from './asking.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -15,7 +15,8 @@ import { versionOf } from '../operator/version.ts'
 import { askedBy, askedByQuery, basePath, membersOf, mostBodyBytes } from './asking.ts'
 import { earlyProblem, EarlyRefusal, failureProblem, refusalProblem } from './problem.ts'
 import { once, type KeyedAnswer } from './requests.ts'
-import { changes, offers, type Offer } from '../operator/offered.ts'
+import { offers, type Offer } from '../operator/offered.ts'
+import { changes } from '../operator/permissions.ts'
 
 /** The paths of the API. Who shows no valid token gets the same answer at each. */
 export function apiServer(parts: ServingParts): Route[] {

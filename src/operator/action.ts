@@ -90,6 +90,8 @@ export interface Task<T extends Inputs, Result> {
   looks?(result: Result, asked: Given<T>): Note
   /** What it had to leave undone, which is refused when the rest is done and shown. */
   leaves?(result: Result): OperatorRefusal | undefined
+  /** It changes nothing, although whoever has the permission may change something. */
+  reads?: true
   /** Its statements may take longer than a search. */
   long?: true
   /** It says what is wrong, so it uses a database line that all else refuses. */
@@ -100,8 +102,6 @@ export interface Task<T extends Inputs, Result> {
 export interface Action<T extends Inputs, Result> extends Task<T, Result> {
   /** In one sentence, without its point. */
   does: string
-  /** It changes nothing, although whoever has the permission may change something. */
-  reads?: true
   /** It concerns files or processes of this machine: no other can ask for it. */
   here?: true
   gives: Gives<Result, Given<T>>

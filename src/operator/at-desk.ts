@@ -4,7 +4,7 @@ import type { Given, Inputs, Task } from './action.ts'
 import { record, type Note } from './change.ts'
 import type { Office } from './office.ts'
 import { ofOwnMerchant } from './own-merchant.ts'
-import type { Permission } from './permissions.ts'
+import { changes, type Permission } from './permissions.ts'
 import { performAlone } from './proposals/four-eyes.ts'
 import { Refused } from './refused.ts'
 
@@ -22,7 +22,8 @@ export async function atDesk<T extends Inputs, Result>(office: Office, task: Tas
       isSeen = true
       if (task.looks) await recordReading(office, task.looks(some as Result, own))
     }
-    const result = await performAlone({ ...office, seen }, task, own)
+    const given = office.reading && !changes(task) ? { ...office, ...office.reading, trail: office.pool } : office
+    const result = await performAlone({ ...given, seen }, task, own)
     if (!isSeen) await seen(result)
     const left = task.leaves?.(result)
     if (left) await recordRefusal(office, task, asked, new Refused(left))

@@ -77,7 +77,7 @@ export const changeInCell = <T>(
  * touched and nothing else, so that gateways reload nothing.
  */
 export const record = (desk: Desk, note: Note): Promise<void> =>
-  change(desk, 'orders', () => Promise.resolve({ note, result: undefined }))
+  change({ ...desk, pool: desk.trail ?? desk.pool }, 'orders', () => Promise.resolve({ note, result: undefined }))
 
 function refuseHeld(error: unknown): never {
   throw error instanceof TrailHeld ? new Refused({ what: 'audit trail held', forMs: lockTimeoutMs }) : error

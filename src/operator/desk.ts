@@ -8,6 +8,8 @@ import type { Pool, Runner } from '../storage/pool.ts'
 export interface Desk {
   /** Configuration, keys and the audit trail; the tables of cells are for an `OrderDesk`. */
   pool: Pool
+  /** For lines of the audit trail, if `pool` only reads. */
+  trail?: Pool
   clock: Clock
   random: Random
   /** The named actor and the user of the operating system; written to the audit trail. */

@@ -1,6 +1,6 @@
 /** The actions that may be asked for from elsewhere, by API or page, each at a path of its own. */
 import type { AnyAction, Inputs } from './action.ts'
-import { permissions } from './permissions.ts'
+import { changes } from './permissions.ts'
 import { actionsOf, subjects } from './subjects.ts'
 
 /** An action with its words and its path, such as `merchant/key-add`. */
@@ -14,8 +14,6 @@ export interface Offer {
 
 /** `merchant key add` is merchant/key-add. */
 const pathOf = (words: string): string => words.replace(' ', '/').replaceAll(' ', '-')
-
-export const changes = ({ needs, reads }: Pick<AnyAction, 'needs' | 'reads'>): boolean => !reads && permissions[needs].changes
 
 /** Files, secrets and texts may tell of a person or a card; the login of a merchant does not. */
 export const tells = ({ is, names }: Inputs[string]): boolean =>

@@ -2,7 +2,7 @@ import type { Log } from '../base/log.ts'
 import type { TargetPolicy } from '../http/address.ts'
 import type { KeyEncryption } from '../keys/encryption.ts'
 import type { KeyRing } from '../keys/ring.ts'
-import type { OrderDesk } from './desk.ts'
+import type { Databases, OrderDesk } from './desk.ts'
 import type { Rights } from './permissions.ts'
 
 /** What an operator works on. */
@@ -35,6 +35,8 @@ export interface Office extends OrderDesk, Installation {
   /** Opens the keys of the installation; refuses a key-encryption key that does not match. */
   keys: () => Promise<KeyRing>
   log: Log
+  /** The same databases for an action that changes nothing: each transaction only reads. */
+  reading?: Databases
   rights: Rights
   /** The name of the user who acts, if it is one; the command line has none. */
   user?: string

@@ -36,6 +36,9 @@ export const roleMay = (
   within: 'installation' | 'merchant' = 'installation',
 ): boolean => permissions[permission][within === 'installation' ? 'all' : 'one'][roles.indexOf(role)]!
 
+/** Whether an action changes anything. */
+export const changes = ({ needs, reads }: { needs: Permission; reads?: true }): boolean => !reads && permissions[needs].changes
+
 /** What somebody may do, and for whom. */
 export interface Rights {
   may(permission: Permission): boolean

@@ -14,7 +14,7 @@ import { openRefusedAccess, type RefusedAccess } from '../merchant/refused-acces
 import { addRefusedAccess } from '../merchant/refused-access-rows.ts'
 import type { Installation, Office } from './office.ts'
 import { openCells } from './open-cells.ts'
-import { forgetChallenges } from '../entry/challenge-rows.ts'
+import { challengeMs, forgetChallenges } from '../entry/challenge-rows.ts'
 import { forgetFailures } from '../entry/failure-rows.ts'
 import { forgetSessions } from '../entry/session-rows.ts'
 import { forgetKeys } from './keyed.ts'
@@ -41,7 +41,7 @@ export interface ServingOptions extends Installation {
 export interface ServingParts {
   office: Omit<Office, 'who' | 'action' | 'rights' | 'madeOn'>
   /** The same with a pool whose statements may take long. */
-  longOffice: Pick<Office, 'pool' | 'cells'>
+  longOffice: Pick<Office, 'pool' | 'cells' | 'reading'>
   access: Pick<RefusedAccess, 'refused'>
   accessLimits: Pick<AccessLimits, 'failedAt'>
   log: Log
@@ -61,16 +61,17 @@ export interface Serving {
 }
 
 const drainMs = 5_000
-const connections = 10
+const mostConnections = { search: 10, admin: 5 }
 
 /** Throws, and leaves nothing open, if database, its user, keys or port cannot be used. */
 export async function startServing(options: ServingOptions, service: Service): Promise<Serving> {
   const { databaseUrl, clock, random, log, limits, trustedProxies = [] } = options
-  const openFor = (use: 'search' | 'admin') => {
-    const settings = { connections, use, log } as const
+  const openFor = (use: 'search' | 'admin', onlyReads?: true) => {
+    const settings = { connections: mostConnections[use], use, onlyReads, log } as const
     return openCells(openPool({ url: databaseUrl, ...settings }), { databaseUrl, settings, openOther })
   }
   const [usual, long] = [openFor('search'), openFor('admin')]
+  const [reading, longReading] = [openFor('search', true), openFor('admin', true)]
   const isShared = (address: string) => isInternal(address) || isOneOf(trustedProxies, address)
   const accessLimits = openAccessLimits({ settings: limits, clock, isShared })
   const access = openRefusedAccess({
@@ -80,7 +81,7 @@ export async function startServing(options: ServingOptions, service: Service): P
     store: (sums) => addRefusedAccess(usual.pool, sums),
     counted: () => {},
   })
-  const close = () => Promise.all([usual.close(), long.close()])
+  const close = () => Promise.all([usual, long, reading, longReading].map((one) => one.close()))
   try {
     await refuseDatabase(usual.pool, options.ownerAllowed, log, 'operator')
     const keys = () => openKeyRing(usual.pool, options.kek(), clock, random)
@@ -91,11 +92,13 @@ export async function startServing(options: ServingOptions, service: Service): P
     const limited = limitsOf(options, service)
     const server = await openServer({ ...where, ...limited, ...(pair && { tls: pair }), turns })
     const unrecorded = () => log.warn('what was shown is not in the audit trail: the database user may not write there')
-    const office = { ...options, ...usual, keys, log, progress: () => {}, unrecorded }
-    await server.serve(service.routes({ office, longOffice: long, access, accessLimits, log }, server.port))
+    const office = { ...options, ...usual, reading, keys, log, progress: () => {}, unrecorded }
+    await server.serve(
+      service.routes({ office, longOffice: { ...long, reading: longReading }, access, accessLimits, log }, server.port),
+    )
     const stopWork = startPeriodic(clock, log, [
       { name: 'refused access', everyMs: 5_000, run: access.flush },
-      { name: 'what is over', everyMs: 3_600_000, run: () => forgetOver(usual.pool, clock.now()) },
+      { name: 'what is over', everyMs: challengeMs, run: () => forgetOver(usual.pool, clock.now()) },
       ...(pair ? [renewal(service.called, { pair, read: options.tls!, renew: server.renew }, { clock, log })] : []),
     ])
     return {

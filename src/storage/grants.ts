@@ -108,7 +108,7 @@ const ofInstallation: Grants = {
   proposal:         row('',                                           'r a w(asked_sealed, asked_key, decided_at, decided_by, outcome) d', 'r(proposal_id, user_id, action, created_at, outcome)', ''),
   proposal_rules:   row('',                                           'r a w',                                     'r',             ''),
   operator_view:    row('',                                           'r a w d',                                   'r',             ''),
-  operator_challenge: row('',                                         'r a d',                                     '',              ''),
+  operator_challenge: row('',                                         'r a w d',                                   '',              ''),
   operator_request: row('',                                           'r a w(asked, status, reply, created_at) d', '',              ''),
   migration:        row('r',                                          'r',                                         'r',             'r'),
   // Roles that read the trail append to it by `audit_append` (audit-functions.ts) alone.

@@ -61,6 +61,8 @@ export interface PoolSettings {
    * serves operators; `admin` changes the schema and has no time limit.
    */
   use: 'oltp' | 'heartbeat' | 'search' | 'admin'
+  /** Every transaction is refused what would change something. */
+  onlyReads?: true | undefined
   log: Log
 }
 
@@ -122,6 +124,7 @@ export function openPool(settings: PoolSettings): Pool {
   const options = { oltp, heartbeat: '', search: '-c statement_timeout=15000', admin: '' }[settings.use]
   const limits = limitsOf[settings.use]
   const path = settings.schema === undefined ? '' : ` -c search_path=${settings.schema}`
+  const reads = settings.onlyReads ? ' -c default_transaction_read_only=on' : ''
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connections,
@@ -132,7 +135,7 @@ export function openPool(settings: PoolSettings): Pool {
     pipeline: true,
     Client,
     ...(settings.use === 'oltp' || settings.use === 'heartbeat' ? { onConnect: refuseStandby } : {}),
-    options: `${options}${path} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
+    options: `${options}${path}${reads} -c timezone=UTC -c idle_in_transaction_session_timeout=30000`,
     application_name: `tollgate ${settings.use}`,
     types: {
       getTypeParser: (oid: number, format: string) => (format === 'text' && parsers.get(oid)) || usualParser(oid),

@@ -455,10 +455,13 @@ create table nonce (
 CREATE INDEX nonce_expired ON nonce USING btree (expires_at);
 
 create table operator_challenge (
+  network text not null,
+  place integer not null,
   digest bytea not null,
   purpose text not null,
   expires_at timestamp with time zone not null,
-  constraint operator_challenge_pkey PRIMARY KEY (digest)
+  constraint operator_challenge_pkey PRIMARY KEY (network, place),
+  constraint operator_challenge_digest_key UNIQUE (digest)
 );
 
 create table operator_factor (

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
+import { codeAt, stepAt } from '../../src/entry/totp.ts'
 import { openHandClock } from '../harness/clock/hand-clock.ts'
 import { follow, type Visit } from '../harness/browser/browser.ts'
 import { keyFileIn } from '../harness/operators/api.ts'
@@ -110,6 +111,30 @@ test('signing in leads to no other site, and to no session that was there before
     const cookies = await context.cookies(url)
     assert.equal(cookies.length, 1)
     assert.notEqual(cookies[0]!.value, fixed)
-    assert.ok(key)
-    assert.equal(new URL(page.url()).host, new URL(url).host)
+    assert.equal(await page.evaluate('document.cookie'), '', 'no script reads it')
+    clock.pass(60_000)
+    await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
+    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    assert.equal(page.url(), `${url}/`)
+  }))
+
+test('a user is locked out by failures of others, until an owner frees the name, and then gets the page that was wanted', () =>
+  browser.visit({ expects: [/429/] }, async (page) => {
+    const { user, key } = await desk.known('support')
+    for (let i = 0; i < 10; i++) await desk.signIn(desk.elsewhere(desk.visit()), user, 'a wrong phrase of some length')
+    const wanted = `${url}/order/find?status=declined&currency=EUR`
+    await page.goto(wanted)
+    const signIn = async () => {
+      await page.getByLabel('Name').fill(user)
+      await page.getByLabel('Password').fill('a phrase that is long')
+      await follow(page, page.getByRole('button', { name: 'Sign in', exact: true }))
+    }
+    await signIn()
+    assert.match(await page.getByRole('alert').first().innerText(), /too many failed tries/)
+    await desk.tell(['user', 'unlock', user])
+    await signIn()
+    clock.pass(60_000)
+    await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
+    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    assert.equal(page.url(), wanted)
   }))

@@ -4,9 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from 'pg'
 import type { Page } from 'playwright-core'
-import { order, settled } from '../conformance/requests/client.ts'
+import { secret } from '../../src/base/secret.ts'
+import { codeAt, stepAt } from '../../src/entry/totp.ts'
+import { saleRequest } from '../../src/spec/gateway/sale.ts'
+import { encodePairs, order, saleFields, settled, sha1 } from '../conformance/requests/client.ts'
 import { until } from '../harness/clock/until.ts'
 import { follow, type Visit } from '../harness/browser/browser.ts'
+import { connectOwn } from '../harness/postgres/own-rows.ts'
 import { closing, openHttp, openWorld } from '../harness/world/opening.ts'
 import { cliOf } from '../wire/operator/cli-run.ts'
 import { sharedBrowser } from './stand.ts'
@@ -47,7 +51,10 @@ const find = async (page: Page, what: string) => {
 
 /** What strangers can write into a payment. */
 const evil = `"><img src=x onerror="document.title='broken in'"><b hx-get="/sign-out" hx-trigger="load">x</b>`
-const sold = await order(world, { order_desc: evil, first_name: evil.slice(0, 40), address1: evil.slice(0, 48), amount: '12.00' })
+const free = Object.entries(saleRequest).filter(([name, { is }]) => is.name === 'text' && name !== 'card_printed_name')
+const written = Object.fromEntries(free.map(([name, { is }]) => [name, evil.slice(0, is.max)]))
+assert.ok(free.length > 10)
+const sold = await order(world, { ...written, amount: '12.00' })
 const shown = await settled(world, sold)
 assert.equal(shown.status, 'approved')
 interface Story {
@@ -75,8 +82,67 @@ test('a payment is a picture and a table, and what strangers wrote is text', () 
     assert.ok((await page.locator('.story').count()) > 0)
     await page.getByText('All that happened, as a table').click()
     assert.match(await main(page).innerText(), /authorising/)
-    assert.equal(await page.locator('main img, main [hx-get]').count(), 0)
+    for (const path of ['/order/find', '/delivery/list', `/order/return?id=${sold.orderid}`, `/order/show?id=${sold.orderid}`]) {
+      await page.goto(at(path))
+      assert.match(await main(page).innerText(), path.startsWith('/order/find') ? /onerror=/ : /\w/)
+      assert.equal(await page.locator('main img, main [hx-get], main [onerror]').count(), 0, path)
+      assert.match(await page.title(), /Tollgate$/)
+    }
   }))
+
+/** The second factor was shown long ago. */
+const older = `update operator_session s set proven_at = s.proven_at - interval '11 minutes'
+  from operator_user u where u.user_id = s.user_id and u.name = $1`
+
+test('a part of a payment is returned by a user whose second factor was shown long ago, and is shown again', () =>
+  user('operator', { expects: [/403/] }, async (page, name) => {
+    await page.goto(at('/me'))
+    const key = secret(Buffer.from(await page.locator('input[name=key]').inputValue(), 'base64url'))
+    await page.getByLabel('Code', { exact: true }).fill(codeAt(key, stepAt(Date.now())))
+    await follow(page, page.getByRole('button', { name: 'Add', exact: true }))
+    const recovery = await main(page).locator('ul.mono li').first().innerText()
+    const client = await connectOwn(world)
+    assert.equal((await client.query(older, [name])).rowCount, 1)
+    await client.end()
+    await page.goto(at(`/order/return?id=${sold.orderid}`))
+    await page.getByLabel('Amount').fill('1.00')
+    await page.getByLabel('Reason').fill('a part was missing')
+    await follow(page, page.getByRole('button', { name: 'Return', exact: true }))
+    assert.match(await main(page).innerText(), /second factor is older than ten minutes/)
+    await page.getByLabel('Code of your authenticator').fill(recovery)
+    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    assert.match(await main(page).innerText(), /1\.00/)
+    const kinds = () => json<{ transactions: { kind: string; amount_minor: number }[] }>('order', 'show', sold.orderid)
+    await until(kinds, (all) => all.transactions.some(({ kind, amount_minor: minor }) => kind === 'return' && minor === 100))
+  }))
+
+test('a merchant’s user pastes a request that was refused, and is told the mistake', () =>
+  user(
+    'support',
+    {},
+    async (page) => {
+      await page.goto(at('/'))
+      await follow(page, page.getByRole('link', { name: 'Signature doctor' }))
+      const fields = saleFields()
+      const { controlKey } = world.merchant
+      const control = sha1(
+        String(world.endpoints.plain),
+        fields['client_orderid']!,
+        fields['amount']!,
+        fields['email']!,
+        controlKey,
+      )
+      await main(page)
+        .locator('[name=request]')
+        .fill(encodePairs(Object.entries({ ...fields, control })))
+      await main(page).locator('[name=path]').fill(`/api/v2/sale/${world.endpoints.plain}`)
+      await follow(page, page.getByRole('button', { name: 'Show' }))
+      const says = await main(page).innerText()
+      assert.match(says, /the amount as it was sent/)
+      assert.ok(!says.includes(controlKey) && !says.includes(fields['credit_card_number']!))
+    },
+    world.merchant.login,
+  ))
 
 test('a return above what one may is proposed by one user and confirmed by another', async (t) => {
   t.after(() => tell(['proposal', 'set-rules', '--returns', 'none']))

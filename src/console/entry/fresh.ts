@@ -1,8 +1,8 @@
 /** Where money, keys or users move, the second factor has to be fresh. */
 import { secret } from '../../base/secret.ts'
 import { html, type Markup } from '../../http/page.ts'
-import { changes, type Offer } from '../../operator/offered.ts'
-import type { Permission } from '../../operator/permissions.ts'
+import type { Offer } from '../../operator/offered.ts'
+import { changes, type Permission } from '../../operator/permissions.ts'
 import type { Written } from '../forms.ts'
 import { passkeyButton } from './pages.ts'
 import { proveAgain, type SignInPlace } from './sign-in.ts'

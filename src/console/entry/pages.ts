@@ -62,11 +62,12 @@ export const signInPage = ({ why, name = '', to = '/', host }: SignInShown): Ans
       ${host && html`<p><a href="/sign-in/account?${new URLSearchParams({ to }).toString()}">Sign in with ${host}</a></p>`}`,
   )
 
-export const codePage = (hasPasskey: boolean, why?: Why): Answer =>
+export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?: string; hasPasskey?: boolean }): Answer =>
   page(
     'Second factor',
     why,
     html`<form method="post" action="/sign-in/code" class="panel">
+      <input type="hidden" name="to" value="${to}" />
       <div class="field">
         <label for="code">Code of your authenticator, or a recovery code</label>
         <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required autofocus />

@@ -26,14 +26,15 @@ const handleOf = (userId: bigint): Buffer => hash('sha256', `user ${userId} of t
  * The options of a ceremony as JSON, for the script of the page. `what`: sign-in (whichever passkey
  * the browser has for this host), prove (one of this visitor's) or add. Undefined if it may not be.
  */
-export async function passkeyOptions({ office, origin }: ConsoleParts, what: string, visitor?: Visitor) {
+export async function passkeyOptions({ office, origin }: ConsoleParts, what: string, address: string, visitor?: Visitor) {
   const { pool, clock, random } = office
   const { sessionId, provenAt, hasPasskey } = visitor?.session ?? {}
   const may = what === 'sign-in' || (what === 'prove' && hasPasskey) || (what === 'add' && provenAt !== undefined)
   if (!may) return undefined
   const purpose = what === 'sign-in' ? what : `${what} ${sessionId}`
   const challenge = new Uint8Array(random.bytes(32))
-  await openChallenge(pool, secret(Buffer.from(challenge).toString('base64url')), purpose, clock.now())
+  const text = secret(Buffer.from(challenge).toString('base64url'))
+  await openChallenge(pool, { text, purpose, address }, clock.now())
   const known = what === 'sign-in' ? [] : passkeysIn(await factorsOf(pool, visitor!.user.userId, clock.now()))
   const credentials = known.map(({ facts: { id, transports } }) => ({ id, transports: [...transports] }))
   const shared = { challenge, rpID: new URL(origin).hostname, timeout: challengeMs }

@@ -3,7 +3,7 @@ import { reasonOf } from '../../base/log.ts'
 import { secret } from '../../base/secret.ts'
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import type { Written } from '../forms.ts'
-import { formOf, mostBodyBytes, ownPath, queryOf, seeOther } from '../request.ts'
+import { formOf, leading, ownPath, queryOf, seeOther } from '../request.ts'
 import { comesFromUs, cookieIn, setCookie } from './cookie.ts'
 import { codePage, enteredPage, linkPage, passkeyScript, signInPage, type SignInShown } from './pages.ts'
 import { passkeyOptions, userByPasskey } from './passkeys.ts'
@@ -12,12 +12,15 @@ import { returnPath } from './single-sign-on.ts'
 import { isSecure, visitorOf, type ConsoleParts } from './visitor.ts'
 
 type Handle = (form: Written, request: Incoming) => Promise<Answer>
+/** Of strangers. The answer of a passkey has a few thousand. */
+const bodyLimitBytes = 65_536
+
 export function entryRoutes(parts: ConsoleParts): Route[] {
   /** A form of ours; no session has to be there yet. */
   const form = (path: string, refused: () => Answer, handle: Handle): Route => ({
     method: 'POST',
     path,
-    bodyLimitBytes: mostBodyBytes,
+    bodyLimitBytes,
     handle(request) {
       const read = formOf(request)
       return read && comesFromUs(request, parts.origin) ? handle(read, request) : refused()
@@ -42,26 +45,28 @@ export function entryRoutes(parts: ConsoleParts): Route[] {
     const begun = await comeInByLink(parts, secret(request.params['token'] ?? ''), callerOf(request))
     return typeof begun === 'string' ? linkPage(begun) : entered(begun, '/')
   }
-  const byCode: Handle = async ({ code = '' }, request) => {
+  const byCode: Handle = async ({ code = '', ...rest }, request) => {
+    const to = ownPath(rest['to'])
     const visitor = await visitorOf(parts, request)
-    if (!visitor) return seeOther('/sign-in')
+    if (!visitor) return seeOther(leading('/sign-in', to))
     const proven = await proveAgain(parts, visitor, secret(code), callerOf(request))
-    return proven === true ? seeOther('/') : codePage(visitor.session.hasPasskey, proven === 'slowed' ? 'slowed' : 'wrong')
+    if (proven === true) return seeOther(to)
+    return codePage({ to, hasPasskey: visitor.session.hasPasskey, why: proven === 'slowed' ? 'slowed' : 'wrong' })
   }
   const asked: Handle = async (_form, request) => {
-    const options = await passkeyOptions(parts, request.params['what']!, await visitorOf(parts, request))
+    const options = await passkeyOptions(parts, request.params['what']!, request.clientAddress, await visitorOf(parts, request))
     return options ? { status: 200, type: 'application/json;charset=utf-8', body: JSON.stringify(options) } : notOurs()
   }
   return [
     passkeyScript,
-    get('/sign-in', (request) => signIn({ to: ownPath(queryOf(request)['to']) })),
+    get('/sign-in', (request) => signIn({ to: wantedOf(request) })),
     form('/sign-in', notOurs, byPassword),
     form('/passkey/:what', notOurs, asked),
     form('/sign-in/passkey', notOurs, byPasskey),
     get('/come-in/:token', () => linkPage()),
     form('/come-in/:token', () => linkPage('not ours'), byLink),
-    get('/sign-in/code', async (request) => codePage((await visitorOf(parts, request))?.session.hasPasskey ?? false)),
-    form('/sign-in/code', () => codePage(false, 'not ours'), byCode),
+    get('/sign-in/code', async (request) => codePage({ to: wantedOf(request), ...(await visitorOf(parts, request))?.session })),
+    form('/sign-in/code', () => codePage({ why: 'not ours' }), byCode),
     ...accountRoutes(parts, signIn).map(([path, handle]) => get(path, handle)),
   ]
 }
@@ -74,8 +79,8 @@ function accountRoutes(parts: ConsoleParts, signIn: typeof signInPage): [path: s
     log.warn({ reason: reasonOf(error) }, 'single sign-on failed')
     return signIn({ why: 'way over' })
   }
-  const leave = async (to: string) => {
-    const { location, cookie } = await sso.leave(to)
+  const leave = async (request: Incoming) => {
+    const { location, cookie } = await sso.leave(wantedOf(request), request.clientAddress)
     return seeOther(location, { 'set-cookie': setCookie(cookie, isSecure(parts), '-way') })
   }
   const back = async (request: Incoming) => {
@@ -87,10 +92,12 @@ function accountRoutes(parts: ConsoleParts, signIn: typeof signInPage): [path: s
     return begun ? enteredPage(came.to, setCookie(begun.cookie, isSecure(parts))) : signIn({ why: 'no account', to: came.to })
   }
   return [
-    ['/sign-in/account', (request) => leave(ownPath(queryOf(request)['to'])).catch(failed)],
+    ['/sign-in/account', (request) => leave(request).catch(failed)],
     [returnPath, (request) => back(request).catch(failed)],
   ]
 }
+
+const wantedOf = (request: Incoming): string => ownPath(queryOf(request)['to'])
 
 export const callerOf = ({ clientAddress: address, headers }: Incoming): SignInPlace => ({
   address,

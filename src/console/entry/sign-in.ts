@@ -43,7 +43,6 @@ export async function comeInByLink(
   const link = await factorOf(office.pool, text, now)
   const user = link?.kind === 'link' ? await userOf(parts, link.userId) : undefined
   if (!link || !user || !(await endFactor(office.pool, link.factorId, now))) return 'link over'
-  await forgive(office.pool, network(client))
   return begin(parts, user, client, { isProven: true })
 }
 
@@ -55,8 +54,7 @@ export async function comeInByPassword(
 ): Promise<Entered | SignInRefusal> {
   const { pool, clock } = parts.office
   const now = clock.now()
-  const tried: Tried[] = [network(client), { kind: 'account', name }]
-  for (const one of tried) if (!(await mayTry(pool, one, now))) return 'slowed'
+  for (const one of triedBy(name, client)) if (!(await mayTry(pool, one, now))) return 'slowed'
   const user = (await listUsers(pool)).find((one) => one.name === name && one.enabled)
   const factors = user ? await factorsOf(pool, user.userId, now) : []
   const kept = factors.find(({ kind }) => kind === 'password')?.hashed
@@ -64,7 +62,6 @@ export async function comeInByPassword(
     refuse(parts, client, 'wrong password')
     return 'wrong'
   }
-  for (const one of tried) await forgive(pool, one)
   return begin(parts, user, client, {})
 }
 
@@ -91,7 +88,10 @@ export async function proveAgain(parts: ConsoleParts, visitor: Visitor, given: S
   const { pool, clock } = parts.office
   const isPasskey = given.reveal().startsWith('{')
   const shown = isPasskey ? (await userByPasskey(parts, given, visitor)) !== undefined : await byCode(parts, visitor, given)
-  if (shown === true) await proveSession(pool, visitor.session.sessionId, clock.now())
+  if (shown === true) {
+    await proveSession(pool, visitor.session.sessionId, clock.now())
+    await forgiveAll(parts, visitor.user.name, client)
+  }
   if (shown === false) refuse(parts, client, 'wrong second factor')
   return shown
 }
@@ -99,8 +99,9 @@ export async function proveAgain(parts: ConsoleParts, visitor: Visitor, given: S
 async function byCode(parts: ServingParts, { session, user }: Visitor, code: Secret<string>): Promise<boolean | 'slowed'> {
   const { pool, clock, keys } = parts.office
   const now = clock.now()
-  const name = session.provenAt === undefined ? user.name : `session ${session.sessionId}`
-  const tried: Tried = { kind: 'code', name }
+  // What others fail to guess slows no open session.
+  const isOpen = session.provenAt !== undefined
+  const tried: Tried = isOpen ? { kind: 'session', name: String(session.sessionId) } : { kind: 'account', name: user.name }
   if (!(await mayTry(pool, tried, now))) return 'slowed'
   const factors = await factorsOf(pool, session.userId, now)
   const isRight = await takeCode(parts, factors, code, await keys(), now)
@@ -131,6 +132,7 @@ async function begin(parts: ServingParts, { userId, name }: UserEntry, client: S
   const { pool, clock, random } = parts.office
   const now = clock.now()
   const isProven = shown.isProven || !(await factorsOf(pool, userId, now)).some(isSecondFactor)
+  if (isProven) await forgiveAll(parts, name, client)
   const { cookie, sessionId } = await beginSession(pool, { userId, ...client, ...shown, isProven }, { random, now })
   await noted(parts, name, 'signed in', { session: String(sessionId), ...client })
   return { cookie }
@@ -140,6 +142,12 @@ const userOf = async ({ office }: ServingParts, userId: bigint): Promise<UserEnt
   (await listUsers(office.pool)).find((one) => one.userId === userId && one.enabled)
 
 const network = ({ address }: SignInPlace): Tried => ({ kind: 'network', name: networkOf(address) })
+const triedBy = (name: string, client: SignInPlace): Tried[] => [network(client), { kind: 'account', name }]
+
+/** Once a user is in: a right password alone would let its holder guess codes for ever. */
+async function forgiveAll({ office: { pool } }: ServingParts, name: string, client: SignInPlace): Promise<void> {
+  for (const one of triedBy(name, client)) await forgive(pool, one)
+}
 
 const noted = ({ office }: ServingParts, name: string, action: string, details: object): Promise<void> =>
   record({ ...office, who: name, action }, { subject: 'console', details })

@@ -38,12 +38,12 @@ export function openSingleSignOn(
     host: issuer.host,
     vouches,
     close: outgoing.close,
-    /** Where a browser goes that wants to `to` afterwards, and its cookie for the way. */
-    async leave(to: string): Promise<{ location: string; cookie: Secret<string> }> {
+    /** Where a browser of `address` goes that wants `to` afterwards, and its cookie for the way. */
+    async leave(to: string, address: string): Promise<{ location: string; cookie: Secret<string> }> {
       const { buildAuthorizationUrl } = await library()
       const config = await provider()
       const cookie = secret(random.bytes(32).toString('base64url'))
-      await openChallenge(pool, cookie, `account ${to}`, clock.now())
+      await openChallenge(pool, { text: cookie, purpose: `account ${to}`, address }, clock.now())
       const { state, nonce, verifier } = ofWay(cookie)
       const { href } = buildAuthorizationUrl(config, {
         redirect_uri: origin + returnPath,

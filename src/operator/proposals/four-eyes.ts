@@ -1,7 +1,7 @@
 /** Where rules want two persons, the first one's wish becomes a proposal. */
 import type { Order } from '../../order/decide/order.ts'
 import type { Given, Inputs, Task } from '../action.ts'
-import { permissions } from '../permissions.ts'
+import { changes } from '../permissions.ts'
 import type { Office } from '../office.ts'
 import { Refused } from '../refused.ts'
 import { propose } from './kept.ts'
@@ -17,8 +17,7 @@ export async function performAlone<T extends Inputs, Result>(
   task: Task<T, Result>,
   asked: Given<T>,
 ): Promise<Result> {
-  const isChange = permissions[task.needs].changes && 'does' in task && !('reads' in task)
-  const isFree = office.confirms || !isChange || (asked as { dryRun?: boolean }).dryRun || task.alone?.(asked)
+  const isFree = office.confirms || !changes(task) || (asked as { dryRun?: boolean }).dryRun || task.alone?.(asked)
   const about = isFree ? [] : rulesAbout(office.action, task.needs)
   // Not every user of the database may read the rules, nor need to.
   const rules = about.length === 0 ? undefined : await rulesOf(office.pool)

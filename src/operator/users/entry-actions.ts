@@ -134,7 +134,7 @@ export const entryActions: Actions = {
     perform: (office, asked) =>
       change(office, 'orders', async (runner) => {
         const user = await userNamed(runner, asked.user)
-        for (const kind of ['account', 'code'] as const) await forgive(runner, { kind, name: user.name })
+        await forgive(runner, { kind: 'account', name: user.name })
         return { note: { subject: `user ${user.name}` }, result: user.name }
       }),
     gives: {

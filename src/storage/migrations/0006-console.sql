@@ -42,7 +42,7 @@ create table operator_session (
 );
 create index operator_session_user on operator_session (user_id);
 
--- Of a user name (account) or of addresses (network), since the last success.
+-- Of a user name (account), of addresses (network), or in an open session, since the last success.
 create table operator_failure (
   kind     text        not null,
   name     text        not null,
@@ -91,9 +91,13 @@ create table operator_view (
 
 -- What may come back once: the answer to a passkey's challenge, or a browser from single sign-on.
 create table operator_challenge (
+  -- Each network has so many places, of which a further challenge takes one: strangers fill no table.
+  network    text        not null,
+  place      integer     not null,
   -- SHA-256 of the challenge, or of the cookie of the browser.
-  digest     bytea       primary key,
+  digest     bytea       not null unique,
   -- sign-in, prove <session>, add <session>, or account <path>.
   purpose    text        not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  primary key (network, place)
 );

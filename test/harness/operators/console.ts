@@ -18,7 +18,7 @@ export interface Seen {
 }
 
 /** A browser without script: it keeps cookies, and posts forms as they stand in pages. */
-class Visit {
+export class Visit {
   readonly url: string
   readonly origin: string
   readonly cookies = new Map<string, string>()

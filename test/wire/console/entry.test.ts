@@ -47,7 +47,8 @@ test('a password alone shows nothing; a code counts once, and a recovery code on
   const one = await known('owner')
   const visit = elsewhere(desk.visit())
   assert.equal((await signIn(visit, one.user)).status, 303)
-  for (const path of ['/order/find', '/me', '/user/list']) assert.equal((await visit.get(path)).to, '/sign-in/code')
+  for (const path of ['/order/find', '/me', '/user/list'])
+    assert.equal((await visit.get(path)).to, `/sign-in/code?${new URLSearchParams({ to: path }).toString()}`)
   const code = codeAt(one.key, stepAt(clock.now()))
   assert.equal((await visit.send('/sign-in/code', { code: '000000' })).status, 403)
   assert.equal((await visit.send('/sign-in/code', { code })).to, '/')
@@ -95,6 +96,37 @@ test('after ten failures a name waits, longer each time; a success, an owner and
   for (let i = 0; i < 10; i++) await wrong()
   minutes(31)
   assert.equal((await signIn(elsewhere(desk.visit()), user)).status, 303)
+})
+
+test('who has the password guesses no code: a right password forgives nothing before the second factor', async () => {
+  const one = await known('owner')
+  const open = await comeIn(one)
+  minutes(11)
+  const seen: number[] = []
+  for (let i = 0; i < 6 && !seen.includes(429); i++) {
+    const visit = elsewhere(desk.visit())
+    seen.push((await signIn(visit, one.user)).status)
+    for (let j = 0; j < 3; j++) seen.push((await visit.send('/sign-in/code', { code: '000000' })).status)
+  }
+  assert.equal(seen.filter((status) => status === 403).length, 7, 'ten tries, of which three were the right password')
+  assert.equal(seen.at(-1), 429)
+  assert.match((await open.post('/user/add', { name: `${one.user}-2`, role: 'support' })).html, /older than ten minutes/)
+  const [code] = one.recovery
+  const proven = await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: code! })
+  assert.equal(proven.status, 200, 'an open session is not slowed')
+  assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'and it has freed the name')
+})
+
+test('in an open session codes are not guessed either', async () => {
+  const one = await known('owner')
+  const open = await comeIn(one)
+  minutes(11)
+  const tries = []
+  for (let i = 0; i < 11; i++)
+    tries.push(await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: '000000' }))
+  assert.match(tries[9]!.html, /This was not right/)
+  assert.match(tries[10]!.html, /too many wrong codes/)
+  assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'which slows nobody elsewhere')
 })
 
 test('after ten failures an address waits, whatever names it tries', async () => {
@@ -156,8 +188,8 @@ test('a form counts only from a page of the same session', async () => {
   assert.match((await visit.send('/me', { ...fields, form })).html, /Your password is set/)
 })
 
-test('where to after signing in is a path of this console', async () => {
-  const { user } = await known('owner')
+test('where to after signing in, and after the second factor, is a path of this console', async () => {
+  const { user, recovery } = await known('owner')
   // oxfmt-ignore
   const rows = [
     ['/order/find?limit=5',   '/order/find?limit=5'],
@@ -167,6 +199,17 @@ test('where to after signing in is a path of this console', async () => {
     ['javascript:alert(1)',   '/'],
     ['/a\r\nset-cookie: x=1', '/'],
   ] as const
-  for (const [to, goes] of rows)
-    assert.equal((await elsewhere(desk.visit()).send('/sign-in', { name: user, password, to })).to, goes, to)
+  for (const [i, [to, goes]] of rows.entries()) {
+    const visit = elsewhere(desk.visit())
+    assert.equal((await visit.send('/sign-in', { name: user, password, to })).to, goes, to)
+    const asking = await visit.get(goes)
+    assert.equal(asking.to, goes === '/' ? '/sign-in/code' : `/sign-in/code?${new URLSearchParams({ to: goes }).toString()}`)
+    const shown = /name="to" value="([^"]+)"/
+    assert.equal(shown.exec((await visit.get(asking.to)).html)![1], goes)
+    const forged = await visit.get(`/sign-in/code?${new URLSearchParams({ to }).toString()}`)
+    assert.equal(shown.exec(forged.html)![1], goes, to)
+    const wrong = await visit.send('/sign-in/code', { code: '000000', to })
+    assert.equal(shown.exec(wrong.html)![1], goes, 'a wrong code keeps it')
+    assert.equal((await visit.send('/sign-in/code', { code: recovery[i]!, to })).to, goes, to)
+  }
 })

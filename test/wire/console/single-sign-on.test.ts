@@ -67,7 +67,7 @@ test('an account signs in the user whom it is tied to, who then shows the second
   assert.match(headers.get('set-cookie')!, /SameSite=Strict/)
   assert.equal(headers.get('refresh'), '0; url=/order/find?limit=5', 'a page of ours leads on')
   assert.match(html, /href="\/order\/find\?limit=5"/)
-  assert.equal((await visit.get('/order/find')).to, '/sign-in/code')
+  assert.equal((await visit.get('/order/find')).to, '/sign-in/code?to=%2Forder%2Ffind')
   clock.pass(60_000)
   assert.equal((await visit.send('/sign-in/code', { code: codeAt(key, stepAt(clock.now())) })).to, '/')
   assert.match((await visit.get('/me')).html, new RegExp(`<h1>${user}`))
@@ -175,7 +175,7 @@ test('where the setting says so the provider stands for the second factor, if it
 test('calls to the provider obey the rules of addresses', async () => {
   const office = { pool, clock: systemClock, random: systemRandom }
   const leaving = (issuer: string) =>
-    closing(openSingleSignOn({ ...asked, issuer: new URL(issuer), vouches: false }, office, desk.url)).leave('/')
+    closing(openSingleSignOn({ ...asked, issuer: new URL(issuer), vouches: false }, office, desk.url)).leave('/', '203.0.113.1')
   const why = async (issuer: string) => {
     const error = await leaving(issuer).then(
       () => undefined,

@@ -5,24 +5,25 @@ import { test } from 'node:test'
 import { jsonName } from '../../../src/entity/json.ts'
 import { id, type ValueKind } from '../../../src/entity/kinds.ts'
 import type { Owned } from '../../../src/operator/action.ts'
-import { roleMay } from '../../../src/operator/permissions.ts'
+import { changes, roleMay } from '../../../src/operator/permissions.ts'
 import { openIds } from '../../../src/storage/ids.ts'
 import { openPool, statement } from '../../../src/storage/pool.ts'
 import { openLog } from '../../../src/base/log.ts'
-import { offers, changes } from '../../../src/operator/offered.ts'
+import { offers } from '../../../src/operator/offered.ts'
 import { order, settled } from '../../conformance/requests/client.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 import { askApi, tokensOf } from '../../harness/operators/api.ts'
+import { Visit } from '../../harness/operators/console.ts'
 import { cliOf } from '../operator/cli-run.ts'
 
-// Users of one merchant see their merchant alone. Another's ids are as ids that are none.
+// Users of one merchant see theirs alone, by API and page. Another's ids are as ids that are
+// none.
 
 const world = await openWorld()
 const { tell } = cliOf(() => world)
-const { operator_api_url: url } = JSON.parse(readFileSync(join(world.directory, 'sandbox.json'), 'utf8')) as Record<
-  string,
-  string
->
+const { operator_api_url: url, console_url: consoleUrl } = JSON.parse(
+  readFileSync(join(world.directory, 'sandbox.json'), 'utf8'),
+) as Record<string, string>
 const tokenFor = tokensOf(tell)
 const own = world.merchant.login
 const theirs = world.other.login
@@ -37,6 +38,21 @@ const { token, user } = await tokenFor('owner', own)
 const stranger = await tokenFor('owner', theirs)
 const ask = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
   askApi(url!, path, body, { token, headers })
+
+const { port, origin } = new URL(consoleUrl!)
+const visit = new Visit(Number(port), origin)
+const { path: link } = JSON.parse(await tell(['user', 'invite', user, '--json'])) as { path: string }
+await visit.send(link, {})
+const form = await visit.formToken()
+
+/** What the page of an action shows of these fields, by its address and by a form. */
+async function pagesOf(path: string, fields: Record<string, string>) {
+  const seen = [
+    await visit.get(`/${path}?${new URLSearchParams(fields).toString()}`),
+    await visit.send(`/${path}`, { ...fields, form }),
+  ]
+  return seen.map(({ status, html, to }) => [status, to, html.replaceAll(/name="once" value="[^"]+"/g, '')] as const)
+}
 
 const routes = await offers()
 const namedIn = (takes: object) => Object.entries(takes as Record<string, { names?: Owned }>).filter(([, { names }]) => names)
@@ -88,7 +104,7 @@ test('each action for users of one merchant says by its inputs whose all of it i
   }
 })
 
-test("another merchant's id in any field of any action answers as an id that is none", async () => {
+test("another merchant's id in any field of any action answers as an id that is none, by API and page", async () => {
   let tried = 0
   for (const { path, action } of routes) {
     if (!action.forMerchants || !roleMay('owner', action.needs, 'merchant')) continue
@@ -100,13 +116,21 @@ test("another merchant's id in any field of any action answers as an id that is 
           ? [[jsonName(one), input.names ? things[input.names].mine : sampleOf(input.is)]]
           : [],
       )
-      const answers = []
+      const [answers, pages]: [unknown[][], unknown[][][]] = [[], []]
+      const withoutBoth = (text: string) => withoutName(withoutName(text, other), none)
       for (const named of [other, none]) {
         const body = { ...Object.fromEntries(needed), [jsonName(name)]: valueFor(names!, name, named, path) }
         const { status, text } = await ask(path, body, action.settings && changes(action) ? { 'if-match': '"x"' } : {})
         answers.push([status, withoutName(text, named)])
+        const fields = Object.fromEntries(Object.entries(body).map(([one, value]) => [one, String(value)]))
+        pages.push((await pagesOf(path, fields)).map(([code, to, html]) => [code, ...[to, html].map(withoutBoth)]))
       }
       assert.deepEqual(answers[0], answers[1], `${path} ${name}`)
+      assert.deepEqual(pages[0], pages[1], `the page of ${path} ${name}`)
+      assert.ok(
+        pages[0]!.every(([code]) => [200, 303, 409, 422].includes(Number(code))),
+        `the page of ${path} ${name}`,
+      )
       assert.equal(answers[0]![0], 404, `${path} ${name} ${String(answers[0]![1])}`)
       tried++
     }
