@@ -31,7 +31,7 @@ npm run bench -- sale               one bench; several are separated by blanks
   --picture sale.svg     draws sales/s and latency of sale over what is in flight
   --of earlier.json      --picture: of that run, and measures nothing
   --one-by-one           sale beside a gateway that commits one change at a time, in a sandbox of its own
-  --orders 1000000       long, new-key, audit-trail: earlier orders in the database, their cards, or rows of the audit trail
+  --orders 1000000       long, console, clicks, new-key, audit-trail: earlier orders, their cards, or rows of the audit trail
   --sales 1000000        long: sales, with ten rows on the way; 0 for none
   --json                 JSON lines only, on standard output
   --help

@@ -1,20 +1,16 @@
 import type { Row } from '../bench.ts'
-import { readBooks } from '../figures/books.ts'
 import { carryUnmeasured, measured, warm } from '../figures/levels.ts'
 import { measureStoredStatus, statusText } from './long-status.ts'
-import { multiplyOrders } from '../load/multiply.ts'
+import { writeEarlier } from '../load/earlier.ts'
 import { costTable, tableHead, tableRow } from '../figures/report.ts'
 import { endedWell, openRun } from '../run.ts'
 import { sale } from './sale.ts'
-import { makeTemplates } from '../load/templates.ts'
 import type { ByName } from '../wishes.ts'
 
 const levels = [32, 256]
 /** The sales go on in so many stages, each with a row at its end. */
 const stages = 10
 const stageInFlight = 256
-/** A line of progress for each such part of the orders. */
-const parts = 20
 
 export const long: ByName = {
   name: 'long',
@@ -26,17 +22,7 @@ export const long: ByName = {
     carried.which = 'after many orders'
     const { sandbox } = carried
 
-    progress.say('Making orders of every ending')
-    await makeTemplates(sandbox)
-    progress.say(`Writing ${orders} orders like them`)
-    let shown = 0
-    const stored = await multiplyOrders(sandbox, orders, (made) => {
-      started.interrupted.throwIfAborted()
-      if (made < shown + orders / parts && made < orders) return
-      shown = made
-      progress.say(made < orders ? `${made} of ${orders} orders written` : `${made} orders written; vacuum and analyze`)
-    })
-    carried.earlier = await readBooks(sandbox, 0)
+    const stored = await writeEarlier(carried, orders, progress, started)
 
     people(`${long.name}: ${sale.means}, beside ${orders} earlier orders; ${wishes.measureMs / 1_000} s each\n`)
     await warm(run, carried, wishes.warmUp ?? sale.warmUp)

@@ -31,7 +31,7 @@ const reserve = statement<{ first: bigint }>(
 /** Orders made in one transaction, about. */
 const atOnce = 50_000
 /** The orders are spread over so long, the newest last. */
-const spread = '90 days'
+export const spreadDays = 90
 
 /**
  * Writes `orders` orders more, up to a whole copy, as copies of those that are there: under ids,
@@ -106,14 +106,29 @@ export function copyOf(table: readonly Column[], { first, last, start, done, cou
   return `insert into ${quoted(name)} (${table.map(({ column }) => quoted(column)).join(', ')})
     select ${values.join(', ')} from ${quoted(name)}, generate_series(0, ${count - 1}) as copy,
       lateral (select ${start} + copy * ${span} + order_id - ${first} as new_id,
-        interval '${spread}' * (${copies - done} - copy) / ${copies} as earlier) as made
+        interval '${spreadDays} days' * (${copies - done} - copy) / ${copies} as earlier) as made
     where order_id between ${first} and ${last}`
+}
+
+/** What two payments hardly ever share, so that a search by it finds as little as it would. */
+const id12 = `lpad(new_id::text, 12, '0')`
+const lastDigits = (many: number) => `right(${id12}, ${many})`
+const inJson = (text: string, member: string, value: string) =>
+  `regexp_replace(${text}, '"${member}":"[^"]*"', '"${member}":"' || ${value} || '"')`
+const unlike: Readonly<Record<string, string>> = {
+  order_id: 'new_id',
+  client_orderid: `'${storedName}' || new_id`,
+  rrn: `case when rrn is not null then ${id12} end`,
+  stan: `case when stan is not null then ${lastDigits(6)} end`,
+  // A card pays four times.
+  card_hash: 'md5(card_hash || new_id / 4)',
+  card: `${inJson('card::text', 'lastFour', lastDigits(4))}::json`,
+  result: `${inJson(inJson('result::text', 'rrn', id12), 'approvalCode', 'left(md5(new_id::text), 6)')}::json`,
 }
 
 function valueOf({ column, type, unique }: Column): string {
   const name = quoted(column)
-  if (column === 'order_id') return 'new_id'
-  if (column === 'client_orderid') return `'${storedName}' || new_id`
+  if (unlike[column] !== undefined) return unlike[column]
   if (type === 'uuid') return `case when ${name} is not null then gen_random_uuid() end`
   if (type === 'timestamp with time zone') return `${name} - earlier`
   if (type === 'text' && unique) return `md5(${name} || new_id)`

@@ -69,14 +69,26 @@ async function placed(databases: Databases, logins: Logins, query: DeliveryQuery
     : { cells: [], query }
 }
 
+/** How far back the newest are looked for first: blocks have a time, and no index has all. */
+const spansMs = [1, 24, 7 * 24, 90 * 24].map((hours) => hours * 3_600_000)
+
 /** Newest first. Continues after the message `after`. */
 export async function listDeliveries(
-  databases: Databases,
+  databases: Databases & Pick<OrderDesk, 'clock'>,
   { after, limit, ...asked }: DeliveryQuery & { after?: DeliveryKey; limit: number },
 ): Promise<DeliveryLine[]> {
   const logins = await loginsIn(databases.pool)
   const { cells, query } = await placed(databases, logins, asked)
   const place = after && (await placeOf(await cellsFor(databases, logins, asked.merchantId), logins, after))
+  const last = place?.createdAt ?? query.to ?? databases.clock.now()
+  for (const spanMs of query.orderId === undefined && !query.state ? spansMs : []) {
+    const found = await pageOfDeliveries(cells, { ...query, from: Math.max(query.from ?? 0, last - spanMs) }, place, limit)
+    if (found.length === limit) return found.map(logins.named)
+  }
+  return (await pageOfDeliveries(cells, query, place, limit)).map(logins.named)
+}
+
+function pageOfDeliveries(cells: readonly CellDesk[], query: DeliveryQuery, place: Place | undefined, limit: number) {
   const fit = conditionsOf(query)
   const time = timestamp(place?.createdAt)
   fit.add('d.created_at <= ?', time)
@@ -92,8 +104,7 @@ export async function listDeliveries(
       where a.merchant_id = d.merchant_id and a.order_id = d.order_id and a.delivery_no = d.delivery_no
       order by a.try_no desc limit 1) t on true
     order by d.created_at desc, d.order_id desc, d.delivery_no desc`)
-  const rows = await firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(page, fit.values))
-  return rows.map(logins.named)
+  return firstOfAll(cells, limit, newestFirst, ({ pool }) => pool.run(page, fit.values))
 }
 
 type Place = DeliveryKey & { createdAt: number }

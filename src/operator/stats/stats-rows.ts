@@ -9,7 +9,8 @@ import { listGates } from '../known.ts'
 import { Refused, unfit } from '../refused.ts'
 import { cellsFor, loginsIn } from '../where.ts'
 
-const timeBy = (unit: string) => `to_char(date_trunc('${unit}', c.minute at time zone 'UTC'), 'YYYY-MM-DD"T"HH24:MI"Z"')`
+const units = ['minute', 'hour', 'day'] as const
+const timeBy = (unit: (typeof units)[number]) => `to_char(date_trunc('${unit}', c.time), 'YYYY-MM-DD"T"HH24:MI"Z"')`
 
 const partOf = (part: (typeof countParts)[number]) => `split_part(c.key, '|', ${countParts.indexOf(part) + 1})`
 
@@ -81,10 +82,16 @@ export async function readStats(databases: Databases, query: StatsQuery): Promis
     asked.add(`${splits.endpoint} = ?`, query.endpointId?.toString())
     asked.add(`${splits.gate} = ?`, query.gateId?.toString())
     const by = query.by.map((name) => splits[name]).join(', ')
+    const unit = units.find((one) => query.by.includes(one))
+    const time = unit ? `date_trunc('${unit}', c.minute at time zone 'UTC')` : 'null::timestamp'
+    // Few keys come in many minutes: each is split once.
     const sum = entities<Sum>(`
       select array[${by}]::text[] as "by", ${splits.outcome} as outcome, ${partOf(query.of)}::int as within_ms,
-        sum(c.ended) as ended
-      from minute_count c ${asked.where} and ${partOf(query.of)} <> ''
+        sum(c.ended)::bigint as ended
+      from (
+        select c.merchant_id, c.key, ${time} as time, sum(c.ended) as ended
+        from minute_count c ${asked.where} group by 1, 2, 3) c
+      where ${partOf(query.of)} <> ''
       group by 1, 2, 3 limit ${mostSums + 1}`)
     return pool.run(sum, asked.values)
   })

@@ -36,7 +36,7 @@ const main = join(import.meta.dirname, '../../../bench/main.js')
 
 // oxfmt-ignore
 const refused: [line: string, complaint: RegExp][] = [
-  ['overlod',                    /There is no bench overlod; there are sale, .*overload, slow-acquirer, two-processes, cells, start, long, new-key, secured, audit-trail\./],
+  ['overlod',                    /There is no bench overlod; there are sale, .*overload, slow-acquirer, two-processes, cells, start, long, new-key, secured, audit-trail, console, clicks\./],
   ['overload --in-flight 32',    /--in-flight is not for overload: its levels of load are given\./],
 ]
 

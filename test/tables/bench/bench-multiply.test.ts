@@ -15,6 +15,7 @@ const selected = (columns: readonly Column[]) => /select (.*) from "a table"/.ex
 const values: [what: string, column: Column[], value: string][] = [
   ['the merchant stays',                table(['order_id', 'bigint', 'unique'], ['merchant_id', 'bigint', 'unique']), 'new_id, "merchant_id"'],
   ['the name is that of the new id',    table(['client_orderid', 'text', 'unique']),                                 `'long-' || new_id`],
+  ['an RRN is its own, if there is one', table(['rrn', 'text']),                                                     `case when rrn is not null then lpad(new_id::text, 12, '0') end`],
   ['a key is made anew',                table(['key', 'text', 'unique']),                                            'md5("key" || new_id)'],
   ['a text that is no key stays',       table(['state', 'text']),                                                    '"state"'],
   ['a serial number is made anew',      table(['serial_number', 'uuid']),                                            'case when "serial_number" is not null then gen_random_uuid() end'],
