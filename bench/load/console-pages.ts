@@ -66,7 +66,7 @@ const withQuery = (path: string, fields: Readonly<Record<string, string>>): stri
 
 /** The page of an action: what it shows, or the form of what it changes. */
 function pageOfOffer({ path, action, byGet }: Offer, all: Readonly<Record<string, string>>): PageOf[] {
-  const more = path === 'subject/find' ? { order: all['id']! } : {}
+  const more = path === 'subject/find' ? { order: all['id']! } : path === 'signature/explain' ? { path: all['path']! } : {}
   const fields = { ...filled(action.takes, all), ...more }
   // Whom all of a person's payments are exported for.
   if (path === 'subject/export') return []
