@@ -25,8 +25,8 @@ export interface FaultDesk {
    * come before.
    */
   repeats(orderId: string): Promise<number>
-  /** How many answers to authorisations the acquirer has written. */
-  answers(): Promise<number>
+  /** How many answers to authorisations the acquirer has written, of all orders or of these. */
+  answers(orders?: readonly { orderid: string }[]): Promise<number>
   /**
    * Changes settings of the sandbox's first gate, and waits until the gateway follows them and has
    * its line up.
@@ -98,8 +98,10 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       }
     },
     repeats: async (orderId) => repeatsIn(await log(orderId)),
-    answers: async () =>
-      (await log()).filter(({ direction, type, at }) => direction === 'out' && type === '1210' && at >= before.at).length,
+    async answers(orders) {
+      const logs = orders ? await Promise.all(orders.map(({ orderid }) => log(orderid))) : [await log()]
+      return logs.flat().filter(({ direction, type, at }) => direction === 'out' && type === '1210' && at >= before.at).length
+    },
     gate: (changes) => changeGate(changes, world, rows),
     rows,
     async attempts(orderId) {
