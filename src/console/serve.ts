@@ -16,7 +16,7 @@ import type { Written } from './forms.ts'
 import { framed } from './frame.ts'
 import { pagesOf, type Pages } from './links.ts'
 import { mePage } from './me.ts'
-import { liveAnswer } from './live.ts'
+import { openLive } from './live.ts'
 import { overview, overviewPage } from './overview.ts'
 import { formOf, leading, mostBodyBytes, ownPath, queryOf, seeOther } from './request.ts'
 import { scriptRoute } from './script.ts'
@@ -44,6 +44,7 @@ export function consoleServer(parts: ConsoleParts): Route[] {
     })
   const me: Handle = async (visitor, request, form) =>
     mePage(parts, await pages(), visitor, form && { form, caller: callerOf(request) })
+  const liveAnswer = openLive(parts)
   const both = (path: string, handle: Handle) => [page('GET', path, handle), page('POST', path, handle)]
   return [
     ...lookRoutes,
@@ -59,11 +60,11 @@ export function consoleServer(parts: ConsoleParts): Route[] {
       await keepView(parts.office.pool, user.userId, { name, address: address && to })
       return seeOther(address === '' ? '/me' : to)
     }),
-    page('GET', '/live', (_visitor, request) =>
-      liveAnswer(parts, request, async (visitor) => overview(parts, await pages(), visitor, queryOf(request))),
+    page('GET', '/live', (who, request) =>
+      liveAnswer(who, request, async (visitor) => overview(parts, await pages(), visitor, queryOf(request))),
     ),
-    page('GET', '/live/:subject/:action', (_visitor, request) =>
-      liveAnswer(parts, request, async (visitor) => followed(parts, await pages(), visitor, request.path, queryOf(request))),
+    page('GET', '/live/:subject/:action', (who, request) =>
+      liveAnswer(who, request, async (visitor) => followed(parts, await pages(), visitor, request.path, queryOf(request))),
     ),
     ...both('/me', me),
     ...both('/:subject', action),

@@ -169,7 +169,10 @@ export const pageOf = <Row>(found: readonly Row[], limit: number, place: (row: R
 export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<ListPage<Row>, Asked> => ({
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
   is: schema('next:next?', listSchema(how.name, how.json)),
-  blocks: ({ rows, next }, seen) => [listBlock(how, rows, seen), ...(next === undefined ? [] : [{ after: String(next) }])],
+  blocks: ({ rows, next }, seen) => [
+    rows.length === 0 && next !== undefined ? 'Nothing fits so far. Older ones are on the next page.' : listBlock(how, rows, seen),
+    ...(next === undefined ? [] : [{ after: String(next) }]),
+  ],
   lists: how,
 })
 

@@ -3,14 +3,14 @@ import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
 import { anyText, choice, currency, flag, id, list, text } from '../../entity/kinds.ts'
 import { hint, printable } from '../../entity/show.ts'
-import { action, pageOf, paging, type Actions } from '../action.ts'
+import { action, paging, type Actions } from '../action.ts'
 import { withExport } from '../export.ts'
 import { anOrder, ofOneMerchant } from '../inputs.ts'
 import { mostOf, periodOf, times } from '../lists.ts'
 import { merchantIdOf } from '../where.ts'
 import { orderColumns } from '../order-lines.ts'
 import { followActions } from './follow-actions.ts'
-import { findOrders, resumeOrder, type OrderLine } from './order-rows.ts'
+import { findPage, resumeOrder, type OrderLine } from './order-rows.ts'
 import { lineJson, orderJson, orderStory, payerOf, reasonText, storyBlocks } from './order.ts'
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
@@ -64,8 +64,7 @@ const orders: Actions = {
     async perform(office, { merchant, from, to, limit, ...asked }) {
       const period = periodOf(defined({ from, to }), office.clock.now())
       const merchantId = await merchantIdOf(office.pool, merchant)
-      const found = await findOrders(office, defined({ ...asked, ...period, merchantId, limit: limit + 1 }))
-      return pageOf(found, limit, (order) => order.orderId)
+      return findPage(office, defined({ ...asked, ...period, merchantId, limit }))
     },
     /** By which criteria was searched, and between which orders what was found lies. */
     looks: ({ rows }, { merchant, ...asked }) => ({
@@ -89,7 +88,8 @@ const orders: Actions = {
           : 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
       },
     }),
-    more: 'All that is given must hold. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.',
+    more: `All that is given must hold. For an amount, a currency or a code a page looks at 20,000 orders at most, and the next
+page goes on there. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.`,
     examples: [
       'order find',
       'order find --client-orderid invoice-17',

@@ -4,10 +4,11 @@ import type { OrderKey } from '../../order/decide/change.ts'
 import type { Order } from '../../order/decide/order.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { entities, statement, timestamp } from '../../storage/pool.ts'
+import { pageOf, type ListPage } from '../action.ts'
 import { changeInCell } from '../change.ts'
 import { Conditions } from './conditions.ts'
 import type { Databases, OrderDesk } from '../desk.ts'
-import { firstOfAll, type Missed } from '../in-cells.ts'
+import { firstOfAll, inEach, type Missed } from '../in-cells.ts'
 import { anyOf, type HeldText } from '../persons/walk.ts'
 import { cellsFor, keysOf, loginsIn, orderOf } from '../where.ts'
 import type { ListedOrder } from '../order-lines.ts'
@@ -39,16 +40,24 @@ export interface OrderQuery {
   held?: HeldText
   /** The page begins after this order, towards older ones. */
   after?: bigint
+  /** The oldest order that is looked at. */
+  downTo?: Place | undefined
   limit: number
   /** Takes cells that fail; without it, all have to be there. */
   missed?: Missed
+}
+
+/** Where an order lies in the order of lists. */
+interface Place {
+  createdAt: number
+  orderId: bigint
 }
 
 /** The most that a column of 64 bits takes. */
 const mostMinor = 2n ** 63n - 1n
 
 type Row = Omit<OrderLine, 'login'>
-export const newestFirst = (a: Row, b: Row): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
+export const newestFirst = (a: Place, b: Place): number => b.createdAt - a.createdAt || (a.orderId < b.orderId ? 1 : -1)
 
 const fromParked = 'from all_transactions t where t.merchant_id = o.merchant_id and t.alarm is not null'
 
@@ -57,25 +66,19 @@ const fromParked = 'from all_transactions t where t.merchant_id = o.merchant_id 
  * by time.
  */
 export async function findOrders(databases: Databases, query: OrderQuery): Promise<OrderLine[]> {
-  const logins = await loginsIn(databases.pool)
-  const cells = await cellsFor(databases, logins, query.merchantId)
-  const after = query.after === undefined ? undefined : await orderOf(cells, logins, query.after, 'order of page')
-  const asked = new Conditions()
+  const { logins, cells, asked } = await walkOf(databases, query)
   asked.add('o.client_orderid = ?', query.clientOrderid)
   asked.add('f.card_hash = ?', query.cardHashId?.toLowerCase())
   if (query.status) addStatus(asked, query.status)
   if (query.amount !== undefined) addAmount(asked, query.amount, query.currency)
   asked.add('o.currency = ?', query.currency)
-  asked.add('o.created_at >= ?', timestamp(query.from))
-  asked.add('o.created_at < ?', timestamp(query.to))
   if (query.parked) asked.add(`o.order_id in (select t.order_id ${fromParked})`)
   asked.add(`o.result->>'errorCode' = any (?)`, query.code)
   if (query.among)
     asked.add('(o.merchant_id, o.order_id) in (select * from unnest(?::bigint[], ?::bigint[]))', ...keysOf(query.among))
   if (query.held) asked.add(`(${anyOf(query.held.texts, asked.put(query.held.values))})`)
-  const time = timestamp(after?.createdAt)
-  asked.add('o.created_at <= ? and (o.created_at, o.order_id) < (?, ?)', time, time, after?.orderId)
-  asked.add('o.merchant_id = ?', query.merchantId)
+  const oldest = timestamp(query.downTo?.createdAt)
+  asked.add('o.created_at >= ? and (o.created_at, o.order_id) >= (?, ?)', oldest, oldest, query.downTo?.orderId)
   const found = entities<Row>(`
     select o.merchant_id, o.order_id, o.client_orderid, o.amount_minor, o.currency, o.status, f.card, o.created_at, o.final_at,
       o.result->>'errorCode' as error_code, o.result->>'errorMessage' as error_message,
@@ -86,6 +89,45 @@ export async function findOrders(databases: Databases, query: OrderQuery): Promi
     order by o.created_at desc, o.order_id desc limit ${asked.put(query.limit)}`)
   const rows = await firstOfAll(cells, query.limit, newestFirst, ({ pool }) => pool.run(found, asked.values), query.missed)
   return rows.map(logins.named)
+}
+
+/** The cells, and the conditions that the index by time serves. */
+async function walkOf(databases: Databases, { merchantId, after: last, from, to }: Omit<OrderQuery, 'limit'>) {
+  const logins = await loginsIn(databases.pool)
+  const cells = await cellsFor(databases, logins, merchantId)
+  const after = last === undefined ? undefined : await orderOf(cells, logins, last, 'order of page')
+  const asked = new Conditions()
+  asked.add('o.created_at >= ?', timestamp(from))
+  asked.add('o.created_at < ?', timestamp(to))
+  const time = timestamp(after?.createdAt)
+  asked.add('o.created_at <= ? and (o.created_at, o.order_id) < (?, ?)', time, time, after?.orderId)
+  asked.add('o.merchant_id = ?', merchantId)
+  return { logins, cells, asked }
+}
+
+/** So many orders of a cell are looked at for a page, where no index has what is asked for. */
+const mostWalked = 20_000
+
+/**
+ * A page as `findOrders` finds it. A rare amount, currency or code would be looked for in every
+ * order: such a page ends after so many, and the next one goes on there, even if nothing was found.
+ */
+export async function findPage(databases: Databases, { limit, ...query }: OrderQuery): Promise<ListPage<OrderLine>> {
+  const { amount, currency, code, clientOrderid, cardHashId, parked } = query
+  const isWalk = (amount ?? currency ?? code) !== undefined && (clientOrderid ?? cardHashId) === undefined && !parked
+  const downTo = isWalk ? await endOfWalk(databases, query) : undefined
+  const page = pageOf(await findOrders(databases, { ...query, downTo, limit: limit + 1 }), limit, (order) => order.orderId)
+  return downTo && page.next === undefined ? { ...page, next: downTo.orderId } : page
+}
+
+/** The newest of the orders that the cells come to; undefined if each has fewer. */
+async function endOfWalk(databases: Databases, query: Omit<OrderQuery, 'limit'>): Promise<Place | undefined> {
+  const { cells, asked } = await walkOf(databases, query)
+  const end = entities<Place>(`
+    select o.created_at, o.order_id from orders o ${asked.where}
+    order by o.created_at desc, o.order_id desc offset ${mostWalked} limit 1`)
+  const ends = (await inEach(cells, ({ pool }) => pool.run(end, asked.values))).flat()
+  return ends.toSorted(newestFirst)[0]
 }
 
 /**

@@ -17,7 +17,9 @@ await desk.tell(['merchant', 'add', '--login', 'shop', '--name', 'Shop'])
 type Visit = Awaited<ReturnType<typeof desk.inside>>
 /** What the stream says, event by event. */
 async function follow(visit: Visit, path = '/live?last=1h') {
-  const answer = await fetch(`${visit.url}${path}`, { headers: { ...visit.headers, cookie: visit.cookie } })
+  const leaves = new AbortController()
+  const headers = { ...visit.headers, cookie: visit.cookie }
+  const answer = await fetch(`${visit.url}${path}`, { headers, signal: leaves.signal })
   assert.match(answer.headers.get('content-type')!, /^text\/event-stream/)
   let text = ''
   const decoder = new TextDecoder()
@@ -25,7 +27,8 @@ async function follow(visit: Visit, path = '/live?last=1h') {
     for await (const chunk of answer.body!) text += decoder.decode(chunk as Uint8Array, { stream: true })
   })()
   const events = () => text.split('\n\n').slice(0, -1)
-  return { events, end, count: (many: number) => until(events, (all) => all.length >= many) }
+  const leave = () => (leaves.abort(), end.catch(() => {}))
+  return { events, end, leave, count: (many: number) => until(events, (all) => all.length >= many) }
 }
 /** Lets the stream look again. */
 const nextLook = async (events: () => string[], many: number) =>
@@ -91,4 +94,24 @@ test('a user of one merchant sees no gates, and a stranger nothing', async () =>
   const ofShop = await desk.inside('owner', 'shop')
   assert.doesNotMatch((await ofShop.get('/')).html, /by gate/)
   assert.match((await desk.visit().get('/live')).to, /^\/sign-in/)
+})
+
+test('a session has eight streams at once; a ninth is over, and one that ends leaves its place', async () => {
+  const visit = await desk.inside('owner')
+  const all = []
+  for (let i = 0; i < 8; i++) all.push(await follow(visit))
+  for (const { count } of all) await count(1)
+  const ninth = await follow(visit)
+  await ninth.end
+  assert.deepEqual(ninth.events(), ['event: over\ndata:'])
+  assert.match((await (await follow(await desk.inside('owner'))).count(1))[0]!, /^data: .*Payments ended/s)
+  await all[0]!.leave()
+  const follower = async () => {
+    const next = await follow(visit)
+    return (await next.count(1))[0]!
+  }
+  await until(
+    () => (clock.pass(5_000), follower()),
+    (first) => first.startsWith('data: '),
+  )
 })
