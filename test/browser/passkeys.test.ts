@@ -244,7 +244,7 @@ test('passkeys alone are a second factor; there are ten at most, and the last se
     await page.getByText('Your password is set').waitFor()
     const visit = desk.elsewhere(desk.visit())
     await desk.signIn(visit, user)
-    assert.equal((await visit.get('/user/list')).to, '/sign-in/code', 'a password alone shows nothing')
+    assert.equal((await visit.get('/me')).to, '/sign-in/code?to=%2Fme', 'a password alone shows nothing')
     await page.getByRole('button', { name: 'Remove it' }).click()
     await page.getByText('your last second factor stays').waitFor()
     for (let i = 1; i < 10; i++) await add()

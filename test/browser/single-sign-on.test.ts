@@ -33,5 +33,5 @@ test('who comes back from a provider on another site is in, with a cookie that i
     clock.pass(60_000)
     await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
     await page.getByRole('button', { name: 'Go on' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
   }))

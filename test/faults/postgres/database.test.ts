@@ -169,7 +169,13 @@ test('a server takes no writes for a while: payments answered meanwhile are appr
   proxy.cutAll()
   await answer()
   const waiting = sellAt(10)
-  assert.equal(await until(() => desk.answers(paid), (count) => count >= 20), 20)
+  assert.equal(
+    await until(
+      () => desk.answers(paid),
+      (count) => count >= 20,
+    ),
+    20,
+  )
   const tried = /"failure":"connection".*read-only transaction/
   assert.match(await until(gatewayLog, (text) => tried.test(text)), tried)
   await desk.rows(`alter database ${name} reset default_transaction_read_only`)
@@ -200,7 +206,13 @@ test('the database is away for ten seconds: payments answered meanwhile are appr
   for (const way of ways) way.refuse()
   await answer()
   const goneAt = await seconds()
-  assert.equal(await until(() => desk.answers(sold), (count) => count >= 20), 20)
+  assert.equal(
+    await until(
+      () => desk.answers(sold),
+      (count) => count >= 20,
+    ),
+    20,
+  )
   await desk.rows(`update orders set due_at = now() where order_id = $1 and step = 'await method'`, [resting.orderid])
   await until(seconds, (now) => now >= goneAt + 10)
   ways[0].accept()

@@ -98,20 +98,19 @@ test('a user of one merchant sees no gates, and a stranger nothing', async () =>
 
 test('a session has eight streams at once; a ninth is over, and one that ends leaves its place', async () => {
   const visit = await desk.inside('owner')
-  const all = []
-  for (let i = 0; i < 8; i++) all.push(await follow(visit))
-  for (const { count } of all) await count(1)
-  const ninth = await follow(visit)
-  await ninth.end
-  assert.deepEqual(ninth.events(), ['event: over\ndata:'])
-  assert.match((await (await follow(await desk.inside('owner'))).count(1))[0]!, /^data: .*Payments ended/s)
-  await all[0]!.leave()
-  const follower = async () => {
-    const next = await follow(visit)
-    return (await next.count(1))[0]!
+  const all: Awaited<ReturnType<typeof follow>>[] = []
+  const first = async (who: Visit) => {
+    const stream = await follow(who)
+    all.push(stream)
+    return (await stream.count(1))[0]!
   }
+  for (let i = 0; i < 8; i++) assert.match(await first(visit), /^data: .*Payments ended/s)
+  assert.equal(await first(visit), 'event: over\ndata:')
+  assert.match(await first(await desk.inside('owner')), /^data: /, 'another session has its own')
+  await all[0]!.leave()
   await until(
-    () => (clock.pass(5_000), follower()),
-    (first) => first.startsWith('data: '),
+    () => (clock.pass(5_000), first(visit)),
+    (event) => event.startsWith('data: '),
   )
+  for (const { leave } of all) await leave()
 })
