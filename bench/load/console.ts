@@ -71,7 +71,7 @@ export async function startConsole(sandbox: Sandbox): Promise<BenchConsole> {
   return { enter, stop: () => spawned.stop() }
 }
 
-/** Without a second factor, nobody sees anything. */
+/** A user sees nothing before the second factor. */
 async function enrol(visitor: Visitor, me: string): Promise<void> {
   const key = /name="key" value="([^"]+)"/.exec(me)![1]!
   const code = codeAt(secret(Buffer.from(key, 'base64url')), stepAt(Date.now()))

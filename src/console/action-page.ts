@@ -20,7 +20,7 @@ import { live } from './live.ts'
 import { seeOther } from './request.ts'
 import { askFresh } from './entry/fresh.ts'
 import type { SignInPlace } from './entry/sign-in.ts'
-import { formFields, readFields, writtenOf, type ReadForm, type Written } from './forms.ts'
+import { formFields, labelOf, readFields, sentence, upper, writtenOf, type ReadForm, type Written } from './forms.ts'
 import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed, mayGo, placeOf } from './frame.ts'
 import { commandOf, type Pages } from './links.ts'
@@ -33,7 +33,7 @@ export interface Asked {
   caller: SignInPlace
 }
 
-/** Of a change: the settings that are there, and their version. */
+/** The settings that a form would change, and their version. */
 interface Present {
   was: Written
   version: string
@@ -102,7 +102,7 @@ export async function actionPage(
       written = { ...written, ...others.kept }
       return page(409, [others.shown], {})
     }
-    const block = refusalBlock(refusal, (name) => labelOf(action.takes, name))
+    const block = refusalBlock(refusal, (name) => labelOf(name, action.takes[name]))
     if (refusal.what === 'proposed')
       return page(202, [html`<div class="panel notice" role="status">${blockMarkup(block, pages)}</div>`])
     const said = html`<div class="panel notice bad" role="alert">${blockMarkup(block, pages)}</div>`
@@ -155,7 +155,7 @@ function clash(takes: Inputs, { opened, present, written }: Record<'opened' | 'p
       ${changed.map(
         ({ name, was, now, yours }) =>
           html`<div>
-            <dt>${labelOf(takes, name)}</dt>
+            <dt>${labelOf(name, takes[name])}</dt>
             <dd>${was || 'none'} → ${now || 'none'}${yours === was || yours === now ? '' : `; you wrote ${yours || 'none'}`}</dd>
           </div>`,
       )}
@@ -192,7 +192,7 @@ async function carryOut(
     blocks: [
       ...shownTogether(gives, result, now),
       ...blocks,
-      ...(left ? [refusalBlock(left, (name) => labelOf(action.takes, name))] : []),
+      ...(left ? [refusalBlock(left, (name) => labelOf(name, action.takes[name]))] : []),
     ],
   }
 }
@@ -311,7 +311,6 @@ const alsoBy = (offer: Offer, written: Written): Markup =>
     <p><code>POST /operator/v1/${offer.path}</code></p>
   </details>`
 
-const labelOf = (takes: Inputs, name: string): string => takes[name]?.label ?? jsonName(name).replaceAll('_', ' ')
 /** `Order 1000001`, `Return order 1000001`, or the name of the place. */
 function titleOf({ words, path, action: { takes } }: Offer, written: Written): string {
   const [subject = '', ...verb] = words.split(' ')
@@ -323,6 +322,3 @@ function titleOf({ words, path, action: { takes } }: Offer, written: Written): s
   if (place !== undefined) return place
   return upper(verb.join(' ') === 'show' ? named : `${verb.join(' ')} ${named}`.trim())
 }
-
-const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-const sentence = (text: string): string => `${upper(text)}.`

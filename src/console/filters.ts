@@ -3,7 +3,7 @@ import { jsonName } from '../entity/json.ts'
 import { html, type Markup } from '../http/page.ts'
 import { tells, type Offer } from '../operator/offered.ts'
 import { changes } from '../operator/permissions.ts'
-import type { Written } from './forms.ts'
+import { labelOf, type Written } from './forms.ts'
 import { viewForm } from './views.ts'
 
 /** What no chip shows: the page that one is at, and what is the same in every form. */
@@ -23,7 +23,7 @@ const filtersOf = ({ action: { takes } }: Offer, written: Written): Filter[] =>
     const value = (written[field] ?? '').trim()
     const usual = input.usual === undefined ? '' : input.is.written(input.usual)
     if (value === '' || value === usual) return []
-    return [{ name: field, value, label: input.label ?? field.replaceAll('_', ' '), isPersonal: tells(input) }]
+    return [{ name: field, value, label: labelOf(name, input), isPersonal: tells(input) }]
   })
 
 const linkOf = (path: string, filters: readonly Filter[]): string =>

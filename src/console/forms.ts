@@ -20,14 +20,14 @@ export function formFields(takes: Inputs, written: Written, complaints: Written 
       return html`<div class="field flag">
         <label
           ><input type="checkbox" name="${field}" value="true" ${written[field] === 'true' ? html`checked` : undefined} />
-          ${labelOf(name, input)}</label
+          ${upper(labelOf(name, input))}</label
         >
         <p class="quiet">${sentence(input.means)}</p>
         ${says}
       </div>`
     return html`<div class="field ${complaint === undefined ? undefined : 'wrong'}">
       <label for="${field}"
-        >${labelOf(name, input)}${isDemanded(input) ? html` <span class="quiet">needed</span>` : undefined}</label
+        >${upper(labelOf(name, input))}${isDemanded(input) ? html` <span class="quiet">needed</span>` : undefined}</label
       >
       ${control(field, input, isSecret(input, written[field]) ? '' : (written[field] ?? ''), complaint !== undefined)}
       <p class="quiet" id="${field}-means">${sentence(input.means)}</p>
@@ -72,12 +72,10 @@ function wordsOf(schema: object): readonly string[] | undefined {
   return 'type' in schema && schema.type === 'boolean' ? ['on', 'off'] : undefined
 }
 
-function labelOf(name: string, { label }: AnyInput): string {
-  const text = label ?? jsonName(name).replaceAll('_', ' ')
-  return text[0]!.toUpperCase() + text.slice(1)
-}
-
-const sentence = (means: string): string => `${means[0]!.toUpperCase()}${means.slice(1)}.`
+/** Within a sentence. */
+export const labelOf = (name: string, input: AnyInput | undefined): string => input?.label ?? jsonName(name).replaceAll('_', ' ')
+export const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const sentence = (text: string): string => `${upper(text)}.`
 
 /** What an action is asked by a form, or what is wrong in it. */
 export interface ReadForm {

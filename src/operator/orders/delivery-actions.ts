@@ -101,8 +101,8 @@ const callbacks: Actions = {
         jsonOf({ ...d, tries: tries.map((one) => jsonOf(pick(one, 'at', 'durationMs', 'httpStatus', 'failure', 'answer'))) }),
       blocks: (story, { now }) => deliveryBlocks(story, now),
     },
-    more: `It is written anew for each try, from the order as it is then. Of an answer that was no success the first 300
-characters are kept, with numbers of cards masked. The control is never shown: it would fit another amount as well.`,
+    more: `Each try sends the order as it is at that time. If the merchant's server answers without success, the first 300
+characters of the answer are kept, with card numbers masked. The control is never shown: it would fit another amount as well.`,
     examples: ['delivery show 1000001 1'],
   }),
   'delivery origins': action({
