@@ -44,12 +44,13 @@ export function openStoreLine(parts: LineParts): StoreLine {
       saveTries: (tries, processId) => calls.alone(() => model.deliveries.saveTries(tries, processId)),
       letGo: (deliveries, processId, now) =>
         unlessEmpty(deliveries, undefined, () => calls.alone(() => model.deliveries.letGo(deliveries, processId, now))),
+      // Only operators read what this, `lapsed` and `tookOver` write, and no world has any.
+      notePaused: () => calls.alone(() => {}),
     },
     heartbeat: {
       enter: (processId, instance) => calls.alone(() => model.enter(processId, instance)),
       beat: (processId) => calls.alone(() => model.beat(processId)),
       leave: (processId) => calls.alone(() => model.leave(processId)),
-      // Only the doctor command reads what these two store, and no world runs it.
       lapsed: () => calls.alone(() => {}),
       tookOver: () => calls.alone(() => {}),
     },

@@ -32,6 +32,8 @@ export class Lane<Job> {
   #pauseMs: number
   /** While the clock is before it the lane is open. */
   #openUntil = 0
+  /** The same in the time of operators. */
+  #pausedUntil = 0
 
   constructor(limits: LaneLimits) {
     this.#limits = limits
@@ -43,8 +45,13 @@ export class Lane<Job> {
     return this.#limits.clock.monotonic() < this.#openUntil
   }
 
+  /** When the pause ends or ended of a lane that is not closed. */
+  get pausedUntil(): number | undefined {
+    return this.#failures >= this.#limits.breakAfter ? this.#pausedUntil : undefined
+  }
+
   get mayStart(): boolean {
-    const limit = this.#failures >= this.#limits.breakAfter ? 1 : this.#width
+    const limit = this.pausedUntil === undefined ? this.#width : 1
     return !this.isOpen && this.#active < limit && this.#queue.length > 0
   }
 
@@ -86,6 +93,7 @@ export class Lane<Job> {
       this.#pauseMs = firstPauseMs
     } else if (how === 'badly' && ++this.#failures >= breakAfter && !this.isOpen) {
       this.#openUntil = clock.monotonic() + this.#pauseMs
+      this.#pausedUntil = clock.now() + this.#pauseMs
       this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
       // Their rows stay due in the database; a sweep returns them when the lane allows it.
       return this.#queue.splice(0)

@@ -15,9 +15,18 @@ export interface Lanes<Job> {
   ended(merchantId: bigint, origin: string, how: CallEnd): void
   /** Origins of a merchant whose rows a sweep must leave alone for now. */
   blocked(merchantId: bigint): string[]
+  /** Lanes that are open or probing. */
+  paused(): PausedOrigin[]
   /** Jobs queued or started, in total and for a merchant. */
   size(): number
   held(merchantId: bigint): number
+}
+
+/** An origin to which a process sends nothing until then, and afterwards one message at a time. */
+export interface PausedOrigin {
+  merchantId: bigint
+  origin: string
+  until: number
 }
 
 export interface LaneSettings<Job> extends LaneLimits {
@@ -97,6 +106,10 @@ export function openLanes<Job>(s: LaneSettings<Job>): Lanes<Job> {
       const lanes = [...(merchants.get(merchantId)?.lanes ?? [])]
       return lanes.filter(([, lane]) => lane.isOpen || lane.fill >= 1 / 2).map(([origin]) => origin)
     },
+    paused: () =>
+      [...merchants].flatMap(([merchantId, { lanes }]) =>
+        [...lanes].flatMap(([origin, { pausedUntil: until }]) => (until === undefined ? [] : [{ merchantId, origin, until }])),
+      ),
     size: () => size,
     held: (merchantId) => merchants.get(merchantId)?.held ?? 0,
   }

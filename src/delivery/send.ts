@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../base/clock.ts'
 import { restUntil, startSweep, warningOf, type Sweep } from '../leases/leased.ts'
 import type { Judge } from '../leases/silence.ts'
 import type { Delivery } from './delivery.ts'
-import { openLanes, type Lanes } from './lanes.ts'
+import { openLanes, type Lanes, type PausedOrigin } from './lanes.ts'
 import { capacityOf, roomIn, type Capacity } from './capacity.ts'
 import type { DeliveryStore } from './store.ts'
 import { openTries, type Job, type TrySettings } from './try.ts'
@@ -19,6 +20,9 @@ export type Sender = ReturnType<typeof openSender>
 
 /** A sweep's statements stay short however many messages wait. */
 const mostClaimed = 256
+
+/** Of the origins that operators see as paused. */
+const mostNoted = 1_000
 
 const laneLimits = {
   perLane: 32,
@@ -50,8 +54,10 @@ export function openSender(s: SenderSettings) {
     drop: (job) => inHand.delete(keyOf(job.delivery)),
   })
   const turns = openTurns(s.store, lanes)
+  const notePaused = pausesNotedIn(s, lanes)
 
   async function sweepOnce(): Promise<number> {
+    await notePaused()
     const free = capacity.all - lanes.size()
     if (free <= 0 || !s.heartbeat.holding()) return s.sweepMs
     const { turns: due, firstDue } = await turns.next(s.clock.now())
@@ -99,6 +105,17 @@ export function openSender(s: SenderSettings) {
       await swept
       await tries.close()
     },
+  }
+}
+
+/** Writes down to whom nothing is sent for now, whenever that has changed. */
+function pausesNotedIn({ store, heartbeat }: Pick<SenderSettings, 'store' | 'heartbeat'>, lanes: Pick<Lanes<Job>, 'paused'>) {
+  let noted: readonly PausedOrigin[] = []
+  return async () => {
+    const paused = lanes.paused().slice(0, mostNoted)
+    if (isDeepStrictEqual(paused, noted)) return
+    await store.notePaused(heartbeat.processId, paused)
+    noted = paused
   }
 }
 

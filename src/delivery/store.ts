@@ -1,8 +1,9 @@
 import { columnsOf, insertion, onRows, rowsOf, writes } from '../storage/columns.ts'
 import { claimValues, isTakable, type Claimer } from '../leases/leased.ts'
-import { asJson, entities, timestamp, type Pool } from '../storage/pool.ts'
+import { asJson, entities, statement, timestamp, type Pool } from '../storage/pool.ts'
 import type { Write } from '../storage/transaction.ts'
 import { deadAfterMs, leaseLookMs } from '../leases/heartbeat.ts'
+import type { PausedOrigin } from './lanes.ts'
 import { goesAtOnce, type Delivery, type NewDelivery } from './delivery.ts'
 
 /** A message that was taken; or how far a merchant's were looked at, if none could be taken. */
@@ -150,6 +151,9 @@ const letGo = onRows<Delivery>(
     and d.lease = $${namedRows.count + 1} and d.state = 'due'`,
 )
 
+/** Operators read this; no process does. */
+const notePaused = statement<object>(`update heartbeat set paused_origins = $2 where process_id = $1`)
+
 export interface Try {
   delivery: Delivery
   at: number
@@ -199,6 +203,8 @@ export interface DeliveryStore {
   saveTries(tries: readonly Try[], processId: bigint): Promise<void>
   /** Ends the caller's lease of messages that it does not send. */
   letGo(deliveries: readonly Delivery[], processId: bigint, now: number): Promise<void>
+  /** Records to whom a process sends nothing for now, for operators. */
+  notePaused(processId: bigint, paused: readonly PausedOrigin[]): Promise<void>
 }
 
 /** The process that takes the new messages of an order into memory, if any. */
@@ -242,6 +248,9 @@ export function openDeliveryStore(pool: Pool): DeliveryStore {
     },
     async letGo(deliveries, processId, now) {
       if (deliveries.length > 0) await pool.run(letGo.sql, [...letGo.values(deliveries), processId, timestamp(now)])
+    },
+    async notePaused(processId, paused) {
+      await pool.run(notePaused, [processId, asJson(paused.map((one) => ({ ...one, merchantId: String(one.merchantId) })))])
     },
   }
 }

@@ -285,6 +285,7 @@ create table heartbeat (
   lapsed_at timestamp with time zone,
   taken_over integer not null default 0,
   taken_over_at timestamp with time zone,
+  paused_origins json,
   constraint heartbeat_pkey PRIMARY KEY (process_id)
 ) with (fillfactor=50);
 

@@ -1,6 +1,6 @@
 /** Callbacks to merchants: see what arrived, send again. */
 import { defined } from '../../base/defined.ts'
-import { counted, isoTime } from '../../base/moments.ts'
+import { counted, isoTime, spanText } from '../../base/moments.ts'
 import { originOf } from '../../delivery/delivery.ts'
 import { jsonBy, jsonOf, pick } from '../../entity/json.ts'
 import { choice, flag, id, parsed, whole } from '../../entity/kinds.ts'
@@ -42,6 +42,9 @@ const place = parsed<DeliveryKey>('order/number', 'order/number, such as 1000001
 
 const lastOf = ({ lastAt, failure, httpStatus }: DeliveryLine) =>
   lastAt === undefined ? 'none yet' : (failure ?? `answered ${httpStatus}`)
+
+const breakerText = ({ pausedUntil }: DeliveryOrigin, now: number) =>
+  pausedUntil === undefined ? '' : now < pausedUntil ? `open for ${spanText(pausedUntil - now)}` : 'half open'
 
 const callbacks: Actions = {
   'delivery list': action({
@@ -116,7 +119,7 @@ characters of the answer are kept, with card numbers masked. The control is neve
       name: 'origins',
       json: jsonBy(
         `merchant origin due:count oldest_at:time? held_back:count delivered:count given_up:count failed_tries:count
-          failed_at:time? failure?`,
+          failed_at:time? failure? paused_in:count? paused_until:time?`,
         (o: DeliveryOrigin) => ({ ...o, merchant: o.login }),
       ),
       columns: (now) => [
@@ -125,6 +128,7 @@ characters of the answer are kept, with card numbers masked. The control is neve
         numbered('DUE', (o) => o.due),
         dated('OLDEST', now, (o) => o.oldestAt),
         numbered('HELD BACK', (o) => o.heldBack),
+        { title: 'BREAKER', of: (o) => breakerText(o, now), went: (o) => (o.pausedUntil === undefined ? undefined : 'badly') },
         numbered('DELIVERED', (o) => o.delivered),
         numbered('GIVEN UP', (o) => o.givenUp),
         numbered('FAILED TRIES', (o) => o.failedTries),
@@ -135,8 +139,8 @@ characters of the answer are kept, with card numbers masked. The control is neve
     }),
     more: `All that are due, of a merchant the first 100,000; delivered and given up ones and failed tries of the last hour. With
 --from, callbacks that were owed since then. After ten failures in a row a process of the gateway sends a merchant's callbacks to
-this server no more, for 2 s to a minute, and then one at a time until one arrives. It alone knows that: what is seen of it are
-callbacks that are held back, which are past due by ten seconds and in the hands of no process.`,
+this server no more, for 2 s to a minute, and then one at a time until one arrives: its breaker is open, and then half open.
+What is held back is past due by ten seconds and in the hands of no process.`,
     examples: ['delivery origins', 'delivery origins --merchant shop --from 2h'],
   }),
   'delivery resend': action({

@@ -1,5 +1,7 @@
 import { notNull } from '../../base/defined.ts'
-import { entities, statement, timestamp, type Runner } from '../../storage/pool.ts'
+import type { PausedOrigin } from '../../delivery/lanes.ts'
+import { deadAfterMs } from '../../leases/heartbeat.ts'
+import { entities, statement, timestamp, type Pool, type Runner } from '../../storage/pool.ts'
 import { changeInCell } from '../change.ts'
 import { Conditions } from './conditions.ts'
 import type { CellDesk, Databases, OrderDesk } from '../desk.ts'
@@ -132,6 +134,22 @@ export interface DeliveryOrigin extends Record<'due' | 'heldBack' | 'delivered' 
   oldestAt?: number
   failedAt?: number
   failure?: string
+  /** Live processes that send nothing there for now, and when the last of their pauses ends. */
+  pausedIn?: number
+  pausedUntil?: number
+}
+
+const pauses = statement<{ paused_origins: readonly (Omit<PausedOrigin, 'merchantId'> & { merchantId: string })[] }>(`
+  select paused_origins from heartbeat
+  where paused_origins is not null and beat_at > now() - $1::int * interval '1 millisecond'`)
+
+/** What the processes of a cell say of their pauses, for an origin of a merchant. */
+async function pausesIn(pool: Pool) {
+  const all = (await pool.run(pauses, [deadAfterMs])).flatMap((row) => row.paused_origins)
+  return ({ merchantId, origin }: Pick<DeliveryOrigin, 'merchantId' | 'origin'>) => {
+    const of = all.filter((one) => one.merchantId === String(merchantId) && one.origin === origin)
+    return of.length === 0 ? {} : { pausedIn: of.length, pausedUntil: Math.max(...of.map(({ until }) => until)) }
+  }
 }
 
 const hourMs = 3_600_000
@@ -166,9 +184,11 @@ export async function listOrigins(desk: OrderDesk, { merchantId, origin, from, t
   const logins = await loginsIn(desk.pool)
   const now = desk.clock.now()
   const times = [now - hourMs, now - pastMs].map(timestamp)
-  const found = await inEach(await cellsFor(desk, logins, merchantId), ({ cellNo, pool }) => {
+  const found = await inEach(await cellsFor(desk, logins, merchantId), async ({ cellNo, pool }) => {
     const whose = merchantId === undefined ? logins.merchantIds(cellNo) : [merchantId]
-    return pool.run(origins, [whose, ...times, origin, timestamp(from), timestamp(to)])
+    const pauseOf = await pausesIn(pool)
+    const rows = await pool.run(origins, [whose, ...times, origin, timestamp(from), timestamp(to)])
+    return rows.map((row) => ({ ...row, ...pauseOf(row) }))
   })
   return found
     .flat()

@@ -26,7 +26,8 @@ const { pool } = await openMigrated('search')
 await ensurePartitions(pool)
 const heartbeat = closing(await openHeartbeat(pool, 1n, 'here', systemClock, log))
 const outgoing = closing(openOutgoing({ policy, clock: systemClock, perOrigin: 4 }))
-const merchant = closing(await openReceiver(() => 500))
+let status = 500
+const merchant = closing(await openReceiver(() => status))
 
 const order = { merchantId: 1n, orderId: 1_000_001n }
 const message = (deliveryNo: number, path: string, at: number) => ({
@@ -93,6 +94,35 @@ test('a merchant that never answers 200 is called thirty times in fourteen days,
   for (const [i, ms] of pauses.entries()) if (i > 0) assert.ok(ms > (pauses[i - 1]! * 0.9) / 1.1 - 2 * second, `pause ${i + 1}`)
   assert.ok(pauses[0]! < 8 * second && pauses.at(-1)! > 0.8 * day)
   await sender.stop(1_000)
+})
+
+test('operators see the breaker of a server until a message arrives there', async () => {
+  const clock = openHandClock(Date.UTC(2027, 0, 1))
+  const sender = senderOf({ store: openDeliveryStore(pool), outgoing, clock, heartbeat, maxInHand: 100 })
+  const messages = Array.from({ length: 12 }, (_, i) => ({
+    ...message(1, '/broken', clock.now()),
+    orderId: 1_000_100n + BigInt(i),
+  }))
+  await atOnce(pool, deliveryWrites(messages, undefined))
+  sender.sweep()
+  const noted = statement<{ paused: { until: number }[]; due: number }>(`
+    select paused_origins as paused, (select count(*)::int from delivery where state = 'due') as due from heartbeat`)
+  /** Moves on until what is noted fits. */
+  const until = async (fits: (paused: { until: number }[], due: number) => boolean) => {
+    for (let look = 0; ; look++) {
+      const [row] = await pool.run(noted)
+      if (fits(row!.paused, row!.due)) return row!.paused
+      assert.ok(look < 20_000, JSON.stringify(row))
+      clock.pass(20)
+      await pause(2)
+    }
+  }
+  const startAt = clock.now()
+  const [one] = await until(([first]) => first !== undefined && first.until > startAt)
+  status = 200
+  await until((paused, due) => paused.length === 0 && due === 0)
+  assert.ok(clock.now() >= one!.until, 'nothing was sent before')
+  await sender.stop(0)
 })
 
 const turns = [{ merchantId: 1n, held: 0, blocked: [], from: 0 }]

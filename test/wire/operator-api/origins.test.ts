@@ -53,6 +53,8 @@ interface Origin {
   origin: string
   oldest_at: string
   failed_at: string
+  paused_in: number | null
+  paused_until: string | null
 }
 const ask = async (body: object, merchant?: string): Promise<Origin[]> => {
   const { token } = await api.tokenFor('auditor', merchant)
@@ -65,7 +67,7 @@ const counts = (due: number, held: number, delivered: number, given: number, tri
   given_up: given,
   failed_tries: tries,
 })
-const timeless = (all: Origin[]) => all.map(({ oldest_at: _o, failed_at: _f, ...one }) => one)
+const timeless = (all: Origin[]) => all.map(({ oldest_at: _o, failed_at: _f, paused_in: _i, paused_until: _u, ...one }) => one)
 
 test('what is due, held back, and failed within the hour; a server where all is well is left out', async () => {
   const all = await ask({})
@@ -83,6 +85,27 @@ test('with a time, those that were owed since then and before', async () => {
   ])
   assert.deepEqual(timeless(await ask({ origin: bad, from: '260min', to: '230min', merchant: 'shop' })), [
     { merchant: 'shop', origin: bad, ...counts(0, 0, 1, 1, 2), failure: 'answered 502' },
+  ])
+})
+
+test('the breaker of a server, as processes that are alive have noted it', async () => {
+  const until = Date.parse('2100-01-01T00:00:00Z')
+  const beat = (id: number, ago: number, login: string, end: number) =>
+    database.query(
+      `insert into heartbeat (process_id, instance, started_at, beat_at, paused_origins)
+      select $1::bigint, $1::text, now(), now() - $2::int * interval '1 second',
+        json_build_array(json_build_object('merchantId', merchant_id::text, 'origin', $4::text, 'until', $5::bigint))
+      from merchant where login = $3`,
+      [id, ago, login, bad, end],
+    )
+  await beat(1, 0, 'shop', until - 60_000)
+  await beat(2, 0, 'shop', until)
+  await beat(3, 5, 'shop', until + 60_000)
+  await beat(4, 0, 'other', 1_000)
+  const paused = (await ask({})).map((one) => [one.merchant, one.paused_in, one.paused_until])
+  assert.deepEqual(paused, [
+    ['shop', 2, '2100-01-01T00:00:00.000Z'],
+    ['other', 1, '1970-01-01T00:00:01.000Z'],
   ])
 })
 
