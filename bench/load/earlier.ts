@@ -1,3 +1,4 @@
+import { gatherHours } from '../../src/order/store/minute-counts.ts'
 import { statement } from '../../src/storage/pool.ts'
 import { readBooks } from '../figures/books.ts'
 import type { Carried } from '../figures/levels.ts'
@@ -47,5 +48,7 @@ const count = statement<object>(`
 export const countEarlier = (sandbox: Sandbox, orders: number): Promise<unknown> =>
   onDatabase(sandbox, async (pool) => {
     await pool.run(count, [Math.ceil(orders / minutes)])
+    await gatherHours(pool, Date.now())
     await pool.run(statement('vacuum analyze minute_count'))
+    await pool.run(statement('vacuum analyze hour_count'))
   })

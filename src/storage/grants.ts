@@ -66,6 +66,7 @@ const ofCell: Grants = {
   wrong_sum:        row('r a w d',                                    'r',                                         'r',             ''),
   filter_count:     row('r a w d',                                    'r d',                                       'r',             ''),
   minute_count:     row('r a w d',                                    'r',                                         'r',             ''),
+  hour_count:       row('r a d',                                      'r',                                         'r',             ''),
   heartbeat:        row('r a w d',                                    'r',                                         'r',             ''),
   merchant_mover:   row('',                                           'r',                                         'r',             'r'),
   // Those of cell 0 have the duties of the installation too.

@@ -289,6 +289,15 @@ create table heartbeat (
   constraint heartbeat_pkey PRIMARY KEY (process_id)
 ) with (fillfactor=50);
 
+create table hour_count (
+  merchant_id bigint not null,
+  hour timestamp with time zone not null,
+  key text collate "C" not null,
+  ended integer not null,
+  constraint hour_count_pkey PRIMARY KEY (merchant_id, hour, key)
+);
+CREATE INDEX hour_count_by_hour ON hour_count USING brin (hour) WITH (pages_per_range='16', autosummarize='on');
+
 create table id_block (
   name text not null,
   next_id bigint not null,

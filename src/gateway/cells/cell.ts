@@ -3,7 +3,7 @@ import { openDeliveryStore } from '../../delivery/store.ts'
 import { forgetNonces, useNonces } from '../../merchant/nonce-rows.ts'
 import { openInvoiceStore } from '../../mobile-api/invoice/store.ts'
 import { forgetWrongSums, openWrongSums } from '../../mobile-api/sum/store.ts'
-import { forgetMinuteCounts } from '../../order/store/minute-counts.ts'
+import { forgetMinuteCounts, gatherHours } from '../../order/store/minute-counts.ts'
 import { openOrderStore } from '../../order/store/store.ts'
 import { forgetCounts } from '../../risk/count-rows.ts'
 import type { Whereabouts } from '../../storage/cells.ts'
@@ -44,6 +44,7 @@ export function openCell({ cellNo, pool, where, keys }: CellParts, ground: Groun
       { name: 'nonces', everyMs: 60_000, run: () => forgetNonces(pool, clock.now()) },
       { name: 'Idempotency-Keys', everyMs: 60_000, run: () => orders.forgetIdempotencyKeys(clock.now()) },
       { name: 'minute counts', everyMs: 3_600_000, run: () => forgetMinuteCounts(pool, clock.now()) },
+      { name: 'hour counts', everyMs: 600_000, run: () => gatherHours(pool, clock.now()) },
       { name: 'wrong sums', everyMs: 600_000, run: () => forgetWrongSums(pool, clock.now()) },
     ],
     answers: () => pool.run(anything),

@@ -54,6 +54,7 @@ const rowGroups: readonly Group[] = [
   { tables: ['nonce'],           key: 't.nonce',          type: 'text',   first: '',    atOnce: 2_000 },
   { tables: ['filter_count'],    key: countKey,           type: 'text',   first: '',    atOnce: 2_000 },
   { tables: ['minute_count'],    key: 't.minute',         type: 'timestamptz', first: '-infinity', atOnce: 500 },
+  { tables: ['hour_count'],      key: 't.hour',           type: 'timestamptz', first: '-infinity', atOnce: 500 },
   { tables: ['locator'],         key: 't.key',            type: 'text',   first: '',    atOnce: 2_000 },
 ]
 const groups = rowGroups.map(statementsOf)

@@ -10,7 +10,9 @@ import { Refused, unfit } from '../refused.ts'
 import { cellsFor, loginsIn } from '../where.ts'
 
 const units = ['minute', 'hour', 'day'] as const
-const timeBy = (unit: (typeof units)[number]) => `to_char(date_trunc('${unit}', c.time), 'YYYY-MM-DD"T"HH24:MI"Z"')`
+type Unit = (typeof units)[number]
+const binOf = (unit: Unit, time: string) => `date_bin('1 ${unit}', ${time}, 'epoch')`
+const timeBy = (unit: Unit) => `to_char(${binOf(unit, 'c.time')} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')`
 
 const partOf = (part: (typeof countParts)[number]) => `split_part(c.key, '|', ${countParts.indexOf(part) + 1})`
 
@@ -64,36 +66,54 @@ interface Sum {
 }
 
 const mostSums = 100_000
-const minuteMs = 60_000
+const [minuteMs, hourMs] = [60_000, 3_600_000]
+const floorTo = (unitMs: number, ms: number): number => ms - (ms % unitMs)
+
+/** Sums for each of these merchants: of whole hours, if they are gathered, else of minutes. */
+function summing({ of, by, from, to, endpointId, gateId }: StatsQuery, whose: readonly bigint[]) {
+  const firstHour = by.includes('minute') ? to : Math.min(to, floorTo(hourMs, from + hourMs - 1))
+  const lastHour = by.includes('minute') ? to : Math.max(firstHour, floorTo(hourMs, to))
+  const asked = new Conditions()
+  const merchants = `${asked.put(whose)}::bigint[]`
+  const [begin, first, last, end] = [floorTo(minuteMs, from), firstHour, lastHour, to].map(
+    (time) => `${asked.put(timestamp(time))}::timestamptz`,
+  )
+  asked.add(`${splits.endpoint} = ?`, endpointId?.toString())
+  asked.add(`${splits.gate} = ?`, gateId?.toString())
+  const unit = units.find((one) => by.includes(one))
+  const time = unit ? binOf(unit, 'c.at') : 'null::timestamptz'
+  const part = (table: string, time: string) => `select c.merchant_id, c.key, c.${time} as at, c.ended from ${table} c`
+  // Few keys come in many minutes: each is split once.
+  const sql = entities<Sum>(`
+    select array[${by.map((name) => splits[name]).join(', ')}]::text[] as "by", ${splits.outcome} as outcome,
+      ${partOf(of)}::int as within_ms, sum(c.ended)::bigint as ended
+    from (
+      select c.merchant_id, c.key, ${time} as time, sum(c.ended) as ended from (
+        ${part('minute_count', 'minute')}
+        where c.merchant_id = any (${merchants}) and c.minute >= ${begin} and c.minute < ${first}
+        union all
+        ${part('hour_count', 'hour')}
+        where c.merchant_id = any (${merchants}) and c.hour >= ${first} and c.hour < ${last}
+        union all
+        ${part('minute_count', 'minute')} join (
+          select m.id, least(${last}, greatest(${first}, (
+            select max(h.hour) + interval '1 hour' from hour_count h where h.merchant_id = m.id))) as gathered
+          from unnest(${merchants}) as m (id)) g on c.merchant_id = g.id and c.minute >= g.gathered and c.minute < ${end}
+      ) c ${asked.where} group by 1, 2, 3) c
+    where ${partOf(of)} <> ''
+    group by 1, 2, 3 limit ${mostSums + 1}`)
+  return { sql, values: asked.values }
+}
 
 /** By time, or the most first. Refuses what would add up too much. */
 export async function readStats(databases: Databases, query: StatsQuery): Promise<StatsRow[]> {
   const logins = await loginsIn(databases.pool)
   const cells = await cellsFor(databases, logins, query.merchantId)
   const sums = await inEach(cells, ({ pool, cellNo }) => {
-    const asked = new Conditions()
-    asked.add('c.minute >= ?', timestamp(query.from - (query.from % minuteMs)))
-    asked.add('c.minute < ?', timestamp(query.to))
     // Those of a merchant that moves are in two cells.
-    asked.add(
-      'c.merchant_id = any (?::bigint[])',
-      query.merchantId === undefined ? logins.merchantIds(cellNo) : [query.merchantId],
-    )
-    asked.add(`${splits.endpoint} = ?`, query.endpointId?.toString())
-    asked.add(`${splits.gate} = ?`, query.gateId?.toString())
-    const by = query.by.map((name) => splits[name]).join(', ')
-    const unit = units.find((one) => query.by.includes(one))
-    const time = unit ? `date_trunc('${unit}', c.minute at time zone 'UTC')` : 'null::timestamp'
-    // Few keys come in many minutes: each is split once.
-    const sum = entities<Sum>(`
-      select array[${by}]::text[] as "by", ${splits.outcome} as outcome, ${partOf(query.of)}::int as within_ms,
-        sum(c.ended)::bigint as ended
-      from (
-        select c.merchant_id, c.key, ${time} as time, sum(c.ended) as ended
-        from minute_count c ${asked.where} group by 1, 2, 3) c
-      where ${partOf(query.of)} <> ''
-      group by 1, 2, 3 limit ${mostSums + 1}`)
-    return pool.run(sum, asked.values)
+    const whose = query.merchantId === undefined ? logins.merchantIds(cellNo) : [query.merchantId]
+    const { sql, values } = summing(query, whose)
+    return pool.run(sql, values)
   })
   if (sums.some(({ length }) => length > mostSums)) throw new Refused(unfit('by', 'less at once, or the time shorter'))
   const gates = new Map((await listGates(databases.pool)).map(({ gateId, name }) => [String(gateId), name]))
