@@ -12,8 +12,8 @@ import type { ByName } from '../wishes.ts'
 
 const inFlight = 256
 const people = 10
-/** Between two clicks of one of them. */
-const thinkMs = 1_000
+/** From an answer to the next click of one of them: the mean of TPC-W. */
+const thinkMs = 7_000
 
 export const clicks: ByName = {
   name: 'clicks',
@@ -34,6 +34,7 @@ export const clicks: ByName = {
     const clickThrough = async (visitor: Visitor, i: number, { signal }: AbortController) => {
       const all = await pagesWith(sandbox, shown[i % shown.length]!, false)
       const pages = all.filter(({ isFile }) => !isFile)
+      await pause((i * thinkMs) / people)
       for (let at = Math.floor((i * pages.length) / people); !signal.aborted; at++, await pause(thinkMs)) {
         const page = pages[at % pages.length]!
         const { status } = await visitor.ask(page)

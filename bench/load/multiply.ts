@@ -112,6 +112,7 @@ export function copyOf(table: readonly Column[], { first, last, start, done, cou
 
 /** What two payments hardly ever share, so that a search by it finds as little as it would. */
 const id12 = `lpad(new_id::text, 12, '0')`
+const cardNo = `lpad((new_id / 4)::text, 12, '0')`
 const lastDigits = (many: number) => `right(${id12}, ${many})`
 const inJson = (text: string, member: string, value: string) =>
   `regexp_replace(${text}, '"${member}":"[^"]*"', '"${member}":"' || ${value} || '"')`
@@ -122,7 +123,7 @@ const unlike: Readonly<Record<string, string>> = {
   stan: `case when stan is not null then ${lastDigits(6)} end`,
   // A card pays four times.
   card_hash: 'md5(card_hash || new_id / 4)',
-  card: `${inJson('card::text', 'lastFour', lastDigits(4))}::json`,
+  card: `${inJson(inJson('card::text', 'lastFour', `right(${cardNo}, 4)`), 'bin', `'4' || substr(${cardNo}, 4, 5)`)}::json`,
   result: `${inJson(inJson('result::text', 'rrn', id12), 'approvalCode', 'left(md5(new_id::text), 6)')}::json`,
 }
 

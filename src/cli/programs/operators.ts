@@ -1,4 +1,5 @@
 /** The processes that serve operators, with the database user of operators. */
+import { constants, setPriority } from 'node:os'
 import type { Command } from 'commander'
 import { keepHeapSmall } from '../../base/heap.ts'
 import { openLog } from '../../base/log.ts'
@@ -60,6 +61,8 @@ async function serve(
   const log = openLog({ level: logLevel, destination: stdout })
   endOnDefect(log)
   keepHeapSmall()
+  // Payments go first on a machine that both share.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const policy = { callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
   const options = { ...config, clock, random, log, ...policy, kek: () => encryptionBy(kek, random) }
   const started = await whileRestarting(() => start(options), { clock, log })

@@ -9,8 +9,11 @@ import type { Finding } from '../../entity/show.ts'
 import { ok, problem, warning } from './finding.ts'
 
 const reachMs = 3_000
-/** How long an acquirer with TLS 1.3 may take to refuse our certificate. */
-const refusalMs = 500
+/**
+ * How long an acquirer with TLS 1.3 may take to refuse our certificate: thrice as long as the
+ * handshake took, within these.
+ */
+const refusalMs = { least: 100, most: 500 }
 const expiresSoonMs = 30 * 86_400_000
 
 /** Opens a line like the gateway's and sends nothing over it. */
@@ -48,6 +51,7 @@ const isLoopback = (host: string): boolean => host === 'localhost' || reachOf(ho
 
 function reach({ settings, secrets }: Gate, clock: Clock): Promise<{ address: string } | { failed: string }> {
   return new Promise((resolve) => {
+    const began = clock.monotonic()
     const socket = openTransport(lineAddress({ ...settings, ...(secrets && { secrets }) }))
     let cancel = clock.after(reachMs, () => end({ failed: `no connection within ${spanText(reachMs)}` }))
     const end = (result: { address: string } | { failed: string }) => {
@@ -65,7 +69,8 @@ function reach({ settings, secrets }: Gate, clock: Clock): Promise<{ address: st
     // connection stays open shows that it was accepted.
     socket.once('secureConnect', () => {
       cancel()
-      cancel = clock.after(refusalMs, reached)
+      const longMs = 3 * (clock.monotonic() - began)
+      cancel = clock.after(Math.min(refusalMs.most, Math.max(refusalMs.least, longMs)), reached)
     })
   })
 }

@@ -106,7 +106,7 @@ async function walkOf(databases: Databases, { merchantId, after: last, from, to 
 }
 
 /** So many orders of a cell are looked at for a page, where no index has what is asked for. */
-const mostWalked = 20_000
+const mostWalked = 10_000
 
 /**
  * A page as `findOrders` finds it. A rare amount, currency or code would be looked for in every
