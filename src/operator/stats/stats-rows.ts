@@ -82,7 +82,7 @@ function summing({ of, by, from, to, endpointId, gateId }: StatsQuery, whose: re
   asked.add(`${splits.gate} = ?`, gateId?.toString())
   const unit = units.find((one) => by.includes(one))
   const time = unit ? binOf(unit, 'c.at') : 'null::timestamptz'
-  const part = (table: string, time: string) => `select c.merchant_id, c.key, c.${time} as at, c.ended from ${table} c`
+  const part = (table: string, column: string) => `select c.merchant_id, c.key, c.${column} as at, c.ended from ${table} c`
   // Few keys come in many minutes: each is split once.
   const sql = entities<Sum>(`
     select array[${by.map((name) => splits[name]).join(', ')}]::text[] as "by", ${splits.outcome} as outcome,

@@ -110,9 +110,9 @@ test('operators see the breaker of a server until a message arrives there', asyn
   /** Moves on until what is noted fits. */
   const until = async (fits: (paused: { until: number }[], due: number) => boolean) => {
     for (let look = 0; ; look++) {
-      const [row] = await pool.run(noted)
-      if (fits(row!.paused, row!.due)) return row!.paused
-      assert.ok(look < 20_000, JSON.stringify(row))
+      const [now] = await pool.run(noted)
+      if (fits(now!.paused, now!.due)) return now!.paused
+      assert.ok(look < 20_000, JSON.stringify(now))
       clock.pass(20)
       await pause(2)
     }

@@ -48,12 +48,15 @@ const shown = (sums: Map<string, number>) => [...sums].toSorted(([a], [b]) => (a
 async function isSame({ from, to, unit }: Asked): Promise<void> {
   const found = new Map<string, number>()
   const cells = () => Promise.resolve([{ cellNo: 0, pool }])
-  const rows = await readStats({ pool, cells } as Parameters<typeof readStats>[0], {
-    of: 'orders',
-    by: ['merchant', unit, 'outcome'],
-    from,
-    to,
-  })
+  const rows = await readStats(
+    { pool, cells },
+    {
+      of: 'orders',
+      by: ['merchant', unit, 'outcome'],
+      from,
+      to,
+    },
+  )
   for (const { by, total } of rows) found.set(by.join(), total)
   const right = new Map<string, number>()
   for (const { login, at, outcome, ended } of counted) {
