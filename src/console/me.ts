@@ -12,7 +12,7 @@ import type { Written } from './forms.ts'
 import { moment } from './blocks.ts'
 import { askFresh } from './entry/fresh.ts'
 import { ownAccount, setOwnPassword, setOwnTotp } from './entry/own-account.ts'
-import { passkeyButton } from './entry/pages.ts'
+import { oneTimeCode, passkeyButton, passwordField, typed } from './entry/pages.ts'
 import { addOwnPasskey, removeOwnPasskey, type PasskeyFactor } from './entry/passkeys.ts'
 import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed } from './frame.ts'
@@ -128,12 +128,6 @@ const ownForm = ({ formToken }: Visitor, what: string, inside: Markup): Markup =
     ${inside}
   </form>`
 
-const passwordField = (name: string, label: string, kind: 'current' | 'new') =>
-  html`<div class="field">
-    <label for="${name}">${label}</label>
-    <input id="${name}" name="${name}" type="password" autocomplete="${kind}-password" required />
-  </div>`
-
 const passwordForm = (visitor: Visitor, isSet: boolean): Markup =>
   html`<details class="panel" ${isSet ? undefined : html`open`}>
     <summary>${isSet ? 'Change your password' : 'Set a password'}</summary>
@@ -181,10 +175,7 @@ function totpForm(visitor: Visitor, { isSet, ways }: { isSet: boolean; ways: num
       visitor,
       'totp',
       html`<input type="hidden" name="key" value="${key.reveal().toString('base64url')}" />
-        <div class="field">
-          <label for="code">Code</label>
-          <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required />
-        </div>
+        ${typed('code', 'Code', oneTimeCode)}
         <p class="buttons"><button>Add</button></p>`,
     )}
   </details>`

@@ -4,7 +4,7 @@ import { html, type Markup } from '../../http/page.ts'
 import type { Offer } from '../../operator/offered.ts'
 import { changes, type Permission } from '../../operator/permissions.ts'
 import type { Written } from '../forms.ts'
-import { passkeyButton } from './pages.ts'
+import { codeLabel, oneTimeCode, passkeyButton, typed } from './pages.ts'
 import { proveAgain, type SignInPlace } from './sign-in.ts'
 import type { ConsoleParts, Visitor } from './visitor.ts'
 
@@ -33,11 +33,8 @@ export async function askFresh(
     ${code === undefined ? undefined : html`<p class="complaint" role="alert">${why}</p>`}
     <input type="hidden" name="form" value="${formToken}" />
     ${Object.entries(rest).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-    <div class="field">
-      <label for="${field}">Code of your authenticator, or a recovery code</label>
-      <input id="${field}" name="${field}" inputmode="numeric" autocomplete="one-time-code" required autofocus />
-      <p class="quiet">Your second factor is older than ten minutes. Signing in again shows it too.</p>
-    </div>
+    ${typed(field, codeLabel, html`${oneTimeCode} autofocus`)}
+    <p class="quiet">Your second factor is older than ten minutes. Signing in again shows it too.</p>
     <p class="buttons"><button>Go on</button></p>
     ${session.hasPasskey ? passkeyButton('prove', field, 'Use a passkey') : undefined}
   </form>`

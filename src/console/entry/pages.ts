@@ -35,6 +35,17 @@ export const passkeyButton = (asks: 'sign-in' | 'prove' | 'add', into: string, l
     <p class="complaint" role="alert"></p>
     <script src="${script.path}" defer></script>`
 
+/** What somebody has to type; `is` are further attributes. */
+export const typed = (name: string, label: string, is: Markup): Markup =>
+  html`<div class="field">
+    <label for="${name}">${label}</label>
+    <input id="${name}" name="${name}" ${is} required />
+  </div>`
+export const passwordField = (name: string, label: string, kind: 'current' | 'new'): Markup =>
+  typed(name, label, html`type="password" autocomplete="${kind}-password"`)
+export const codeLabel = 'Code of your authenticator, or a recovery code'
+export const oneTimeCode = html`inputmode="numeric" autocomplete="one-time-code"`
+
 /** `host`: of the provider of single sign-on. */
 export type SignInShown = { why?: Why; name?: string; to?: string; host?: string | undefined }
 
@@ -44,14 +55,8 @@ export const signInPage = ({ why, name = '', to = '/', host }: SignInShown): Ans
     why,
     html`<form method="post" action="/sign-in" class="panel">
         <input type="hidden" name="to" value="${to}" />
-        <div class="field">
-          <label for="name">Name</label>
-          <input id="name" name="name" value="${name}" autocomplete="username" required autofocus />
-        </div>
-        <div class="field">
-          <label for="password">Password</label>
-          <input id="password" name="password" type="password" autocomplete="current-password" required />
-        </div>
+        ${typed('name', 'Name', html`value="${name}" autocomplete="username" autofocus`)}
+        ${passwordField('password', 'Password', 'current')}
         <button>Sign in</button>
       </form>
       <form method="post" action="/sign-in/passkey">
@@ -68,10 +73,7 @@ export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?
     why,
     html`<form method="post" action="/sign-in/code" class="panel">
       <input type="hidden" name="to" value="${to}" />
-      <div class="field">
-        <label for="code">Code of your authenticator, or a recovery code</label>
-        <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required autofocus />
-      </div>
+      ${typed('code', codeLabel, html`${oneTimeCode} autofocus`)}
       <button>Go on</button>
       ${hasPasskey ? passkeyButton('prove', 'code', 'Use a passkey') : undefined}
     </form>`,
