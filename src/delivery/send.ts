@@ -21,7 +21,7 @@ export type Sender = ReturnType<typeof openSender>
 /** A sweep's statements stay short however many messages wait. */
 const mostClaimed = 256
 
-/** Of the origins that operators see as paused. */
+/** At most so many paused origins are noted for operators. */
 const mostNoted = 1_000
 
 const laneLimits = {

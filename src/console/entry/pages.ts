@@ -35,7 +35,7 @@ export const passkeyButton = (asks: 'sign-in' | 'prove' | 'add', into: string, l
     <p class="complaint" role="alert"></p>
     <script src="${script.path}" defer></script>`
 
-/** What somebody has to type; `is` are further attributes. */
+/** A field that has to be filled in; `is` are further attributes. */
 export const typed = (name: string, label: string, is: Markup): Markup =>
   html`<div class="field">
     <label for="${name}">${label}</label>
