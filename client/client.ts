@@ -4,11 +4,19 @@
  */
 import { openCaller, type Call, type Settings } from './call.ts'
 import { readCallback, readReturn, type Callback, type CustomerReturn, type NotGenuine } from './callback.ts'
-import { finish, realTime, type Ending, type FinishOptions } from './finish.ts'
+import { finish, type Ending, type FinishOptions } from './finish.ts'
 import { acceptance, cardInfo, orderStatus, registration } from './replies.ts'
 import type { Accepted, CardInfo, Denied, NotRegistered, OrderStatus, Registered, Reply } from './replies.ts'
 import type * as asks from './requests.ts'
+import { realTime } from './waiting.ts'
 import type { Headers } from './webhook.ts'
+
+/** Who imports the package finds every type of its calls here. */
+export type { CallOptions, Settings } from './call.ts'
+export type { Callback, CustomerReturn, NotGenuine } from './callback.ts'
+export type { Ending, FinishOptions } from './finish.ts'
+export type * from './replies.ts'
+export type * from './requests.ts'
 
 type Asking<Request> = Call<Request, Reply<Accepted>>
 

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Step } from './cardholder.ts'
 import { rowOf } from './operations.ts'
 import { isFinal, type Accepted, type FinalStatus, type NoAnswer, type OrderStatus, type Refused, type Reply } from './replies.ts'
 import type { OrderName, StatusRequest } from './requests.ts'
+import { pauseMs, usualLimitMs, type Time } from './waiting.ts'
 
 /** How waiting for an order came to its end. `seen` is the last that was seen of it. */
 export type Ending =
@@ -30,34 +30,8 @@ export interface FinishOptions {
   signal?: AbortSignal
 }
 
-/**
- * From the first question on: quick while a plain payment ends, then as a cardholder waits, then as
- * a lost answer is sought.
- */
-const intervals = [
-  { withinMs: 2_000, everyMs: 250 },
-  { withinMs: 15_000, everyMs: 1_000 },
-  { withinMs: 120_000, everyMs: 2_000 },
-]
-const laterEveryMs = 10_000
-export const usualLimitMs = 120_000
 /** A request that was not answered may still be on its way. */
 const lostWithinMs = 15_000
-
-export const pauseMs = (elapsedMs: number): number =>
-  intervals.find(({ withinMs }) => elapsedMs < withinMs)?.everyMs ?? laterEveryMs
-
-/** The clock of the wait. A pause ends early when it is aborted. */
-export interface Time {
-  now(): number
-  pause(ms: number, signal?: AbortSignal): Promise<void>
-}
-
-export const realTime: Time = {
-  now: () => performance.now(),
-  // An abort ends the pause; that it did is seen by the signal.
-  pause: (ms, signal) => pause(ms, undefined, signal ? { signal } : {}).catch(() => undefined),
-}
 
 type Ask = (request: StatusRequest) => Promise<Reply<OrderStatus>>
 

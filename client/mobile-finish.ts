@@ -1,5 +1,5 @@
-import { pauseMs, usualLimitMs, type Time } from './finish.ts'
 import type { MobileRefused, MobileReply, MobileStatus, TransferFee } from './mobile-replies.ts'
+import { pauseMs, usualLimitMs, type Time } from './waiting.ts'
 
 /** How waiting for a transaction came to its end. `seen` is the last that was seen of it. */
 export type MobileEnding =

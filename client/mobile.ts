@@ -2,7 +2,6 @@
  * The app's side of the mobile API: it begins at the merchant's server, and pays at the gateway.
  * client/README.md shows it.
  */
-import { realTime } from './finish.ts'
 import { finishMobile, type MobileEnding, type MobileFinishOptions } from './mobile-finish.ts'
 import {
   readMobile,
@@ -16,6 +15,7 @@ import {
 } from './mobile-replies.ts'
 import type { MobileKind, MobileRequests, TransferBins } from './mobile-requests.ts'
 import { send } from './post.ts'
+import { realTime } from './waiting.ts'
 
 export interface MobileSettings {
   /** Of the gateway, up to and without `/dapi`, such as `https://pay.example/gateway`. */

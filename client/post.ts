@@ -23,21 +23,30 @@ export async function post(posting: Posting): Promise<Posted> {
   return pairs === undefined ? { is: 'no answer', why: 'it cannot be decoded' } : { is: 'pairs', pairs }
 }
 
-/** One HTTP request. A redirect is not followed: the body may have a card in it. */
+/**
+ * One HTTP request. A redirect is not followed: the body may have a card in it.
+ * *Rejected:* AbortSignal.any, which Node 18 lacks.
+ */
 export async function send({ url, body, headers, timeoutMs, signal }: Posting): Promise<Sent> {
   const late = AbortSignal.timeout(timeoutMs)
+  const end = new AbortController()
+  const stop = () => end.abort()
+  for (const one of [late, signal]) one?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
   try {
     const answer = await fetch(url, {
       method: 'POST',
       headers,
       body,
       redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, late]) : late,
+      signal: end.signal,
     })
     return { is: 'answer', status: answer.status, text: await answer.text() }
   } catch (error) {
     if (late.aborted) return { is: 'no answer', why: `none within ${timeoutMs} ms` }
     return { is: 'no answer', why: signal?.aborted ? 'aborted' : reasonOf(error) }
+  } finally {
+    signal?.removeEventListener('abort', stop)
   }
 }
 

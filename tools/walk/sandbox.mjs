@@ -1,5 +1,4 @@
-// A sandbox of one's own for npm run walk and npm run pictures: in a temporary directory, on free
-// ports, gone afterwards.
+// A sandbox for a tool: in a temporary directory, on free ports, removed afterwards.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,15 +12,16 @@ const stopWithinMs = 30_000
 const foreign = /^(?:DATABASE_URL|(?:OPERATOR_)?(?:HOST|PORT)|LOG_LEVEL|PG[A-Z]+|TOLLGATE_.*)$/
 
 /**
- * Resolves with `file`, the content of sandbox.json, `said`, what the sandbox prints, and `stop`.
- * If it does not come up, this rejects with what it printed.
+ * Starts the sandbox of a `program`, a bin/tollgate.mjs: the one built here, or an installed one.
+ * Resolves with `file`, the content of sandbox.json, `said`, the output so far, and `stop`. If the
+ * sandbox does not start, this rejects with its output.
  */
-export async function startSandbox(interrupted) {
+export async function startSandbox(interrupted, program = join(root, 'bin', 'tollgate.mjs')) {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-walk-'))
   // Run by root, PostgreSQL is another user's and has to pass here.
   chmodSync(directory, 0o711)
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
-  const child = spawn(process.execPath, [join(root, 'bin', 'tollgate.mjs'), 'sandbox'], {
+  const child = spawn(process.execPath, [program, 'sandbox'], {
     // A session of its own: Ctrl-C ends it through this program, in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -51,7 +51,7 @@ export async function startSandbox(interrupted) {
   }
 }
 
-/** Polls until there is something; nothing waits for ever. */
+/** Polls until there is something; nothing waits forever. */
 export async function until(what, withinMs, interrupted, look) {
   const late = performance.now() + withinMs
   for (;;) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { finish, pauseMs, type Ending, type FinishOptions } from '../../../client/finish.ts'
+import { finish, type Ending, type FinishOptions } from '../../../client/finish.ts'
+import { pauseMs } from '../../../client/waiting.ts'
 import type { Operation } from '../../../client/operations.ts'
 import type { Accepted, NoAnswer, OrderStatus, Refused, Reply } from '../../../client/replies.ts'
 import type { StatusRequest } from '../../../client/requests.ts'
