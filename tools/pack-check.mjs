@@ -1,10 +1,9 @@
 // npm run pack:check: makes both packages, installs them where nothing is, and pays with them.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { readArguments } from './arguments.mjs'
 import { build, root } from './build.mjs'
+import { newcomer, output, temporary } from './fresh.mjs'
 import { startSandbox } from './walk/sandbox.mjs'
 
 const help = `npm run pack:check                 packs tollgate and @tollgate/client, installs both in an empty directory
@@ -50,10 +49,7 @@ const { keep, node } = readArguments(help, {
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupt.abort())
 build()
-const place = mkdtempSync(join(tmpdir(), 'tollgate-pack-'))
-// Run by root, PostgreSQL is another user's and has to pass here.
-chmodSync(place, 0o711)
-process.once('exit', () => rmSync(place, { recursive: true, force: true, maxRetries: 5 }))
+const place = temporary('pack')
 try {
   await check()
 } catch (thrown) {
@@ -62,18 +58,15 @@ try {
 }
 
 async function check() {
-  const [home, shopFolder] = ['home', 'shop'].map((name) => join(place, name))
-  for (const folder of [home, shopFolder]) mkdirSync(folder)
+  const folder = join(place, 'shop')
+  mkdirSync(folder)
   const tarballs = keep ?? place
-  const packed = [root, join(root, 'client')].map((folder) => pack(folder, tarballs))
-  // npm's settings may be in the home that is left out; the registry is not what is checked.
-  const registry = run('npm', ['config', 'get', 'registry'], root).trim()
-  const { PATH, NODE_EXTRA_CA_CERTS } = process.env
-  const env = { PATH, HOME: home, npm_config_registry: registry, NODE_EXTRA_CA_CERTS }
-  const inShop = (command, args) => run(command, args, shopFolder, env)
-  writeFileSync(join(shopFolder, 'package.json'), '{ "name": "shop", "type": "module", "private": true }\n')
+  const packed = [root, join(root, 'client')].map((source) => pack(source, tarballs))
+  const env = newcomer(place)
+  const inShop = (command, args) => output(command, args, { cwd: folder, env })
+  writeFileSync(join(folder, 'package.json'), '{ "name": "shop", "type": "module", "private": true }\n')
   inShop('npm', ['install', '--no-audit', '--no-fund', ...packed.map(({ filename }) => join(tarballs, filename))])
-  const installed = bytesIn(join(shopFolder, 'node_modules'))
+  const installed = bytesIn(join(folder, 'node_modules'))
   if (installed > mostBytes) throw new Error(`${megabytes(installed)} are installed; at most ${megabytes(mostBytes)}`)
   passed(`installed: ${megabytes(installed)}, with the embedded PostgreSQL`)
   const tollgate = (...args) => inShop('npx', ['--no-install', 'tollgate', ...args])
@@ -81,22 +74,22 @@ async function check() {
   tollgate('simulate', '--seed', '7', '--orders', '5')
   passed('tollgate simulate')
 
-  writeFileSync(join(shopFolder, 'shop.ts'), shop)
-  const program = join(shopFolder, 'node_modules', 'tollgate', 'bin', 'tollgate.mjs')
+  writeFileSync(join(folder, 'shop.ts'), shop)
+  const program = join(folder, 'node_modules', 'tollgate', 'bin', 'tollgate.mjs')
   const sandbox = await startSandbox(interrupt.signal, program)
   try {
-    writeFileSync(join(shopFolder, 'sandbox.json'), JSON.stringify(sandbox.file))
-    pay(inShop, shopFolder)
+    writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(sandbox.file))
+    pay(inShop, folder)
   } finally {
     await sandbox.stop()
   }
-  bundleForBrowsers(shopFolder)
+  bundleForBrowsers(folder)
 }
 
 /** Packs what a folder is the package of, and refuses what does not belong into one. */
 function pack(folder, destination) {
   // What the script before packing prints comes first.
-  const printed = run('npm', ['pack', '--json', '--pack-destination', destination], folder)
+  const printed = output('npm', ['pack', '--json', '--pack-destination', destination], { cwd: folder })
   const [made] = JSON.parse(printed.slice(printed.search(/^\[/m)))
   const wrong = made.files.filter(({ path }) => /^test\/|\.map$|(?<!\.d)\.ts$/.test(path))
   if (wrong.length > 0) throw new Error(`${made.filename} has ${wrong[0].path} in it, and ${wrong.length - 1} more like it`)
@@ -131,14 +124,9 @@ function pay(inShop, folder) {
 function bundleForBrowsers(folder) {
   writeFileSync(join(folder, 'app.js'), "export { openMobileApp } from '@tollgate/client/mobile'\n")
   const bundler = join(root, 'node_modules', 'esbuild', 'bin', 'esbuild')
-  run(bundler, ['app.js', '--bundle', '--platform=browser', '--format=esm', '--outfile=bundle.js', '--log-level=error'], folder)
+  const options = ['--bundle', '--platform=browser', '--format=esm', '--outfile=bundle.js', '--log-level=error']
+  output(bundler, ['app.js', ...options], { cwd: folder })
   passed(`@tollgate/client/mobile bundled for browsers: ${megabytes(statSync(join(folder, 'bundle.js')).size)}`)
-}
-
-function run(command, args, cwd, env = process.env) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8', maxBuffer: 64e6 })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? `${stderr}${stdout}`}`)
-  return stdout
 }
 
 function isHere(command) {

@@ -1,10 +1,11 @@
-// What the two packages have in them, without making them: `npm run pack:check` installs and runs them.
+// What the two packages contain. `npm run pack:check` makes, installs and runs them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { build } from 'esbuild'
+import { nodeFinding } from '../../../src/operator/doctor/machine.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 
@@ -65,4 +66,12 @@ test('the app of the mobile API runs in browsers: it imports nothing of Node', a
   await build({ ...options, entryPoints: [join(root, 'client/mobile.ts')] })
   // The merchant's side signs with Node's crypto, and must not be in a browser.
   await assert.rejects(build({ ...options, entryPoints: [join(root, 'client/client.ts')] }), /node:crypto/)
+})
+
+test('engines, the matrix and the doctor name the same lines of Node', () => {
+  const [, listed = ''] = /const supported = \[(.*)\]/.exec(readFileSync(join(root, 'tools/matrix.mjs'), 'utf8')) ?? []
+  const lines = listed.split(', ').map((text) => text.slice(1, -1))
+  const [oldest] = lines
+  assert.match(manifest('.').engines.node, new RegExp(`^>=${oldest}\\.`))
+  for (const line of lines) assert.match(nodeFinding(`${line}.99.0`, 0).says, /until \d{4}/, line)
 })
