@@ -14,7 +14,7 @@ const variable = 'MERCHANT_SERVER_CONFIG'
 const usage = `usage: program.js [--die-with-parent]
 
   MERCHANT_SERVER_CONFIG   a JSON file, or the JSON itself: login, control_key, endpoints, database_url,
-                           port … (docs/testing.md)
+                           port … (docs/sandbox.md)
   LOG_LEVEL                debug, info, warn, error (info)
   --die-with-parent        stops when standard input ends
 `

@@ -69,7 +69,7 @@ ${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
 
 3. See the callback:  ${places.Callbacks}
 
-The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; the README has the table.
+The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; docs/sandbox.md has the table.
 Ctrl-C stops everything and keeps the data.
 `
 }

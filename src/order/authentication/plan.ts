@@ -22,7 +22,7 @@ export interface AuthenticationPlanner {
   enrolment: (pan: string) => Enrolment
   /** The names of its authentications lead to this cell. */
   marks: CellMarks
-  /** Only in the sandbox: CVV2 values that steer 3-D Secure; docs/testing.md. */
+  /** Only in the sandbox: CVV2 values that steer 3-D Secure; docs/sandbox.md. */
   steering: boolean
 }
 
