@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { text as readText } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { browse } from '../../../examples/customers-browser.ts'
+import { commandsIn, tutorials, typeCommands } from '../../harness/documents/commands.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 
 /** Each example and each tutorial, run as its reader runs it, and what it prints. */
@@ -56,17 +53,9 @@ describe('the examples', () => {
   for (const [name, lines] of Object.entries(prints))
     test(`${name} prints what became of it`, async () => assert.deepEqual(masked(await run(name)).split('\n'), lines))
 
-  // oxfmt-ignore
-  const tutorials: Readonly<Record<string, RegExp>> = {
-    sale:      /^true valid approved 10\.42\nhttp:\S+\/view-receipt\/[^]* approved  411111…1111  first-/m,
-    challenge: /^MethodUrlFrame\nhttp:\S+\nAUTHENTICATED\n05\n$/m,
-    recurring: /"last-four-digits":"1111"[^]* approved  411111…1111  subscription-\d+-2 /,
-    mobile:    /"state":"TRANSFER_FEE_REQUEST"[^]*"state":"APPROVED"[^]*"pays":true/,
-  }
   for (const [name, outcome] of Object.entries(tutorials))
     test(`the commands of the tutorial ${name} work, in their order`, async () => {
-      const page = readFileSync(join(folder, '../docs/tutorials', `${name}.md`), 'utf8')
-      const commands = [...page.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, block = '']) => block).join('')
+      const commands = commandsIn(join(folder, '../docs/tutorials', `${name}.md`))
       assert.doesNotMatch(commands, /expire_year\D{1,5}20\d\d/, 'the year is computed')
       const at = mkdtempSync(join(tmpdir(), 'tollgate-tutorial-'))
       try {
@@ -74,17 +63,8 @@ describe('the examples', () => {
         // The real npx takes a second of processor time for each call.
         const program = join(folder, '../bin/tollgate.mjs')
         writeFileSync(join(at, 'npx'), `#!/bin/sh\nshift\nexec '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 })
-        const env = { ...process.env, PATH: `${at}:${process.env.PATH}` }
-        const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', commands], { cwd: at, env, timeout: 120_000 })
-        const ended = once(child, 'close')
-        const errors = readText(child.stderr)
-        let out = ''
-        for await (const line of createInterface(child.stdout)) {
-          out += `${line}\n`
-          // The cardholder opens the page of the payment when its address is printed.
-          if (/^http:\S+\/3ds\//.test(line)) await browse(line, 'https://shop.example/')
-        }
-        assert.deepEqual(await ended, [0, null], `${out}\n${await errors}`)
+        const { code, out, errors } = await typeCommands(commands, at, { ...process.env, PATH: `${at}:${process.env.PATH}` })
+        assert.equal(code, 0, `${out}\n${errors}`)
         assert.match(out, outcome)
       } finally {
         rmSync(at, { recursive: true })
