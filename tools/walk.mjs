@@ -50,37 +50,34 @@ async function walk() {
 }
 
 async function frictionless(shop, { title }) {
-  title('Frictionless', 'The issuer runs its method, knows the browser, and asks the cardholder for nothing.')
+  title('Frictionless', 'The issuer runs its method, recognises the browser and asks the cardholder nothing.')
   const order = await shop.sale('The sale:', 'walk-1', 'frictionless')
   await shop.status(order, '`status` says what to do:')
-  const says = "The cardholder's browser runs the method in a hidden frame; the issuer's page in it posts back to the merchant:"
+  const says = "The browser runs the method in a hidden frame. The issuer's page in it posts to the merchant:"
   await shop.runMethod(order, says)
-  await shop.uploadMethod(order, 'The merchant tells that, and what it found out of the browser:')
-  await shop.betweenServers(order, ['AReq', 'ARes'], 'Now the gateway asks the issuer, through the directory server:')
-  await shop.status(order, '`Y` is the result, and the payment was authorised with the proof. `status` once more:')
+  await shop.uploadMethod(order, 'The merchant uploads that the method ran, and describes the browser:')
+  await shop.betweenServers(order, ['AReq', 'ARes'], 'Now the gateway asks the issuer through the directory server:')
+  await shop.status(order, 'The result is `Y`, and the payment was authorised with the proof. `status` again:')
 }
 
 async function challengePassed(shop, { title }) {
-  title('Challenge passed', 'The issuer wants to hear from the cardholder, who types the right password.')
+  title('Challenge passed', 'The issuer requires a challenge, and the cardholder enters the right password.')
   const order = await shop.sale('The sale, another card:', 'walk-2', 'challenge')
   await shop.status(order, '`status` says what to do:')
   await shop.runMethod(order, 'The method:')
   await shop.uploadMethod(order, 'The upload:')
-  await shop.betweenServers(order, ['ARes'], 'The answer of the issuer to AReq:')
-  await shop.status(order, '`status` now has the challenge:')
-  const says = "The cardholder's browser: the challenge, the password, and the way back to the merchant's notification URL:"
+  await shop.betweenServers(order, ['ARes'], "The issuer's answer to AReq:")
+  await shop.status(order, '`status` now shows the challenge:')
+  const says = 'The browser opens the challenge, sends the password and returns to the notification URL:'
   const cres = await shop.passChallenge(order, ['hint'], says)
-  const decides = 'Before the issuer let the browser go it had told the gateway, through the directory server. This decides:'
+  const decides = 'The issuer sent the result through the directory server before it released the browser:'
   await shop.betweenServers(order, ['RReq', 'RRes'], decides)
   await shop.uploadCres(order, cres)
   await shop.status(order, '`status`, at the end:')
 }
 
 async function challengeFailed(shop, { title }) {
-  title(
-    'Challenge failed',
-    'The same card, and as above up to the challenge. Three wrong passwords; the acquirer is never asked.',
-  )
+  title('Challenge failed', 'The same requests up to the challenge, then three wrong passwords. The acquirer is never asked.')
   const order = await shop.sale(undefined, 'walk-3', 'challenge')
   await shop.status(order)
   await shop.runMethod(order)
@@ -93,16 +90,13 @@ async function challengeFailed(shop, { title }) {
 }
 
 async function withoutMethod(shop, { title }) {
-  title(
-    'No method URL',
-    "The card range has no method URL. The merchant gets the gateway's own collector page as one, and does the same as ever.",
-  )
+  title('No method URL', "The card range has no method URL. The merchant receives that of the gateway's collector page.")
   const order = await shop.sale('The sale:', 'walk-4', 'no-method-frictionless')
   await shop.status(order, '`status` says what to do:')
-  await shop.runMethod(order, 'The collector page answers as the method of an issuer would:')
-  await shop.uploadMethod(order, 'The upload, with Y as ever:')
-  await shop.betweenServers(order, ['AReq', 'ARes'], 'AReq says U, whatever was uploaded: there is no method.')
-  await shop.status(order, '`status` once more:')
+  await shop.runMethod(order, "The collector page answers like an issuer's method:")
+  await shop.uploadMethod(order, 'The upload, also with Y:')
+  await shop.betweenServers(order, ['AReq', 'ARes'], 'AReq says U, whatever was uploaded, because there is no method.')
+  await shop.status(order, '`status` again:')
 }
 
 function deliver(text) {
