@@ -61,12 +61,12 @@ async function frictionless(shop, { title }) {
 }
 
 async function challengePassed(shop, { title }) {
-  title('Challenge passed', 'The issuer requires a challenge, and the cardholder enters the right password.')
-  const order = await shop.sale('The sale, another card:', 'walk-2', 'challenge')
-  await shop.status(order, '`status` says what to do:')
-  await shop.runMethod(order, 'The method:')
-  await shop.uploadMethod(order, 'The upload:')
-  await shop.betweenServers(order, ['ARes'], "The issuer's answer to AReq:")
+  title('Challenge passed', 'The same requests for another card, up to AReq. Then the cardholder enters the right password.')
+  const order = await shop.sale(undefined, 'walk-2', 'challenge')
+  await shop.status(order)
+  await shop.runMethod(order)
+  await shop.uploadMethod(order)
+  await shop.betweenServers(order, ['ARes'], 'The issuer requires a challenge:')
   await shop.status(order, '`status` now shows the challenge:')
   const says = 'The browser opens the challenge, sends the password and returns to the notification URL:'
   const cres = await shop.passChallenge(order, ['hint'], says)
@@ -91,12 +91,12 @@ async function challengeFailed(shop, { title }) {
 
 async function withoutMethod(shop, { title }) {
   title('No method URL', "The card range has no method URL. The merchant receives that of the gateway's collector page.")
-  const order = await shop.sale('The sale:', 'walk-4', 'no-method-frictionless')
+  const order = await shop.sale(undefined, 'walk-4', 'no-method-frictionless')
   await shop.status(order, '`status` says what to do:')
   await shop.runMethod(order, "The collector page answers like an issuer's method:")
-  await shop.uploadMethod(order, 'The upload, also with Y:')
-  await shop.betweenServers(order, ['AReq', 'ARes'], 'AReq says U, whatever was uploaded, because there is no method.')
-  await shop.status(order, '`status` again:')
+  await shop.uploadMethod(order)
+  const says = 'The upload says Y, as above. AReq says U, because there is no method:'
+  await shop.betweenServers(order, ['AReq', 'ARes'], says)
 }
 
 function deliver(text) {
