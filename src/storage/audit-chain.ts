@@ -1,6 +1,6 @@
 /**
  * What the hash of a row of the audit trail covers. The encoding is fixed: another one makes every
- * trail look changed. Anybody can compute it; docs/run.md describes it.
+ * trail look changed. Anybody can compute it: `linkHash` shows how.
  */
 import { hash } from 'node:crypto'
 import { auditTitle } from './audit-functions.ts'
