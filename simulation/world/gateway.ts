@@ -38,7 +38,7 @@ export const sumPages = `${origin}${basePath}/random-sum/`
 const blockOfIds = 1_000
 /** Directory servers by the common name of their certificate. */
 const peers: ReadonlyMap<string, string> = new Map(directories.map((name) => [name, name]))
-const meters = { answered: () => {}, repeated: () => {}, accessRefused: () => {}, odd: () => {} }
+const meters = { answered: () => {}, repeated: () => {}, settled: () => {}, accessRefused: () => {}, odd: () => {} }
 
 /** Starts the gateways of production, on the model and the simulated network. */
 export const startGateway = (given: ProcessParts): Promise<Gateway> => closingOnFailure((closing) => start(given, closing))

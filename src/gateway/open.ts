@@ -37,7 +37,7 @@ const drain = { invoicesMs: 1_500, stepsMs: 6_000, deliveriesMs: 1_000 }
 
 export interface GatewayParts extends Foundations {
   counting: Counting
-  meters: Pick<Meters, 'answered' | 'repeated'>
+  meters: Pick<Meters, 'answered' | 'repeated' | 'settled'>
   /** As `Gateway.collects`, for authentications of every cell; those of its own cell if absent. */
   collects?: HostedPages['collects']
 }

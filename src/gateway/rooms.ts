@@ -30,6 +30,7 @@ import { hostedUrls, usableUrl, type HostedUrls } from '../three-d-secure/forms.
 import type { Counting } from './counting.ts'
 import { sparedIn } from './guard.ts'
 import type { GatewaySettings, Ground, Stores, ThreeDSecureFacts, Transports } from './parts.ts'
+import type { Meters } from './watch.ts'
 
 /** The foundations of a gateway. */
 export interface Foundations {
@@ -180,7 +181,12 @@ export interface Memory {
 }
 
 /** The door, and the loop that runs the steps of orders. */
-export function openOrders(on: Foundations, over: Ways & Lease & Messages, memory: Memory, between: Between): Orders {
+export function openOrders(
+  on: Foundations & { meters: Pick<Meters, 'settled'> },
+  over: Ways & Lease & Messages,
+  memory: Memory,
+  between: Between,
+): Orders {
   const { ground, stores, transports, settings } = on
   const { clock, random, log, turns } = ground
   const { current: registry, keys, ids } = stores.registry
@@ -221,6 +227,7 @@ export function openOrders(on: Foundations, over: Ways & Lease & Messages, memor
     hide: hideBy(keys),
     sealCvv2: ({ sealed, card, order }) => withCvv2(sealed, card, order, keys, random),
     rush: turns.rush,
+    onSettled: on.meters.settled,
     onStep: steps.start,
     onStepDue: steps.expect,
     deliveryRoom() {

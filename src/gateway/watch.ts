@@ -5,6 +5,7 @@ import type { Answer, Route } from '../http/server.ts'
 import { limitNames, type AccessLimits } from '../merchant/access-limits.ts'
 import type { LeaseMode } from '../leases/heart.ts'
 import type { LeaseCounts } from '../leases/heartbeat.ts'
+import { openOutcomes } from './outcomes.ts'
 
 /** The facts about one gateway that metrics show; read at each request. */
 export interface GatewayGauges {
@@ -96,7 +97,7 @@ export function openMeters() {
   })
   /** Records how long a turn of the event loop lasted that began requests or read of them. */
   const turned = (seconds: number): void => turns.observe(seconds)
-  return { registry, turned, ...count }
+  return { registry, turned, settled: openOutcomes(registry), ...count }
 }
 
 /** A cell with its gateway as seen by the metrics. */

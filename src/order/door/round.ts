@@ -34,6 +34,8 @@ export interface RoundParts extends SavingParts {
    * before it was decided.
    */
   begin: (order: Order, card: Card | undefined, isNew: (work: Order['transactions'][number]) => boolean, since: number) => void
+  /** A change of an order was committed. */
+  onSettled: (before: Order | undefined, after: Order) => void
   onDeliveries: (deliveries: Delivery[], order: Order) => void
   /** Messages that this process does not hold were committed; they are due at `dueAt`. */
   onDeliveryDue: (dueAt: number) => void
@@ -230,6 +232,7 @@ function settle(parts: RoundParts, { results, now, since }: Round, work: Work, s
   const { before, after, card } = work
   for (const at of work.entries)
     results[at] = before ? { is: 'applied', order: after } : { is: 'accepted', orderId: after.orderId, repeat: false }
+  parts.onSettled(before, after)
   if (work.rows.some((row) => row.event === 'result missing')) parts.onResultMissing(after)
   parts.begin(after, card, (t) => t !== before?.transactions[t.no - 1], since)
   const { merchantId, orderId } = after

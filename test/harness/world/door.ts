@@ -95,6 +95,7 @@ export const doorOn = ({
     onStep,
     onStepDue: () => {},
     onDeliveryDue: () => {},
+    onSettled: () => {},
     deliveryRoom: () => () => true,
     onDeliveries: () => {},
   })
