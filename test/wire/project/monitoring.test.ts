@@ -196,9 +196,9 @@ test('every alert leads to a part of a page, and names commands that there are',
   }
 })
 
-/** Those of the table "Worth an alarm" that a rule can be about. */
+/** Those of the table "Alarm when" that a rule can be about. */
 test('every metric that docs/run.md calls worth an alarm has an alert', () => {
-  const [, table = ''] = /\| Worth an alarm \|(.*?)\n\n/s.exec(read('docs/run.md')) ?? []
+  const [, table = ''] = /\| Alarm when \|(.*?)\n\n/s.exec(read('docs/run.md')) ?? []
   const named = [...table.matchAll(/^\| `(tollgate_\w+)/gm)].map(([, name]) => name!)
   assert.ok(named.length > 10)
   const covered = new Set(alerts.flatMap(({ expr }) => judge(expr).metrics))
