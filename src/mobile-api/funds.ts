@@ -95,8 +95,9 @@ async function sourceOf(
 }
 
 /**
- * An e-mail address that the app sent at mapping must come from the app again. If the app sent
- * none, the address that the merchant's server sent may come from either.
+ * If the app sent an e-mail address at mapping, the address that it sends now must be the same; if
+ * it sends none now, the one that the merchant's server confirms. If the app sent none at mapping,
+ * the address of the merchant's server may come from either.
  */
 function isSameEmail({ appEmail, payer }: FirstPayment, given: string | undefined, confirmed: string | undefined): boolean {
   const mapped = (appEmail ?? payer.email).toLowerCase()
