@@ -4,6 +4,7 @@ import { withCommands } from '../src/entity/show.ts'
 import type { AnyAction, Inputs } from '../src/operator/action.ts'
 import { permissions, roleMay, roles, type Permission } from '../src/operator/permissions.ts'
 import { actionsOf, subjects } from '../src/operator/subjects.ts'
+import { inLines } from '../src/reference/markdown.ts'
 import { serveVariables } from '../src/settings/serve.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 import { awayText, meansText, optionText, placeText } from '../src/cli/rows.ts'
@@ -14,12 +15,13 @@ export async function commandsReference(): Promise<string> {
   const parts: string[] = []
   for (const [name, { does }] of Object.entries(subjects)) {
     const actions = await actionsOf(name)
-    parts.push(`## ${name}\n\n${sentence(does)}`, ...actions.map((one) => actionText(one, actions)))
+    parts.push(`## ${name}\n\n${inLines(sentence(does))}`, ...actions.map((one) => actionText(one, actions)))
   }
   return `# Commands
 
-Each is \`npx tollgate\` and these words. \`--json\` prints JSON for programs. They end with 0 when done, 1 when not, 2 on wrong
-usage. What they work on, and which database user may give them: [install.md](../install.md#the-commands).
+Run each as \`npx tollgate\` and these words. \`--json\` prints JSON for programs. The exit code is 0
+when done, 1 when not, 2 on wrong usage. Which installation they work on, and which database user they
+need: [install.md](../install.md#the-commands).
 
 ${permissionsTable()}
 
@@ -42,7 +44,7 @@ function actionText([words, action]: Words, all: readonly Words[]): string {
   const head = `\`${[words, ...places].join(' ')}\` · ${sentence(action.does)} Needs \`${action.needs}\``
   return [
     `### ${words}`,
-    `${head}${action.here ? ', on this machine' : ''}.`,
+    inLines(`${head}${action.here ? ', on this machine' : ''}.`),
     ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}`] : []),
     ...(shown.length < takes.length ? [`And the settings of [${first}](#${first.replaceAll(' ', '-')}).`] : []),
     ...(action.more === undefined ? [] : [`\`\`\`text\n${withCommands(action.more.trim())}\n\`\`\``]),

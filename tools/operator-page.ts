@@ -6,19 +6,21 @@ import { apiMeans, operatorOpenApi, replyOf } from '../src/operator-api/openapi.
 import { basePath } from '../src/operator-api/asking.ts'
 import { offers, type Offer } from '../src/operator/offered.ts'
 import { changes } from '../src/operator/permissions.ts'
+import { inLines } from '../src/reference/markdown.ts'
 import { apiVariables } from '../src/settings/operators.ts'
 import { variablesTable } from '../src/settings/variables.ts'
 
 const intro = `# The API of operators
 
-Everything that [a command](commands.md) does for an installation, as JSON over HTTP, except what concerns files and
-processes of its machine. How to start it: [install.md](../install.md#the-api-of-operators); users and tokens:
-[operators.md](../operators.md).
-The same as OpenAPI: [openapi-operator.json](openapi-operator.json).
+The actions of [the commands](commands.md) as JSON over HTTP, except those on files and processes
+of the gateway's machine. How to start it: [install.md](../install.md#the-api-of-operators); users
+and tokens: [operators.md](../operators.md). The same as OpenAPI:
+[openapi-operator.json](openapi-operator.json).
 
 ## A request
 
-\`POST ${basePath}/<subject>/<action>\` with a JSON object as its body; \`{}\` where nothing is said.
+\`POST ${basePath}/<subject>/<action>\` with a JSON object as its body; \`{}\` if the action
+needs no members.
 
 \`\`\`
 curl https://operator.example${basePath}/endpoint/list \\
@@ -32,53 +34,56 @@ curl https://operator.example${basePath}/endpoint/list \\
 | \`Idempotency-Key\` | for actions that change something: [once](#once) |
 | \`If-Match\` | for changes of settings: the \`ETag\` of \`show\`, or of the last change |
 
-A body has at most 32 MiB; a file, such as a certificate, is a text in it. Ids are text in answers. In requests they are text, or
-numbers up to 2^53; a larger number is refused, because JavaScript rounds it. Times are ISO 8601 in answers; in requests also
-dates and spans such as \`2h\` (how long ago). Spans of settings are milliseconds. A member that the action does not take is
-refused. \`null\` takes a setting away.
+A body has at most 32 MiB; a file, such as a certificate, is a text in it. Ids are text in answers.
+In requests they are text, or numbers up to 2^53; a larger number is refused, because JavaScript
+rounds it. Times are ISO 8601 in answers; in requests also dates and spans such as \`2h\` (how long
+ago). Spans of settings are milliseconds. A member that the action does not know is refused. \`null\`
+removes a setting.
 
-Lists that take \`limit\` and \`after\` come in pages: \`next\` of an answer is \`after\` of the next page, or null. An \`export\`
-answers with all rows of a list as CSV or NDJSON (\`as\`), as they are read. If it cannot go on, the connection breaks off: one
-that ended is whole.
+Lists that take \`limit\` and \`after\` come in pages: \`next\` of an answer is \`after\` of the next page,
+or null. An \`export\` answers with all rows of a list as CSV or NDJSON (\`as\`), while it reads them. If
+it fails, the connection breaks off: an export that ends normally is complete.
 
-GET with the same members as a query works where the table says so: where nothing changes, and nothing that is said could tell
-of a person. A flag is \`true\`.
+Actions marked *GET too* also take GET, with the same members as a query: they change nothing, and
+their members contain no personal data. A flag is \`true\`.
 
 ## Once
 
-Of the requests of a token with one \`Idempotency-Key\` within 24 hours, one is carried out. The others get its answer, with
-the header \`Idempotency-Replayed\`, or a refusal:
+Within 24 hours only one of a token's requests with the same \`Idempotency-Key\` is carried out. The
+others get its answer, with the header \`Idempotency-Replayed\`, or a refusal:
 
 | Status | \`code\` | When |
 |---|---|---|
-| 409 | \`under way\` | it is not done yet: send the request again in a moment |
-| 409 | \`outcome unknown\` | its process ended: see what became of it |
+| 409 | \`under way\` | it is in progress: send the request again in a moment |
+| 409 | \`outcome unknown\` | its process ended: check its outcome |
 | 409 | \`shown once\` | it was done, and its answer had a secret |
 | 422 | \`key used otherwise\` | the key came with another path, version or body, byte by byte |
 
-A refusal did nothing: the same key may come again.
+A refused request did nothing: its key may be used again.
 
-A change of settings is made on a version: without \`If-Match\` the answer is 428, and 412 if somebody else made a change since.
+A change of settings names a version: without \`If-Match\` the answer is 428, and it is 412 if another
+user changed the settings since.
 
 ## An answer
 
-200 with what the command prints as \`--json\`, or a problem (RFC 9457, \`application/problem+json\`):
+200 with the JSON that the command prints with \`--json\`, or a problem (RFC 9457,
+\`application/problem+json\`):
 
 | Status | When |
 |---|---|
 | 400, 413, 415 | the request cannot be read |
 | 401 | no valid token; after too many from an address 429 |
-| 403 | the role lacks the permission that \`permission\` names, or a user of one merchant asks for what concerns all |
-| 404 | no such action, or nothing of that name. Another merchant's does not exist for users of one merchant |
-| 405 | GET for an action that is asked for by POST |
-| 409 | it does not go with what there is; \`code\` says why |
+| 403 | the role lacks the permission that \`permission\` names, or the action concerns all merchants and the user has only one |
+| 404 | no such action, or no such thing. For a user of one merchant, things of other merchants do not exist |
+| 405 | GET for an action that takes POST |
+| 409 | it conflicts with the present state; \`code\` has the reason |
 | 412, 428 | \`If-Match\` is stale, or missing |
 | 422 | \`field\` is wrong, missing or unknown |
-| 503 | the database or a key service cannot be reached, or there is too much to do. Try again later |
+| 503 | the database or a key service cannot be reached, or is overloaded. Try again later |
 | 500 | a defect; \`errorId\` is in the log |
 `
 
-/** All that says what an operator can do: the commands, and the API as a page and for programs. */
+/** The reference of operators: the commands, and the API as a page and as OpenAPI. */
 export async function operatorFiles(): Promise<[name: string, text: string][]> {
   const routes = await offers()
   return [
@@ -117,7 +122,7 @@ function routeText({ path, words, action, byGet }: Offer, own: readonly Offer[])
   ]
   return [
     `### ${path}`,
-    `${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`,
+    inLines(`${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`),
     ...(shown.length > 0 ? [`| | Type | Meaning |\n|---|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
     ...givenText(action),
     ...(shown.length < takes.length ? [`And the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
@@ -136,7 +141,7 @@ function givenText(action: Offer['action']): string[] {
       .map(([name, { type, items }]) => `\`${name}\`${type === 'array' && items?.properties ? ` (each ${names(items)})` : ''}`)
       .join(', ')
   const given = reply.type === 'array' ? `a list, each ${names(reply.items)}` : names(reply)
-  return given === '' ? [] : [`Gives ${given}.`]
+  return given === '' ? [] : [inLines(`Gives ${given}.`)]
 }
 
 /** The type of a member in JSON, in words. */

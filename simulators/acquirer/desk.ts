@@ -94,7 +94,7 @@ export class Desk {
     this.#record(line, 'in', request)
     const { type } = request
     this.byType.set(type, (this.byType.get(type) ?? 0) + 1)
-    if (replyType(type) === undefined) this.#log.warn({ line: line.id, type }, 'an answer came that nobody asked for')
+    if (replyType(type) === undefined) this.#log.warn({ line: line.id, type }, 'unexpected answer: no request was sent for it')
     else if (request.mac && request.mac !== 'correct') this.#refuse(line, request, '916', `the MAC is ${request.mac}`)
     else if (type === '1804') this.#network(line, request)
     else if (!line.signedOn) this.#refuse(line, request, '904', 'sign on first')

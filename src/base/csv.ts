@@ -31,7 +31,7 @@ export function readCsv<Name extends string>(csv: string, needed: readonly Name[
     const missing = names.length === 0 ? undefined : needed.find((name) => !names.includes(name))
     if (missing !== undefined) return `line 1: the column ${missing} is missing; there are ${names.join(', ')}`
     const twice = names.find((name, i) => name !== '' && names.indexOf(name) !== i)
-    if (twice !== undefined) return `line 1: the column ${twice} is there twice`
+    if (twice !== undefined) return `line 1: the column ${twice} appears twice`
     return rows.map(({ record, info }) => ({ record, line: info.lines }))
   } catch (error) {
     return `it is not CSV: ${error instanceof Error ? error.message : String(error)}`

@@ -12,8 +12,8 @@ export function endOnDefect(log: Log): void {
     console.error(`${what}: ${maskCardNumbers(stack)}`)
     process.exit(1)
   }
-  process.on('uncaughtException', end('an exception nobody caught'))
-  process.on('unhandledRejection', end('a rejection nobody handled'))
+  process.on('uncaughtException', end('uncaught exception'))
+  process.on('unhandledRejection', end('unhandled rejection'))
 }
 
 /**

@@ -83,10 +83,10 @@ function flattened(lines: readonly Line[]): BinRange[] | string {
   for (const one of lines) {
     leaveUpTo(one.first)
     const outer = around.at(-1)
-    if (outer && one.last > outer.last) return crossing(outer, one, 'overlap, and neither is within the other')
+    if (outer && one.last > outer.last) return crossing(outer, one, 'overlap, and neither contains the other')
     if (outer?.first === one.first && outer.last === one.last) {
       if (outer.country !== one.country || outer.bank !== one.bank)
-        return crossing(outer, one, 'are equal, and say different things')
+        return crossing(outer, one, 'are equal, with different contents')
       continue
     }
     if (outer) cover(outer, one.first - 1)

@@ -66,7 +66,7 @@ const keepDoing = (parts: DutyParts, { name, step }: Task, erased: (count: numbe
   const { pool, heartbeat, judge, clock, log } = parts
   return startDuty(parts, {
     about: { duty: name },
-    trouble: 'card numbers could not be erased; it is tried again',
+    trouble: 'card numbers could not be erased; another try follows',
     everyMs: firstLookMs,
     longestLookMs,
     enter: () => enterDuty(pool, name, clock.now()),

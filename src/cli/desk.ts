@@ -31,7 +31,7 @@ export async function performAt<T extends Inputs, Result>(
   pour?: (result: Result) => Promise<void>,
 ): Promise<Result> {
   const { env, stderr, clock, random, complain: progress } = terminal
-  const unrecorded = () => progress('This is not in the audit trail: the database user may not write there.')
+  const unrecorded = () => progress('This was not recorded in the audit trail: the database user may not write to it.')
   const own = { clock, random, action: words, progress, found, rights, unrecorded }
   // It asks nothing else of the office.
   if (task.alone?.(asked)) return atDesk(own as unknown as Office, task, asked)

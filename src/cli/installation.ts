@@ -26,7 +26,7 @@ export function findInstallation(env: Environment): Installation {
       `No sandbox is running in ${resolve(env.TOLLGATE_DIR)}. Start it: TOLLGATE_DIR=${env.TOLLGATE_DIR} npx tollgate sandbox`,
     )
   if (named && env.DATABASE_URL && named.databaseUrl !== env.DATABASE_URL)
-    throw new WrongUsage('TOLLGATE_DIR names a sandbox with another database than DATABASE_URL. Unset the one you do not mean.')
+    throw new WrongUsage('TOLLGATE_DIR names a sandbox with another database than DATABASE_URL. Unset the wrong one.')
   if (named) return named
   if (env.DATABASE_URL) {
     if (!isDatabaseUrl(env.DATABASE_URL))
@@ -36,7 +36,7 @@ export function findInstallation(env: Environment): Installation {
   }
   const here = readSandbox(resolve('.tollgate'))
   if (here) return here
-  throw new WrongUsage(`Nothing to work on. Either start the sandbox here (npm start), or name what you mean:
+  throw new WrongUsage(`There is no installation to work on. Start the sandbox here (npm start), or name one:
   TOLLGATE_DIR=…                   a running sandbox elsewhere
   DATABASE_URL=… TOLLGATE_KEY_FILE=…  an installation`)
 }

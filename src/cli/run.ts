@@ -64,7 +64,7 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
       writeErr: (text) => complain(text.replace(/\n$/, '')),
       getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : undefined)!,
     })
-    .showHelpAfterError('(add --help for what there is)')
+    .showHelpAfterError('(add --help for a list)')
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText(
@@ -72,5 +72,5 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
       `
 The commands from cell on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
 DATABASE_URL and TOLLGATE_KEY_FILE. Each has --help with examples, and --json for machines.
-They end with 0 when done, 1 when not, 2 on wrong usage.`,
+The exit code is 0 when done, 1 when not, 2 on wrong usage.`,
     )

@@ -124,7 +124,7 @@ export async function followed(parts: ServingParts, pages: Pages, visitor: Visit
 }
 
 const sentBefore = html`<p class="panel notice bad" role="alert">
-  This form was sent before, and nothing was done again. Open the page again for another.
+  This form was already sent, and was not carried out a second time. Open the page again for a new form.
 </p>`
 
 /** What was there when the form was opened, as the form has it. */
@@ -285,7 +285,7 @@ function formOf(
   const fields = formFields(shown, written, complaints)
   const method = byGet ? 'get' : 'post'
   return html`<details class="panel" ${isChange || Object.keys(complaints).length > 0 || !byGet ? html`open` : undefined}>
-    <summary>${isChange ? 'What to do' : isList ? 'Filters' : 'What to look at'}</summary>
+    <summary>${isChange ? 'Change' : isList ? 'Filters' : 'Options'}</summary>
     <form method="${method}" action="/${path}">
       ${byGet ? undefined : html`<input type="hidden" name="form" value="${formToken}" />`}
       ${isChange ? html`<input type="hidden" name="once" value="${once}" />` : undefined}
@@ -306,7 +306,7 @@ function formOf(
 /** The same by command and by the API. */
 const alsoBy = (offer: Offer, written: Written): Markup =>
   html`<details>
-    <summary class="quiet">The same by command or API</summary>
+    <summary class="quiet">As a command or API call</summary>
     <p><code>${commandOf(offer, written)}</code></p>
     <p><code>POST /operator/v1/${offer.path}</code></p>
   </details>`

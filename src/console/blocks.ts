@@ -60,7 +60,7 @@ function picture(steps: readonly Passage[], all: Markup): Markup {
         : undefined
     }
     <details>
-      <summary>All that happened, as a table</summary>
+      <summary>Everything as a table</summary>
       ${all}
     </details>`
 }

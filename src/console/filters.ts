@@ -49,7 +49,7 @@ export function chips(offer: Offer, written: Written, formToken: string): Markup
       ${shown.map(
         (one) =>
           html`<li>
-            <a href="${linkOf(offer.path, without(one))}" title="Take this filter off"
+            <a href="${linkOf(offer.path, without(one))}" title="Remove this filter"
               >${one.label}: ${one.value} <b aria-hidden="true">×</b></a
             >
           </li>`,

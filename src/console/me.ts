@@ -38,17 +38,17 @@ const tasks: Readonly<Record<string, Task>> = {
   },
   async passkey(office, visitor, { name = '', answer = '' }, parts) {
     await addOwnPasskey(office, parts, visitor, { name: name.trim().slice(0, 60) || 'Passkey', answer: secret(answer) })
-    return done('Your passkey is added. It signs you in by itself, and is a second factor.')
+    return done('Your passkey was added. It signs you in without a password, and is a second factor.')
   },
   async remove(office, visitor, { passkey = '' }) {
     await removeOwnPasskey(office, visitor, passkey)
-    return done('Your passkey is removed here. Delete it on your device too.')
+    return done('Your passkey was removed. Delete it on your device too.')
   },
   async end(office, { session }, { session: chosen = '' }) {
     const { sessions } = await ownAccount(office, session)
     const one = sessions.find(({ sessionId }) => String(sessionId) === chosen)
     if (one) await endSessions(office.pool, [one.sessionId], office.clock.now())
-    return done(one ? 'The session ended.' : 'It had ended already.')
+    return done(one ? 'The session ended.' : 'This session had ended already.')
   },
 }
 
@@ -168,7 +168,7 @@ function totpForm(visitor: Visitor, { isSet, ways }: { isSet: boolean; ways: num
   const uri = totpUri(key, visitor.user.name, 'Tollgate').reveal()
   return html`<details class="panel" ${isSet ? undefined : html`open`}>
     <summary>${isSet ? `Replace your authenticator (${ways} recovery codes left)` : 'Add an authenticator'}</summary>
-    <p>Scan this with an authenticator app, then type the code that it shows.</p>
+    <p>Scan this with an authenticator app, then type the code it shows.</p>
     <div class="qr">${verbatim(renderSVG(uri, { whiteColor: '#fff', blackColor: '#000', border: 3 }))}</div>
     <p class="quiet">Without a camera, type this key: <code>${base32(key.reveal())}</code></p>
     ${ownForm(

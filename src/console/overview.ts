@@ -144,7 +144,7 @@ function bars(all: readonly Bar[], pages: Pages, { from, now, stepMs }: { from: 
           <rect class="bad" x="${x}" width="8" y="${100 - height(good + other)}" height="${height(other)}" />`
       })}
     </svg>
-    <p class="quiet">At most ${most} in one step; green is approved.</p>
+    <p class="quiet">At most ${most} in one step; green means approved.</p>
     <details>
       <summary>The same as a table</summary>
       ${blockMarkup(tableOf(barColumns, all), pages)}

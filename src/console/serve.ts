@@ -85,7 +85,7 @@ async function visited(parts: ConsoleParts, pages: () => Promise<Pages>, request
   const form = formOf(request)
   if (form && comesFromUs(request, parts.origin) && sameText(form['form'] ?? '', visitor.formToken))
     return handle(visitor, request, form)
-  const content = [html`<p>This form was not sent by a page of this session. Open the page again.</p>`]
+  const content = [html`<p>This form did not come from a page of this session. Open the page again.</p>`]
   return framed(visitor, { status: 403, title: 'Not from this page', content }, await pages())
 }
 
@@ -98,7 +98,7 @@ const failing = ({ log, office }: ConsoleParts, { handle, ...route }: Route): Ro
       const errorId = uuid(office.random)
       log.error({ errorId, reason: reasonOf(error) }, 'a page of the console failed')
       const isTrouble = troubleOf(error) !== undefined
-      const says = isTrouble ? 'The database did not answer, or took too long: give times, or a merchant' : 'This is a defect'
+      const says = isTrouble ? 'The database did not answer in time: limit the times, or choose a merchant' : 'This is a defect'
       return {
         status: isTrouble ? 503 : 500,
         type: 'text/plain;charset=utf-8',

@@ -88,10 +88,7 @@ export function openTries(s: TrySettings, stopping: AbortSignal, ended: (deliver
         if (judged === 'received') counts.delivered++
         else counts.failed++
       } catch (error) {
-        s.log.error(
-          { order: String(delivery.orderId), reason: reasonOf(error) },
-          'a delivery could not be carried out; it stays due',
-        )
+        s.log.error({ order: String(delivery.orderId), reason: reasonOf(error) }, 'a callback could not be sent; it stays due')
       } finally {
         ended(delivery, how)
       }

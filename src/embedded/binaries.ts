@@ -28,7 +28,7 @@ export function packageFolder(platform: string = process.platform, arch: string 
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
     throw new Error(
-      `There is no embedded PostgreSQL here for ${platform}-${arch}: the optional npm package ${name} does not exist ` +
+      `There is no embedded PostgreSQL for ${platform}-${arch}: the optional npm package ${name} does not exist ` +
         `or was left out of the install. ${orElse}`,
     )
   }

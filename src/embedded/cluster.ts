@@ -59,7 +59,7 @@ export function holdsDatabase(data: string, { major, version }: Binaries): boole
   if (!existsSync(path) || readFileSync(path, 'utf8') !== format)
     throw new Error(
       `The database in ${data} was made by another version of Tollgate, and this one cannot read it. It was left unchanged. ` +
-        'Name a new directory in TOLLGATE_DIR, or remove this one to start anew.',
+        'Name a new directory in TOLLGATE_DIR, or remove this one to start again.',
     )
   return true
 }
@@ -139,7 +139,7 @@ async function ensurePassword(directory: string, random: Random): Promise<Secret
 export async function readPassword(directory: string): Promise<Secret<string>> {
   const path = passwordFile(directory)
   if (!existsSync(path)) {
-    throw new Error(`The password of the database is gone: ${path} is missing. Bring it back from where the database came from.`)
+    throw new Error(`The password of the database is lost: ${path} is missing. Restore it from where the database came from.`)
   }
   return secret((await readFile(path, 'utf8')).trim())
 }

@@ -56,8 +56,8 @@ function knownData(directory: string): string | undefined {
   const noted = readFileSync(note, 'utf8').split('\n', 1)[0]!
   if (existsSync(noted)) return realpathSync(noted)
   throw new Error(
-    `The database of ${directory} was at ${noted}, as ${note} says, and is not there any more. ` +
-      `Bring it back from a backup; or delete the note to start with an empty database.`,
+    `The database of ${directory} was at ${noted}, as ${note} says, and is gone. ` +
+      `Restore it from a backup, or delete the note to start with an empty database.`,
   )
 }
 
@@ -101,7 +101,7 @@ function existingPlace(directory: string, data: string, log: Log): DataDirectory
   if (closed === undefined) return { directory, data, user }
   throw new Error(
     `The database is in ${data} and PostgreSQL runs as ${user.name}, who cannot pass ${closed}. ` +
-      `Allow it with "chmod o+x ${closed}", or move ${directory} where everybody may pass.`,
+      `Allow it with "chmod o+x ${closed}", or move ${directory} to a place that every user can enter.`,
   )
 }
 
@@ -116,7 +116,7 @@ export async function leaveNote(where: DataDirectory, log: Log): Promise<void> {
     '',
     'The first line says where the PostgreSQL data of this directory is.',
     `The reason: ${where.moved}.`,
-    'Keep this file: the database is found by it. Whoever removes or copies this directory should do the same with that one.',
+    'Keep this file: Tollgate finds the database by it. If you remove or copy this directory, do the same with that one.',
     '',
   ]
   await writeDurably(note, text.join('\n'), 0o644)

@@ -242,7 +242,7 @@ async function launchOn(site: Site, postgres: string, port: number): Promise<Pos
 function complaintIn(path: string, from: number): string {
   const lines = readFileSync(path).subarray(from).toString('utf8').split('\n')
   const telling = lines.filter((line) => line !== '' && !/LOG: {2}(?:starting|listening|database system)/.test(line))
-  return telling.slice(-6).join('\n') || 'it ended without a word'
+  return telling.slice(-6).join('\n') || 'it ended without a message'
 }
 
 /**

@@ -100,7 +100,7 @@ async function lockOf(directory: string, { random, proc = systemProc }: Embedded
   if ('release' in lock) return lock
   throw new Error(
     `${directory} is in use by the process with pid ${lock.holder}${lock.holder === process.pid ? ', which is this one' : ''}. ` +
-      `Stop it, or choose another directory. (Should that process be no Tollgate, remove ${path}.)`,
+      `Stop it, or choose another directory. (If that process is not Tollgate, remove ${path}.)`,
   )
 }
 

@@ -41,7 +41,7 @@ const types: Readonly<Record<string, Schema>> = {
   number: { type: 'number' },
   flag: { type: 'boolean' },
   object: { type: 'object' },
-  next: { type: 'string', description: '`after` of the next page; null after the last' },
+  next: { type: 'string', description: '`after` for the next page; null on the last page' },
 }
 
 type Camel<S> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S

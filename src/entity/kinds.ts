@@ -226,7 +226,7 @@ export const id: ValueKind<bigint> = kind<bigint>({
   read: (written) =>
     /^[1-9][0-9]{0,17}$/.test(written)
       ? BigInt(written)
-      : new Unreadable('an id: a whole number of at most 18 digits, without a zero in front'),
+      : new Unreadable('an id: a whole number of at most 18 digits, without leading zeros'),
   // A larger number was rounded on its way, and may be another's id.
   fromJson: (json) => id.read(typeof json === 'string' || Number.isSafeInteger(json) ? String(json) : ''),
   schema: { type: ['string', 'integer'], pattern: '^[1-9][0-9]{0,17}$', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
@@ -246,5 +246,5 @@ export const currency: ValueKind<string> = parsed(
 export const name: ValueKind<string> = text(
   'name',
   /^(?! )[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]{1,64}(?<! )$/u,
-  'one to 64 characters on one line, without spaces around or marks of direction',
+  'one to 64 characters on one line, without spaces around it or direction marks',
 )

@@ -80,7 +80,7 @@ export function differences(before: readonly Fact[], after: readonly Fact[]): Fa
 /** What a change did: only the facts that changed; `more` are changes of what is never shown. */
 export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
   const all = [...differences(before, after), ...more.filter(([, value]) => value !== undefined)]
-  return all.length === 0 ? [`${called} was so before.`] : [`${called} is changed.`, { facts: all }]
+  return all.length === 0 ? [`${called} already has this value.`] : [`${called} is changed.`, { facts: all }]
 }
 
 /** The number of what a row is about. */

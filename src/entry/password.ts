@@ -27,7 +27,7 @@ export function weakness(password: Secret<string>, user: string): string | undef
   if (new Set(characters).size < 6) return 'have at least six different characters'
   const words = [user.toLowerCase(), 'tollgate', 'password', 'qwerty', '123456', 'letmein', 'welcome', 'admin']
   const rest = words.reduce((text, word) => text.replaceAll(word, ''), plain)
-  return rest.length < leastCharacters / 2 ? 'be more than a well-known word or your name' : undefined
+  return rest.length < leastCharacters / 2 ? 'not be a well-known word or your name' : undefined
 }
 
 export async function hashPassword(password: Secret<string>, random: Random): Promise<HashedPassword> {

@@ -24,9 +24,9 @@ export async function refuseDatabase(pool: Pool, ownerAllowed: boolean, log: Log
   const pending = await pendingMigrations(pool)
   if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}. Run \`npx tollgate migrate\` first.`)
   if (excess && !ownerAllowed) throw new Error(`${excess}. ${insteadOfOwner(role)}`)
-  if (excess) log.warn(`${excess}: whoever takes this process over can drop them`)
+  if (excess) log.warn(`${excess}: an attacker who takes over this process can drop them`)
   else if (us.mayCreateTables)
-    log.warn(`the database user ${us.name} may create tables, as may everybody: revoke create on schema public from public`)
+    log.warn(`every database user may create tables, ${us.name} too: revoke create on schema public from public`)
 }
 
 const excessOf = ({ name, isSuperuser, isOwner }: ConnectedAs): string | undefined =>
@@ -43,7 +43,7 @@ const lacksRole = ({ name }: ConnectedAs, role: Role): string =>
 
 const insteadOfOwner = (role: Role): string =>
   `Give this process a user of its own that is a member of ${roles[role]} (docs/install.md, "Database users"), ` +
-  'or for a trial set ALLOW_DATABASE_OWNER=on'
+  'or set ALLOW_DATABASE_OWNER=on for a trial'
 
 const everyMs = 3_600_000
 

@@ -11,7 +11,7 @@ export interface Periodic {
 /** Work that every process does for itself and that is safe to do twice. */
 export function startPeriodic(clock: Clock, log: Log, all: readonly Periodic[]): () => void {
   const sweeps = all.map(({ name, everyMs, run }) => {
-    const failed = warningOf(log, 'periodic work failed; it is done again later', { what: name })
+    const failed = warningOf(log, 'periodic work failed; it is repeated later', { what: name })
     return startSweep({ clock, everyMs, failed }, () => run().then(() => everyMs))
   })
   return () => sweeps.forEach((sweep) => void sweep.stop())

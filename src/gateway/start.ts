@@ -238,7 +238,7 @@ const accessOf = ({ limits, trustedProxies = [] }: GatewayOptions): GatewaySetti
 
 const lastAccount = ({ access, oddities }: Counting, log: Log): Promise<unknown> =>
   Promise.all([access.flush(), oddities.flush()]).catch((error) =>
-    log.warn({ reason: reasonOf(error) }, 'the last refused access and oddities are not stored'),
+    log.warn({ reason: reasonOf(error) }, 'the last refused requests and oddities were not stored'),
   )
 
 async function openApi(o: GatewayOptions, turns: Turns, closing: Closing) {

@@ -37,11 +37,11 @@ export function openListeners(server: HttpServer, count: number, log: Log): List
   const opened = new Promise<void>((resolve) => {
     const ended = (why: unknown) => {
       if (!isClosed && listeners.length < count)
-        log.warn({ reason: reasonOf(why) }, 'new connections are accepted one a turn, which is slow under load')
+        log.warn({ reason: reasonOf(why) }, 'new connections are accepted one per turn, which is slow under load')
       resolve()
     }
     child.once('error', ended)
-    child.once('exit', (code) => ended(new Error(`the process that sends handles back ended with ${code}`)))
+    child.once('exit', (code) => ended(new Error(`the process that passes connections ended with ${code}`)))
   })
   child.on('message', (_, handle) => {
     const listener = listenFor(server, handle as Handle)

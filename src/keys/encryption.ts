@@ -25,7 +25,7 @@ export interface KeyEncryption {
 /** Nothing here opens a data key: the database was sealed with another key-encryption key. */
 export class WrongKek extends Error {
   constructor() {
-    super('the key-encryption key is not the one this database was sealed with')
+    super('the key-encryption key does not open this database')
   }
 }
 
@@ -67,7 +67,7 @@ export function readKeks(name: string, text: string): Secret<Buffer>[] {
   if (keys.length === 0)
     throw new Error(
       `${name} is missing: 32 random bytes in base64, for example from \`openssl rand -base64 32\`. ` +
-        'Keep it apart from the database: without it no card can be read again',
+        'Keep it apart from the database: without it no card can be read any more',
     )
   return keys.map((key) => kekOf(name, key))
 }
@@ -76,6 +76,6 @@ function kekOf(name: string, text: string): Secret<Buffer> {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, ''))
     throw new Error(`${name} is not 32 bytes in base64`)
-  if (new Set(bytes).size < 16) throw new Error(`${name} is weak: its bytes hardly differ`)
+  if (new Set(bytes).size < 16) throw new Error(`${name} is weak: its bytes are almost all equal`)
   return secret(bytes)
 }

@@ -50,7 +50,7 @@ export function startResealing(parts: ResealingParts): ResealingDuty {
     if (!next) log.info({ table: t.table, version: String(claimed.version) }, 'everything is sealed under the new key')
     return undefined
   }
-  const trouble = 'stored values could not be sealed again; it is tried again'
+  const trouble = 'stored values could not be sealed again; another try follows'
   const stop = startDuty(parts, { about: {}, trouble, everyMs: lookEveryMs, longestLookMs: lookEveryMs, claim, step })
   return { rows: () => sealed, stop }
 }

@@ -163,7 +163,7 @@ export async function openKeyRing(
   return {
     current(purpose) {
       const found = purpose === 'cvv2' ? hours?.current() : active(purpose)[0]
-      if (!found) throw new Error(`there is no ${purpose} key for now`)
+      if (!found) throw new Error(`the ${purpose} key is not available at the moment`)
       return found
     },
     version: (purpose, version) => (purpose === 'cvv2' ? hours?.version(version) : held(purpose, version)?.key),

@@ -22,15 +22,14 @@ export function keyServiceHours(service: KeyService, clock: Pick<Clock, 'now'>):
   /** The hours that the service has keys of. */
   async function hours(): Promise<number[]> {
     const { keys } = await ask('GET', 'keys?list=true')
-    if (!Array.isArray(keys))
-      throw new KeyServiceFailed(`the key service at ${service.url} lists its keys in a form that is not known`)
+    if (!Array.isArray(keys)) throw new KeyServiceFailed(`the key service at ${service.url} lists its keys in an unknown form`)
     return keys.filter((name) => String(name).startsWith(prefix)).map((name) => Number(String(name).slice(prefix.length)))
   }
 
   async function read(hour: number): Promise<void> {
     const answer = await ask('POST', `hmac/${nameOf(hour)}`, { input: hashed })
     const hash = hashPattern.exec(textAt(answer, 'hmac'))?.groups?.['hash']
-    if (hash === undefined) throw new KeyServiceFailed(`the key service at ${service.url} hashes in a form that is not known`)
+    if (hash === undefined) throw new KeyServiceFailed(`the key service at ${service.url} returns hashes in an unknown form`)
     held.set(hour, numbered(hour, secret(Buffer.from(hash, 'base64'))))
   }
 

@@ -47,7 +47,8 @@ export function keyServiceKek(service: KeyService, older: Pick<KeyEncryption, 'u
       const answer = await ask('POST', `encrypt/${service.key}`, { plaintext: base64(key), associated_data: base64(context) })
       const ciphertext = textAt(answer, 'ciphertext')
       const version = ciphertextPattern.exec(ciphertext)?.groups?.['version']
-      if (version === undefined) throw new KeyServiceFailed(`the key service at ${service.url} wraps in a form that is not known`)
+      if (version === undefined)
+        throw new KeyServiceFailed(`the key service at ${service.url} returns wrapped keys in an unknown form`)
       return { wrapped: Buffer.from(ciphertext), kek: idOf(service.key, version) }
     },
     async unwrap(wrapped, context) {
@@ -86,7 +87,7 @@ export function askOf({ url, token, timeoutMs }: KeyService) {
 }
 
 const reasons: Readonly<Record<number, string>> = {
-  403: ': its token is not allowed to, or is over',
+  403: ': its token is not allowed to, or has expired',
   404: ': it has no such key',
   503: ': it is sealed',
 }
@@ -98,7 +99,7 @@ function dataOf(url: string, text: string): Answer {
   } catch {
     // It is no JSON, which is as useless as JSON without data.
   }
-  throw new KeyServiceFailed(`the key service at ${url} answers in a form that is not known`)
+  throw new KeyServiceFailed(`the key service at ${url} answers in an unknown form`)
 }
 
 export function textAt(answer: Answer, name: string): string {

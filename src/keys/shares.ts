@@ -20,7 +20,7 @@ export function combineShares(first: string, second: string): string {
   const [one, two] = shares as [Share, Share]
   if (one.no === two.no) throw new Error(`Both are share ${one.no} of a key. The other share is needed.`)
   const key = xor(one.bytes, two.bytes)
-  if (one.check !== two.check || checkOf(key) !== one.check) throw new Error('The shares are not those of one key.')
+  if (one.check !== two.check || checkOf(key) !== one.check) throw new Error('The shares belong to different keys.')
   return key.toString('base64')
 }
 

@@ -45,7 +45,7 @@ export const heartOnThread =
             ended()
             if (stopped) return
             if (!begun) return reject(new Error(`the heartbeat cannot begin: ${reason}`))
-            log.error({ reason }, 'the thread of the heartbeat ended by itself; it is started again')
+            log.error({ reason }, 'the thread of the heartbeat ended unexpectedly; it is started again')
             cancel = clock.after(startAgainMs, () => void begin())
           })
         })

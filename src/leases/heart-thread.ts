@@ -46,7 +46,7 @@ function endHung(ms: number): void {
   const loud = openLog({ level: 'error', destination: { write: (line) => void writeSync(standardError, line) } })
   try {
     const fields = { process: String(processId), hungMs: Math.round(ms) }
-    loud.error(fields, 'the main loop of this process hangs: the process is ended, and another takes its orders over')
+    loud.error(fields, 'the event loop of this process hangs: the process is ended, and another takes over its orders')
   } finally {
     process.kill(process.pid, 'SIGKILL')
   }

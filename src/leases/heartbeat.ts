@@ -140,7 +140,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     if (stopped) return
     changes[mode]++
     if (mode === 'holding') {
-      log.error({ process, orders: lastLapsed }, 'the lease is held again: what was begun before the lapse is not sent')
+      log.error({ process, orders: lastLapsed }, 'the lease is held again: requests begun before the lapse are not sent')
       return note(store.lapsed(processId, lastLapsed))
     }
     const orders = inHand()
@@ -148,7 +148,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     lastLapsed = orders
     if (mode === 'late')
       return log.error({ process, orders }, 'the lease of this process lapsed: it sends nothing until it beats again')
-    log.error({ process, orders }, 'this process lost its lease: it stops, and others take its orders over')
+    log.error({ process, orders }, 'this process lost its lease: it stops, and others take over its orders')
     resolveLost()
   }
 
@@ -166,7 +166,7 @@ export async function startHeartbeat(parts: HeartbeatParts): Promise<Heartbeat> 
     judges: () => holding() && clock.monotonic() - pulse.steadyFrom >= deadAfterMs,
     tookOver(orders, from) {
       takenOver += orders
-      log.error({ process, orders, from: from.map(String) }, 'orders were taken over from processes that fell silent')
+      log.error({ process, orders, from: from.map(String) }, 'orders were taken over from processes that stopped answering')
       note(store.tookOver(processId, orders))
     },
     counts: () => ({ changes, lapsedOrders, takenOver }),

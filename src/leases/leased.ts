@@ -186,12 +186,15 @@ export async function putBackLater(
   const reason = reasonOf(error)
   const parked = error instanceof Hopeless || (tries + 1 >= parkAfterTries && failureOf(error) === 'data')
   const dueAt = clock.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** tries)
-  log.error({ ...about, what, tries, parked, reason }, parked ? `${kind} is parked` : `${kind} failed; it is put back`)
+  log.error(
+    { ...about, what, tries, parked, reason },
+    parked ? `${kind} is parked` : `${kind} failed; it is returned to the queue`,
+  )
   try {
     await putBack(dueAt, parked ? `${what}: ${reason}` : undefined)
     return parked
   } catch (failure) {
-    log.error({ ...about, reason: reasonOf(failure) }, `${kind} could not be put back; a sweep finds it`)
+    log.error({ ...about, reason: reasonOf(failure) }, `${kind} could not be returned to the queue; a sweep finds it`)
     return false
   }
 }

@@ -117,9 +117,9 @@ async function checkInitiate(
   note('session.signature is right', judge.isSigned(key, one, kind === 'verification' ? '' : String(amountCentis), currency))
   if (knowsEndpoint)
     note("the endpoint is this merchant's", knowsEndpoint(one.endpointId) ? undefined : `it is ${one.endpointId}`)
-  if (kind === 'transfer') note('rates, where it tells them, are two texts', judge.good(answer, judge.hasRates))
+  if (kind === 'transfer') note('rates, if it sends any, are two texts', judge.good(answer, judge.hasRates))
   const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, judge.refused(await refusal, 'no invoice'))
-  await no('refuses an access token that was never given', initiate(options, kind, 'f'.repeat(64)))
+  await no('refuses an unknown access token', initiate(options, kind, 'f'.repeat(64)))
   await no('refuses a request without consumer.device.serialNumber', initiate(options, kind, accessToken, {}))
   const bare = {
     consumer: { device: { serialNumber } },
@@ -130,7 +130,7 @@ async function checkInitiate(
     `refuses a request without transaction.${kind === 'verification' ? 'currency' : 'amountCentis'}`,
     call('POST', initiatePaths[kind], bare),
   )
-  await no('refuses a body that is no JSON', call('POST', initiatePaths[kind], noJson))
+  await no('refuses a body that is not JSON', call('POST', initiatePaths[kind], noJson))
   return one
 }
 
@@ -148,9 +148,9 @@ async function checkCheck(options: CheckOptions, one: Begun, other: Begun, note:
   await no("refuses another invoice's nonce", ask(options, one, { nonce: other.nonce }))
   await no('refuses another access token', ask(options, one, { accessToken: 'f'.repeat(64) }))
   await no('refuses another device', ask(options, one, {}, { consumer: { device: { serialNumber: 'another' } } }))
-  await no('refuses a body that is no JSON', call('POST', `/${one.kind}/${one.invoiceId}/check`, noJson))
+  await no('refuses a body that is not JSON', call('POST', `/${one.kind}/${one.invoiceId}/check`, noJson))
   const unknown = uuid(random)
-  await no('refuses an invoice that never was', ask(options, one, {}, {}, unknown), { invoiceId: unknown })
+  await no('refuses an unknown invoice', ask(options, one, {}, {}, unknown), { invoiceId: unknown })
   if (one.kind !== 'verification') {
     const named = { sourceOfFunds: { reference: { clientCardId: unknown } } }
     await no('refuses a card that the consumer does not have', ask(options, other, {}, named), { invoiceId: other.invoiceId })
@@ -181,14 +181,14 @@ function cardOf(kind: CheckedKind): object {
 }
 
 async function checkNotificationTooEarly(options: CheckOptions, one: Begun, note: Note): Promise<void> {
-  note('refuses a session.token that no check had', judge.refused(await notify(options, one), 'whatever'))
+  note('refuses a session.token that was in no check', judge.refused(await notify(options, one), 'whatever'))
 }
 
 async function checkNotification(options: CheckOptions, one: Begun, other: Begun, note: Note): Promise<void> {
   const { call, key } = options
   const no = async (promise: string, refusal: Promise<ServerAnswer>) => note(promise, judge.refused(await refusal, 'whatever'))
   await no('refuses another access token', notify(options, one, { accessToken: 'f'.repeat(64) }))
-  await no('refuses a body that is no JSON', call('POST', `/${one.kind}/notification`, noJson))
+  await no('refuses a body that is not JSON', call('POST', `/${one.kind}/notification`, noJson))
   if (one.kind !== 'verification') {
     await ask(options, other)
     note(
@@ -205,4 +205,4 @@ async function checkNotification(options: CheckOptions, one: Begun, other: Begun
 const sameAs = (before: ServerAnswer, again: ServerAnswer): Complaint =>
   before.is === 'answered' && again.is === 'answered' && JSON.stringify(before) === JSON.stringify(again)
     ? undefined
-    : 'it is another answer'
+    : 'the answer differs'

@@ -22,7 +22,7 @@ const first = (...complaints: Complaint[]): Complaint => complaints.find((one) =
 export function good(answer: ServerAnswer, judge: (json: Json) => Complaint): Complaint {
   if (answer.is === 'failed') return answer.why
   if (answer.status !== 200) return `HTTP ${answer.status}${causeOf(answer)}`
-  return answer.json === undefined ? 'the body is no JSON object' : judge(answer.json)
+  return answer.json === undefined ? 'the body is not a JSON object' : judge(answer.json)
 }
 
 const causeOf = ({ json }: { json: Json | undefined }) =>
@@ -92,7 +92,7 @@ export type NamedInvoice = { invoiceId: string } | 'no invoice' | 'whatever'
 export function refused(answer: ServerAnswer, names: NamedInvoice): Complaint {
   if (answer.is === 'failed') return answer.why
   const { status, json } = answer
-  if (status < 300) return `it was accepted, HTTP ${status}`
+  if (status < 300) return `it accepted, HTTP ${status}`
   if (status >= 500) return `HTTP ${status}, after which the gateway would call again${causeOf(answer)}`
   if (json === undefined) return `HTTP ${status} without an error body`
   const cause = at(json, 'error.cause')
@@ -100,7 +100,9 @@ export function refused(answer: ServerAnswer, names: NamedInvoice): Complaint {
     cause === 'INVALID_REQUEST' || cause === 'FILTERED' ? undefined : `error.cause is ${spelled(cause)}, not INVALID_REQUEST`,
     textOf(json, 'error.code', 1, 128),
     textOf(json, 'error.message', 1, 1_024),
-    names === 'no invoice' && at(json, 'invoiceId') !== undefined ? 'invoiceId is there, which the app does not know' : undefined,
+    names === 'no invoice' && at(json, 'invoiceId') !== undefined
+      ? 'the answer has invoiceId, which the app does not know'
+      : undefined,
     typeof names === 'object' ? equal(json, 'invoiceId', names.invoiceId) : undefined,
   )
 }

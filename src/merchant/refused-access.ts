@@ -116,7 +116,10 @@ function proxyWarning(clock: Clock, log: Log) {
     const logins = new Set([...kinds].filter((kind) => kind.address === address && kind.login !== '').map(({ login }) => login))
     if (logins.size < manyLogins) return
     next = clock.monotonic() + hourMs
-    log.warn({ address, logins: logins.size }, 'many logins fail from one address: a proxy that TRUSTED_PROXIES lacks?')
+    log.warn(
+      { address, logins: logins.size },
+      'many logins fail from one address: is it a proxy that is missing in TRUSTED_PROXIES?',
+    )
   }
 }
 

@@ -170,9 +170,7 @@ export const paging = <Row, Asked = unknown>(how: Listing<Row, Asked>): Gives<Li
   json: ({ rows, next }) => ({ [how.name]: rows.map(how.json), next: next ?? null }),
   is: schema('next:next?', listSchema(how.name, how.json)),
   blocks: ({ rows, next }, seen) => [
-    rows.length === 0 && next !== undefined
-      ? 'Nothing fits so far. Older ones are on the next page.'
-      : listBlock(how, rows, seen),
+    rows.length === 0 && next !== undefined ? 'No match so far. Older ones are on the next page.' : listBlock(how, rows, seen),
     ...(next === undefined ? [] : [{ after: String(next) }]),
   ],
   lists: how,

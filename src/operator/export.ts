@@ -48,8 +48,8 @@ function cellOf<Row>({ of, at }: Column<Row>, row: Row): string {
   return time === undefined ? '' : timeText(time)
 }
 
-const more = `Rows and columns are those of the list; times are UTC, and dates make a long one quicker. In CSV, a text that a
-spreadsheet would take for a formula has an apostrophe in front. NDJSON has a row a line, as --json of the list has it.`
+const more = `Rows and columns are those of the list; times are UTC, and dates make a long export quicker. In CSV, a text that a
+spreadsheet would take for a formula has an apostrophe in front. NDJSON has one row a line, as --json of the list has.`
 
 /** Progress is reported each time that so many rows are out. */
 const reportedRows = 10 * mostRows

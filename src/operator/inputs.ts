@@ -15,4 +15,4 @@ export const ownNumber = { argument: true, recorded: true, needed: true } as con
 export const anOrder = { ...ownNumber, is: id, names: 'order', means: "the gateway's order id" } as const
 
 /** Of a secret of the sandbox's own merchant. */
-export const afterNextStart = "sandbox.json and the sandbox's merchant server have it after the next start of the sandbox."
+export const afterNextStart = "sandbox.json and the sandbox's merchant server get it with the next start of the sandbox."

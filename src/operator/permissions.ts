@@ -14,10 +14,10 @@ interface PermissionRow {
 
 // oxfmt-ignore
 export const permissions = {
-  read:      { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see the configuration and how the gateways are' },
-  cards:     { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see payments and what is shown of their cards' },
+  read:      { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see the configuration and the state of the gateways' },
+  cards:     { changes: false, all: [true, true,  true,  true ], one: [true,  true,  true,  true ], means: 'see payments, with masked cards' },
   configure: { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'change merchants, endpoints, gates and filters' },
-  money:     { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'capture, return and void payments, let them go on, settle them, play test payments' },
+  money:     { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'capture, return, void, resume and settle payments, play test payments' },
   deliver:   { changes: true,  all: [true, true,  true,  false], one: [true,  true,  true,  false], means: 'send callbacks again' },
   secrets:   { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'give a merchant new keys' },
   persons:   { changes: false, all: [true, false, false, false], one: [true,  false, false, false], means: 'find and export the data of a person' },

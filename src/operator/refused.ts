@@ -23,7 +23,7 @@ const misfits = {
   'nothing to set': ({ of }: { of: 'endpoint' | 'gate' | 'merchant' }) =>
     hint('Nothing to set. What can be set', `${of} set --help`),
   foreign: ({ field, kind }: { field: string; kind: string }, called: Called) =>
-    `${called(field)} says nothing of filters of the kind ${kind}.`,
+    `${called(field)} does not apply to filters of the kind ${kind}.`,
   /** `allow` is a field of the endpoint that would allow it. */
   'unusable URL': ({ field, why, allow }: { field: string; why: string; allow?: string }, called: Called) =>
     `${called(field)} cannot be used: ${why}${allow === undefined ? '' : ` (or allow it with ${called(allow)} on)`}.`,
@@ -33,21 +33,22 @@ const misfits = {
     return `${JSON.stringify(maskCardNumbers(value))} is not ${must}${cards}.`
   },
   'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
-    `Filters of the kind ${kind} have no list, which ${called('value')}, ${called('file')} and ${called('cardOf')} are for.`,
-  'no entries': (_: object, called: Called) => `Say what: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
+    `Filters of the kind ${kind} have no list, so they take no ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
+  'no entries': (_: object, called: Called) => `Give values: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
   /** The line is not repeated: it may be almost a card number. */
   'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not the number of a card.`,
   'card of another merchant': ({ orderId, login }: { orderId: bigint; login: string }) =>
-    `Order ${orderId} is not of ${login}, and a card has another hash at each merchant.`,
+    `Order ${orderId} belongs to another merchant than ${login}, and a card has a different hash at each merchant.`,
   'unusable BIN table': ({ why }: { why: string }) => `The table cannot be used: ${why}. Nothing was changed.`,
-  'weak key': ({ why }: { why: string }, called: Called) => `${called('controlKey')}: ${why}. Leave it out to have one made.`,
+  'weak key': ({ why }: { why: string }, called: Called) =>
+    `${called('controlKey')}: ${why}. Leave it out and the gateway makes one.`,
   /** The text says what to give instead. */
   'no public key': ({ why }: { why: string }) => why,
   /** A file that has no share of a key, or no key to split. */
   'unusable share': ({ why }: { why: string }) => `${why}.`,
   /** The simulated acquirer says why. */
   'acquirer refuses': ({ why }: { why: string }) => why,
-  'not one effect': () => hint('Say exactly one effect, such as --no-answer. See', 'acquirer fault add --help'),
+  'not one effect': () => hint('Give exactly one effect, such as --no-answer. See', 'acquirer fault add --help'),
   'person to name': (_: object, called: Called) =>
     `Name a person by one of ${called('email')}, ${called('phone')}, ${called('card')} and ${called('order')}.`,
   /** A file that has one value a line. */
@@ -57,7 +58,7 @@ const misfits = {
   'unusable record': ({ why }: { why: string }) => `The record cannot be used: ${why}. Nothing was changed.`,
   /** In the time that was asked for; `lines` are all of the record. */
   'no line of terminal': ({ terminalId, lines }: { terminalId: string; lines: number }) =>
-    `The record has no line of terminal ${terminalId} in that time: of ${lines} lines.`,
+    `None of the ${lines} lines of the record is of terminal ${terminalId} in that time.`,
   /** An exported end of the audit trail, whose key the installation has not got. */
   'unknown signer': ({ key }: { key: string }, called: Called) =>
     `${called('head')} was signed by key ${key}, which this installation does not have.`,
@@ -86,12 +87,12 @@ const conflicts = {
       `Nothing was changed: this waits until ${timeText(until)} UTC for another user to confirm it. See`,
       `proposal show ${proposalId}`,
     ),
-  'own proposal': ({ maker }: { maker: string }) => `This was proposed by ${maker}, so another user confirms it.`,
+  'own proposal': ({ maker }: { maker: string }) => `This was proposed by ${maker}, so another user must confirm it.`,
   'maker without right': ({ maker }: { maker: string }) => `${maker}, who proposed this, may not do it any more. Reject it.`,
   'proposal over': ({ proposalId }: { proposalId: bigint }) =>
     hint(`Proposal ${proposalId} was decided, or its time is over. See`, `proposal show ${proposalId}`),
   'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
-  'account tied': ({ subject }: ProviderAccount) => `The account ${subject} comes in as another user. Unlink that one first.`,
+  'account tied': ({ subject }: ProviderAccount) => `The account ${subject} is linked to another user. Unlink it there first.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
   unknown: ({ thing, name }: { thing: Unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>
@@ -107,14 +108,15 @@ const conflicts = {
   /** An endpoint of the mobile API whose merchant has a control key of another form. */
   'key unfit for mobile': ({ login }: { login: string }) =>
     hint(
-      `The mobile API takes a control key of 32 hexadecimal digits, and ${login} has another. Rotate it first`,
+      `The mobile API needs a control key of 32 hexadecimal digits, and that of ${login} has another form. Rotate it first`,
       `merchant rotate-key ${login}`,
     ),
-  'key not for mobile': () => 'The control key is not 32 hexadecimal digits, dashes not counted: the mobile API takes no other.',
+  'key not for mobile': () =>
+    'The mobile API needs a control key of 32 hexadecimal digits (dashes do not count), and this is another.',
   /** A new control key for a merchant with an endpoint of the mobile API. */
   'key unfit for endpoint': ({ endpointId }: { endpointId: bigint }) =>
     `Endpoint ${endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. ` +
-    'Give such a key, or none to have one made.',
+    'Give such a key, or leave it out and the gateway makes one.',
   /** No gate was named, and there is not exactly one. */
   'gate to choose': ({ gates }: { gates: readonly { gateId: bigint; name: string }[] }, called: Called) =>
     gates.length === 0
@@ -125,22 +127,22 @@ const conflicts = {
   'no limit': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
     `Filter ${filterNo} of ${login} is no limit and counts nothing: ${does}.`,
   'nothing counted': ({ login, filterNo, per }: { login: string; filterNo: number; per: string }) =>
-    `Filter ${filterNo} of ${login} counts no payment by this ${per} now: there was none, or its time is over.`,
+    `Filter ${filterNo} of ${login} counts no payment of this ${per} now: there was none, or its time is over.`,
   'list full': ({ most }: { most: number }) =>
     `A list has ${most.toLocaleString('en')} values at most. Make a second filter for the others.`,
   removed: ({ login, filterNo }: { login: string; filterNo: number }) => `Filter ${filterNo} of ${login} is removed already.`,
   'made by change': ({ changeId, subject }: { changeId: bigint; subject: string }) =>
-    `Change ${changeId} cannot be undone: it made ${subject}, which can be switched off or removed instead.`,
+    `Change ${changeId} cannot be undone: it added ${subject}. Switch that off or remove it instead.`,
   'change not kept': ({ changeId, lost }: { changeId: bigint; lost: readonly string[] }) =>
-    `Change ${changeId} cannot be undone: what it replaced is not kept, or may no longer be set (${lost.join(', ')}).`,
+    `Change ${changeId} cannot be undone: the values it replaced were not kept, or are no longer allowed (${lost.join(', ')}).`,
   /** `newer`: the last change of these fields, unless something else changed them. */
   'changed since': ({ changeId, fields, newer }: { changeId: bigint; fields: readonly string[]; newer: bigint | undefined }) =>
     `Change ${changeId} cannot be undone, since other values were set after it: ${fields.join(', ')}` +
     `${newer === undefined ? '' : ` (change ${newer})`}. Undo the newer one first, or set what you want.`,
   'key known': ({ login, keyNo, retired }: { login: string; keyNo: number; retired: boolean }) =>
     retired
-      ? `This key was key ${keyNo} of ${login} and was retired. It is not taken again: make a new pair.`
-      : hint(`This key is key ${keyNo} of ${login} already. See`, `merchant key list ${login}`),
+      ? `This key was key ${keyNo} of ${login} and was retired. It cannot come back: make a new pair.`
+      : hint(`This key is already key ${keyNo} of ${login}. See`, `merchant key list ${login}`),
   'key retired': ({ login, keyNo }: { login: string; keyNo: number }) => `Key ${keyNo} of ${login} is retired already.`,
   'rotation under way': ({ purpose, version, activeAt }: { purpose: string; version: bigint; activeAt: number }) =>
     `Version ${version} of the ${purpose} key was added already; it is used from ${timeText(activeAt)} UTC.`,
@@ -150,37 +152,37 @@ const conflicts = {
     `Version ${version} of the ${purpose} key cannot be retired: ${useText(by, purpose)}.`,
   /** Another command is in the middle of its change. */
   'audit trail held': ({ forMs }: { forMs: number }) =>
-    `Another command has held the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
-    'a command that hangs is ended by the database after 30 s.',
+    `Another command has locked the audit trail for ${spanText(forMs)}. Nothing was changed. Try again; ` +
+    'the database ends a command that hangs after 30 s.',
   /** The answer has what the other cells found. */
   'cells not searched': ({ cells }: { cells: readonly number[] }) =>
-    hint(`Not searched: cell ${cells.join(', ')}. What is looked for may be there. See`, 'cell list'),
+    hint(`Not searched: cell ${cells.join(', ')}. There may be a match in it. See`, 'cell list'),
   'owner needed': () =>
     'The user of DATABASE_URL may not do this: it needs the owner of the tables, as migrate does. ' +
     'See docs/install.md, "Database users".',
   'cell resealing': ({ cellNo }: { cellNo: number }) =>
-    hint(`Values of cell ${cellNo} are being sealed again, and a copy would miss some. See how far that is`, 'keys list'),
+    hint(`Values of cell ${cellNo} are being sealed again, and a copy would miss some. See the progress`, 'keys list'),
   /** A move to that cell was begun and has not ended. */
   'merchant moving': ({ login, to }: { login: string; to: number }) =>
-    hint(`${login} is on its way to cell ${to}. Finish that first, or give it up`, `merchant move ${login} --to ${to}`),
+    hint(`${login} is being moved to cell ${to}. Finish that move first, or give it up`, `merchant move ${login} --to ${to}`),
   /** The copy would miss the change. */
   'cell moving': ({ cellNo }: { cellNo: number }) =>
     `A merchant of cell ${cellNo} is being moved, and the copy would miss this change. ` +
     'Nothing was changed; try again when it has moved.',
-  'move taken over': () => 'Another command goes on with this move. Nothing is lost; see what that one says.',
+  'move taken over': () => 'Another command has taken over this move. Nothing is lost; see the output of that command.',
   'not moving': ({ login, cellNo }: { login: string; cellNo: number }) =>
     `${login} is in cell ${cellNo}, and no move of it is under way.`,
   'move too far': ({ login, to }: { login: string; to: number }) =>
-    hint(`Cell ${to} works for ${login} already, so the move has to go on`, `merchant move ${login} --to ${to}`),
+    hint(`Cell ${to} already serves ${login}, so the move cannot be given up. Finish it`, `merchant move ${login} --to ${to}`),
   /** So many steps were still under way, or the last copy would take longer. */
   'pause too long': ({ login, atMostMs, steps }: { login: string; atMostMs: number; steps: number }, called: Called) =>
     `The pause of ${login} would be longer than ${spanText(atMostMs)}` +
-    `${steps > 0 ? `: ${counted(steps, 'step')} of it had not ended` : ''}. It goes on paying where it is. ` +
-    `Try again when there is less to do, or allow more with ${called('pauseAtMostMs')}; what was copied is kept until then.`,
+    `${steps > 0 ? `: ${counted(steps, 'step')} had not ended` : ''}. The merchant goes on in its old cell. ` +
+    `Try again when there is less load, or allow more with ${called('pauseAtMostMs')}; the copied rows are kept until then.`,
   /** A transaction of a gateway took longer. */
   'writers slow': ({ forMs }: { forMs: number }) =>
-    `Gateways were in the midst of changes for longer than ${spanText(forMs)}. Nothing is lost; try again.`,
-  'partitions held': () => 'Another command is at work on partitions. Try again when it is done.',
+    `Gateways had unfinished transactions for longer than ${spanText(forMs)}. Nothing is lost; try again.`,
+  'partitions held': () => 'Another command is changing partitions. Try again when it has ended.',
   'partitions needed': ({ partitions }: { partitions: readonly (CellPart & { needs: readonly PartitionNeed[] })[] }) =>
     partitions.map((one) => `Partition ${partText(one)} stays attached: ${one.needs.map(needText).join('; ')}.`).join('\n'),
   'partitions unproven': ({ partitions }: { partitions: readonly (CellPart & { unproven: Unproven })[] }) =>
@@ -190,7 +192,7 @@ const conflicts = {
     `The simulated acquirer of ${directory} does not answer (${why}). Is the sandbox running?`,
   'no head': () => hint('The end of the audit trail is missing. See', 'audit verify'),
   'head altered': (_: object, called: Called) =>
-    `The signature of ${called('head')} does not hold: it was altered, or is of another installation.`,
+    `The signature of ${called('head')} is not valid: the file was altered, or is of another installation.`,
   'no delivery fits': () => hint('No callback fits. See what there is', 'delivery list'),
   'nothing parked': ({ orderId }: { orderId: bigint }) =>
     hint(`Nothing of order ${orderId} is parked. See`, `order show ${orderId}`),
@@ -201,19 +203,19 @@ const conflicts = {
       `endpoint set ${endpointId} --operations ${operation}=on`,
     ),
   'order parked': ({ orderId, no, kind }: { orderId: bigint; no: number; kind: string }) =>
-    hint(`#${no} ${kind} of order ${orderId} is parked. Mend the cause, then first`, `order resume ${orderId}`),
+    hint(`#${no} ${kind} of order ${orderId} is parked. Repair the cause, then first`, `order resume ${orderId}`),
   'random sum': ({ orderId }: { orderId: bigint }) => `Order ${orderId} holds a random sum, which the gateway releases itself.`,
   /** It is open, or was approved a moment ago. */
   'asked already': ({ orderId, no, amount, status }: OfOrder & { no: number; amount: string; status: string }) =>
     hint(
-      `#${no} of order ${orderId} asked for the same, ${amount}, and is ${status}. Nothing was added: what is equal to one ` +
-        'under way, or approved within the repeat window of the endpoint, is taken for that one. See',
+      `#${no} of order ${orderId} asked for the same, ${amount}, and is ${status}. Nothing was added: within the repeat window ` +
+        'of the endpoint, an operation equal to an approved one, or to one in progress, counts as a repeat. See',
       `order show ${orderId}`,
     ),
   'more than left': ({ orderId, operation, left }: OfOrder & { left: string }) =>
-    `Of order ${orderId} ${left} is left to ${operation}.`,
+    `Order ${orderId} has ${left} left to ${operation}.`,
   'part not allowed': ({ orderId, operation, whole }: OfOrder & { whole: string }) =>
-    `Of order ${orderId} there is only the whole to ${operation}, ${whole}: its gate takes no parts, or nothing was captured.`,
+    `Order ${orderId} allows ${operation} of the whole only, ${whole}: its gate takes no parts, or nothing was captured.`,
   'nothing left': ({ orderId, operation, why, status }: OfOrder & { why: NothingLeft; status: string }) =>
     hint(`Order ${orderId} does not allow ${operation}: ${nothingLeft[why](status)}. See`, `order show ${orderId}`),
   'invoice not parked': ({ invoiceId }: { invoiceId: string }) => hint(`No invoice ${invoiceId} is parked. See`, 'invoice find'),
@@ -230,15 +232,15 @@ interface OfOrder {
 const nothingLeft: Readonly<Record<NothingLeft, (status: string) => string>> = {
   'not approved': (status) => `it is ${status}, not approved`,
   'a transfer': () => 'a transfer is paid out already',
-  released: () => 'it was voided or released, or is being',
+  released: () => 'it was voided or released, or a void is in progress',
   'nothing charged': () => 'an account verification charges nothing',
   'charged at once': () => 'only a preauthorisation is captured',
-  'all captured': () => 'all of it was captured, or is being',
-  'capture not settled': () => 'what was captured is returned only when its capture is approved',
-  'all returned': () => 'all that was captured was returned, or is being',
-  captured: () => 'it was captured, or is being: return that',
-  'partly returned': () => 'something of it was returned, or is being',
-  'too many': () => 'it has so many captures and returns that only all that is left can follow',
+  'all captured': () => 'all of it was captured, or a capture is in progress',
+  'capture not settled': () => 'a capture must be approved before its money can be returned',
+  'all returned': () => 'all captured money was returned, or a return is in progress',
+  captured: () => 'it was captured, or a capture is in progress: return it instead',
+  'partly returned': () => 'a part of it was returned, or a return is in progress',
+  'too many': () => 'it has so many captures and returns that only one for the whole rest is allowed',
 }
 
 /** `… of page`: where a list should have continued. */
@@ -256,8 +258,8 @@ const unknown = {
   cell: (no: string) => hint(`There is no cell ${no}. See`, 'cell list'),
   order: (id: string) => hint(`There is no order ${id}. To search`, 'order find --help'),
   'order to resume': (id: string) => hint(`There is no order ${id}. See`, 'order find --parked'),
-  'order of page': (id: string) => `There is no order ${id} to go on from. Begin again at the first page.`,
-  'message of page': (name: string) => `There is no callback ${name} to go on from. Begin again at the first page.`,
+  'order of page': (id: string) => `There is no order ${id} to continue from. Start again at the first page.`,
+  'message of page': (name: string) => `There is no callback ${name} to continue from. Start again at the first page.`,
 }
 export type Unknown = keyof typeof unknown
 

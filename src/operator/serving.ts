@@ -91,7 +91,7 @@ export async function startServing(options: ServingOptions, service: Service): P
     const turns = { begin: () => undefined }
     const limited = limitsOf(options, service)
     const server = await openServer({ ...where, ...limited, ...(pair && { tls: pair }), turns })
-    const unrecorded = () => log.warn('what was shown is not in the audit trail: the database user may not write there')
+    const unrecorded = () => log.warn('this view was not recorded in the audit trail: the database user may not write to it')
     const office = { ...options, ...usual, reading, keys, log, progress: () => {}, unrecorded }
     await server.serve(
       service.routes({ office, longOffice: { ...long, reading: longReading }, access, accessLimits, log }, server.port),
@@ -106,7 +106,7 @@ export async function startServing(options: ServingOptions, service: Service): P
       async stop() {
         stopWork()
         await server.close(drainMs)
-        await access.flush().catch(() => log.warn('the last refused access is not stored'))
+        await access.flush().catch(() => log.warn('the last refused requests were not stored'))
         await close()
       },
     }

@@ -25,11 +25,12 @@ export function troubleOf(error: unknown): Trouble | undefined {
         `The user of DATABASE_URL may not do this (${reason}). Which commands need tollgate_read, ` +
         'tollgate_operator, tollgate_retention or the owner: docs/install.md, "Database users".',
     }
-  if (code === '55P03') return { says: 'Something else has held a row of this change for 5 s. Nothing was changed. Try again.' }
+  if (code === '55P03')
+    return { says: 'Another transaction has locked a row of this change for 5 s. Nothing was changed. Try again.' }
   if (code.startsWith('28') || code === '3D000')
     return { says: `The database refuses the connection: ${reason}. Check user, password and name in DATABASE_URL.` }
   return isUnreachable(error)
-    ? { says: `The database cannot be reached: ${reason || code}. Is it running, and does DATABASE_URL name it?` }
+    ? { says: `The database cannot be reached: ${reason || code}. Is it running, and is DATABASE_URL right?` }
     : undefined
 }
 

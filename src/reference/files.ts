@@ -37,7 +37,7 @@ const json = (document: object): string => `${JSON.stringify(document, null, 2)}
 const index = (): string =>
   page(
     '# Reference of the gateway API',
-    `${written} Why things are as they are is in [choices.md](../choices.md).`,
+    `${written} The reasons are in [choices.md](../choices.md).`,
     'Every operation is a POST of `application/x-www-form-urlencoded` in UTF-8. The reply is pairs of the same encoding, ' +
       'HTTP 200, `text/html;charset=utf-8`; with `Accept: application/vnd.pay+json` a JSON object of strings ' +
       '([Wire](../choices.md#wire)).',
@@ -51,13 +51,13 @@ const index = (): string =>
       [
         ['[Errors](errors.md)', 'every refusal, in the order of the checks'],
         ['[Callbacks](callbacks.md)', "what a merchant's server receives"],
-        ['[States](states.md)', 'what becomes of an order'],
-        ['[openapi.json](openapi.json)', 'all of it as OpenAPI 3.1'],
+        ['[States](states.md)', 'the states of an order'],
+        ['[openapi.json](openapi.json)', 'everything as OpenAPI 3.1'],
         ['[Mobile API](mobile.md)', "what an app calls, and what a merchant's server answers"],
       ],
       (row) => row,
     ),
-    `The examples are signed with the control key ${code(exampleKey)}, which opens nothing. In the sandbox each ` +
+    `The examples are signed with the control key ${code(exampleKey)}, which is only an example. In the sandbox each ` +
       'operation can be tried at `/docs`, with the control computed; `npx tollgate sign` does it for any request.',
   )
 
@@ -67,21 +67,21 @@ const errors = (): string =>
     `${written} What to do about each, and the codes of declined payments: [errors.md](../errors.md).`,
     'A refusal of any operation has these fields:',
     mdTable(['Name', 'Meaning'], replyRows(refusalFields), ({ name, means }) => [code(name), means]),
-    'In this order; when several are true, the first is answered. HTTP is the status with ' +
+    'The checks run in this order, and the first that fails is the reply. HTTP is the status with ' +
       '`Accept: application/vnd.pay+json`, and 200 in the form format.',
     mdTable(['Code', 'error-message', 'type', 'HTTP'], refusalNames, (name) => {
       const { code: number, type, http } = refusals[name]
       return [String(number), code(refusalText(name)), type, String(http)]
     }),
-    'A call of v4 whose signature does not hold is HTTP 403 in both formats, with an HTML page that says *Access is denied*.',
+    'A v4 call with a wrong signature gets HTTP 403 in both formats, with an HTML page that says *Access is denied*.',
   )
 
 const callbacks = (): string =>
   page(
     '# Callbacks',
-    `${written} When they come, how often, and where they may go: [Callbacks](../choices.md#callbacks).`,
-    'A GET with these parameters appended to the query of the URL, or a POST form where that would be longer than 8,000 ' +
-      'bytes. Answer with HTTP 200. The cardholder who returns from the hosted page posts the same pairs.',
+    `${written} When they are sent, how often, and to which addresses: [Callbacks](../choices.md#callbacks).`,
+    'A GET with these parameters appended to the query of the URL, or a POST form if the URL would be longer than 8,000 ' +
+      'bytes. Answer with HTTP 200. The browser of a cardholder who returns from the hosted page posts the same pairs.',
     mdTable(['Name', 'Always', 'Meaning'], Object.entries(callbackParams), ([name, row]) => [
       code(name),
       'always' in row ? 'yes' : '',
@@ -96,14 +96,14 @@ const states = (): string => {
   const all = [...new Set(machine.flatMap(({ from, to }) => [from, to]))]
   return page(
     '# States',
-    `${written} What they promise: [States](../choices.md#states).`,
+    `${written} The promises of states: [States](../choices.md#states).`,
     mdTable(['status', 'Final', 'Meaning'], Object.entries(statusMeans), ([status, means]) => [
       code(status),
       finalStatuses.has(status as Status) ? 'yes' : 'no',
       means,
     ]),
     '## Transactions',
-    'Each thing asked of an order is a transaction of its own. `order-stage` is the prefix and a stage of the table below.',
+    'Each operation on an order is a separate transaction. `order-stage` is the prefix and a stage of the table below.',
     mdTable(['Transaction', 'transaction-type', 'type of the callback', 'Prefix'], Object.entries(kindWords), ([kind, words]) => [
       kind,
       code(words.transactionType),
@@ -112,9 +112,9 @@ const states = (): string => {
     ]),
     '## Stages',
     mdTable(['Where it stands', 'Stage', 'status'], all, (state) => [state, code(stageOf(state)), code(statusOfState(state))]),
-    "Reversals are the gateway's own; `status` and callbacks never show them as the order's transaction.",
+    "The gateway makes reversals itself; `status` and callbacks never show them as the order's transaction.",
     '## Moves',
-    sentence('every move there is; what is not here cannot happen, and the database refuses it too'),
+    sentence('all possible moves; the database rejects any other'),
     mdTable(['From', 'On', 'To'], machine, ({ from, on, to }) => [from, on, to]),
   )
 }

@@ -38,7 +38,19 @@ export const mdTable = <Row>(head: readonly string[], rows: readonly Row[], cell
   [head, head.map(() => '---'), ...rows.map(cells)].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 
 /** Paragraphs as a file. */
-export const page = (...parts: string[]): string => `${parts.join('\n\n')}\n`
+export const page = (...parts: string[]): string => `${parts.map(inLines).join('\n\n')}\n`
+
+/** A paragraph in lines of at most 100 columns, code unbroken. Other blocks stay. */
+export function inLines(part: string): string {
+  if (/^([#|<]|```|- )|\n/.test(part)) return part
+  const lines: string[] = []
+  for (const word of part.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && longer.length <= 100) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.join('\n')
+}
 
 export const code = (text: string): string => `\`${text}\``
 
@@ -72,16 +84,16 @@ export function operationPage(operation: Operation): string {
     ...signing(operation),
     '## Reply',
     mdTable(['Name', 'Meaning'], replyRows(reply), (row) => [code(row.name), row.means]),
-    'A field without a value is left out.',
+    'Fields without a value are left out.',
     ...refused(operation),
   )
 }
 
 /** The effect of an `Idempotency-Key`, as the rest of a sentence about it. */
 export const keyMeaning =
-  'names the request: for 24 hours the same request under it (all fields but control and cvv2) is answered with the ' +
-  'first one, whatever became of it. Any other request of the merchant under it, of whatever operation that moves ' +
-  'money, is refused with code 11'
+  'names the request: for 24 hours a repeat under this key (all fields equal, except control and cvv2) gets the reply of ' +
+  'the first request, whatever its outcome. Any other request of the merchant under this key, of any operation that ' +
+  'moves money, is refused with code 11'
 
 /** Clients can name requests that move money. */
 export const hasIdempotencyKey = (operation: Operation): boolean =>
@@ -103,7 +115,7 @@ function signing(operation: Operation): string[] {
     '## String to sign',
     ...formulaLines(signed as Formula),
     '`control` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). ' +
-      `With the key ${code(exampleKey)}, which opens nothing:`,
+      `With the example key ${code(exampleKey)}:`,
     mdTable(['Part', 'Value'], parts, ({ name, value }) => [name === pathId ? name : code(name), code(value)]),
     block(text + hiddenKey, `control=${control}`),
     block(`POST ${example.url}`, ...wrapped(example.body)),
@@ -131,15 +143,15 @@ function wrapped(body: string): string[] {
 function refused(operation: Operation): string[] {
   const first =
     operationRow(operation).signed === 'OAuth'
-      ? 'Before anything else the signature: where it does not hold the answer is HTTP 403 with a page that says ' +
+      ? 'The signature is checked first: if it is wrong, the reply is HTTP 403 with a page that says ' +
         '*Access is denied*. Then'
       : 'These'
   return [
     '## Refusals',
-    `${first} must hold, in this order; the first that does not is the answer ` +
+    `${first} must hold, in this order; the first that does not decides the reply ` +
       '([reply](errors.md), [what to do](../errors.md#refusals)).',
     mdTable(['What must hold', 'Code'], checkRows(operation), ({ promise, codes }) => [promise, codes]),
-    'After them it may still be refused with:',
+    'Later checks may refuse the request with:',
     mdTable(['Code', 'error-message'], laterRefusals(operation), (name) => [
       String(refusals[name].code),
       code(refusalText(name)),

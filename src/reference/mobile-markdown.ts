@@ -39,26 +39,26 @@ function index(): string {
   return page(
     '# Reference of the mobile API',
     'Written by `npm run generate` from the rows of [`src/spec/mobile/`](../../src/spec/mobile/operations.ts); ' +
-      'the tests compare. How the calls follow one another is in [mobile-api.md](../mobile-api.md).',
+      'the tests compare. The order of the calls is in [mobile-api.md](../mobile-api.md).',
     'A request is a POST of a JSON object; its answer is one too, with HTTP 200. Null and an empty text count as absent, ' +
-      'and what is not listed is not looked at.',
+      'and members that are not listed are ignored.',
     '## The service',
-    "What the merchant's app calls, below the base URL.",
+    "The merchant's app calls, below the base URL:",
     listed(({ side }) => side === 'service'),
     "## The merchant's server",
-    'What its app calls there:',
+    'Its app calls:',
     listed(({ side, caller }) => side === 'merchant' && caller === 'app'),
-    'and what the service calls there:',
+    'and the service calls:',
     listed(({ caller }) => caller === 'service'),
     '## Refusals',
     'HTTP from 400 on, and this body:',
     rowsTable(refusalBody),
-    "`invoiceId` is beside `error`, but not where a merchant's server refuses its app. To the service a status from 400 " +
-      "on is the merchant's no, and one from 500 on a failure after which it asks again.",
+    "`invoiceId` stands beside `error`, except if a merchant's server refuses its app. For the service a status from 400 " +
+      "on is the merchant's refusal, and a status from 500 on is a failure, after which it asks again.",
     '## Signatures',
-    'HMAC-SHA1 over the values that the page of an operation names, nothing between them, as upper-case hexadecimal; it ' +
-      'is taken in either case. The key is the control key without its dashes, read as 32 hexadecimal digits. ' +
-      `The examples are signed with ${code(exampleKey)}, which opens nothing.`,
+    'HMAC-SHA1 over the values that the page of an operation names, without separators, as upper-case hexadecimal; ' +
+      'lower case is accepted too. The key is the control key without its dashes, read as 32 hexadecimal digits. ' +
+      `The examples are signed with ${code(exampleKey)}, which is only an example.`,
     `As OpenAPI 3.1: [the service](openapi-mobile.json), [the merchant's server](openapi-merchant-server.json).`,
   )
 }
@@ -79,7 +79,7 @@ function operationPage(operation: MobileOperation): string {
   const example = mobileExample(operation)
   return page(
     `# ${operation}`,
-    `${sentence(means)} ${sentence(callerOf(row))} More of it: [mobile-api.md](../mobile-api.md).`,
+    `${sentence(means)} ${sentence(callerOf(row))} More: [mobile-api.md](../mobile-api.md).`,
     block(`${method} ${rootOf(row)}${path}`),
     '## Request',
     ...(method === 'POST' ? [] : ['With GET in the query, with POST as JSON.']),

@@ -27,12 +27,12 @@ const titles = {
 
 const descriptions = {
   service:
-    "What a merchant's app calls. The merchant's server begins each transaction and signs it; " +
+    "The calls that a merchant's app makes. The merchant's server begins each transaction and signs it; " +
     'the app carries the signature here.',
   merchant:
-    "What a merchant's server answers: its own app, which begins transactions there, and the service, which asks " +
-    'whether a transaction is as it was begun and tells under which id a card is registered. Signatures are HMAC-SHA1 ' +
-    'in upper-case hexadecimal, taken in either case, over the values named, nothing between them; the key is the ' +
+    "The calls that a merchant's server answers: those of its own app, which begins transactions, and those of the " +
+    'service, which asks whether a transaction is as it began, and reports the id of a registered card. Signatures are ' +
+    'HMAC-SHA1 over the named values, without separators, in upper-case hexadecimal (lower case is accepted); the key is the ' +
     'control key without dashes, read as hexadecimal digits.',
 } as const
 
@@ -97,7 +97,7 @@ function openSchemas() {
 const invoiceRow: MobileTable[string] = {
   is: { must: 'a text', schema: { type: 'string' }, fits: (value) => typeof value === 'string' },
   need: 'mandatory',
-  means: 'as in the path; of a notification that of its token, empty where there is none',
+  means: 'as in the path; for a notification that of its token, empty if there is none',
 }
 
 function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchemas>): Json {

@@ -28,8 +28,8 @@ export function openApi(baseUrl = exampleBaseUrl): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
         'Payments by card. Every operation is a form POST. Most are signed by the field `control`: SHA-1, in lower-case ' +
-        'hexadecimal, of the parts that the description of the operation names, nothing between them, the control key of ' +
-        'the merchant last. Operations of v4 are signed with OAuth 1.0a instead. A reply has only the fields that have a value.',
+        'hexadecimal, of the parts that the description of the operation names, without separators, the control key of ' +
+        'the merchant last. Operations of v4 are signed with OAuth 1.0a instead. A reply has only fields with a value.',
     },
     servers: [{ url: baseUrl, description: 'the base URL of an installation' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
@@ -39,17 +39,17 @@ export function openApi(baseUrl = exampleBaseUrl): Json {
 }
 
 const tags = {
-  payment: 'a card is charged, held or verified',
-  rebill: 'a card that is kept is charged again',
-  follow: 'what may be asked of an approved order',
-  reference: 'cards that are kept',
-  status: 'where an order stands',
-  upload: "what a merchant's server hands over during 3-D Secure",
+  payment: 'charge, hold or verify a card',
+  rebill: 'charge a stored card again',
+  follow: 'capture, return or void an approved order',
+  reference: 'stored cards',
+  status: 'the state of an order',
+  upload: "uploads by a merchant's server during 3-D Secure",
 }
 
 const parameters = {
-  endpoint_id: idParameter('endpoint_id', 'id of an endpoint; its currency is the one of the request'),
-  group_id: idParameter('group_id', 'id of a group of endpoints; the currency of the request chooses the member'),
+  endpoint_id: idParameter('endpoint_id', 'id of an endpoint; its currency is that of the request'),
+  group_id: idParameter('group_id', 'id of a group of endpoints; the currency of the request selects the endpoint'),
   idempotency_key: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -69,7 +69,7 @@ const securitySchemes = {
     scheme: 'OAuth',
     description:
       'OAuth 1.0a (RFC 5849) without a token: oauth_consumer_key is the login, oauth_signature_method RSA-SHA256. ' +
-      'Signed is the base string of method, address and all parameters, those of the body among them.',
+      'The signature covers the base string of method, address and all parameters, including those of the body.',
   },
 }
 
@@ -137,7 +137,7 @@ const responses = (): Json => ({
     ]),
   ),
   'access-denied': {
-    description: 'The signature does not hold (a page, in either format), or refused with code 2 or 5.',
+    description: 'The signature is wrong (a page, in either format), or the request is refused with code 2 or 5.',
     content: {
       [pairs]: { schema: { type: 'string', description: 'An HTML page that says: Access is denied.' } },
       [json]: { schema: schemaRef('refusal') },

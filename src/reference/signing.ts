@@ -61,7 +61,7 @@ function takerOf(table: Table, pairs: SigningRequest['pairs']): (name: string) =
 
 function sumOf(take: (name: string) => string, units: SigningRequest['units']): SignedSum | SigningComplaint {
   const code = take('currency')
-  if (code === '') return { complaint: 'currency is missing: without it nobody knows the minor units of the amount.' }
+  if (code === '') return { complaint: 'currency is missing: without it the minor units of the amount are unknown.' }
   const currency = readCurrency(code)
   if ('unfit' in currency) return { complaint: `currency is ${JSON.stringify(code)}: ${currency.unfit}.` }
   const text = take('amount')

@@ -40,9 +40,9 @@ Tollgate is ready. Everything runs on this machine; no money moves.
 
   Open this first  ${places.Shop}   a shop: buy something, watch every message
   The console      ${link}
-                   every payment, callback and setting; this link lets you in once, for ten minutes
+                   every payment, callback and setting; this link works once, for ten minutes
   A payment app    ${places.App}   register a card, pay, send money: every call beside it
-  Try the API      ${places.API}   every operation, with its control computed
+  Try the API      ${places.API}   every operation, with the control computed for you
 
   Base URL         ${file.base_url}
   Merchant login   ${login}
@@ -63,13 +63,13 @@ Tollgate is ready. Everything runs on this machine; no money moves.
 
 ${curl(`${file.base_url}/api/v2/sale/${endpoint}`, sale)}
 
-2. Ask what became of it:
+2. Ask for its outcome:
 
 ${curl(`${file.base_url}/api/v2/status/${endpoint}`, status)}
 
 3. See the callback:  ${places.Callbacks}
 
-The CVV2 decides: 123 approves, 116 lacks funds, 217 is never answered; docs/sandbox.md has the table.
+The CVV2 decides: 123 approves, 116 declines for lack of funds, 217 is never answered; docs/sandbox.md has the table.
 Ctrl-C stops everything and keeps the data.
 `
 }

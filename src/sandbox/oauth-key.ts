@@ -25,6 +25,6 @@ export async function oauthKeyOf(directory: string): Promise<SandboxOauthKey> {
   try {
     return { file, publicKey: createPublicKey(createPrivateKey(readFileSync(file, 'utf8'))) }
   } catch {
-    throw new Error(`${file} is not a private key in PEM. Remove it to have a new one made at the next start.`)
+    throw new Error(`${file} is not a private key in PEM. Remove it, and the next start makes a new one.`)
   }
 }

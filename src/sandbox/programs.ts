@@ -85,7 +85,7 @@ async function opened(
   const line = new Promise<string>((resolve) => createInterface(output).once('line', resolve))
   const failed = (how: string) => new Error(`The ${name} program did not start (${how}); see ${logFileOf(launch)}`)
   const late = new Promise<string>((resolve) =>
-    AbortSignal.timeout(startWithinMs).addEventListener('abort', () => resolve(`nothing in ${startWithinMs / 1000} s`)),
+    AbortSignal.timeout(startWithinMs).addEventListener('abort', () => resolve(`not ready within ${startWithinMs / 1000} s`)),
   )
   const ready = await Promise.race([line, Promise.race([ended, late]).then((how) => Promise.reject(failed(how)))])
   return { name, ready: JSON.parse(ready), ended, stop, tell: (places) => input.write(`${JSON.stringify(places)}\n`) }

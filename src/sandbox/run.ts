@@ -257,7 +257,7 @@ function writeSandboxFile({ directory, stops }: Run, file: SandboxFile): void {
 }
 
 const endOf = (program: Program): Promise<string> =>
-  program.ended.then((how) => `The ${program.name} program ended by itself (${how}); its log says why.`)
+  program.ended.then((how) => `The ${program.name} program ended unexpectedly (${how}); its log has the reason.`)
 
 const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
 

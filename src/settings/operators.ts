@@ -54,17 +54,17 @@ const shared = {
   TLS_CERT_FILE:          { ...s.TLS_CERT_FILE, means: 'PEM file with the certificate and its chain, for https://; read again when it changes' },
   TLS_KEY_FILE:           s.TLS_KEY_FILE,
   TRUSTED_PROXIES:        s.TRUSTED_PROXIES,
-  MAX_CONNECTIONS:        { ...s.MAX_CONNECTIONS, none: '500', means: 'so many are open at most' },
-  ACCESS_LIMITS:          { ...s.ACCESS_LIMITS, means: 'of it `address`: requests with a wrong token a minute from one address' },
+  MAX_CONNECTIONS:        { ...s.MAX_CONNECTIONS, none: '500', means: 'how many connections may be open' },
+  ACCESS_LIMITS:          { ...s.ACCESS_LIMITS, means: '`address`: requests with a wrong token a minute from one address' },
   LOG_LEVEL:              s.LOG_LEVEL,
 } as const
 
 // oxfmt-ignore
 const singleSignOn = {
-  CONSOLE_OIDC_ISSUER:        { is: issuer, none: 'no single sign-on', means: 'the provider of OpenID Connect whose accounts come in', see: '../install.md#signing-in-to-the-console' },
-  CONSOLE_OIDC_CLIENT_ID:     { is: anyText('id'), means: 'what the provider calls this console' },
-  CONSOLE_OIDC_CLIENT_SECRET_FILE: { is: anyText('file'), means: 'the file with the secret for it' },
-  CONSOLE_OIDC_CLIENT_SECRET: { is: anyText('secret'), means: 'the same as a text, which other programs of the same user can read' },
+  CONSOLE_OIDC_ISSUER:        { is: issuer, none: 'no single sign-on', means: 'the OpenID Connect provider whose accounts may sign in', see: '../install.md#signing-in-to-the-console' },
+  CONSOLE_OIDC_CLIENT_ID:     { is: anyText('id'), means: 'the client id of this console at the provider' },
+  CONSOLE_OIDC_CLIENT_SECRET_FILE: { is: anyText('file'), means: 'the file with the client secret' },
+  CONSOLE_OIDC_CLIENT_SECRET: { is: anyText('secret'), means: 'the client secret itself, which other programs of the same user can read' },
   CONSOLE_OIDC_SECOND_FACTOR: { is: choice(['ours', 'provider']), usual: 'ours', means: 'who asks for the second factor after single sign-on' },
 } as const
 
@@ -106,7 +106,7 @@ function ssoOf(read: Settings<typeof singleSignOn>, complaints: string[]): SsoSe
   const clientSecret = file ? secretIn('CONSOLE_OIDC_CLIENT_SECRET_FILE', file, complaints) : text && secret(text)
   if (provider && clientId && clientSecret) return { issuer: provider, clientId, clientSecret, vouches: stands === 'provider' }
   if (provider || clientId || clientSecret)
-    complaints.push('CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET come together or not at all')
+    complaints.push('CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET must all be set, or none of them')
   return undefined
 }
 

@@ -45,7 +45,7 @@ function optionsOf(root: Part): ThreeDSecureOptions {
   for (const name of ['name', 'commonName'] as const) {
     const names = options.directories.map((directory) => directory[name])
     const doubled = names.find((one, i) => names.indexOf(one) !== i)
-    if (doubled !== undefined) report(`directory_servers: ${JSON.stringify(doubled)} is there twice`)
+    if (doubled !== undefined) report(`directory_servers: ${JSON.stringify(doubled)} appears twice`)
   }
   return options
 }

@@ -80,7 +80,7 @@ export const amounts = (max: number): Kind<Amount[]> => ({
     if (bad) return unfit(`of one entry, ${bad.unfit}`)
     const list = read.filter((entry): entry is Amount => entry !== undecided && !isUnfit(entry))
     if (list.length < read.length) return undecided
-    return new Set(list.map(({ minor }) => minor)).size < list.length ? unfit('an amount is there twice') : list
+    return new Set(list.map(({ minor }) => minor)).size < list.length ? unfit('an amount appears twice') : list
   },
 })
 

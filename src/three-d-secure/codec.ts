@@ -59,7 +59,7 @@ const descriptions = {
   201: 'A required element is missing',
   202: 'A critical extension is not known here',
   203: 'An element does not fit its format',
-  204: 'An element is there twice',
+  204: 'An element appears twice',
 } as const
 
 /** The ten extensions that EMVCo allows have up to about 82,000 characters. */

@@ -75,7 +75,7 @@ async function addPasskey({ page }: Pick<Holder, 'page'>, name: string): Promise
   await page.goto(`${desk.url}/me`)
   await page.getByLabel('Name of another passkey').fill(name)
   await page.getByRole('button', { name: 'Add a passkey' }).click()
-  await page.getByText('Your passkey is added.').waitFor()
+  await page.getByText('Your passkey was added.').waitFor()
 }
 
 /** Presses the button, and returns what the browser then sends in this field. */
@@ -110,7 +110,7 @@ async function assertion(page: Page, { uv = 'required', of }: { uv?: string; of?
 const refusedHere = async (answer: string): Promise<void> => {
   const { status, html } = await desk.visit().send('/sign-in/passkey', { answer })
   assert.equal(status, 403)
-  assert.match(html, /This passkey does not let you in/)
+  assert.match(html, /This passkey is not accepted/)
 }
 
 test('a passkey signs in by itself, and its answer counts once', () =>
@@ -149,7 +149,7 @@ test('a passkey is a fresh second factor where users move, and for another way i
       await signInBy(page)
       await isIn(page)
       const fresh = async () => {
-        await page.getByText('Your second factor is older than ten minutes').waitFor()
+        await page.getByText('You last proved your second factor more than ten minutes ago').waitFor()
         await page.getByRole('button', { name: 'Use a passkey' }).click()
       }
       clock.pass(11 * 60_000)
@@ -162,7 +162,7 @@ test('a passkey is a fresh second factor where users move, and for another way i
       await page.goto(`${desk.url}/me`)
       await page.getByRole('button', { name: 'Remove it' }).click()
       await fresh()
-      await page.getByText('Your passkey is removed here').waitFor()
+      await page.getByText('Your passkey was removed').waitFor()
     },
     [/status of 403/],
   ))
@@ -174,10 +174,10 @@ test('a passkey that was removed no longer works', () =>
       await isIn(page)
       await page.goto(`${desk.url}/me`)
       await page.getByRole('button', { name: 'Remove it' }).click()
-      await page.getByText('Your passkey is removed here').waitFor()
+      await page.getByText('Your passkey was removed').waitFor()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await signInBy(page)
-      await page.getByText('This passkey does not let you in').waitFor()
+      await page.getByText('This passkey is not accepted').waitFor()
     },
     [/status of 403/],
   ))
@@ -246,9 +246,9 @@ test('passkeys alone are a second factor; there are ten at most, and the last se
     await desk.signIn(visit, user)
     assert.equal((await visit.get('/me')).to, '/sign-in/code?to=%2Fme', 'a password alone shows nothing')
     await page.getByRole('button', { name: 'Remove it' }).click()
-    await page.getByText('your last second factor stays').waitFor()
+    await page.getByText('you cannot remove your last second factor').waitFor()
     for (let i = 1; i < 10; i++) await add()
-    await page.getByText('Your passkey is added.').waitFor()
+    await page.getByText('Your passkey was added.').waitFor()
     await add()
     await page.getByText('one of 10 at most').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Remove it' }).count(), 10)

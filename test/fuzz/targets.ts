@@ -112,7 +112,7 @@ const shares: Target = {
   words: ['tollgate-share-2:', '='],
   run(input) {
     const [first = '', second = ''] = input.toString('latin1').split('\n')
-    onlyComplains(() => combineShares(first, second), /^(?:This is not a share|Both are share|The shares are not)/)
+    onlyComplains(() => combineShares(first, second), /^(?:This is not a share|Both are share|The shares belong)/)
   },
 }
 

@@ -94,7 +94,10 @@ test('erasing a person clears its values from the histories of filters, and noth
       assert.deepEqual(new Set(entries.filter((one) => one !== undefined)), new Set(values), filters[at])
   const { change, secrets } = await newest('filter', 'history', 'shop', filters[0]!)
   assert.deepEqual(secrets, ['values of a person'])
-  assert.match(await refuse(words`filter undo ${change}`), /cannot be undone: what it replaced is not kept.*values of a person/)
+  assert.match(
+    await refuse(words`filter undo ${change}`),
+    /cannot be undone: the values it replaced were not kept.*values of a person/,
+  )
   assert.match(await tell(words`subject erase --email - --yes`, eve), /values in 0 changes/)
   assert.deepEqual([await changesBy('find'), await changesBy('export')], [[], []])
 })

@@ -252,12 +252,12 @@ export function openIso8583Connector(options: Iso8583ConnectorOptions): Connecto
   const unanswered = openUnanswered(keyOf, lineLimits.maxOpen)
   const onStray = (message: IsoMessage, kind: Stray['kind'], why?: string): void => {
     if (kind === 'unexpected' && unanswered.take(message))
-      return log.info({ message: describe(message) }, 'an acknowledgement came late, and counts')
+      return log.info({ message: describe(message) }, 'a late acknowledgement was accepted')
     const { 11: stan = '', 41: terminalId = '' } = message.fields
-    if (kind === 'unexpected') log.warn({ message: describe(message) }, 'a stray answer that nobody waits for')
+    if (kind === 'unexpected') log.warn({ message: describe(message) }, 'unexpected answer: no request is waiting for it')
     else if (kind === 'mismatched')
-      log.error({ message: describe(message), mismatch: why }, 'a stray answer under the names of an open request')
-    else log.error({ type: message.type, stan, terminalId }, `a message ${why} came and is not believed`)
+      log.error({ message: describe(message), mismatch: why }, 'unexpected answer with STAN and time of an open request')
+    else log.error({ type: message.type, stan, terminalId }, `a message ${why} came and is ignored`)
     report({ stan, terminalId, kind })
   }
   const link = new Link({

@@ -76,7 +76,7 @@ function connectInClear({ host, port, plainLine = false }: LineAddress): Socket 
 }
 
 const isPrivateReach = (address: string): boolean => ['loopback', 'private'].includes(reachOf(address) ?? '')
-const tooOpen = (address: string): string => `a line in clear may not lead to ${address}, which is not a private address`
+const tooOpen = (address: string): string => `an unencrypted line may not lead to ${address}, which is not a private address`
 
 /** Why a transport failed. OpenSSL has a short reason beside a long message. */
 export const failureOf = (thrown: unknown): string =>

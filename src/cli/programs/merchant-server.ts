@@ -7,7 +7,7 @@ import type { Terminal } from '../terminal.ts'
 export function addMerchantServerCommand(program: Command, terminal: Terminal): void {
   program
     .command('merchant-server')
-    .description("a merchant's server of the mobile API, to read and to build on: tokens, initiate, check, notification, cards")
+    .description("an example of a merchant's server for the mobile API: tokens, initiate, check, notification, cards")
     .addHelpText(
       'after',
       `

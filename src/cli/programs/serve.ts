@@ -21,7 +21,7 @@ export function addServeCommand(program: Command, terminal: Terminal): void {
   program
     .command('serve')
     .description('the gateway alone, configured by the environment')
-    .option('--processes <number>', 'so many processes share the ports, instead of PROCESSES', reads(whole(1, mostProcesses)))
+    .option('--processes <number>', 'how many processes share the ports, instead of PROCESSES', reads(whole(1, mostProcesses)))
     .addHelpText(
       'after',
       `
@@ -76,7 +76,7 @@ async function serve(terminal: Terminal, slot?: OwnSlot): Promise<void> {
 async function serveTogether(count: number, terminal: Terminal): Promise<void> {
   const { env, stdout, clock, random } = terminal
   if (/^0+$/.test(env.PORT ?? ''))
-    throw new ConfigError(['PORT is 0, a port that is free: several processes need one that they can share'])
+    throw new ConfigError(['PORT is 0, a random free port: several processes need a fixed one to share'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
   const start = openStarter(keyByDescriptor(env))
@@ -91,7 +91,7 @@ function warn(config: ServeConfig, log: Log): void {
   if ('directory' in config.cvv2Keys && !config.cvv2Keys.isMemory)
     log.warn(
       { directory: config.cvv2Keys.directory },
-      'nothing here can tell whether CVV2_KEY_DIRECTORY is in memory: see that it is',
+      'this system does not show whether CVV2_KEY_DIRECTORY is in memory: make sure that it is',
     )
   if (machineFacts()?.dumpsCore)
     log.warn('this process may write a core dump, with card numbers in it: start it with ulimit -c 0')

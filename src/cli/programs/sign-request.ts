@@ -34,19 +34,19 @@ export function addSignRequestCommand(program: Command, terminal: Terminal): voi
   program
     .command('sign-request')
     .description('signs a whole request beside its control, and prints the headers to send with it')
-    .argument('<url>', 'where it is sent, as the gateway sees it', reads(aUrl))
-    .option('--method <method>', 'how it is sent', reads(aMethod), 'POST')
-    .option('--body <file>', 'what is sent, byte for byte; standard input if left out', '-')
-    .option('--login <login>', "whose request it is; the sandbox's own merchant if left out")
-    .option('--private-key <file>', 'sign by this Ed25519 key in PEM, whose public half the operator registered')
-    .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which is signed with it', reads(anIdempotencyKey))
+    .argument('<url>', 'the URL of the request, as the gateway sees it', reads(aUrl))
+    .option('--method <method>', 'the method of the request', reads(aMethod), 'POST')
+    .option('--body <file>', 'the file with the body, byte for byte; standard input if left out', '-')
+    .option('--login <login>', "the merchant; the sandbox's own if left out")
+    .option('--private-key <file>', 'sign with this Ed25519 key in PEM, whose public half the operator registered')
+    .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which the signature covers', reads(anIdempotencyKey))
     .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
-Without --private-key it signs by HMAC-SHA256 under the signing secret of the merchant: the one of ${secretVariable}
-(whsec_…), else the one that the installation has. The secret is never an argument, and is never printed.
-The signature is good for five minutes and one request. The body has its control already; npx tollgate sign makes that.
+Without --private-key it signs with HMAC-SHA256 under the signing secret of the merchant, from ${secretVariable}
+(whsec_…) or from the installation. The secret is never an argument, and is never printed.
+The signature is valid for five minutes and one request. The body must already contain its control, made by npx tollgate sign.
 
 Examples
   npx tollgate sign-request http://127.0.0.1:8080/gateway/api/v2/return/101 --body return.txt > headers.txt
@@ -69,7 +69,8 @@ async function signRequest(terminal: Terminal, url: URL, options: Options): Prom
 /** From one source only: two that disagree would give a signature that nobody can explain. */
 async function signerFor(terminal: Terminal, { login, privateKey }: Options): Promise<Pick<MessageToSign, 'login' | 'key'>> {
   const variable = terminal.env[secretVariable]
-  if (variable && privateKey) throw new WrongUsage(`--private-key and ${secretVariable} both sign. Leave one out.`)
+  if (variable && privateKey)
+    throw new WrongUsage(`--private-key and ${secretVariable} both name a key to sign with. Leave one out.`)
   const whose = login ?? (variable || privateKey ? undefined : findInstallation(terminal.env).sandbox?.login)
   if (whose === undefined) throw new WrongUsage('Whose request is it? Name the merchant by --login.')
   if (privateKey) return { login: whose, key: { alg: 'ed25519', privateKey: privateKeyIn(privateKey, 'ed25519') } }

@@ -36,22 +36,22 @@ interface Request {
 export function addSignCommand(program: Command, terminal: Terminal): void {
   program
     .command('sign')
-    .description('what a request of the gateway API has to be signed with: the string to sign and its control')
-    .argument('<operation>', 'such as sale; an unknown one lists them all')
+    .description('signs a request of the gateway API: prints the string to sign and its control')
+    .argument('<operation>', 'such as sale; an unknown name lists them all')
     .argument('[field=value...]', 'fields of the request, and endpoint=… for the id of its path (endpoint=group/… for a group)')
     .option('--login <login>', "take the control key of this merchant from the installation; the sandbox's own if left out")
     .option('--key-stdin', 'read the control key from standard input instead')
-    .option('--private-key <file>', "of v4: the RSA key in PEM; the sandbox's own if left out")
-    .option('--base-url <url>', "of v4: where merchants reach the gateway; the sandbox's if left out")
+    .option('--private-key <file>', "for v4: the RSA key in PEM; the sandbox's own if left out")
+    .option('--base-url <url>', "for v4: where merchants reach the gateway; the sandbox's if left out")
     .option('--json', 'print JSON for machines')
     .addHelpText(
       'after',
       `
-The control key is never an argument: it is the one of --login, of ${keyVariable}, or comes by standard input.
+The control key is never an argument: it is that of --login, that of ${keyVariable}, or comes by standard input.
 It is never printed.
-Fields that are not signed may be given and change nothing. A login that is left out is the merchant's.
-For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, good for five minutes
-and one call. A request that is signed as a whole is npx tollgate sign-request's.
+Unsigned fields may be given too and have no effect. If login is left out, it is the merchant's.
+For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, valid for five minutes
+and one call. npx tollgate sign-request signs a request as a whole.
 
 Examples
   npx tollgate sign sale endpoint=101 client_orderid=o-1 amount=10.42 currency=USD email=jane@example.com
@@ -139,7 +139,7 @@ const entryOf = (registry: Registry, endpoint: string) => {
 }
 
 function signV4(terminal: Terminal, { operation, endpoint, fields }: Request, options: Options): void {
-  if (options.keyStdin) throw new WrongUsage(`${operation} is signed with a private key: --private-key names its file.`)
+  if (options.keyStdin) throw new WrongUsage(`${operation} is signed with a private key: name its file by --private-key.`)
   const { path, request } = operationRow(operation)
   for (const [name, { need, alias = name }] of Object.entries(request))
     if (need === 'mandatory' && !fields.has(name) && !fields.has(alias))

@@ -13,13 +13,13 @@ export function addSimulateCommand(program: Command, terminal: Terminal): void {
     .command('simulate')
     .description('replay one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
     .requiredOption('--seed <number>', 'which world', reads(whole(0, 999_999_999_999)))
-    .option('--orders <number>', 'how many sales are made (300)', reads(whole(1, 1_000_000)))
-    .option('--cells <number>', 'so many cells, three gateways, and merchants that move: 8', reads(whole(1, 8)))
-    .option('--trace', 'the whole time line; without it only its end, when something broke')
+    .option('--orders <number>', 'how many sales to make (300)', reads(whole(1, 1_000_000)))
+    .option('--cells <number>', 'how many cells, with three gateways and merchants that move: 8', reads(whole(1, 8)))
+    .option('--trace', 'print the whole time line; without it only its end, after a failure')
     .addHelpText(
       'after',
       `
-The same seed gives the same time line to the byte. It ends at the first promise that breaks, and then with 1.
+The same seed gives the same time line to the byte. The run stops at the first broken promise, and ends with 1.
 
 Examples
   npx tollgate simulate --seed 42

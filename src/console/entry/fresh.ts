@@ -28,14 +28,14 @@ export async function askFresh(
   const { [field]: code, form: _token, ...rest } = form
   const proven = code === undefined ? false : await proveAgain(parts, visitor, secret(code), caller)
   if (proven === true) return undefined
-  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This was not right.'
+  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This was not correct.'
   return html`<form method="post" action="/${path}" class="panel notice">
     ${code === undefined ? undefined : html`<p class="complaint" role="alert">${why}</p>`}
     <input type="hidden" name="form" value="${formToken}" />
     ${Object.entries(rest).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${typed(field, codeLabel, html`${oneTimeCode} autofocus`)}
-    <p class="quiet">Your second factor is older than ten minutes. Signing in again shows it too.</p>
-    <p class="buttons"><button>Go on</button></p>
+    <p class="quiet">You last proved your second factor more than ten minutes ago. You can also sign in again.</p>
+    <p class="buttons"><button>Continue</button></p>
     ${session.hasPasskey ? passkeyButton('prove', field, 'Use a passkey') : undefined}
   </form>`
 }

@@ -46,7 +46,7 @@ export async function setOwnTotp(
 ): Promise<readonly Secret<string>[]> {
   const now = office.clock.now()
   const step = stepOfCode(key, code.replaceAll(/\s/g, ''), now)
-  if (step === undefined) throw new Refused(unfit('code', 'the code that the authenticator shows now'))
+  if (step === undefined) throw new Refused(unfit('code', 'the current code of the authenticator'))
   const keys = await office.keys()
   const ids = factorIds(office.pool, codesAtOnce + 1)
   const factorId = await ids.take()

@@ -10,12 +10,11 @@ type Why = SignInRefusal | 'not ours' | 'way over'
 const words: Readonly<Record<Why, string>> = {
   wrong: 'The name, the password or the code is wrong.',
   slowed: 'There were too many failed tries. Wait up to 30 minutes, or ask an owner for: npx tollgate user unlock.',
-  'link over': 'This link was used, or its time is over. Ask for another: npx tollgate user invite.',
-  'not ours': 'This form was not sent by this page. Try again here.',
-  'no passkey': 'This passkey does not let you in. It may have been removed here. Try again, or choose another way.',
-  'no account': 'No user is tied to your account there. Ask an owner for: npx tollgate user link.',
-  'way over':
-    'Signing in there failed: it took too long, was refused, or the provider did not answer. Try again, or sign in here.',
+  'link over': 'This link was used already, or has expired. Ask for a new one: npx tollgate user invite.',
+  'not ours': 'This form did not come from this page. Try again here.',
+  'no passkey': 'This passkey is not accepted. It may have been removed. Try again, or sign in another way.',
+  'no account': 'No user is linked to your account at the provider. Ask an owner for: npx tollgate user link.',
+  'way over': 'Signing in at the provider failed: it took too long, was refused, or got no answer. Try again, or sign in here.',
 }
 
 const page = (title: string, why: Why | undefined, content: Markup): Answer =>
@@ -85,8 +84,8 @@ export const linkPage = (why?: Why): Answer =>
     'Come in',
     why,
     html`<form method="post" class="panel">
-      <p>This link lets you in once.</p>
-      <button>Come in</button>
+      <p>This link works once.</p>
+      <button>Enter</button>
     </form>`,
   )
 

@@ -95,15 +95,15 @@ export async function addOwnPasskey(
   const expected = await expectedOf(parts, answer, `add ${sessionId}`)
   const { verifyRegistrationResponse } = await library()
   const shown = expected && (await verifyRegistrationResponse(expected).catch(() => undefined))
-  if (!shown?.verified) throw new Refused(unfit('passkey', 'one that this page asked for within five minutes; add it again'))
+  if (!shown?.verified) throw new Refused(unfit('passkey', 'requested by this page within the last five minutes; add it again'))
   const { id, publicKey, counter } = shown.registrationInfo.credential
   const transports = [expected!.response.response.transports ?? []].flat().filter((one) => /^[a-z-]{1,20}$/.test(one))
   const facts = { name, id, publicKey: Buffer.from(publicKey).toString('base64url'), transports }
   const factorId = await factorIds(office.pool, 1).take()
   await change(office, 'orders', async (runner) => {
     if (passkeysIn(await factorsOf(runner, userId, now)).length >= mostPasskeys)
-      throw new Refused(unfit('passkey', `one of ${mostPasskeys} at most: remove one first`))
-    if (await factorOf(runner, secret(id), now)) throw new Refused(unfit('passkey', 'one that is not there already'))
+      throw new Refused(unfit('passkey', `one of at most ${mostPasskeys}: remove one first`))
+    if (await factorOf(runner, secret(id), now)) throw new Refused(unfit('passkey', 'a new one'))
     await addFactor(runner, factorId, { userId, kind: 'passkey', text: secret(id), facts, step: counter, createdAt: now })
     return { note: { subject: `user ${user}`, details: { passkey: name, added: true } }, result: undefined }
   })
@@ -116,7 +116,7 @@ export async function removeOwnPasskey(office: Office, { user: { userId, name: u
     const factors = await factorsOf(runner, userId, now)
     const one = passkeysIn(factors).find(({ factorId }) => String(factorId) === chosen)
     const isLast = factors.filter(isSecondFactor).length < 2
-    if (!one || isLast) throw new Refused(unfit('passkey', 'one of several: your last second factor stays until you add another'))
+    if (!one || isLast) throw new Refused(unfit('passkey', 'one of several: you cannot remove your last second factor'))
     await endFactor(runner, one.factorId, now)
     return { note: { subject: `user ${user}`, details: { passkey: one.facts.name, removed: true } }, result: undefined }
   })

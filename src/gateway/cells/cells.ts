@@ -69,7 +69,7 @@ export async function openCells({ listed, serves, open, clock, log }: CellsParts
 
   const failed = ({ cellNo }: CellAddress, error: unknown) => {
     const reason = reasonOf(error)
-    if (away.get(cellNo) !== reason) log.error({ cell: cellNo, reason }, 'a cell cannot be served; it is tried again')
+    if (away.get(cellNo) !== reason) log.error({ cell: cellNo, reason }, 'a cell cannot be served; another try follows')
     away.set(cellNo, reason)
   }
 

@@ -129,7 +129,7 @@ function openWatch(
       if (failed) throw failed.reason
       isWarned = false
     } catch (error) {
-      if (!isWarned) log.warn({ reason: reasonOf(error) }, 'it is not known whether cells have moved; it is looked again')
+      if (!isWarned) log.warn({ reason: reasonOf(error) }, 'could not check whether cells have moved; the check is repeated')
       isWarned = true
     }
   }

@@ -50,7 +50,7 @@ export async function openServed(
   async function askIn<T>(cellNo: number, ask: (gateway: Asked) => Promise<T>): Promise<T> {
     const gateway = takes(cellNo)
     if (gateway) return ask(gateway)
-    if (!passing) throw new Error('the cell of this authentication is not open here')
+    if (!passing) throw new Error('this process does not serve the cell of this authentication')
     return ask({ results: passing.results(cellNo), collects: passing.collects(cellNo) })
   }
   async function about<T>(id: string, ask: (gateway: Asked) => Promise<T>): Promise<T> {

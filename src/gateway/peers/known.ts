@@ -84,7 +84,7 @@ function openTable({ rows, instance, open, clock, log }: TableParts) {
         if (!row) end(name, 'close')
         else if (row.isAlive) peer.row = row
         else if (judges) {
-          log.warn({ peer: row.instance }, 'a process fell silent: requests that were passed to it are lost')
+          log.warn({ peer: row.instance }, 'a process stopped answering: requests that were passed to it are lost')
           end(name, 'cut')
         }
       }

@@ -106,11 +106,13 @@ async function startRenewing(
   let renewing = Promise.resolve()
   const renew = () => (renewing = store.renew(entry, cells()))
   await renew()
-  const stop = startPeriodic(clock, log, [{ name: 'own address for others', everyMs: lookEveryMs, run: renew }])
+  const stop = startPeriodic(clock, log, [{ name: 'address for other processes', everyMs: lookEveryMs, run: renew }])
   return async () => {
     stop()
     // Others would take a row that is written afterwards for that of a process that serves.
     await renewing.catch(() => {})
-    await store.leave(entry).catch((error) => log.warn({ reason: reasonOf(error) }, 'the own address for others is not removed'))
+    await store
+      .leave(entry)
+      .catch((error) => log.warn({ reason: reasonOf(error) }, 'the address for other processes could not be removed'))
   }
 }

@@ -44,7 +44,7 @@ export function peerPort(parts: PeerPortParts, longestBodyBytes: number) {
     // Not each: strangers could fill a disk.
     if (Math.abs(clock.now() - loggedAt) < logEveryMs) return
     loggedAt = clock.now()
-    log.warn({ why }, 'what came to the address for other processes was refused')
+    log.warn({ why }, 'a message to the address for other processes was refused')
   }
   const refuse = (why: string): Answer => {
     refused(why)

@@ -47,7 +47,7 @@ function read(text: string): Partial<AuthenticationPolicy> | Unreadable {
           `${Object.values(names).join(', ')}, nor safe alone`,
       )
     if (!isChoice(choice)) return new Unreadable(`${name}=authorise or ${name}=decline`)
-    if (choices[key] !== undefined) return new Unreadable(`unambiguous: ${name} is there twice`)
+    if (choices[key] !== undefined) return new Unreadable(`unambiguous: ${name} appears twice`)
     choices[key] = choice
   }
   return choices

@@ -15,14 +15,14 @@ const url = text('url', /^\S{1,1024}$/u, 'a URL of at most 1024 characters')
 // oxfmt-ignore
 const indicators: Readonly<Record<ChallengeIndicator, string>> = {
   '01': 'no preference',
-  '02': 'no challenge asked for',
-  '03': 'a challenge asked for',
+  '02': 'no challenge wanted',
+  '03': 'a challenge wanted',
   '04': 'a challenge mandated',
   '05': 'no challenge: the risk was analysed',
   '06': 'no challenge: data is shared only',
   '07': 'no challenge: strong authentication was done before',
   '08': 'no challenge: the cardholder trusts the merchant',
-  '09': 'a challenge asked for, with an offer to trust the merchant',
+  '09': 'a challenge wanted, with an offer to trust the merchant',
 }
 
 /** A code of `threeDSRequestorChallengeInd`. */
@@ -66,7 +66,7 @@ const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
         return new Unreadable(`operations with on or off. ${JSON.stringify(name)} is none of ${operationNames.join(', ')}`)
       const on = onOff.read(state.join('='))
       if (on instanceof Unreadable) return new Unreadable(`${name}=on or ${name}=off`)
-      if (changes.has(switchedAs(name))) return new Unreadable(`unambiguous: ${name} is there twice`)
+      if (changes.has(switchedAs(name))) return new Unreadable(`unambiguous: ${name} appears twice`)
       changes.set(switchedAs(name), on)
     }
     return changes
@@ -100,24 +100,24 @@ const units: ValueKind<'iso4217' | 'hundredths'> = {
 // oxfmt-ignore
 export const endpointFields = fields({
   threeDSecure:             { is: onOff,                usual: false,      label: '3-D Secure',              means: 'whether cardholders are authenticated' },
-  challengeIndicator:       { is: indicator,            none: 'none (no preference)', label: 'Challenge indicator', means: 'what 3-D Secure asks of the issuer, 01 to 09' },
-  authenticationPolicy:     { is: authenticationPolicy, usual: safePolicy, label: 'Authentication',          means: 'what follows where 3-D Secure leaves the risk here, such as unavailable=authorise; or safe' },
-  callbackUrl:              { is: url,                  none: 'none; each request may name its own', label: 'Callback URL', means: 'gets every outcome, besides the URLs of each request' },
+  challengeIndicator:       { is: indicator,            none: 'none (no preference)', label: 'Challenge indicator', means: 'what the gateway asks of the issuer in 3-D Secure, 01 to 09' },
+  authenticationPolicy:     { is: authenticationPolicy, usual: safePolicy, label: 'Authentication',          means: 'what to do when 3-D Secure does not shift the risk to the issuer, such as unavailable=authorise; or safe' },
+  callbackUrl:              { is: url,                  none: 'none; each request may name its own', label: 'Callback URL', means: 'receives every outcome, besides the URLs of each request' },
   merchantServerUrl:        { is: url,                  none: 'none (mobile API)', label: 'Merchant server', means: "the merchant's server, which the mobile API calls" },
   sellerCommission:         { is: shownCommission,                         label: "Seller's commission",     means: 'shown in status and callback: minor units + hundredths of a per cent, such as 30+150; or gate for that of the gate' },
-  acquirerCommission:       { is: shownCommission,                         label: "Acquirer's commission",   means: 'likewise, what the acquirer takes' },
+  acquirerCommission:       { is: shownCommission,                         label: "Acquirer's commission",   means: 'the same for what the acquirer takes' },
   authenticationInCallback: { is: onOff,                usual: false,      label: '3-D Secure in callbacks', means: 'whether callbacks have eci and verified-3d-status' },
-  withoutMethod:            { is: onOff,                usual: false,      label: 'Without the method',      means: "whether the issuer is asked at once, without its method, where the sale has the browser's data" },
+  withoutMethod:            { is: onOff,                usual: false,      label: 'Without the method',      means: "whether to skip the issuer's method when the sale has the browser's data" },
   consumerDefinedRate:      { is: onOff,                usual: false,      label: 'Consumer-defined rate',   means: 'whether the consumer of a transfer chooses a gate by its commission' },
-  randomSum:                { is: onOff,                usual: false,      label: 'Random sum',              means: 'whether a cardholder whom 3-D Secure does not ask names a small sum that was held' },
+  randomSum:                { is: onOff,                usual: false,      label: 'Random sum',              means: 'whether a cardholder without a 3-D Secure challenge must name a small sum that was held' },
   plainHttpCallbacks:       { is: onOff,                usual: false,      label: 'Plain http callbacks',    means: 'whether callbacks may go by http' },
-  amountsAboveSigned:       { is: onOff,                usual: false,      label: 'Amounts above signed',    means: 'whether enumerate_amounts may have more than the amount, which alone is signed' },
+  amountsAboveSigned:       { is: onOff,                usual: false,      label: 'Amounts above signed',    means: 'whether enumerate_amounts may exceed the amount, which is the only signed one' },
   parameterSignatures:      { is: onOff,                usual: true,       label: 'Parameter signatures',    means: 'whether signatures of v4 may cover the parameters alone, without the address' },
-  cardNumbersInText:        { is: onOff,                usual: false,      label: 'Card numbers in text',    means: 'whether descriptions, comments and merchant_data may have numbers of cards; never that of the payment itself' },
-  repeatWindowMs:           { is: span('0', '24h'),     usual: 600_000,    label: 'Repeat window',           means: 'for so long after its approval an equal capture, return or void is a repeat; 0 for not at all' },
-  mandatoryFields:          { is: listOrNone(mandatory), usual: [],         label: 'Mandatory fields',        means: 'fields that a payment must have here beyond the usual ones, by comma, such as phone,order.description; or none', option: 'mandatory' },
-  optionalFields:           { is: listOrNone(lifted), usual: [],         label: 'Optional fields',         means: 'state: it may be left out of an address in US, CA or AU; or none', option: 'optional' },
-  descriptor:               { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), none: "the gate's", label: 'Descriptor', means: "what the cardholder's statement says, in place of the gate's" },
-  disabledOperations:       { is: operations,           usual: ['capture', 'return', 'void'], label: 'Operations off', means: 'operations switched on or off, such as sale=off', option: 'operations' },
-  controlMinorUnits:        { is: units,                usual: 'iso4217',  label: 'Amounts in checksums',    means: "how amounts are spelled in checksums: by the currency's decimals, or always times a hundred" },
+  cardNumbersInText:        { is: onOff,                usual: false,      label: 'Card numbers in text',    means: 'whether descriptions, comments and merchant_data may contain card numbers; never the number of the payment itself' },
+  repeatWindowMs:           { is: span('0', '24h'),     usual: 600_000,    label: 'Repeat window',           means: 'how long after its approval an equal capture, return or void counts as a repeat; 0 for never' },
+  mandatoryFields:          { is: listOrNone(mandatory), usual: [],         label: 'Mandatory fields',        means: 'additional mandatory fields, by comma, such as phone,order.description; or none', option: 'mandatory' },
+  optionalFields:           { is: listOrNone(lifted), usual: [],         label: 'Optional fields',         means: 'state, so that it may be left out of an address in US, CA or AU; or none', option: 'optional' },
+  descriptor:               { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), none: "the gate's", label: 'Descriptor', means: "the text on the cardholder's statement, instead of the gate's" },
+  disabledOperations:       { is: operations,           usual: ['capture', 'return', 'void'], label: 'Operations off', means: 'operations to switch on or off, such as sale=off', option: 'operations' },
+  controlMinorUnits:        { is: units,                usual: 'iso4217',  label: 'Amounts in checksums',    means: "how amounts are written in checksums: in the currency's minor units, or always in hundredths" },
 })

@@ -41,11 +41,11 @@ const usualSpanMs = 86_400_000
 
 export const accessActions: Actions = {
   access: action({
-    does: 'requests with a wrong checksum, signature, token or random sum: whose name, from where, how often',
+    does: 'lists requests with a wrong checksum, signature, token or random sum: in whose name, from where, how many',
     needs: 'read',
     forMerchants: true,
     takes: {
-      merchant: { ...ofOneMerchant, means: "only in this merchant's name" },
+      merchant: { ...ofOneMerchant, means: "only requests in this merchant's name" },
       from: { is: moment, means: 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h without it' },
       limit: mostOf('lines'),
     },
@@ -69,9 +69,9 @@ export const accessActions: Actions = {
       ],
       none: 'No access was refused.',
     }),
-    more: `Gateways write them down every five seconds, summed up by the hour, and keep them for 30 days.
-Whom a limit slows down or locks has the reason "too many failures before". Who that is right now is in the memory of
-each gateway process alone: tollgate_limit_beyond in its metrics says how many they are.`,
+    more: `Gateways write the counts every five seconds, summed up by the hour, and keep them for 30 days. The reason "too many
+failures before" means that a limit slowed down or locked a caller. Each gateway process has its own list of present
+ones, in memory; tollgate_limit_beyond in its metrics has their number.`,
     examples: ['access', 'access --merchant shop --from 7d --json'],
   }),
 }

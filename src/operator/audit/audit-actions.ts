@@ -45,10 +45,10 @@ const textOf = (value: unknown): string =>
 
 const trail: Actions = {
   'audit list': action({
-    does: 'changes that operators made, newest first',
+    does: 'lists the changes that operators made, newest first',
     needs: 'audit',
     takes: {
-      about: { is: anyText('text'), means: 'only those whose action or subject has this in it' },
+      about: { is: anyText('text'), means: 'only entries whose action or subject contains this text' },
       ...times(),
       limit: mostOf('entries on a page'),
       after: { is: entryId, means: 'the next page: after this entry' },
@@ -74,7 +74,7 @@ const trail: Actions = {
           ? hint('Nothing fits. See all', 'audit list')
           : 'Nothing yet. Every change made with these commands is written here.',
     }),
-    more: 'Secrets are never in it.',
+    more: 'The audit trail never contains secrets.',
     examples: ['audit list', 'audit list --about "merchant shop"', 'audit list --from 7d --json'],
   }),
   'audit head': action({
@@ -93,8 +93,8 @@ const trail: Actions = {
     does: 'reads the whole audit trail and reports rows that were changed, removed, moved or inserted',
     needs: 'audit',
     takes: {
-      head: { is: signedHead, means: 'also compares it with an end that was exported earlier by audit head' },
-      publicKey: { is: rawKey, means: 'the public key of that end, instead of the one of the key ring' },
+      head: { is: signedHead, means: 'also compares the trail with an end that audit head exported earlier' },
+      publicKey: { is: rawKey, means: 'the public key for that end, instead of the one in the key ring' },
     },
     perform: (office, { head, publicKey }) => verifyTrail(office, head, publicKey),
     gives: {
@@ -117,14 +117,14 @@ const trail: Actions = {
             ],
       fails: ({ faultCount }) => faultCount > 0,
     },
-    more: `Rows removed from the end, or a chain computed anew, are found only by --head. Export the end regularly, and keep
-it where those who can write to the database cannot.
-Ends with 0 when the trail is whole, 1 when it is not.`,
+    more: `Only --head finds rows removed from the end, and a chain that was computed again. Export the end regularly, and keep
+it out of reach of everybody who can write to the database.
+Ends with 0 if the trail is whole, with 1 if not.`,
     examples: ['audit verify', 'audit verify --head audit-head.json'],
   }),
 }
 
 export const auditActions = withExport(trail, 'audit list', {
-  does: 'writes what audit list lists, all pages of it, to standard output',
+  does: 'writes the result of audit list, all pages, to standard output',
   examples: ['audit export --from 2030-01-01 --to 2030-02-01 > january.csv', 'audit export --about "merchant shop" --as ndjson'],
 })

@@ -40,7 +40,7 @@ export function chainFaultText(fault: ChainFault): string {
     case 'missing':
       return fault.from === fault.to ? `Row ${fault.from} is missing.` : `Rows ${fault.from} to ${fault.to} are missing.`
     case 'not in the chain':
-      return `${counted(Number(fault.rows), 'row')} without a place in the chain: inserted or numbered by something else.`
+      return `${counted(Number(fault.rows), 'row')} without a place in the chain: inserted or numbered by another program.`
     case 'no head':
       return 'The end of the chain is missing (table audit_head).'
     case 'other end':
@@ -48,6 +48,6 @@ export function chainFaultText(fault: ChainFault): string {
     case 'shorter than exported':
       return `The last row is ${fault.last}; the exported end was row ${fault.exported}.`
     case 'other than exported':
-      return `Row ${fault.exported} is not the one that was exported: the chain was computed anew.`
+      return `Row ${fault.exported} differs from the exported row: the chain was computed again.`
   }
 }

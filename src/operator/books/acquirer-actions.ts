@@ -69,25 +69,25 @@ const matches = {
   card:        { is: anyText('digits'),                                      means: 'last four digits, or one to six digits (not four) that the number begins with' },
   amountMinor: { is: whole(0, 999_999_999_999),                            means: 'amount in minor units: 1042 is 10.42' },
   orderId:     { is: anyText('id'), option: 'order',                         means: 'order id of the gateway' },
-  message:     { is: choice(['authorisation', 'reversal', 'any'], 'which'), means: 'authorisation (unless said otherwise), reversal or any' },
-  probability: { is: share,                                                means: 'only this share of the messages that match, from 0 to 1' },
-  seed:        { is: whole(0, 4_294_967_295),                              means: 'makes the share the same ones every time' },
-  times:       { is: whole(1, 1_000_000_000),                              means: 'only the first so many' },
+  message:     { is: choice(['authorisation', 'reversal', 'any'], 'which'), means: 'authorisation (the default), reversal or any' },
+  probability: { is: share,                                                means: 'the share of matching messages, from 0 to 1' },
+  seed:        { is: whole(0, 4_294_967_295),                              means: 'selects the same messages each time' },
+  times:       { is: whole(1, 1_000_000_000),                              means: 'only the first messages, this many' },
 } as const
 
 // oxfmt-ignore
 const effects = {
   decline:             { is: anyText('code'),        means: 'declined with this action code, three digits' },
-  delayMs:             { is: span('1ms', '1h'),    means: 'answered this much later' },
+  delayMs:             { is: span('1ms', '1h'),    means: 'answered late, by this span' },
   noAnswer:            { is: flag,                 means: 'booked, but never answered' },
   duplicate:           { is: flag,                 means: 'answered twice' },
-  answerAfterReversal: { is: flag,                 means: 'answered when the reversal has come' },
-  wrongStan:           { is: flag,                 means: 'answered under another number' },
+  answerAfterReversal: { is: flag,                 means: 'answered after the reversal has arrived' },
+  wrongStan:           { is: flag,                 means: 'answered with another STAN' },
   wrongMac:            { is: flag,                 means: 'answered with another MAC, at a gate that has one' },
   noMac:               { is: flag,                 means: 'answered without a MAC, at a gate that has one' },
   garbage:             { is: flag,                 means: 'answered with bytes that are no message' },
-  halfFrame:           { is: flag,                 means: 'half an answer, then the connection ends' },
-  close:               { is: flag,                 means: 'the connection ends instead of an answer' },
+  halfFrame:           { is: flag,                 means: 'half an answer, then the connection closes' },
+  close:               { is: flag,                 means: 'the connection closes instead of an answer' },
 } as const
 
 /** What was said of the inputs in a table, as the admin port names it. */
@@ -111,12 +111,12 @@ function matchOf({ match }: Fault): string {
 const dayMs = 24 * 3_600_000
 
 const entriesAction = action({
-  does: "the last entries of the acquirer's books: what a cardholder's bank would show, random sums among them",
+  does: "lists the last entries of the acquirer's books, as a cardholder's bank would show them, with random sums",
   needs: 'cards',
   here: true,
   takes: {
     card: { is: text('digits', /^[0-9]{4}$/, 'four digits, such as 1111'), means: 'last four digits' },
-    limit: { is: whole(1, 1_000), usual: 10, means: 'at most so many, the newest' },
+    limit: { is: whole(1, 1_000), usual: 10, means: 'how many, the newest ones' },
   },
   async perform(office, { card: lastFour, limit }) {
     const path = `/ledger?limit=1000000&since=${office.clock.now() - dayMs}`
@@ -148,7 +148,7 @@ export const acquirerActions: Actions = {
   'acquirer entries': entriesAction,
   'acquirer fault add': action({
     group: { does: 'lost, late, wrong and broken answers, on purpose' },
-    does: 'scripts one fault; the first that matches takes a message',
+    does: 'adds a fault; the first fault that matches a message takes it',
     needs: 'configure',
     here: true,
     takes: { ...matches, ...effects },
@@ -164,7 +164,7 @@ export const acquirerActions: Actions = {
         hint('To forget it', `acquirer fault clear ${fault.id}`),
       ],
     },
-    more: 'Exactly one effect, from --decline to --close; all that is said before it must match.',
+    more: 'Give exactly one effect, from --decline to --close. A message must match all the other options.',
     examples: [
       'acquirer fault add --card 1111 --no-answer --times 1',
       'acquirer fault add --decline 116 --amount-minor 1042',
@@ -173,7 +173,7 @@ export const acquirerActions: Actions = {
     ],
   }),
   'acquirer fault list': action({
-    does: 'the faults there are, in the order in which they are tried, with how often each was met',
+    does: 'lists the faults in the order in which they are tried, with the number of messages that each took',
     needs: 'read',
     here: true,
     takes: {},
@@ -196,7 +196,7 @@ export const acquirerActions: Actions = {
     examples: ['acquirer fault list'],
   }),
   'acquirer fault clear': action({
-    does: 'forgets one fault, or all',
+    does: 'removes one fault, or all',
     needs: 'configure',
     here: true,
     takes: { id: { is: whole(1, 1_000_000_000), argument: true, means: 'number of the fault' } },
@@ -209,13 +209,13 @@ export const acquirerActions: Actions = {
     examples: ['acquirer fault clear', 'acquirer fault clear 3'],
   }),
   'acquirer fault line': action({
-    does: 'shows the line between gateway and acquirer, or troubles it',
+    does: 'shows the line between gateway and acquirer, or disturbs it',
     needs: 'configure',
     here: true,
     takes: {
       refuse: { is: onOff, means: 'whether connections are refused' },
-      latencyMs: { is: span('0', '1min'), means: 'every answer takes this much longer' },
-      slowReversalMs: { is: span('0', '1h'), means: 'how late the reversal of an unanswered sale (CVV2 217) is answered' },
+      latencyMs: { is: span('0', '1min'), means: 'how much longer every answer takes' },
+      slowReversalMs: { is: span('0', '1h'), means: 'how late to answer the reversal of an unanswered sale (CVV2 217)' },
       close: { is: flag, means: 'drops the open connections now' },
     },
     perform(office, { close, ...kept }) {

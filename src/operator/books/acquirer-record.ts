@@ -56,7 +56,7 @@ const shapes: readonly (readonly [name: Name, shape: { test(text: string): boole
   ['amount_minor',   /^[0-9]{1,12}$/,                               'an amount in minor units'],
   ['order_id',       /^([1-9][0-9]{0,15})?$/,                       'the order id of the gateway'],
   ['client_orderid', /^.{0,128}$/,                                  'at most 128 characters'],
-  ['card',           /^([0-9]{6}[^0-9]*[0-9]{4}|[0-9]{0,5}[^0-9]+[0-9]{4})?$/, 'at most six digits, anything that is no digit, four digits'],
+  ['card',           /^([0-9]{6}[^0-9]*[0-9]{4}|[0-9]{0,5}[^0-9]+[0-9]{4})?$/, 'at most six digits, something other than digits, four digits'],
   ['action_code',    /^([0-9]{3})?$/,                               'three digits'],
   ['approval_code',  /^[\x21-\x7e]{0,6}$/,                          'at most 6 characters'],
   ['kind',           oneOf(operationKinds),                         `one of ${operationKinds.join(', ')}`],
@@ -70,7 +70,7 @@ function operationOf(read: (name: Name) => string): RecordedOperation | string {
   const unfit = shapes.find(([name, shape]) => !shape.test(read(name)))
   if (unfit) return `${unfit[0]} is ${JSON.stringify(read(unfit[0]))}, not ${unfit[2]}`
   const at = momentOfLocal(read('time'))
-  if (localTime(at) !== read('time')) return `time is ${JSON.stringify(read('time'))}, which is no day of a calendar`
+  if (localTime(at) !== read('time')) return `time is ${JSON.stringify(read('time'))}, which is not a calendar day`
   return {
     terminalId: read('terminal'),
     stan: read('stan'),

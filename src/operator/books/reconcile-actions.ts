@@ -77,7 +77,7 @@ const differenceJson = (one: Disagreement) => ({
 
 export const reconcileActions: Actions = {
   reconcile: action({
-    does: "compares an acquirer's record with the attempts at its gate, and settles what a restore has lost",
+    does: "compares an acquirer's record with the attempts at its gate, and settles payments that a restore lost",
     needs: 'money',
     long: true,
     takes: {
@@ -85,16 +85,19 @@ export const reconcileActions: Actions = {
         is: fileText(256 * 1024 * 1024),
         argument: true,
         needed: true,
-        means: 'CSV of what the acquirer did; - is standard input',
+        means: "the acquirer's record as CSV; - is standard input",
       },
-      gate: { is: { ...name, hint: 'id or name' }, needed: true, means: 'whose messages the record has' },
-      from: { is: moment, means: 'compares from here; by default from the first line' },
-      to: { is: moment, means: 'compares to here; by default to the last line' },
-      reverse: { is: flag, means: 'what only the acquirer knows: the gateway owes its reversal, and sends it' },
-      import: { is: flag, means: 'what only the acquirer knows: it is taken over as approved, and can be returned later' },
+      gate: { is: { ...name, hint: 'id or name' }, needed: true, means: 'the gate whose messages the record contains' },
+      from: { is: moment, means: 'start of the comparison; by default the first line' },
+      to: { is: moment, means: 'end of the comparison; by default the last line' },
+      reverse: {
+        is: flag,
+        means: 'reverse payments that only the acquirer knows: the gateway owes the reversals, and sends them',
+      },
+      import: { is: flag, means: 'import payments that only the acquirer knows, as approved ones that can be returned later' },
       endpoint: {
         is: list(id, 'ids'),
-        means: 'where payments are booked that are of no order here; several by comma, one a currency',
+        means: 'endpoints to which payments of no known order are booked; several by comma, one for each currency',
       },
     },
     perform(office, { file, gate, endpoint: endpointIds, ...asked }) {
@@ -127,15 +130,14 @@ export const reconcileActions: Actions = {
   kind                        sale, preauth, account-verification, capture, return, debit or credit
   outcome                     approved, declined, or reversed when it was taken back or voided
   amount_minor, currency      minor units; ISO 4217, letters or digits
-  order_id, client_orderid, card, action_code, approval_code   as far as they are known; card is 411111******1111, or
-                              fewer digits and the last four
+  order_id, client_orderid, card, action_code, approval_code   if known; card is 411111******1111, or fewer digits
+                              and the last four
 Comma, semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it.
 
-Nothing is settled without --reverse or --import, and nothing that the gateway knows as approved is ever reversed. Both
-need the owner of the tables and can be run again: what is settled is known from then on. Both move the next ids beyond
-what the record shows. A record of a terminal that something else uses too must not be settled: what is not of this
-installation looks lost.
-Ends with 0 when both sides agree, or all that differed was settled; with 1 otherwise.`,
+Nothing is settled without --reverse or --import, and a payment that the gateway knows as approved is never reversed. Both
+need the owner of the tables and can be run again: settled payments are known from then on. Both move the next ids beyond
+those of the record. Do not settle the record of a terminal that another program uses too: its payments would look lost.
+Ends with 0 if both sides agree, or all differences were settled; with 1 otherwise.`,
     examples: ['reconcile acquirer.csv --gate 1', 'reconcile acquirer.csv --gate 1 --reverse --endpoint 101,103'],
   }),
 }

@@ -39,15 +39,16 @@ export interface Settled {
 
 /** Why an operation is left to an operator. */
 export const leftText = {
-  transfer: 'a leg of a transfer. Ask the acquirer whether both legs stand, and settle it there',
-  'no money': 'no money moved. It can be taken over: --import',
-  'too old': 'older than 30 days, when it may have left the database with its partition',
+  transfer: 'a leg of a transfer. Ask the acquirer whether both legs were booked, and settle it there',
+  'no money': 'no money moved. Import it: --import',
+  'too old': 'older than 30 days: its partition may have been dropped',
   'no endpoint of its currency': 'no endpoint is named for its currency: --endpoint',
-  'its payment is not here': 'the payment that it draws on is not here. Add that to the record, or settle it there',
-  'its order is here': 'its order is here, and goes on without this payment: --reverse',
-  'captured or returned since': 'money of the payment was captured or returned since, so it is not reversed: --import',
-  'order does not allow it': 'with it the order would have more captured or returned than it has',
-  'order moved': 'a gateway changed the order meanwhile. Run it again',
+  'its payment is missing in the database':
+    'the payment that it draws on is missing in the database. Add it to the record, or settle it at the acquirer',
+  'its order is here': 'its order exists, and ends without this payment: --reverse',
+  'captured or returned since': 'money of the payment was captured or returned since, so it cannot be reversed: --import',
+  'order does not allow it': 'it would bring the captured or returned sum above the amount of the order',
+  'order moved': 'a gateway changed the order meanwhile. Run the command again',
 } as const
 export type LeftToOperator = keyof typeof leftText
 
@@ -102,7 +103,9 @@ async function settleOne(
   if (kind === 'capture' || kind === 'return') {
     if (how === 'reverse' && !lostOfOrder.every(isFollow)) return 'captured or returned since'
     const [order] = known ? await openOrderStore(known.cell.pool).load([known]) : []
-    return order ? saved(parts, known!.cell, followOf(parts, order, operation, kind), operation) : 'its payment is not here'
+    return order
+      ? saved(parts, known!.cell, followOf(parts, order, operation, kind), operation)
+      : 'its payment is missing in the database'
   }
   if (how === 'reverse' && orderId !== undefined && lostOfOrder.some(isFollow)) return 'captured or returned since'
   // The order goes on by itself, and this payment of it with it: only a reversal can be apart.

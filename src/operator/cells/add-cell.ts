@@ -13,7 +13,7 @@ function refuseUnfitAddress(address: string, { databaseUrl, sandbox }: Office): 
   if (!isDatabaseUrl(address)) throw unfit('a postgres:// URL, such as postgres://db2.example:5432/tollgate')
   const { username, password, searchParams } = new URL(address)
   if (username || password || searchParams.has('user') || searchParams.has('password'))
-    throw unfit('a URL without user and password: everybody comes to a cell as to the installation')
+    throw unfit('a URL without user and password: a cell has the same users as the installation')
   const complaint = sandbox ? undefined : lineComplaint(databaseOf(databaseUrl, { cellNo: 1, address }).url)
   if (complaint !== undefined) throw unfit(`a line that is safe: ${complaint.replace('DATABASE_URL', 'it')}`)
 }

@@ -1,4 +1,4 @@
-/** Cells: where the orders of a part of the merchants are; and moves of merchants between them. */
+/** Cells: each has the orders of some of the merchants; and moves of merchants between them. */
 import { counted, spanText } from '../../base/moments.ts'
 import { jsonOf, pick } from '../../entity/json.ts'
 import { anyText, flag, span, whole } from '../../entity/kinds.ts'
@@ -15,8 +15,8 @@ import { addCell } from './add-cell.ts'
 import { stepText, type Moved, type MoveStep } from './merchant-move.ts'
 import { giveUpMove, loginsIn, moveMerchant } from './move-tables.ts'
 
-const pauseAtMostMs = { is: span('0', '366d'), usual: 60_000, means: 'how long its requests may be refused' } as const
-const goesTo = { is: whole(0, mostCell), means: 'the cell that it goes to' } as const
+const pauseAtMostMs = { is: span('0', '366d'), usual: 60_000, means: "how long a merchant's requests may be refused" } as const
+const goesTo = { is: whole(0, mostCell), means: 'the cell to move to' } as const
 
 const whereOf = ({ cellNo, address, seat }: CellFact): string => {
   const node = seatName(seat)
@@ -68,7 +68,7 @@ const working = (title: string, of: (work: CellWork) => number | bigint): Column
 
 export const cellActions: Actions = {
   'cell list': action({
-    does: 'all cells, whether they answer, and the work that waits there',
+    does: 'lists the cells: whether each answers, and how much work waits in it',
     needs: 'read',
     takes: {},
     perform: (office) => cellFacts(office, office.databaseUrl),
@@ -91,12 +91,12 @@ export const cellActions: Actions = {
       }),
       fails: (cells) => cells.some(({ trouble }) => trouble !== undefined),
     },
-    more: `It ends with 1 if a cell cannot be served. What it lacks is brought by migrate. Silent are gateways that ended
-without a stop in the last hour; overdue is what has been due for more than half a minute, owed are callbacks.`,
+    more: `Ends with 1 if a cell cannot be served; migrate brings what it lacks. Silent: gateways that ended in the last hour
+without an orderly stop. Overdue: work that is late by more than half a minute. Owed: callbacks not yet delivered.`,
     examples: ['cell list'],
   }),
   'cell add': action({
-    does: 'makes a cell, which running gateways serve within two seconds',
+    does: 'adds a cell; running gateways serve it within two seconds',
     needs: 'system',
     here: true,
     long: true,
@@ -104,7 +104,7 @@ without a stop in the last hour; overdue is what has been due for more than half
       number: { ...ownNumber, is: whole(1, mostCell), means: `1 to ${mostCell}` },
       databaseUrl: {
         is: anyText('url'),
-        means: 'where it is, if not in the database of the installation; without user and password',
+        means: 'its database, if it is not the one of the installation; without user and password',
       },
     },
     perform: (office, { number, databaseUrl }) =>
@@ -116,8 +116,8 @@ without a stop in the last hour; overdue is what has been due for more than half
         hint('Next, a merchant', `merchant add --login shop --cell ${number}`),
       ],
     },
-    more: `A cell is one schema with the orders of its merchants, here or in another PostgreSQL. Everybody comes there as the
-user, and with the password, of DATABASE_URL, so each database needs the same users. It needs the owner of the tables,
+    more: `A cell is one schema with the orders of its merchants, in this PostgreSQL or another one. Every program connects to it
+with the user and password of its DATABASE_URL, so each database needs the same users. Needs the owner of the tables,
 as migrate does.`,
     examples: [
       'cell add 1',
@@ -125,12 +125,12 @@ as migrate does.`,
     ],
   }),
   'cell drain': action({
-    does: 'moves all merchants of a cell to another one, one after the other',
+    does: 'moves all merchants of a cell to another cell, one after the other',
     needs: 'system',
     here: true,
     long: true,
     takes: {
-      number: { ...ownNumber, is: whole(0, mostCell), means: 'the cell that they leave' },
+      number: { ...ownNumber, is: whole(0, mostCell), means: 'the cell to empty' },
       to: { ...goesTo, needed: true },
       pauseAtMostMs,
     },
@@ -145,8 +145,8 @@ as migrate does.`,
       blocks: (done, { asked: { number } }) =>
         done.length === 0 ? [`Cell ${number} has no merchants.`] : [done.map(movedText).join('\n')],
     },
-    more: `Each merchant moves as by merchant move. The cell stays, since pages and receipts that were made in it lead through
-it. To bring a cell to another database, add one there and drain the old one into it.`,
+    more: `Moves each merchant as merchant move does. The cell stays, because addresses of its old pages and receipts still
+lead through it. To bring a cell to another database, add a cell in that database and drain the old one into it.`,
     examples: ['cell drain 1 --to 3'],
   }),
   'merchant move': action({
@@ -173,12 +173,12 @@ it. To bring a cell to another database, add one there and drain the old one int
           : movedText(done),
       ],
     },
-    more: `Its orders are copied while it pays. Then comes a pause: its requests get code 20, pages ask again, and status is
-answered. What is under way comes to its end, the last changes are copied, and the new cell opens. A pause that would
-be longer than --pause-at-most ends, and the merchant stays where it is. Ids, nonces, Idempotency-Keys, references,
-pages and receipts stay good. A gateway must serve the new cell. It needs the owner of the tables, as migrate does.
-Interrupted, it can be run again and goes on; nothing is lost meanwhile. Or it can be given up, until the
-configuration names the new cell.`,
+    more: `The orders are copied while the merchant goes on taking payments. Then a pause begins: its requests get code 20, pages
+ask again, and status is answered. Steps that were running end, the last changes are copied, and the new cell opens.
+If the pause would be longer than --pause-at-most, it ends and the merchant stays in its old cell. Ids, nonces,
+Idempotency-Keys, references, pages and receipts stay valid. A gateway must serve the new cell. Needs the owner of the
+tables, as migrate does. If the command was interrupted, run it again: it goes on and nothing is lost. A move can be
+given up until the configuration names the new cell.`,
     examples: ['merchant move shop --to 2', 'merchant move shop --give-up'],
   }),
 }

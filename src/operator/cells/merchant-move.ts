@@ -24,8 +24,8 @@ import { Refused } from '../refused.ts'
 /** The progress of a move, reported while it runs. */
 const stepWords = {
   copying: ({ orders }: { orders: number }) => `${counted(orders, 'order')} compared and copied …`,
-  closed: () => 'closed; what is under way comes to its end …',
-  waiting: ({ steps }: { steps: number }) => `${counted(steps, 'step')} still under way …`,
+  closed: () => 'closed; waiting for running steps …',
+  waiting: ({ steps }: { steps: number }) => `${counted(steps, 'step')} still running …`,
   moved: ({ pausedMs }: { pausedMs: number }) => `moved, with a pause of ${spanText(pausedMs)}.`,
   clearing: () => 'removing its orders from the other cell …',
 }

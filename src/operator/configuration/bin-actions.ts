@@ -22,7 +22,7 @@ async function importBins(office: Office, { csv }: { csv: string }): Promise<num
 
 export const binActions: Actions = {
   'bin import': action({
-    does: 'puts a new table in the place of the old one, all or nothing',
+    does: 'replaces the table by a new one, all or nothing',
     needs: 'configure',
     takes: { csv: { is: fileText(mostBytes), argument: true, needed: true, means: 'the table as CSV; - is standard input' } },
     perform: importBins,
@@ -31,9 +31,9 @@ export const binActions: Actions = {
       blocks: (ranges) => [`The BIN table has ${ranges.toLocaleString('en')} ${ranges === 1 ? 'range' : 'ranges'} now.`],
     },
     more: `A heading names the columns: first and last (4 to 11 digits; last may be left out), country (two or three letters of
-ISO 3166-1), bank; only first is needed. Other columns are passed over. Of ranges within ranges the narrowest counts.
-Comma, semicolon or tab, UTF-8 or UTF-16: as spreadsheets save it. Running gateways have the new table within a
-second.
+ISO 3166-1), bank; only first is needed. Other columns are ignored. Where ranges overlap, the narrowest counts.
+Separated by comma, semicolon or tab, in UTF-8 or UTF-16, as spreadsheets save it. Running gateways use the new table
+within a second.
 
   first,last,country,bank
   400000,400099,US,"First Bank, Invented"
@@ -41,7 +41,7 @@ second.
     examples: ['bin import bins.csv'],
   }),
   'bin find': action({
-    does: 'what the table says of cards that begin so',
+    does: 'shows what the table contains about cards with these first digits',
     needs: 'read',
     takes: { digits: { is: digits, argument: true, needed: true, means: 'the first 4 to 11 digits of a card number' } },
     perform: async ({ pool }, asked) => orUnknown(binTableOf(await loadBins(pool))(asked.digits), 'BIN', asked.digits),

@@ -53,13 +53,13 @@ export async function keyComplaint(key: Secret<string>, use: ControlKeyUse): Pro
   const text = key.reveal()
   if (!/^[\x21-\x7e]*$/.test(text)) return 'a control key has no spaces and only printable ASCII characters'
   if (text.length > keyLength.most) return `a control key has at most ${keyLength.most} characters`
-  if (published.has(bare(text))) return use === 'production' ? 'this control key stands in public documents' : undefined
+  if (published.has(bare(text))) return use === 'production' ? 'this control key appears in public documents' : undefined
   if (text.length < keyLength.least)
     return (
       `a control key is a UUID, 32 hexadecimal digits, or at least ${keyLength.least} random characters; ` +
       `this one has ${text.length}`
     )
-  if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: its characters hardly differ'
+  if (new Set(bare(text)).size < leastDifferent) return 'this control key is weak: it has too few different characters'
   if (isUuidOrHex(text))
     return foreseen(bare(text)) > mostForeseen
       ? 'this control key is weak: most of its digits are runs, sequences or repeats'

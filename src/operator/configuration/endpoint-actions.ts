@@ -85,13 +85,13 @@ Authentication policy, each authorise or decline; what is not named stays
 
 export const endpointActions: Actions = {
   'endpoint add': action({
-    does: 'makes an endpoint; captures, returns and voids are off, and all else is as each option says',
+    does: 'makes an endpoint; captures, returns and voids are off unless switched on',
     needs: 'configure',
     takes: {
       merchant: whose,
-      currency: { is: currency, needed: true, means: 'of ISO 4217; it cannot be changed later' },
-      name: { is: name, means: 'for people; the currency in lower case, unless said' },
-      gate: { ...gates, means: `${gates.means}; the only gate there is, unless said` },
+      currency: { is: currency, needed: true, means: 'an ISO 4217 code; it cannot be changed later' },
+      name: { is: name, means: 'a name to display; by default the currency in lower case' },
+      gate: { ...gates, means: `${gates.means}; by default the only gate` },
       ...settingsOf(endpointFields.table, 'new'),
     },
     perform: addEndpoint,
@@ -134,7 +134,7 @@ export const endpointActions: Actions = {
     examples: ['endpoint show 101'],
   }),
   'endpoint set': withDryRun({
-    does: 'changes settings; what is not named stays as it is',
+    does: 'changes settings; those not named stay',
     needs: 'configure',
     settings: ({ after }) => after,
     takes: {
@@ -168,8 +168,8 @@ export const endpointActions: Actions = {
     facts: endpointFacts,
     json: endpointJson,
     ids: ({ endpointId }) => ({ endpoint_id: endpointId }),
-    disable: 'no new payments are taken; status is answered and callbacks go on',
-    enable: 'new payments are taken again',
+    disable: 'rejects new payments; status requests and callbacks go on',
+    enable: 'accepts new payments again',
   }),
   'group add': action({
     does: 'makes a group of endpoints of one merchant',
@@ -181,7 +181,7 @@ export const endpointActions: Actions = {
         is: list(id, 'ids'),
         needed: true,
         names: 'endpoint',
-        means: 'its endpoints, by comma or given several times',
+        means: 'its endpoints, by comma or with several options',
       },
     },
     perform: addGroup,
@@ -189,7 +189,7 @@ export const endpointActions: Actions = {
       json: groupJson,
       blocks: (made) => [`Group ${made.groupId} (${made.name}) is made. Its path: /api/v2/sale/group/${made.groupId}`],
     },
-    more: 'A payment goes to the first member of its currency that is on.',
+    more: 'A payment goes to the first endpoint of its currency that is switched on.',
     examples: ['group add --merchant shop --name all --endpoint 101,102'],
   }),
   'group list': action({
@@ -216,7 +216,7 @@ export const endpointActions: Actions = {
     facts: ({ enabled }) => [['State', onOff(enabled)]],
     json: groupJson,
     ids: ({ groupId }) => ({ group_id: groupId }),
-    disable: 'no new payments are taken by its path; its endpoints go on by theirs',
-    enable: 'payments are taken by its path again',
+    disable: "rejects new payments to the group's path; those to the paths of its endpoints go on",
+    enable: "accepts payments to the group's path again",
   }),
 }

@@ -60,12 +60,15 @@ order show shows what was decided, and why.`,
     takes: {
       kind: { is: choice(kindNames, 'kind'), argument: true, needed: true, means: `what it looks at: ${kindNames.join(', ')}` },
       merchant: { ...ofOneMerchant, needed: true, means: 'whose payments it screens' },
-      endpoint: { is: id, names: 'endpoint', means: 'of this endpoint alone' },
-      name: { is: name, means: 'for people; what it does, unless said' },
-      score: { is: whole(-1_000, 1_000), means: 'what it adds, from -1000 to 1000; 100 filters by itself' },
+      endpoint: { is: id, names: 'endpoint', means: 'only at this endpoint' },
+      name: { is: name, means: 'a name to display; by default what it does' },
+      score: {
+        is: whole(-1_000, 1_000),
+        means: 'what it adds to the score, from -1000 to 1000; a score of 100 filters the payment',
+      },
       code: {
         is: text('code', /^3[0-9]{3}$/, 'a code from 3000 to 3999'),
-        means: 'error-code of what it filters, 3000 to 3999',
+        means: 'error-code of payments that it filters, 3000 to 3999',
       },
       ...ruleInputs,
       ...valueInputs,
@@ -85,8 +88,8 @@ order show shows what was decided, and why.`,
       ],
     },
     more: `velocity counts payments, volume their amounts, by card, e-mail address or IP address (an IPv6 network of 64 bits).
---counts says which use the limit up: all, those that were not refused (unrefused), or those that were (refused).
-Limits hold however many payments come at once.
+--counts selects which payments count: all, those that were not refused (unrefused), or those that were (refused).
+Limits hold for any number of simultaneous payments.
 country-mismatch compares the country of the address with that of the card by the BIN table (bin import).`,
     examples: [
       'filter add black --merchant shop --of email --value mallory@example.com,@throwaway.example,*.junk.example',
@@ -104,7 +107,7 @@ country-mismatch compares the country of the address with that of the card by th
     does: 'the filters, by merchant',
     needs: 'read',
     forMerchants: true,
-    takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'those that were removed as well' } },
+    takes: { merchant: ofOneMerchant, removed: { is: flag, means: 'removed filters too' } },
     async perform({ pool }, { merchant, removed }) {
       const all = await rows.listFilters(pool, merchant)
       return removed ? all : all.filter((f) => f.removedAt === undefined)
@@ -133,7 +136,7 @@ country-mismatch compares the country of the address with that of the card by th
     examples: ['filter list --merchant shop --json'],
   }),
   'filter show': action({
-    does: 'one filter, with what is on its list',
+    does: 'one filter, with the values of its list',
     needs: 'read',
     forMerchants: true,
     takes: { login: aLogin, number: itsNumber },
@@ -153,7 +156,7 @@ country-mismatch compares the country of the address with that of the card by th
     examples: ['filter show shop 1'],
   }),
   'filter entries': withDryRun({
-    does: 'puts values onto a list, or takes them off it',
+    does: 'adds values to a list, or removes them',
     needs: 'configure',
     takes: {
       login: aLogin,
@@ -182,7 +185,7 @@ country-mismatch compares the country of the address with that of the card by th
     ],
   }),
   'filter reset': action({
-    does: 'lets a limit count one card or address from nothing again',
+    does: 'sets the count of a limit to zero for one card or address',
     needs: 'configure',
     takes: {
       login: aLogin,
@@ -191,7 +194,7 @@ country-mismatch compares the country of the address with that of the card by th
         is: typed('value'),
         argument: true,
         piped: true,
-        means: 'the address, or the card by its number or card-hash-id; - or nothing reads it from standard input',
+        means: "the address, or the card's number or card-hash-id; standard input if it is - or left out",
       },
     },
     perform: (office, { login, number, value }) => resetCount(office, login, number, value),
@@ -202,12 +205,12 @@ country-mismatch compares the country of the address with that of the card by th
         `Filter ${number} of ${login} counts by it from nothing again: there were ${usedText(filter, used)}.`,
       ],
     },
-    more: `A number of a card should come by standard input: other users of this machine can read commands. Other values of the
-limit stay counted. The audit trail says how much was counted, not by what.`,
+    more: `Give a card number on standard input: other users of this machine can read commands. Counts of other values stay. The
+audit trail records how much was counted, not for which value.`,
     examples: ['filter reset shop 5 eve@example.com', 'filter reset shop 4 < number.txt'],
   }),
   'filter remove': withDryRun({
-    does: 'it judges no further order; its decisions stay',
+    does: 'ends a filter; its earlier decisions stay',
     needs: 'configure',
     takes: { login: aLogin, number: itsNumber },
     perform: (office, { login, number }) => rows.removeFilter(office, login, number),
@@ -232,7 +235,7 @@ limit stay counted. The audit trail says how much was counted, not by what.`,
     of: rows.filterOfChange,
   }),
   'filter test': action({
-    does: 'what the filters would say of a payment; nothing is counted, and nothing is charged',
+    does: 'shows what the filters would decide about a payment, without counting or charging anything',
     needs: 'read',
     forMerchants: true,
     takes: {
@@ -240,7 +243,7 @@ limit stay counted. The audit trail says how much was counted, not by what.`,
       card: {
         is: cardNumber,
         needed: true,
-        means: 'its number; - reads it from standard input, which a real number should come by',
+        means: 'the card number; - reads it from standard input, as you should for a real number',
       },
       amount: { is: anyText('amount'), usual: '10.00', means: "in the endpoint's currency" },
       email: { is: anyText('address'), usual: 'customer@example.com', means: "the customer's" },

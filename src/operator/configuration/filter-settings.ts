@@ -28,7 +28,7 @@ const timeZone = parsed('name', 'a time zone of IANA, such as Europe/Berlin', (n
 const mustBe: Readonly<Record<Listed, string>> = {
   card: 'a card-hash-id of 32 hexadecimal digits',
   bin: 'the first 4 to 11 digits of card numbers',
-  email: 'an e-mail address, @ and a domain, or *. and a domain for all below it too',
+  email: 'an e-mail address, @ and a domain, or *. and a domain for all its subdomains too',
   ip: 'an IP address in full, such as 198.51.100.7, or a network such as 10.0.0.0/8',
   phone: 'a telephone number',
   country: 'a country by two letters of ISO 3166-1',
@@ -44,17 +44,17 @@ const countings = Object.keys(countingWords) as (keyof typeof countingWords)[]
 /** What can be asked of a filter besides its list. */
 // oxfmt-ignore
 export const ruleInputs = {
-  of:       { is: choice(listedKinds, 'what'),   means: `what a list has: ${listedKinds.join(', ')}` },
-  per:      { is: choice(countedKinds, 'what'),  means: `what payments of a limit are counted, or added up, by: ${countedKinds.join(', ')}` },
-  limit:    { is: anyText('number'),             means: 'so many payments (velocity), or so much money (volume)' },
+  of:       { is: choice(listedKinds, 'what'),   means: `what a list contains: ${listedKinds.join(', ')}` },
+  per:      { is: choice(countedKinds, 'what'),  means: `what payments are counted by, or added up by: ${countedKinds.join(', ')}` },
+  limit:    { is: anyText('number'),             means: 'the number of payments (velocity), or the sum of money (volume)' },
   withinMs: { is: span('1min', '366d'),          means: 'how far back a limit counts, from 1min to 366d' },
   counts:   { is: choice(countings, 'which'),    means: `which payments a limit counts: ${countings.join(', ')} (all)` },
   currency: { is: isoCurrency,                      means: 'the currency of the payments that volume and amount look at' },
   least:    { is: anyText('amount'),             means: 'the least amount' },
   most:     { is: anyText('amount'),             means: 'the most' },
   from:     { is: minuteOfDay,                   means: 'the time of day from which it fires' },
-  to:       { is: minuteOfDay,                   means: 'and until which' },
-  zone:     { is: timeZone,                      means: 'the zone of these times, of IANA, such as Europe/Berlin (UTC)' },
+  to:       { is: minuteOfDay,                   means: 'the time of day until which it fires' },
+  zone:     { is: timeZone,                      means: 'the IANA time zone of these times, such as Europe/Berlin (UTC)' },
 } as const
 
 export type FilterWish = Given<typeof ruleInputs>
@@ -108,7 +108,7 @@ function velocityRule({ per, limit, withinMs: windowMs, counts }: Sure): RuleFac
 }
 
 function volumeRule({ per, limit, currency, withinMs: windowMs, counts }: Sure): RuleFacts {
-  if (counts === 'refused') throw new Refused(unfit('counts', 'all or unrefused: what was refused adds up to nothing'))
+  if (counts === 'refused') throw new Refused(unfit('counts', 'all or unrefused: refused payments have no sum'))
   return { is: 'volume', per, limitMinor: minorOf('limit', limit, currency), currency, windowMs, counts }
 }
 
@@ -122,7 +122,7 @@ function amountRule({ least, most, currency }: Sure): RuleFacts {
 }
 
 function timeRule({ from, to, zone }: Sure): RuleFacts {
-  if (from === to) throw new Refused(unfit('to', 'another time than its beginning'))
+  if (from === to) throw new Refused(unfit('to', 'different from the start'))
   return { is: 'time of day', from, to, zone }
 }
 

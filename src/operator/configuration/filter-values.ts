@@ -16,8 +16,8 @@ const mostBytes = 256 * 1024 * 1024
 
 // oxfmt-ignore
 export const valueInputs = {
-  value:  { is: list(anyText('text'), 'text'), means: 'what is listed; may be given more than once, or several by comma' },
-  file:   { is: fileText(mostBytes),  means: 'one value a line, - is standard input; of a list of cards their numbers' },
+  value:  { is: list(anyText('text'), 'text'), means: 'a value of the list; may be given more than once, or several by comma' },
+  file:   { is: fileText(mostBytes),  means: 'a file with one value a line (card numbers for a list of cards); - is standard input' },
   cardOf: { is: list(id, 'order'),    means: 'the card of that order; may be given more than once' },
 } as const
 
@@ -39,7 +39,7 @@ export async function valuesOf(
   { value = [], file = '', cardOf = [] }: ListValues,
 ): Promise<Set<string>> {
   const lines = linesOf(file)
-  if (of !== 'card' && cardOf.length > 0) throw new Refused(unfit('cardOf', 'left out: it is for lists of cards'))
+  if (of !== 'card' && cardOf.length > 0) throw new Refused(unfit('cardOf', 'left out: it applies to lists of cards only'))
   const more = of === 'card' ? await cardHashes(office, login, lines) : lines.map(({ text }) => text)
   const listed = orRefused(readEntries(of, [...value, ...more]))
   for (const orderId of cardOf) listed.add(await cardHashOfOrder(office, login, orderId))

@@ -40,7 +40,7 @@ export const gateActions: Actions = {
     does: 'adds a gate',
     needs: 'configure',
     takes: {
-      name: { is: newName, needed: true, means: 'for people, and to name it in commands' },
+      name: { is: newName, needed: true, means: 'a name to display and to use in commands' },
       ...settingsOf(gateFields.table, 'new'),
       ...lineInputs,
     },
@@ -52,7 +52,7 @@ export const gateActions: Actions = {
         hint('An endpoint that uses it', `endpoint add --gate ${gate.gateId} …`),
       ],
     },
-    more: 'Host, port, terminal, card acceptor, acquirer and MCC are what your acquirer gave you, and all of them are needed.',
+    more: 'Your acquirer gives you host, port, terminal, card acceptor, acquirer id and MCC. All of them are needed.',
     examples: [
       'gate add --name acme --host acquirer.example --port 8583 --terminal-id SHOP0001 --card-acceptor-id 000000000012345 ' +
         '--card-acceptor-name "The Shop, Berlin" --acquirer-id 400001 --mcc 5999 --country DE ' +
@@ -76,7 +76,7 @@ export const gateActions: Actions = {
         { title: 'NAME', of: (g) => g.name },
         stateColumn,
         { title: 'ADDRESS', of: (g) => `${g.settings.host}:${g.settings.port}` },
-        { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'in clear'}${s.mac ? ', MAC' : ''}` },
+        { title: 'LINE', of: ({ settings: s }) => `${s.tls ? 'TLS' : 'unencrypted'}${s.mac ? ', MAC' : ''}` },
         { title: 'TERMINAL', of: (g) => g.settings.terminalId },
         { title: 'TIMEOUT', of: (g) => exactSpan(g.settings.answerTimeoutMs), align: 'right' },
         numbered('MAX OPEN', (g) => g.settings.maxOpen),
@@ -96,7 +96,7 @@ export const gateActions: Actions = {
     examples: ['gate show acme'],
   }),
   'gate set': withDryRun({
-    does: 'changes settings; what is not named stays as it is',
+    does: 'changes settings; those not named stay',
     needs: 'configure',
     settings: ({ after }) => after,
     takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
@@ -110,7 +110,7 @@ export const gateActions: Actions = {
           ['Key of the MAC', asked.macKeyFile && 'replaced'],
         ]),
     },
-    more: 'A changed gate gets a new line; what is under way on the old one is answered or reversed.',
+    more: 'A changed gate opens a new line; messages on the old line are answered or reversed.',
     examples: [
       'gate set acme --answer-timeout 20s --max-open 500',
       'gate set acme --tls on --tls-ca acquirer-ca.pem --tls-cert acme.pem --tls-key acme.key',
@@ -127,7 +127,7 @@ export const gateActions: Actions = {
     facts: gateFacts,
     json: gateJson,
     ids: ({ gateId }) => ({ gate_id: gateId }),
-    disable: 'no payments go to it; endpoints use the next of their gates',
-    enable: 'payments go to it again',
+    disable: 'sends no payments to a gate; endpoints use the next of their gates',
+    enable: 'sends payments to a gate again',
   }),
 }

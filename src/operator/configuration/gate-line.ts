@@ -13,9 +13,9 @@ const mostKeyBytes = 1_000
 // oxfmt-ignore
 export const lineInputs = {
   tls:        { is: onOff,                                means: 'whether the line is encrypted; off forgets certificates and key (off)' },
-  tlsCa:      { is: fileText(mostPemBytes),               means: "authorities, in PEM, one of which has signed the acquirer's certificate" },
+  tlsCa:      { is: fileText(mostPemBytes),               means: "certificate authorities that may sign the acquirer's certificate, in PEM" },
   tlsName:    { is: hostName,                             means: "the name in the acquirer's certificate (the host)" },
-  tlsCert:    { is: fileText(mostPemBytes),               means: 'certificate of this gateway, in PEM, for an acquirer who wants one; with --tls-key' },
+  tlsCert:    { is: fileText(mostPemBytes),               means: 'certificate of this gateway, in PEM, for an acquirer that wants one; with --tls-key' },
   tlsKey:     { is: secretFile(mostPemBytes),             means: 'its private key, in PEM without a passphrase; it is sealed and never shown' },
   mac:        { is: choice([...macAlgorithms, 'off'], 'algorithm'), means: `what authenticates the messages: ${macAlgorithms.join(', ')}, or off, which forgets the key (off)` },
   macKeyFile: { is: secretFile(mostKeyBytes),             means: 'the key of the MAC in hexadecimal, - for standard input; it is sealed and never shown' },
@@ -28,7 +28,10 @@ const macNames: Record<MacAlgorithm, string> = { 'aes-cmac': 'AES-CMAC', 'retail
 
 /** The private key is not shown; that there is one follows from the certificate. */
 export const lineFacts = ({ host: of, tls, plainLine, mac }: GateRow): Fact[] => [
-  ['Line', tls ? `TLS, to ${tls.name ?? of}` : plainLine ? 'in clear, to any address' : 'in clear, to private addresses only'],
+  [
+    'Line',
+    tls ? `TLS, to ${tls.name ?? of}` : plainLine ? 'unencrypted, to any address' : 'unencrypted, to private addresses only',
+  ],
   ['Acquirer authority', tls && certificatesText(tls.ca)],
   ['Our certificate', tls && (tls.certificate === undefined ? 'none' : certificatesText(tls.certificate))],
   ['MAC', mac === undefined ? 'none' : macNames[mac]],

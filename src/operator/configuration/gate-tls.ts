@@ -14,7 +14,8 @@ export function tlsAfter(before: GateTls | undefined, wish: LineWish, now: numbe
   const others = { tlsCa, tlsCert, tlsKey, tlsName }
   const named = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsName'] as const).find((field) => others[field] !== undefined)
   if (tls === false) return named && unfit(named, 'left out where TLS is off')
-  if (!before && !tls) return named && { what: 'missing', field: 'tls', means: 'on, because the line of this gate is in clear' }
+  if (!before && !tls)
+    return named && { what: 'missing', field: 'tls', means: 'on, because the line of this gate is not encrypted' }
   if (tlsCa === undefined && !before) return { what: 'missing', field: 'tlsCa', means: "a file with the acquirer's authority" }
   if (tlsCert !== undefined && !tlsKey) return { what: 'missing', field: 'tlsKey', means: 'the private key of the certificate' }
   if (tlsCert === undefined && tlsKey) return { what: 'missing', field: 'tlsCert', means: 'the certificate of the private key' }
@@ -36,7 +37,7 @@ export function certificateMisfit(field: 'tlsCa' | 'tlsCert', pem: string, now: 
     const read = readCertificate(one)
     if (!read) return unfit(field, 'a file of certificates in PEM, and one of them cannot be read')
     const { subject, from, until } = read
-    if (until <= now) return unfit(field, `a valid certificate: that of ${subject} has expired on ${dayOf(until)}`)
+    if (until <= now) return unfit(field, `a valid certificate: that of ${subject} expired on ${dayOf(until)}`)
     if (from > now) return unfit(field, `a valid certificate: that of ${subject} is not valid before ${dayOf(from)}`)
   }
   return undefined
@@ -53,7 +54,7 @@ function keyMisfit(certificate: string, key: Secret<string>): Misfit | undefined
   }
   const [leaf] = certificatesOf(certificate)
   if (new X509Certificate(leaf!).checkPrivateKey(read)) return undefined
-  return unfit('tlsKey', 'the key of the first of our certificates; it is that of another')
+  return unfit('tlsKey', 'the key of our first certificate; this is a different key')
 }
 
 /** Refuses a line in clear to a public address, unless it is allowed. */
@@ -61,7 +62,7 @@ export const lineMisfit = ({ host, tls, plainLine }: GateRow): Misfit | undefine
   !tls && !plainLine && reachOf(host) === 'public'
     ? unfit(
         'host',
-        `a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) while its line is in clear: card numbers ` +
-          'would be readable on the way: use TLS, or allow a line in clear where something else encrypts it',
+        `a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) while its line is unencrypted, because others ` +
+          'could read card numbers: use TLS, or allow an unencrypted line if something else encrypts it',
       )
     : undefined

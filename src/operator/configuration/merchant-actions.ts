@@ -64,14 +64,14 @@ const merchantJson = jsonBy(
 
 export const merchantActions: Actions = {
   'merchant add': action({
-    does: 'registers a merchant and prints its control key, this once',
+    does: 'registers a merchant and prints its control key, this one time',
     needs: 'secrets',
     once: true,
     takes: {
       login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
-      name: { is: name, means: 'for people; the login if left out' },
+      name: { is: name, means: 'a name to display; the login if left out' },
       controlKey,
-      cell: { is: whole(0, mostCell), usual: 0, means: 'where its orders are to be' },
+      cell: { is: whole(0, mostCell), usual: 0, means: 'the cell for its orders' },
     },
     perform: addMerchant,
     gives: {
@@ -146,7 +146,7 @@ export const merchantActions: Actions = {
     examples: ['merchant show shop'],
   }),
   'merchant set': withDryRun({
-    does: 'what cardholders see of a merchant on hosted pages and receipts',
+    does: 'sets what cardholders see of a merchant on hosted pages and receipts',
     needs: 'configure',
     forMerchants: true,
     settings: ({ after: { logo: _bytes, ...after } }) => after,
@@ -159,8 +159,8 @@ export const merchantActions: Actions = {
         'Running gateways show it within a second.',
       ],
     },
-    more: `The colour is shown as it is, with black or white text on it. Links have it where it can be read, in the light or in
-the dark, and else are black or white.`,
+    more: `The colour is used unchanged, with black or white text on it. Links use it where it can be read, in the light theme and
+in the dark one, and are black or white otherwise.`,
     examples: ['merchant set shop --page-name "The Shop" --logo logo.png --colour 0a7d55', 'merchant set shop --no-logo'],
   }),
   'merchant rotate-key': action({
@@ -174,7 +174,7 @@ the dark, and else are black or white.`,
       keepOld: {
         is: span('0', '366d'),
         usual: 86_400_000,
-        means: 'how long the key in use is accepted beside the new one; 0 ends it at once',
+        means: 'how long the present key is accepted beside the new one; 0 ends it immediately',
       },
     },
     perform: rotateKey,
@@ -192,7 +192,7 @@ the dark, and else are black or white.`,
       },
     },
     more: `${keyRules}
-Only one old key is kept: of two rotations within the span the first key ends with the second.`,
+Only one old key is kept: a second rotation within the span ends the first key.`,
     examples: ['merchant rotate-key shop', 'merchant rotate-key shop --keep-old 7d', 'merchant rotate-key shop --keep-old 0'],
   }),
   ...switchesOf({
@@ -206,7 +206,7 @@ Only one old key is kept: of two rotations within the span the first key ends wi
     json: ({ enabled, signedRequests: which = 'off', page }) =>
       jsonOf({ enabled, signedRequests: which, ...pageFields.json(page) }),
     ids: ({ login: of }) => ({ login: of }),
-    disable: 'no new payments are taken for any of its endpoints; status is answered and callbacks go on',
+    disable: 'rejects new payments at all endpoints of a merchant; status requests and callbacks go on',
     enable: 'payments are taken again',
   }),
 }

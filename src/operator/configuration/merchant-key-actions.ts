@@ -54,13 +54,13 @@ export const merchantKeyActions: Actions = {
       does: 'the public keys of a merchant: RSA for v4 calls (OAuth), Ed25519 for requests that are signed as a whole',
       more: makeAPair,
     },
-    does: 'registers a public key; those there are stay, so that one can follow another',
+    does: 'registers a public key; earlier keys stay valid, so a new key can replace an old one without a gap',
     needs: 'configure',
     forMerchants: true,
     takes: {
       login: aLogin,
-      file: { is: fileText(64 * 1024), piped: true, means: 'where it is; standard input if left out' },
-      name: { is: name, means: 'for people, such as where its private half is kept' },
+      file: { is: fileText(64 * 1024), piped: true, means: 'the file with the key; standard input if left out' },
+      name: { is: name, means: 'a name to display, such as where the private half is kept' },
     },
     async perform(office, { login, file, name: called }) {
       const key = readPublicKey(file)
@@ -77,14 +77,14 @@ export const merchantKeyActions: Actions = {
       ],
     },
     more: `An RSA key of 2048 to 8192 bits, or one for Ed25519, in PEM: a public key (SubjectPublicKeyInfo or PKCS#1), or a
-certificate, of which only the key is used and its dates are not. The private half is the merchant's alone: it is
-refused here.
+certificate, of which only the key counts, not the dates. The private half belongs to the merchant alone: this command
+rejects it.
 
 ${makeAPair}`,
     examples: ['merchant key add shop --file public.pem', 'merchant key add shop --name "second data centre" < public.pem'],
   }),
   'merchant key list': action({
-    does: 'the keys of a merchant, those that were retired too',
+    does: 'lists the keys of a merchant, including retired ones',
     needs: 'read',
     forMerchants: true,
     takes: { login: aLogin },
@@ -108,7 +108,7 @@ ${makeAPair}`,
     examples: ['merchant key list shop', 'merchant key list shop --json'],
   }),
   'merchant key retire': action({
-    does: 'what it signs is accepted no longer, within a second; it cannot come back',
+    does: 'rejects what a key signs, from a second later on; it cannot be undone',
     needs: 'configure',
     forMerchants: true,
     takes: { login: aLogin, number: { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the key' } },
@@ -133,11 +133,11 @@ ${makeAPair}`,
     examples: ['merchant key retire shop 1'],
   }),
   'merchant signing-secret': action({
-    does: 'shows the secret of a merchant for signatures by HMAC-SHA256, as of callbacks; makes it where there is none',
+    does: 'shows the secret of a merchant for HMAC-SHA256 signatures, such as those of callbacks; makes one if there is none',
     needs: 'secrets',
     once: true,
     forMerchants: true,
-    takes: { login: aLogin, new: { is: flag, means: 'makes another one, which ends the present one' } },
+    takes: { login: aLogin, new: { is: flag, means: 'makes a new one and ends the present one' } },
     perform: signingSecretOf,
     gives: {
       json: ({ key, isNew }, { login }) => ({ login, signing_secret: signingSecretText(key), made: isNew }),
@@ -145,18 +145,18 @@ ${makeAPair}`,
         signerBlocks(login, made, ['Signing secret', signingSecretText(key)], 'signing secret', 'with'),
     },
     more: `Callbacks carry the headers of Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) beside the
-control. Any library for them verifies the raw query, or the body of a form, with this secret. It is not the control
-key, and is made here. A new one signs within a second. Callbacks that the merchant refuses until it has the new one
+control. Any library for Standard Webhooks verifies the raw query, or the body of a form, with this secret. It is not
+the control key. A new secret signs within a second. Callbacks that the merchant refuses until it has the new secret
 are tried again.`,
     examples: ['merchant signing-secret shop', 'merchant signing-secret shop --new'],
   }),
   'merchant signing-key': action({
-    does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair where there is none",
+    does: "shows the public key that verifies a merchant's callbacks by Ed25519; makes the pair if there is none",
     needs: 'secrets',
     forMerchants: true,
     takes: {
       login: aLogin,
-      new: { is: flag, means: 'makes another pair, which ends the present one' },
+      new: { is: flag, means: 'makes a new pair and ends the present one' },
       off: { is: flag, means: 'ends the present one: callbacks are signed with the signing secret alone' },
     },
     perform: signingKeyOf,
@@ -167,13 +167,13 @@ are tried again.`,
           ? [`Callbacks of merchant ${login} are not signed by Ed25519.`]
           : signerBlocks(login, made, ['Public key', publicKey], 'pair of keys', 'by'),
     },
-    more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers who are to keep no secret.
-The private half never leaves the gateway. Each signature costs the gateway some 40 us of a processor, so it is made only for who
-asks for it.`,
+    more: `Callbacks then have a second signature in webhook-signature, v1a, for receivers that should keep no secret.
+The private half never leaves the gateway. Each signature costs the gateway some 40 us of processor time, so a merchant has it
+only on request.`,
     examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
   }),
   'merchant signed-requests': withDryRun({
-    does: 'which requests of a merchant are refused unless they are signed with its signing secret, or by a key of its own',
+    does: 'sets which requests of a merchant must be signed, with its signing secret or by a key of its own',
     needs: 'configure',
     forMerchants: true,
     takes: {
@@ -192,10 +192,10 @@ asks for it.`,
         `Requests of merchant ${login} that must be signed: ${which === 'off' ? 'none' : which}.`,
       ],
     },
-    more: `  off          none has to be; a signature that is there has to hold
+    more: `  off          none must be signed; a signature that is sent must verify
   follow-ups   capture, return and void
-  payments     those, and everything that makes a payment
-  all          everything with a control`,
+  payments     capture, return, void, and everything that makes a payment
+  all          everything that has a control`,
     examples: ['merchant signed-requests shop follow-ups'],
   }),
 }

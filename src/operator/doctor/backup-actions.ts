@@ -11,19 +11,19 @@ export const backupActions: Actions = {
     needs: 'system',
     here: true,
     long: true,
-    takes: { all: { is: flag, means: 'opens every sealed value, not some 1,000 of each table' } },
+    takes: { all: { is: flag, means: 'open every sealed value, instead of some 1,000 of each table' } },
     perform: (office, { all }) => eachOf(office, checkCopy(office, all ? 'all' : 'sample')),
     gives: findingsShown((problems) => ({
       json: { whole: problems === 0 },
       text: problems === 0 ? 'The copy is whole.' : `${counted(problems, 'problem')}.`,
     })),
     more: `Looks at the database of DATABASE_URL with the key-encryption key of TOLLGATE_KEY_FILE: its migrations, whether the
-key opens the data keys and these open what is sealed, whether the books of every order add up, whether new ids are above
-all that were used, the chain of the audit trail, and of which moment the newest row is.
+key opens the data keys and these open the sealed values, whether the books of every order add up, whether new ids are above
+all used ones, the chain of the audit trail, and the time of the newest row.
 It reads all orders of every cell, in one read-only transaction each, and changes nothing.
-Ends with 0 when the copy is whole, 1 when something was found.
+Ends with 0 if the copy is whole, with 1 if the check found a fault.
 
-What the restore lost is known to the acquirer alone: {reconcile}`,
+Only the acquirer knows which payments the restore lost: {reconcile}`,
     examples: ['backup check', 'backup check --all --json'],
   }),
 }

@@ -103,11 +103,11 @@ const found = (rows: string) =>
     from (select distinct order_id from (${rows}) r) f`)
 
 const rules: readonly (readonly [says: string, ReturnType<typeof found>, ...values: readonly unknown[]])[] = [
-  ['what was captured or returned is not the sum of its transactions', found(sums), failed],
+  ['the captured or returned amount is not the sum of the transactions', found(sums), failed],
   ['transactions, attempts, events or callbacks are missing or too many', found(numbersOfRows)],
-  ['there is a state, step or status that this version does not know', found(states), standing, known, known.map(statusOfState)],
-  ['a transaction is in another state than its last event left it in', found(lastEvent)],
-  ['an approval has no attempt that the acquirer approved', found(approvalWithoutAnswer)],
+  ['a state, step or status is unknown to this version', found(states), standing, known, known.map(statusOfState)],
+  ['the state of a transaction differs from that of its last event', found(lastEvent)],
+  ['an approval has no approved attempt at the acquirer', found(approvalWithoutAnswer)],
 ]
 
 /** The highest ids in a cell, zero if none has one. */

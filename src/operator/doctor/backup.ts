@@ -20,7 +20,7 @@ export const sealedFindings = (tables: readonly OpenedTable[]): Finding[] =>
   })
 
 export function* booksFindings({ contents: { newestAt, ...counts }, faults }: CellBooks, now: number): Generator<Finding> {
-  if (newestAt === undefined) yield warning('moment', 'nothing has a time: no gateway ever ran on this database', otherCopy)
+  if (newestAt === undefined) yield warning('moment', 'no row has a time: no gateway ever ran on this database', otherCopy)
   else yield ok('moment', `the newest row is of ${timeText(newestAt)} UTC, ${agoText(newestAt, now)}`)
   const texts = Object.entries(counts).map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
   yield ok('counts', texts.join(', '))
@@ -36,9 +36,9 @@ export function* booksFindings({ contents: { newestAt, ...counts }, faults }: Ce
 export function* idFindings(blocks: readonly IdBlock[]): Generator<Finding> {
   const behind = blocks.filter(isBehind)
   const allNext = blocks.map(({ name, next }) => `${name} ${next}`).join(', ')
-  if (behind.length === 0) yield ok('ids', `the next ones are above all that were used: ${allNext}`)
+  if (behind.length === 0) yield ok('ids', `the next ids are above all used ones: ${allNext}`)
   for (const { name, next, used } of behind) {
-    const again = `the next ${name} id is ${next}, and ${used} is used already: ids would be drawn again`
+    const again = `the next ${name} id is ${next}, but ${used} was used already: ids would repeat`
     yield problem('ids', next === undefined ? `the row of ${name} ids is missing` : again, otherCopy)
   }
 }

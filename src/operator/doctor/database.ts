@@ -19,7 +19,7 @@ export function installationFinding(databaseUrl: string, sandbox: Sandbox | unde
   const { directory, pid, baseUrl, isRunning } = sandbox
   if (isRunning) return ok('installation', `sandbox in ${directory}, process ${pid}, ${baseUrl}`)
   const says = `sandbox.json in ${directory} names process ${pid}, which is gone`
-  return problem('installation', says, 'the sandbox was killed; start it again, its data is kept')
+  return problem('installation', says, 'the sandbox was killed; start it again, its data is still there')
 }
 
 /** `advice` is for an error that names no remedy. */
@@ -47,14 +47,14 @@ export function serverFindings(f: DatabaseFacts): Finding[] {
           'clocks',
           `the database is ${spanText(off)} ${f.aheadMs > 0 ? 'ahead of' : 'behind'} this machine`,
           'let both follow a time server (NTP): ' +
-            'leases and schedules go by the one of the database, certificates and logs by this one',
+            'leases and schedules use the clock of the database, certificates and logs that of this machine',
         ),
     f.fsync && f.synchronousCommit
       ? ok('durability', 'commits are on disk before they are acknowledged')
       : warning(
           'durability',
           `${setting} is off: a crash can lose acknowledged payments`,
-          `set ${setting} = on in postgresql.conf, unless nothing here matters`,
+          `set ${setting} = on in postgresql.conf, unless this installation may lose payments`,
         ),
   ]
 }
@@ -66,22 +66,22 @@ export function lineFinding(demand: LineDemand, encryption: Encryption): Finding
   const { host, isLocal, isVerified } = demand
   const to = host === '' || host.startsWith('/') ? 'by a socket of this machine' : `to ${host}`
   const who = isVerified ? 'whose certificate is verified' : 'whose certificate is not verified'
-  const says = encryption ? `encrypted, ${encryption.protocol} with ${encryption.cipher}, ${to}, ${who}` : `in clear, ${to}`
+  const says = encryption ? `encrypted, ${encryption.protocol} with ${encryption.cipher}, ${to}, ${who}` : `unencrypted, ${to}`
   const isGood = isLocal || (encryption !== undefined && isSafeLine(demand))
   return isGood ? ok('line', says) : problem('line', says, lineAdvice)
 }
 
 /** What is demanded of a line on which no database answers. */
 export const demandFindings = (demand: LineDemand): Finding[] =>
-  isSafeLine(demand) ? [] : [problem('line', `to ${demand.host}, demands no verified certificate`, lineAdvice)]
+  isSafeLine(demand) ? [] : [problem('line', `to ${demand.host}, without demanding a verified certificate`, lineAdvice)]
 
 export const migrateAdvice = 'run: {migrate}'
 
 export function migrationFinding({ changed, foreign, missing }: MigrationFacts): Finding {
   const rightOne = 'use the version of Tollgate that this database was migrated with, or one after it'
-  if (changed.length > 0) return problem('migrations', `${changed.join(', ')} was applied from another text`, rightOne)
+  if (changed.length > 0) return problem('migrations', `${changed.join(', ')} was applied with a different text`, rightOne)
   const unknown = `the database has ${foreign.join(', ')}, unknown to this version`
-  if (foreign.length > 0) return problem('migrations', unknown, 'a newer Tollgate was here: use that version')
+  if (foreign.length > 0) return problem('migrations', unknown, 'a newer Tollgate migrated this database: use that version')
   if (missing.length > 0) return problem('migrations', `not applied: ${missing.join(', ')}`, migrateAdvice)
   return ok('migrations', 'all applied')
 }

@@ -26,14 +26,14 @@ export function directoryFindings({ directories, oddities, secure }: DirectoryLo
     return [
       warning(
         '3-D Secure',
-        `wanted by endpoint ${secure.join(', ')}, and no gateway ever had a directory server: ` +
+        `endpoint ${secure.join(', ')} wants it, but no gateway ever had a directory server: ` +
           'authentication fails for every card',
         `start serve with THREE_DS_CONFIG (docs/install.md), or go without: {endpoint set ${secure[0]} --three-d-secure off}`,
       ),
     ]
   const odd = oddities.filter(({ lastAt }) => now - lastAt < oddForMs)
   const oddText = ({ directory, what, count, lastAt }: OdditySum) =>
-    `${directory}: ${what}, ${count} in all, the last ${agoText(lastAt, now)}; taken, as it decides nothing`
+    `${directory}: ${what}, ${count} in all, the last ${agoText(lastAt, now)}; accepted, because it affects no decision`
   return [...directories.map((one) => rangesFinding(one, now)), ...odd.map((sum) => ok('odd messages', oddText(sum)))]
 }
 
@@ -42,20 +42,23 @@ function rangesFinding(d: DirectoryFact, now: number): Finding {
   const age = d.refreshedAt === undefined ? 'once' : agoText(d.refreshedAt, now)
   const ranges = `${name}: ${d.ranges} ranges, refreshed ${age}${leftOutText(d)}`
   const failed = d.error === undefined ? '' : `; the last ${d.tries === 1 ? 'try' : `${d.tries} tries`} failed: ${d.error}`
-  const again = dueAt === undefined || dueAt < now ? '' : ` It is asked again ${agoText(dueAt, now)}.`
+  const again = dueAt === undefined || dueAt < now ? '' : ` The next try is ${agoText(dueAt, now)}.`
   const look = `see network, URLs and certificates of ${name} in THREE_DS_CONFIG.${again}`
   const warns = warning.bind(undefined, 'card ranges')
   if (dueAt === undefined || now - dueAt > nobodyAsksMs)
     return warns(
-      `${d.loaded ? ranges : `${name}: none loaded`}, and no gateway asks for them${failed}`,
-      'see that a gateway runs whose THREE_DS_CONFIG names it; ' +
-        `gone for good: delete from directory_state where directory = '${name}'`,
+      `${d.loaded ? ranges : `${name}: none loaded`}, and no gateway requests them${failed}`,
+      'start a gateway whose THREE_DS_CONFIG names it; ' +
+        `if you removed it for good: delete from directory_state where directory = '${name}'`,
     )
   if (!d.loaded) return problem('card ranges', `${name}: none loaded yet, so authentication fails for its cards${failed}`, look)
   if (d.error !== undefined || now - (d.refreshedAt ?? 0) > longestRefreshMs)
-    return warns(`${ranges}${failed}`, `the old ones are used meanwhile; ${look}`)
+    return warns(`${ranges}${failed}`, `the old ranges are used meanwhile; ${look}`)
   if (d.leftOutCount === 0) return ok('card ranges', ranges)
-  return warns(ranges, `cards that are in no other range count as not enrolled; only whoever runs ${name} can correct its list`)
+  return warns(
+    ranges,
+    `their cards count as not enrolled, unless another range has them; only the operator of ${name} can correct its list`,
+  )
 }
 
 const mostNamed = 3

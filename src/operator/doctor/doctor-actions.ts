@@ -6,7 +6,7 @@ import { findingsShown } from './finding.ts'
 
 export const doctorActions: Actions = {
   doctor: action({
-    does: 'checks the configuration and the running installation, and says what to do',
+    does: 'checks the configuration and the running installation, and gives advice',
     needs: 'read',
     overAnyLine: true,
     takes: {},
@@ -15,10 +15,10 @@ export const doctorActions: Actions = {
       json: { healthy: problems === 0, problems, warnings },
       text: problems + warnings === 0 ? 'All is well.' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`,
     })),
-    more: `Looks at the database, the line to it and its clock, migrations, keys, control keys that can be guessed, running
-gateways, overdue and parked work, callbacks that wait, partitions, card ranges of directory servers, gates and their
+    more: `Checks the database, the connection to it and its clock, migrations, keys, control keys that can be guessed, running
+gateways, overdue and parked work, waiting callbacks, partitions, card ranges of directory servers, gates and their
 certificates, core dumps and swap of this machine, and whether its Node still gets repairs.
-It changes nothing. Ends with 1 when there is a problem; warnings alone end with 0.`,
+Changes nothing. Ends with 1 if there is a problem; warnings alone end with 0.`,
     examples: ['doctor', 'doctor --json'],
   }),
 }

@@ -56,7 +56,7 @@ async function* otherCells({ pool, cells, clock, databaseUrl }: Office, { alive 
   for (const { cellNo, merchants, seat, trouble, work } of await cellFacts({ pool, cells }, databaseUrl)) {
     if (cellNo === 0) continue
     if (!work) {
-      yield* ofCell(cellNo, [problem('database', trouble!, 'its merchants get code 20 until this is mended')])
+      yield* ofCell(cellNo, [problem('database', trouble!, 'its merchants get code 20 until this is repaired')])
       continue
     }
     const isReached = merchants === 0 || peers.some((peer) => peer.cells.includes(cellNo))
@@ -70,6 +70,7 @@ async function* otherCells({ pool, cells, clock, databaseUrl }: Office, { alive 
 async function allGates({ pool, clock }: Office, opened: OpenKeys | undefined): Promise<Finding[]> {
   const gates: readonly Gate[] = opened ? await readGates(pool, opened) : await listGates(pool)
   const used = gates.filter(({ enabled }) => enabled).toSorted((a, b) => Number(a.gateId - b.gateId))
-  if (used.length === 0) return [warning('gates', 'none is switched on, so no payment can be made', 'add one: {gate add --help}')]
+  if (used.length === 0)
+    return [warning('gates', 'none is switched on, so payments are impossible', 'add one: {gate add --help}')]
   return (await Promise.all(used.map((gate) => gateFindings(gate, clock)))).flat()
 }

@@ -25,7 +25,7 @@ export async function gateFindings(own: Gate, clock: Clock): Promise<Finding[]> 
   const reached = await reach(own, clock)
   const took = spanText(clock.monotonic() - began)
   const cannot = `check network, address and certificates, or switch it off: {gate disable ${gateId}}`
-  const inClear = `the line of ${gate} is in clear: whoever is on the way reads card numbers and can turn declines into approvals`
+  const inClear = `the line of ${gate} is not encrypted: anybody between can read card numbers and turn declines into approvals`
   const useTls = `use TLS, or a VPN that ends on this machine: {gate set ${gateId} --tls on --tls-ca <file>}`
   const isSafe = tls !== undefined || isLoopback('address' in reached ? reached.address : host)
   return [
@@ -38,7 +38,7 @@ export async function gateFindings(own: Gate, clock: Clock): Promise<Finding[]> 
 }
 
 function certificateFindings(gate: string, gateId: bigint, pem: string | undefined, now: number): Finding[] {
-  const next = `give it the next one: {gate set ${gateId} --tls-ca <file>}, or --tls-cert <file> --tls-key <file>`
+  const next = `replace it: {gate set ${gateId} --tls-ca <file>}, or --tls-cert <file> --tls-key <file>`
   return certificateFacts(pem ?? '')
     .filter(({ until }) => until - now < expiresSoonMs)
     .map(({ subject, until }) => {

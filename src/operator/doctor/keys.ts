@@ -28,20 +28,20 @@ export async function lookAtKeys(pool: Pool, kek: () => KeyEncryption): Promise<
     return finding.is === 'problem' ? { finding } : { finding, opened: keys.opened }
   } catch (error) {
     if (!(error instanceof KeyServiceFailed)) throw error
-    return { finding: problem('keys', error.message, 'gateways that run go on with the keys they have, but none can start') }
+    return { finding: problem('keys', error.message, 'running gateways go on with the keys they have, but no gateway can start') }
   }
 }
 
 function keysFinding({ count, unopened, byOlder }: OpenedKeys): Finding {
-  if (count === 0) return ok('keys', 'none made yet; the first start of the gateway makes them')
+  if (count === 0) return ok('keys', 'none yet; the first start of the gateway makes them')
   if (unopened.length > 0) return unopenedFinding(unopened, unopened.length === count)
   return byOlder === 0
     ? ok('keys', `the key-encryption key opens all ${count}`)
-    : warning('keys', `an older key-encryption key wraps ${byOlder} of ${count}`, 'bring them under the new one: {keys rewrap}')
+    : warning('keys', `an older key-encryption key wraps ${byOlder} of ${count}`, 'wrap them with the new one: {keys rewrap}')
 }
 
 const kekAdvice =
-  'give by TOLLGATE_KEY_FILE the key that this installation was begun with; without it no card and no control key can be read'
+  'set TOLLGATE_KEY_FILE to the file with the key of this installation; without it no card and no control key can be read'
 
 function unopenedFinding(unopened: OpenedKeys['unopened'], isAll: boolean): Finding {
   const names = unopened.map(({ purpose, version }) => `${purpose} ${version}`).join(', ')
@@ -70,6 +70,6 @@ export async function controlKeyFinding(pool: Pool, keys: OpenKeys, of: 'sandbox
   return warning(
     'control keys',
     `${first.login}: ${first.why}${others.length > 0 ? `; others: ${others.map(({ login }) => login).join(', ')}` : ''}`,
-    `have another made, which callbacks are signed with too: {merchant rotate-key ${first.login}}`,
+    `make a new one, which also signs callbacks: {merchant rotate-key ${first.login}}`,
   )
 }

@@ -7,16 +7,16 @@ export function* machineFindings({ dumpsCore, swap }: MachineFacts): Generator<F
   if (dumpsCore)
     yield warning(
       'memory',
-      'a process that is started as this one was may write a core dump, with card numbers in it',
+      'a process started like this one may write a core dump, with card numbers in it',
       'start gateways with ulimit -c 0 (LimitCORE=0 in a unit of systemd)',
     )
   if (swap.length > 0)
     yield warning(
       'memory',
       `memory, with card numbers in it, may be swapped to ${swap.join(', ')}`,
-      'swapoff -a, or MemorySwapMax=0 for the gateway in a unit of systemd; encrypted swap with a key of each boot does as well',
+      'swapoff -a, or MemorySwapMax=0 in the unit of systemd; swap encrypted with a new key at each boot is fine too',
     )
-  if (!dumpsCore && swap.length === 0) yield ok('memory', 'is written to no disk: no core dumps, no swap')
+  if (!dumpsCore && swap.length === 0) yield ok('memory', 'never reaches a disk: no core dumps, no swap')
 }
 
 /** The last days on which release lines of Node get repairs, as their project announces. */
@@ -31,7 +31,7 @@ export function nodeFinding(version: string, now: number): Finding {
   if (!isPast) return ok('node', lastDay ? `${version}, which gets repairs until ${lastDay}` : version)
   return warning(
     'node',
-    `${version} is of a release line that gets no more repairs, of security neither`,
-    'run Tollgate with a line that Node.js supports, such as 24',
+    `${version} is of a release line that gets no repairs any more, not even for security`,
+    'run Tollgate with a release line that Node.js supports, such as 24',
   )
 }

@@ -28,11 +28,11 @@ export const cellFindings = (f: CellWork, merchants: number, now: number): Findi
 function* configurationFindings({ merchants, hasBins, gateless, parameterSigned }: ConfigurationFacts): Generator<Finding> {
   if (merchants > 0n) yield ok('merchants', `${merchants} registered`)
   else yield warning('merchants', 'none is registered', 'add one: {merchant add --help}')
-  const noTable = 'no BIN table: in texts, card numbers are recognised by the ranges of the networks'
+  const noTable = 'no BIN table: card numbers in texts are recognised by the ranges of the networks only'
   if (!hasBins) yield warning('cards', noTable, 'import one: {bin import <file>}')
   const lonely = `without a gate that is switched on: ${gateless.join(', ')}`
   if (gateless.length > 0) yield warning('endpoints', lonely, 'give them one: {endpoint set <id> --gate <gate>}')
-  const parametersAlone = 'signatures over the parameters alone, without the address, are taken at endpoint'
+  const parametersAlone = 'signatures over the parameters alone, without the address, are accepted at endpoint'
   if (parameterSigned.length > 0) yield ok('v4', `${parametersAlone} ${parameterSigned.join(', ')}`)
 }
 
@@ -58,7 +58,7 @@ function* leaseFindings({ alive, silent }: CellWork, now: number): Generator<Fin
     yield warning(
       'gateways',
       `silent without a stop in the last hour: ${many}${last.join('; ')}`,
-      'look in its log for why; what it had in hand is taken over by the others',
+      'see its log for the reason; the other processes take over its orders',
     )
   for (const { instance, lapses, lapsedAt, lapsedOrders, takenOver, takenOverAt } of alive) {
     const times = lapses === 1 ? 'once' : `${lapses} times`
@@ -66,14 +66,14 @@ function* leaseFindings({ alive, silent }: CellWork, now: number): Generator<Fin
       yield warning(
         'leases',
         `${instance} lapsed ${times}, last ${agoText(lapsedAt, now)} with ${counted(lapsedOrders, 'order')} in hand`,
-        'it could not reach the database for three seconds, or stood still: ' +
-          'see the load of both machines and the network between them',
+        'it could not reach the database for three seconds, or was suspended: ' +
+          'check the load of both machines and the network between them',
       )
     if (takenOverAt !== undefined && now - takenOverAt < recentMs)
       yield warning(
         'leases',
         `${instance} took ${counted(takenOver, 'order')} over from silent processes, last ${agoText(takenOverAt, now)}`,
-        'see why they fell silent: payments that they had sent and not seen answered are reversed',
+        'find out why they ended: payments that they had sent without an answer yet are reversed',
       )
   }
 }
@@ -89,7 +89,7 @@ export function passingFindings(
 ): Finding[] {
   const serving = new Set(cell.alive.map(({ instance }) => instance))
   const by = all.map(({ instance }) => instance.replace(forInstallation, '')).filter((instance) => !serving.has(instance))
-  const advice = 'give the gateways that serve this cell an address that requests are passed to: PEER_URL'
+  const advice = 'give the gateways that serve this cell an address for passed requests: PEER_URL'
   const refuse = warning('gateways', `refuse its merchants with code 20: ${by.join(', ')}`, advice)
   return isReached || serving.size === 0 || by.length === 0 ? [] : [refuse]
 }
@@ -97,7 +97,7 @@ export function passingFindings(
 const throughAdvice: Readonly<Record<WhyThrough, string>> = {
   metadata: "let the node follow the metadata, as a superuser: select start_metadata_sync_to_node('<node>', <port>)",
   line: lineAdvice,
-  'other server': 'let the name of the node lead to it from the machines of the gateways as well',
+  'other server': 'make the name of the node resolve to it on the machines of the gateways too',
 }
 
 /** Where Citus has the cell; nothing if it has not. */
@@ -110,9 +110,9 @@ export function* seatFindings(seat: CellSeat): Generator<Finding> {
 
 function* orderFindings(f: CellWork, now: number): Generator<Finding> {
   const { awaiting, parked, parkedInvoices: invoices } = f
-  const authenticated = awaiting === 0n ? '' : `; ${awaiting} with a cardholder being authenticated`
+  const authenticated = awaiting === 0n ? '' : `; ${awaiting} waiting for the authentication of a cardholder`
   const overdue = `${f.overdue} overdue, the oldest since ${agoText(f.overdueSince ?? now, now)}`
-  const look = 'see that a gateway is running and reaches its acquirer; its log says what fails'
+  const look = 'check that a gateway is running and reaches its acquirer; its log has the failures'
   yield f.overdue === 0n ? ok('transactions', `none is overdue${authenticated}`) : problem('transactions', overdue, look)
   const resumeOrder = `see why: {order show ${parked[0]}}; then: {order resume ${parked[0]}}`
   if (parked.length > 0) yield problem('transactions', `parked for an operator: ${someOf(parked)}`, resumeOrder)
@@ -140,15 +140,15 @@ function* callbackFindings({ due, dueSince, givenUp }: CellWork, now: number): G
 }
 
 const movingTexts: Readonly<Record<MoveState, (moving: MovingMerchant) => string>> = {
-  copying: ({ login, to }) => `${login} is on its way to cell ${to}`,
+  copying: ({ login, to }) => `${login} is being moved to cell ${to}`,
   closed: ({ login, to, since }) =>
-    `${login} is on its way to cell ${to}, and its requests have been refused since ${timeText(since)}`,
-  clearing: ({ login }) => `orders of ${login} are still in a cell that it is not in`,
+    `${login} is being moved to cell ${to}, and its requests have been refused since ${timeText(since)}`,
+  clearing: ({ login }) => `orders of ${login} are still in its old cell`,
 }
 
 function movingFinding(moving: readonly MovingMerchant[]): Finding {
   const { login, to } = moving[0]!
-  const advice = `if no command moves it now, a move was cut off: {merchant move ${login} --to ${to}}, or with --give-up`
+  const advice = `if no command is running for it, a move was interrupted: {merchant move ${login} --to ${to}}, or with --give-up`
   const isClosed = moving.some(({ state }) => state === 'closed')
   return (isClosed ? problem : warning)('moves', moving.map((one) => movingTexts[one.state](one)).join('; '), advice)
 }

@@ -113,7 +113,7 @@ export function forecastBlocks({ since, judged, more, changes, not_forecast: oth
   const from = since === null ? '' : `${timeText(Date.parse(since))} UTC`
   const of = `Of ${counted(judged ?? 0, 'order')} since ${from}${more ? ', the newest of more' : ''}`
   return [
-    ...(judged === null ? [] : [`${of}, ${otherwise} would have gone otherwise.`]),
+    ...(judged === null ? [] : [`${of}, ${otherwise} would have ended otherwise.`]),
     ...(changes.length > 0 ? [tableOf(columns, changes)] : []),
     ...Object.entries(others).map(([setting, why]) => `No forecast of ${setting}: ${why}.`),
   ]

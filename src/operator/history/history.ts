@@ -48,7 +48,7 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
   }
   return {
     [`${entity} history`]: action<Inputs, ListPage<Row<Entity>>>({
-      does: 'what was changed, the newest first: when, by whom, and what it was before',
+      does: 'lists the changes, newest first: when, by whom, and what it was before',
       needs: 'read',
       takes: { ...takes, limit: mostOf('changes on a page'), after: { is: id, means: 'the next page: after this change' } },
       async perform({ pool }, asked) {
@@ -84,7 +84,7 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
       examples: [`${entity} history ${example}`],
     }),
     [`${entity} undo`]: withDryRun({
-      does: 'takes one change back, while all that it set is still so',
+      does: 'undoes one change, if nothing that it set was changed since',
       needs: 'configure',
       takes: { change: { is: id, argument: true, recorded: true, needed: true, means: 'number of the change' } },
       perform: (office, { change: changeId }) => undo(handled, office, changeId),
@@ -93,7 +93,7 @@ export function historyOf<const T extends Inputs, Entity, Fields extends object>
         is: schema('undone:id before:object? after:object'),
         blocks: ({ before, after }) => changed(called(after), facts(before), facts(after)),
       },
-      more: 'Secrets, and what was made, cannot be undone. To take back is a change too, and can be undone.',
+      more: 'Changes of secrets and additions cannot be undone. An undo is a change too, and can be undone.',
       examples: [`${entity} undo 1042`],
     }),
   }

@@ -32,13 +32,22 @@ curl ${quoted(url)} \\\n${fields}  --data "control=$control"`
 
 export const guideActions: Actions = {
   'merchant guide': action({
-    does: 'how a merchant posts requests to its endpoints: addresses, what is signed, a request to copy, callbacks',
+    does: 'shows how a merchant posts requests: addresses, what is signed, a request to copy, callbacks',
     needs: 'read',
     forMerchants: true,
     takes: {
       login: aLogin,
-      endpoint: { is: id, names: 'endpoint', recorded: true, means: 'whose addresses are shown; the first if left out' },
-      operation: { is: choice(operationsWithControl, 'operation'), usual: 'sale', means: 'whose request is written out' },
+      endpoint: {
+        is: id,
+        names: 'endpoint',
+        recorded: true,
+        means: 'the endpoint whose addresses are shown; the first if left out',
+      },
+      operation: {
+        is: choice(operationsWithControl, 'operation'),
+        usual: 'sale',
+        means: 'the operation whose request is written out',
+      },
     },
     async perform({ pool, sandbox }, { login, endpoint, operation }) {
       const endpoints = await ofMerchant(pool, login, listEndpoints)

@@ -67,25 +67,30 @@ function summary(findings: readonly CheckFinding[]): string {
 
 export const merchantCheckActions: Actions = {
   'merchant check': action({
-    does: "plays app and gateway against a merchant's server of the mobile API, and says what conforms",
+    does: "plays app and gateway against a merchant's server of the mobile API, and reports what conforms",
     needs: 'configure',
     // It calls loopback addresses too.
     here: true,
     alone: ({ file }) => file !== undefined,
     takes: {
-      url: { is: baseUrl, argument: true, needed: true, means: 'base URL of the server, as an endpoint is given it' },
+      url: {
+        is: baseUrl,
+        argument: true,
+        needed: true,
+        means: "base URL of the server, as in the endpoint's --merchant-server-url",
+      },
       login: {
         is: anyText('login'),
-        means: "the merchant, whose control key the installation has; the sandbox's own if left out",
+        means: "a merchant of this installation, whose control key is used; the sandbox's own merchant if left out",
       },
       file: {
         is: accountFile,
-        means: 'instead a JSON file with control_key, such as the one of MERCHANT_SERVER_CONFIG',
+        means: 'instead of a login: a JSON file with control_key, such as the one of MERCHANT_SERVER_CONFIG',
       },
-      endpoint: { is: anyText('id'), means: 'the endpoint that the server has to name' },
+      endpoint: { is: anyText('id'), means: 'the endpoint that the server must name' },
       currency: { is: currency, usual: 'USD', means: 'of the transactions' },
-      accessToken: { is: anyText('token'), means: 'of a consumer, where the server has a log-in of its own' },
-      device: { is: anyText('serial'), means: 'serial number of the device that the token belongs to; made up if left out' },
+      accessToken: { is: anyText('token'), means: 'the token of a consumer, where the server has a log-in of its own' },
+      device: { is: anyText('serial'), means: 'serial number of the device of the token; made up if left out' },
     },
     async perform(office, { url, login, file, endpoint, device, accessToken, currency: code }) {
       if (file && login !== undefined) throw new Refused({ what: 'two keys named' })

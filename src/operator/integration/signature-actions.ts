@@ -93,17 +93,17 @@ const verdicts: Readonly<Record<string, Omit<Finding, 'what'>>> = {
 
 export const signatureActions: Actions = {
   'signature explain': action({
-    does: 'what the control of a request covers, and which known mistake was made where it is wrong',
+    does: 'shows what the control of a request covers, and which known mistake made it wrong',
     needs: 'cards',
     forMerchants: true,
     takes: {
       request: {
         is: secretFile(65_536),
         piped: true,
-        means: 'its form, all of it, or a curl command; standard input if left out',
+        means: 'the whole form, or a curl command; standard input if left out',
       },
-      path: { is: anyText('path'), means: 'such as /api/v2/sale/101, where the request does not say it' },
-      merchant: { ...ofOneMerchant, means: 'whose request it is; that of the endpoint if left out' },
+      path: { is: anyText('path'), means: 'such as /api/v2/sale/101, if the request does not contain it' },
+      merchant: { ...ofOneMerchant, means: "the merchant of the request; by default the endpoint's" },
     },
     async perform(office, { merchant: login, request, path: named }) {
       const { address = '', pairs } = readPasted(request.reveal())
@@ -145,9 +145,9 @@ export const signatureActions: Actions = {
       ],
       fails: ({ verdict }) => verdict !== 'right',
     },
-    more: `It tries what is known to go wrong, also two mistakes at once. Of controls it shows the first digits alone: whoever has
-a whole one can send the request. Card numbers and CVV2 are not needed: mask them or leave them out. No key of another
-merchant is tried.`,
+    more: `Tries the known mistakes, and each pair of them. Shows only the first digits of controls, because anybody with a whole
+one can send the request. Card numbers and CVV2 are not needed: mask them or leave them out. No key of another merchant
+is tried.`,
     examples: ['signature explain --request request.txt', 'signature explain --path /api/v2/sale/101 < request.txt'],
   }),
 }

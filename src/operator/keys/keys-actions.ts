@@ -72,7 +72,7 @@ const keyJson = jsonBy('key version state created_at:time active_at:time key_enc
 
 export const keysActions: Actions = {
   'keys list': action({
-    does: 'all versions, without the keys themselves',
+    does: 'lists all versions, without the keys themselves',
     needs: 'read',
     takes: {},
     perform: async (office) => {
@@ -103,7 +103,7 @@ audit        signs the end of the audit trail
     examples: ['keys list --json'],
   }),
   'keys rotate': action({
-    does: 'adds a version of a key, which all processes use ten seconds later',
+    does: 'adds a version of a key; all processes use it ten seconds later',
     needs: 'system',
     takes: { key: aKey },
     async perform(office, { key }) {
@@ -121,12 +121,12 @@ audit        signs the end of the audit trail
         ...(key === 'control' ? [hint('To seal what there is under it, wait until then and run', 'keys rewrap')] : []),
       ],
     },
-    more: `Payments run on, and older versions still open what they sealed. The gateways seal card numbers again, in the
-background; keys list shows how far that is. What the configuration has is sealed again by keys rewrap.`,
+    more: `Payments go on, and older versions still open what they sealed. The gateways seal card numbers again in the
+background; keys list shows the progress. keys rewrap seals the values of the configuration again.`,
     examples: ['keys rotate pan', 'keys rotate digest --json'],
   }),
   'keys rewrap': action({
-    does: 'brings everything under the newest keys: keys under the key-encryption key, values under their key',
+    does: 'seals everything under the newest keys: data keys under the key-encryption key, values under their data key',
     needs: 'system',
     long: true,
     takes: {
@@ -157,14 +157,14 @@ background; keys list shows how far that is. What the configuration has is seale
         return [`${wrapped.toLocaleString('en')} keys were wrapped again, ${rows.toLocaleString('en')} rows sealed again.`]
       },
     },
-    more: `Payments run on. It can be stopped and begun again at any time.
+    more: `Payments go on. The command can be stopped and run again at any time.
 
 To replace the key-encryption key, write the new key above the old one in the file that TOLLGATE_KEY_FILE names, for
 every process; run this command; then remove the old key from the file. No process has to be started again.`,
     examples: ['keys rewrap', 'keys rewrap --rest 0 --batch 1000'],
   }),
   'keys retire': action({
-    does: 'destroys a version that nothing needs any more',
+    does: 'destroys a version of a key that nothing needs any more',
     needs: 'system',
     long: true,
     takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'its number' } },
@@ -175,11 +175,11 @@ every process; run this command; then remove the old key from the file. No proce
         `Version ${version} of the ${key} key is destroyed. Backups of the database still have it, wrapped.`,
       ],
     },
-    more: 'A version that is still needed is refused, with the reason.',
+    more: 'Refused, with the reason, if the version is still needed.',
     examples: ['keys retire pan 1'],
   }),
   'keys split': action({
-    does: 'the key of a file as two shares for two custodians, each useless alone; - is standard input',
+    does: 'splits the key of a file into two shares for two custodians, each useless alone; - is standard input',
     needs: 'system',
     here: true,
     alone: () => true,
@@ -192,7 +192,7 @@ every process; run this command; then remove the old key from the file. No proce
     examples: ['keys split kek.txt'],
   }),
   'keys combine': action({
-    does: 'the key of two shares, for the file that TOLLGATE_KEY_FILE names',
+    does: 'prints the key of two shares, for the file that TOLLGATE_KEY_FILE names',
     needs: 'system',
     here: true,
     alone: () => true,

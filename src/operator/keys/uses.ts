@@ -12,9 +12,9 @@ export type KeyUse =
   | { is: 'ids given out' }
 
 export function useText(by: KeyUse, purpose: string): string {
-  if (by.is === 'current') return 'it is the newest. Rotate it first'
-  if (by.is === 'superseded lately') return `what it made may still be in use, until ${timeText(by.untilMs)} UTC`
-  if (by.is === 'ids given out') return 'ids that were given out lead to their payments by it'
+  if (by.is === 'current') return 'it is the newest version. Rotate the key first'
+  if (by.is === 'superseded lately') return `its values may still be in use, until ${timeText(by.untilMs)} UTC`
+  if (by.is === 'ids given out') return 'published receipt ids depend on it'
   const has = `the table ${by.table}${by.cellNo === 0 ? '' : ` of cell ${by.cellNo}`} still has values under it`
-  return purpose === 'digest' ? `${has}, which end by themselves` : `${has}. Seal them again: see keys rewrap`
+  return purpose === 'digest' ? `${has}, which expire by themselves` : `${has}. Seal them again: see keys rewrap`
 }

@@ -107,21 +107,20 @@ export function authenticationText({ authentication: a, result }: Transaction): 
 const sentences: Readonly<Record<string, (facts: Facts, transaction: Transaction) => string>> = {
   'authentication begun': ({ version, three_ds_server_trans_id: id }) =>
     `3-D Secure ${version} begins, threeDSServerTransID ${id}`,
-  'enrolment unknown': ({ version }) =>
-    `3-D Secure ${version} begins: the directory server is asked whether the card is enrolled`,
+  'enrolment unknown': ({ version }) => `3-D Secure ${version} begins: asking the directory server whether the card is enrolled`,
   'payer authentication required': (facts) =>
     joined('; ', 'the card is enrolled; the issuer authenticates by the browser', answerText(facts)),
   'authentication waived': (_, { result }) =>
-    joined(', ', '3-D Secure is not possible for this card; the endpoint authorises all the same', named('ECI', result.eci)),
-  'method begun': () => 'the cardholder is on the hosted page; the issuer is asked in 10 s at the latest',
+    joined(', ', '3-D Secure is not possible for this card; the endpoint authorises anyway', named('ECI', result.eci)),
+  'method begun': () => 'the cardholder is on the hosted page; the issuer is asked within 10 s',
   'method uploaded': (facts) => `${methods[facts.comp_ind ?? ''] ?? 'the method is over'}; the issuer is asked`,
   'challenge required': (facts) => joined('; ', answerText(facts), idsIn(facts)),
-  'challenge returned': () => 'the browser is back from the challenge; the issuer tells how it went',
+  'challenge returned': () => 'the browser is back from the challenge; the issuer sends the result',
   authenticated: (facts) =>
     joined(
       '; ',
-      answerText(facts) ?? 'nothing is proven by the issuer',
-      isProven(facts) ? undefined : 'the endpoint authorises all the same',
+      answerText(facts) ?? 'the issuer gave no proof',
+      isProven(facts) ? undefined : 'the endpoint authorises anyway',
       idsIn(facts),
     ),
   'not authenticated': (facts, t) => joined('; ', answerText(facts), refusalOf(facts, t), idsIn(facts)),

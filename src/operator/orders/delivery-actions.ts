@@ -48,7 +48,7 @@ const breakerText = ({ pausedUntil }: DeliveryOrigin, now: number) =>
 
 const callbacks: Actions = {
   'delivery list': action({
-    does: 'callbacks with what their last try came to, newest first',
+    does: 'lists callbacks with the result of their last try, newest first',
     needs: 'cards',
     forMerchants: true,
     takes: {
@@ -89,13 +89,13 @@ const callbacks: Actions = {
     examples: ['delivery list --state due', 'delivery list --merchant shop --from 2h', 'delivery list --order 1000001'],
   }),
   'delivery show': action({
-    does: 'what a callback says, and each try with what the merchant answered',
+    does: "shows the contents of a callback, and each try with the merchant's answer",
     needs: 'cards',
     forMerchants: true,
     takes: {
       order: anOrder,
       number: { ...number, needed: true, means: 'number of the callback within the order' },
-      payer: { is: flag, needs: 'persons', means: 'with what it says of the payer' },
+      payer: { is: flag, needs: 'persons', means: 'with its data of the payer' },
     },
     perform: (office, { order, number: no, payer }) => deliveryStory(office, order, no, payer),
     looks: (_, { order, number: no, payer }) => ({ subject: `delivery ${order}/${no}`, ...(payer && { details: { payer } }) }),
@@ -105,11 +105,12 @@ const callbacks: Actions = {
       blocks: (story, { now }) => deliveryBlocks(story, now),
     },
     more: `Each try sends the order as it is at that time. If the merchant's server answers without success, the first 300
-characters of the answer are kept, with card numbers masked. The control is never shown: it would fit another amount as well.`,
+characters of its answer are kept, with card numbers masked. The control is never shown, because it would be valid for
+another amount too.`,
     examples: ['delivery show 1000001 1'],
   }),
   'delivery origins': action({
-    does: "merchants' servers: what is owed to them, and what failed",
+    does: "lists merchants' servers: which callbacks they are owed, and which failed",
     needs: 'cards',
     forMerchants: true,
     follows: true,
@@ -137,21 +138,21 @@ characters of the answer are kept, with card numbers masked. The control is neve
       ],
       none: 'No callback is owed, and none failed within the hour.',
     }),
-    more: `All that are due, of a merchant the first 100,000; delivered and given up ones and failed tries of the last hour. With
---from, callbacks that were owed since then. After ten failures in a row a process of the gateway sends a merchant's callbacks to
-this server no more, for 2 s to a minute, and then one at a time until one arrives: its breaker is open, and then half open.
-What is held back is past due by ten seconds and in the hands of no process.`,
+    more: `Counts the callbacks that are due (at most 100,000 of a merchant), and in the last hour the delivered, given up and
+failed ones. With --from, the callbacks that were owed since then. After ten failures in a row a gateway process opens its
+breaker for this server: it sends none of the merchant's callbacks for 2 s to a minute. Then the breaker is half open: it sends
+one callback at a time until one arrives. A callback is held back if it has been due for ten seconds and no process sends it.`,
     examples: ['delivery origins', 'delivery origins --merchant shop --from 2h'],
   }),
   'delivery resend': action({
-    does: 'sends callbacks again: due now, with all their tries before them',
+    does: 'sends callbacks again: due now, with all tries again',
     needs: 'deliver',
     forMerchants: true,
     takes: {
       order: { is: id, argument: true, recorded: true, names: 'order', means: "the gateway's order id" },
-      number: { ...number, means: 'number of the callback within the order; all of the order if left out' },
+      number: { ...number, means: 'number of the callback within the order; all callbacks of the order if left out' },
       ...filters,
-      yes: { is: flag, means: 'send more than one without being asked' },
+      yes: { is: flag, means: 'send more than one without a question' },
     },
     async perform(office, { number: deliveryNo, yes, ...asked }) {
       const query = await queryOf(office, asked)
@@ -172,8 +173,8 @@ What is held back is past due by ten seconds and in the hands of no process.`,
         ),
       ],
     },
-    more: `Merchants may get an outcome again that they have. What is being sent at the moment is left alone. The record of
-earlier tries is kept.`,
+    more: `Merchants may receive an outcome a second time. Callbacks that are being sent at the moment are left alone. The
+record of earlier tries stays.`,
     examples: [
       'delivery resend 1000001 1',
       'delivery resend 1000001 --yes',
@@ -184,6 +185,6 @@ earlier tries is kept.`,
 }
 
 export const deliveryActions = withExport(callbacks, 'delivery list', {
-  does: 'writes what delivery list lists, all pages of it, to standard output',
+  does: 'writes the result of delivery list, all pages, to standard output',
   examples: ['delivery export --state given-up --from 7d > given-up.csv'],
 })

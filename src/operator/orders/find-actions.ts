@@ -23,13 +23,13 @@ const isExact = ({ by }: FoundOrder) => by.some((name) => findKinds[name].exact)
 
 export const findActions: Actions = {
   find: action({
-    does: 'finds a payment by whatever names it, newest first',
+    does: 'finds a payment by anything that identifies it, newest first',
     needs: 'cards',
     forMerchants: true,
     long: true,
     takes: {
       what: { is: anything, argument: true, piped: true, means: `${called(findNames)}; standard input if left out` },
-      as: { is: list(choice(findNames), 'kinds'), means: `only as one of these: ${findNames.join(', ')}` },
+      as: { is: list(choice(findNames), 'kinds'), means: `search only for these: ${findNames.join(', ')}` },
       merchant: ofOneMerchant,
       ...times('made'),
       limit: mostOf('orders'),
@@ -77,11 +77,11 @@ export const findActions: Actions = {
         ]
       },
     },
-    more: `Everything that the text can be is tried. An order id, a serial number, a receipt, an invoice or a callback
-(order/number) is exact and ignores all filters. For an e-mail address or a telephone number every order is read, back in time;
-what is found is shown at once. Put addresses and card numbers on standard input, so that they do not stay in the history of the
-shell. A card number and some receipts need TOLLGATE_KEY_FILE. A cell that is away is left out and named, and the command ends
-with 1.`,
+    more: `The text is tried as everything that it can be. An order id, a serial number, a receipt, an invoice or a callback
+(order/number) is exact and ignores all filters. For an e-mail address or a telephone number the command reads every order,
+back in time, and shows each match when it finds it. Put addresses and card numbers on standard input, so that they do not stay
+in the shell's history. A card number and some receipts need TOLLGATE_KEY_FILE. A cell that is away is left out and named, and
+the command ends with 1.`,
     examples: ['find 1000001', 'find invoice-17 --merchant shop', 'find 000000001234 --as rrn', 'find < address.txt'],
   }),
 }

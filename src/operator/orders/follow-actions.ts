@@ -27,7 +27,7 @@ const common = {
 } as const
 const amount = {
   is: anyText('decimal'),
-  means: "such as 10.42, in the order's currency; all that is left if left out",
+  means: "such as 10.42, in the order's currency; the whole rest if left out",
 } as const
 
 const gives: Gives<FollowedUp, unknown> = {
@@ -47,7 +47,7 @@ const gives: Gives<FollowedUp, unknown> = {
       {
         facts: [
           ['Sent to', `gate ${gate}, by a running gateway within a second or two; it waits while none runs`],
-          ['Reported to', callbacks.length === 0 ? 'nobody: there is no callback URL' : callbacks.join(', ')],
+          ['Reported to', callbacks.length === 0 ? 'no one: there is no callback URL' : callbacks.join(', ')],
           ['Serial', t.serialNumber],
         ],
       },
@@ -56,9 +56,9 @@ const gives: Gives<FollowedUp, unknown> = {
   },
 }
 
-const more = `Judged as a request of the merchant is, and the merchant hears of it in the same way: by callback, and by status as
-the newest of the order. The endpoint must have the operation on. What equals one under way, or one approved within the
-repeat window of the endpoint, is refused. The audit trail keeps the reason for ever: do not name the payer in it.`
+const more = `Checked like a request of the merchant, and reported in the same way: by callback, and by status as the newest
+transaction of the order. The endpoint must allow the operation. An operation equal to one in progress, or to one approved
+within the endpoint's repeat window, is refused. The audit trail keeps the reason forever: do not name the payer in it.`
 
 const shared = (operation: 'capture' | 'return' | 'void') => ({
   needs: 'money' as const,
@@ -71,7 +71,7 @@ const shared = (operation: 'capture' | 'return' | 'void') => ({
 export const followActions: Readonly<Record<string, AnyAction>> = {
   'order capture': action({
     ...shared('capture'),
-    does: 'takes what a preauthorisation holds, or a part of it',
+    does: 'captures the amount of a preauthorisation, or a part of it',
     takes: { ...common, amount },
     examples: [
       'order capture 1000001 --reason "shipped by post"',
@@ -80,13 +80,13 @@ export const followActions: Readonly<Record<string, AnyAction>> = {
   }),
   'order return': action({
     ...shared('return'),
-    does: 'gives back what was captured, or a part of it; where nothing was, it releases a preauthorisation',
+    does: 'refunds a captured amount, or a part of it; releases a preauthorisation that was not captured',
     takes: { ...common, amount },
     examples: ['order return 1000001 --reason "ticket 4711"', 'order return 1000001 --amount 1.00 --reason "one was broken"'],
   }),
   'order void': action({
     ...shared('void'),
-    does: 'undoes a payment as a whole, if nothing was returned and no preauthorisation captured',
+    does: 'cancels a whole payment that was neither returned nor, as a preauthorisation, captured',
     takes: common,
     examples: ['order void 1000001 --reason "paid twice"'],
   }),

@@ -1,4 +1,4 @@
-/** Transactions of the mobile API without an order yet: find parked ones, take them up. */
+/** Transactions of the mobile API that have no order yet: find and resume parked ones. */
 import { jsonBy } from '../../entity/json.ts'
 import { anyText } from '../../entity/kinds.ts'
 import { dated, hint, numbered, printable } from '../../entity/show.ts'
@@ -37,11 +37,11 @@ export const invoiceActions: Actions = {
     examples: ['invoice find', 'invoice find --merchant shop --json'],
   }),
   'invoice resume': action({
-    does: 'takes a parked invoice up again, at once and as if never tried',
+    does: 'resumes a parked invoice now, with all tries again',
     needs: 'money',
     takes: {
       id: { is: anyText('id'), argument: true, needed: true, means: 'the invoiceId of the mobile API' },
-      merchant: { ...ofOneMerchant, means: 'needed where several merchants have a parked invoice of this id' },
+      merchant: { ...ofOneMerchant, means: 'needed if several merchants have a parked invoice with this id' },
     },
     perform: async (office, { id, merchant }) => resumeInvoice(office, id, await merchantIdOf(office.pool, merchant)),
     gives: {
@@ -52,9 +52,8 @@ export const invoiceActions: Actions = {
         hint('See whether it stays', 'invoice find'),
       ],
     },
-    more: `An invoice that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
-invoice find, mend the cause, then resume it. Its order keeps the number that it has from the start, so nothing is charged twice
-by this.`,
+    more: `An invoice whose processing fails again and again is parked with an alarm, so that it delays no other invoice. See why
+with invoice find, repair the cause, then resume it. Its order keeps its number, so nothing is charged twice.`,
     examples: ['invoice resume 7c7e4a0a-4f9e-4b0e-9d0a-0f4f2a0f9b11'],
   }),
 }

@@ -1,4 +1,4 @@
-/** Payments: search them, see their life, take up parked ones, capture, return and void them. */
+/** Payments: search, see their history, resume parked ones, capture, return, void. */
 import { defined } from '../../base/defined.ts'
 import { counted } from '../../base/moments.ts'
 import { anyText, choice, currency, flag, id, list, text } from '../../entity/kinds.ts'
@@ -20,9 +20,7 @@ const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['lim
 
 const orders: Actions = {
   'order show': action({
-    does:
-      'the life of an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, ' +
-      'callbacks with every try',
+    does: 'shows an order as a time line: requests, 3-D Secure, states, attempts at the acquirer, callbacks with every try',
     needs: 'cards',
     forMerchants: true,
     takes: {
@@ -44,7 +42,7 @@ const orders: Actions = {
     forMerchants: true,
     takes: {
       merchant: ofOneMerchant,
-      clientOrderid: { is: anyText('id'), means: "the merchant's own name of the order; exactly as it was sent" },
+      clientOrderid: { is: anyText('id'), means: "the merchant's own id of the order, exactly as it was sent" },
       cardHashId: {
         is: anyText('hash'),
         means: 'card-hash-id of status and order show: all orders of one card at one merchant',
@@ -52,12 +50,12 @@ const orders: Actions = {
       status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
       code: {
         is: list(text('code', /^/u, 'a text'), 'codes'),
-        means: 'of the reason of a decline or an error, such as 116; several by comma',
+        means: 'error codes of declines and errors, such as 116; several by comma',
       },
       amount: { is: text('decimal', /^/u, 'a text'), means: 'such as 10.42' },
       currency: { is: currency, means: 'of ISO 4217' },
       ...times('made'),
-      parked: { is: flag, means: 'only those that wait for an operator' },
+      parked: { is: flag, means: 'only orders that wait for an operator' },
       limit: mostOf('orders on a page'),
       after: { is: id, names: 'order', means: 'the next page: after this order' },
     },
@@ -88,8 +86,8 @@ const orders: Actions = {
           : 'No orders yet. The banner of the sandbox and the README show how to send the first sale.'
       },
     }),
-    more: `All that is given must hold. For an amount, a currency or a code a page looks at 20,000 orders at most, and the next
-page goes on there. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.`,
+    more: `An order must match all options. For an amount, a currency or a code a page looks at 20,000 orders at most, and
+the next page continues there. A search that takes longer than 15 s is ended; dates and --merchant make it quicker.`,
     examples: [
       'order find',
       'order find --client-orderid invoice-17',
@@ -100,7 +98,7 @@ page goes on there. A search that takes longer than 15 s is ended; dates and --m
     ],
   }),
   'order resume': action({
-    does: 'takes the parked work of an order up again, at once and as if never tried',
+    does: 'resumes the parked work of an order now, with all tries again',
     needs: 'money',
     takes: { id: anOrder },
     perform: (office, asked) => resumeOrder(office, asked.id),
@@ -120,14 +118,14 @@ page goes on there. A search that takes longer than 15 s is ended; dates and --m
         hint('See what comes of it', `order show ${asked.id}`),
       ],
     },
-    more: `An order that fails by itself again and again is parked with an alarm, so that it holds up no other. See why with
-order show, mend the cause, then resume it. An authorisation whose outcome is open is never sent a second time by this.`,
+    more: `An order whose processing fails again and again is parked with an alarm, so that it delays no other order. See why with
+order show, repair the cause, then resume it. An authorisation whose outcome is open is never sent a second time.`,
     examples: ['order resume 1000001'],
   }),
   ...followActions,
 }
 
 export const orderActions = withExport(orders, 'order find', {
-  does: 'writes what order find lists, all pages of it, to standard output',
+  does: 'writes the result of order find, all pages, to standard output',
   examples: ['order export --from 2030-01-01 --to 2030-02-01 > january.csv', 'order export --status unknown,error --as ndjson'],
 })

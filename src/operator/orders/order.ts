@@ -142,8 +142,8 @@ function transactionText({ currency }: Order, t: Transaction, now: number): stri
   if (t.alarm !== undefined) return `${stands}, parked`
   if (t.step === undefined) return stands
   // No process works on it: the time is when the gateway gives up.
-  if (t.step.startsWith('await ')) return `${stands}; given up ${agoText(t.dueAt ?? now, now)} unless something is heard`
-  const when = t.lease === undefined ? agoText(t.dueAt ?? now, now) : `in the hand of process ${t.lease}`
+  if (t.step.startsWith('await ')) return `${stands}; given up ${agoText(t.dueAt ?? now, now)} without an answer`
+  const when = t.lease === undefined ? agoText(t.dueAt ?? now, now) : `with process ${t.lease}`
   return `${stands}; next: ${t.step}, ${when}${t.tries > 0 ? `, after ${t.tries} that failed` : ''}`
 }
 
@@ -152,7 +152,7 @@ const parkedNote = (order: Order, t: Transaction): Block[] =>
     ? []
     : [
         `${nameOf(t)} is parked before the step "${t.step ?? ''}": ${printable(t.alarm)}`,
-        hint('Mend the cause, then', `order resume ${order.orderId}`),
+        hint('Repair the cause, then', `order resume ${order.orderId}`),
       ]
 
 /** In one word, as in searches. */

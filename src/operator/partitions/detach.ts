@@ -42,7 +42,7 @@ const latestAt = (now: number): number => now - 180 * 86_400_000
 
 export function refuseLate(before: number, now: number): void {
   if (before > latestAt(now))
-    throw new Refused(unfit('before', 'a time 180 days ago or earlier: until then payments may be returned'))
+    throw new Refused(unfit('before', 'a time at least 180 days ago: younger payments may still be returned'))
 }
 
 /** Detaches what lies before the time, and finishes what an earlier command began. */

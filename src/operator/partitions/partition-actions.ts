@@ -70,7 +70,7 @@ const columns: readonly Column<PartitionFact>[] = [
 const noneDetached = 'No partition is detached.'
 
 const list = action({
-  does: 'all ranges, and how long they last',
+  does: 'lists all ranges, and how long they last',
   needs: 'read',
   takes: { cell: ofOneCell },
   async perform(office, asked) {
@@ -107,7 +107,7 @@ const list = action({
 })
 
 const ensure = action({
-  does: 'makes partitions for the orders of a year',
+  does: 'adds partitions for the orders of a year',
   needs: 'system',
   long: true,
   takes: { cell: ofOneCell },
@@ -116,17 +116,16 @@ const ensure = action({
     json: (made) => ({ made }),
     blocks: (made) => [made.length === 0 ? 'There are enough partitions.' : `Made ${counted(made.length, 'partition')}.`],
   },
-  more: `It needs the owner of the tables, as migrate does, which makes them too.
-Gateways cannot make any: run it once a month.`,
+  more: `Needs the owner of the tables, as migrate does, which adds them too. Gateways cannot add any: run it once a month.`,
   examples: ['partitions ensure'],
 })
 
 const detach = action({
-  does: 'takes old partitions off the tables, while payments go on',
+  does: 'detaches old partitions from the tables, while payments go on',
   needs: 'system',
   long: true,
   takes: {
-    before: { is: moment, needed: true, means: 'those whose orders were all made before, 180 days ago or earlier' },
+    before: { is: moment, needed: true, means: 'only partitions whose orders were all made before, 180 days ago or earlier' },
     cell: ofOneCell,
   },
   async perform(office, asked) {
@@ -151,9 +150,9 @@ const detach = action({
       return leftIn(cells).length > 0 ? [] : [`No partition lies wholly before ${timeText(before)} UTC.`]
     },
   },
-  more: `To merchants their orders are unknown then. A partition that is still needed stays, and the command says for what
-and ends with 1: something of it is open, ended after that time, is to be called back, or new orders may get ids in it.
-It needs the owner of the tables. It waits for what was begun before. Interrupted, it can be run again and goes on.`,
+  more: `Merchants can no longer see their orders. A partition that is still needed stays; the command shows why and ends with 1:
+an order in it is open, ended after that time or has a callback due, or new orders may get ids in it. Needs the owner of
+the tables. It waits for transactions that began before it. If the command was interrupted, run it again: it goes on.`,
   examples: ['partitions detach --before 2025-01-01'],
 })
 
@@ -162,7 +161,10 @@ const exportAll = action({
   needs: 'system',
   here: true,
   long: true,
-  takes: { to: { is: anyText('directory'), needed: true, means: 'where to; it is made if it is missing' }, cell: ofOneCell },
+  takes: {
+    to: { is: anyText('directory'), needed: true, means: 'the directory for the files; made if it is missing' },
+    cell: ofOneCell,
+  },
   perform: (office, asked) =>
     eachInTurn(office, asked, async (cell) => {
       const directory = filesOf(resolve(asked.to), cell)
@@ -186,8 +188,8 @@ const exportAll = action({
     },
   },
   more: `A gzip file for each table, in the text format of COPY, and a manifest with rows and SHA-256. Card numbers stay sealed;
-names and addresses are in clear, so keep the files as you keep backups. It needs the owner of the tables. Run again, it
-writes only what is missing.`,
+names and addresses are readable, so keep the files as you keep backups. Needs the owner of the tables. A second run
+writes only the missing files.`,
   examples: ['partitions export --to /var/lib/tollgate/old'],
 })
 
@@ -197,8 +199,8 @@ const drop = action({
   here: true,
   long: true,
   takes: {
-    from: { is: anyText('directory'), needed: true, means: 'where they were exported to' },
-    yes: { is: flag, means: 'do it; without, it only says what would be dropped' },
+    from: { is: anyText('directory'), needed: true, means: 'the directory they were exported to' },
+    yes: { is: flag, means: 'drop; without it the command only shows what would be dropped' },
     cell: ofOneCell,
   },
   perform: (office, asked) =>
@@ -218,8 +220,8 @@ const drop = action({
       return leftIn(cells).length > 0 ? [] : [noneDetached]
     },
   },
-  more: `Files and tables are read and compared first. What does not agree stays, and the command says why and ends with 1.
-It needs the owner of the tables.`,
+  more: `Reads and compares files and tables first. A partition that differs stays; the command shows why and ends with 1.
+Needs the owner of the tables.`,
   examples: ['partitions drop --from /var/lib/tollgate/old', 'partitions drop --from /var/lib/tollgate/old --yes'],
 })
 

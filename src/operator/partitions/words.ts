@@ -22,9 +22,9 @@ const needs = {
   current: () => 'new orders get ids in it',
   /** It may have reserved them before the later ones were used. */
   gateway: ({ instance, startedAt }: { instance: string; startedAt: number }) =>
-    `gateway ${instance} began at ${timeText(startedAt)} UTC and may still have ids in it: restart it`,
+    `gateway ${instance} started at ${timeText(startedAt)} UTC and may still use ids in it: restart that gateway`,
   'default partition': ({ table }: { table: string }) =>
-    `${table} has a default partition, beside which nothing can be detached while payments go on: detach that by hand`,
+    `${table} has a default partition, which prevents detaching while payments go on: detach it by hand`,
   open: (of: Count) => `${counted(of.count, 'transaction')} of it ${verb(of, 'has', 'have')} not ended`,
   callbacks: (of: Count) => `${counted(of.count, 'callback')} of it ${verb(of, 'is', 'are')} still to be delivered`,
   young: (of: Count) => `${counted(of.count, 'transaction')} of it ended after that time, so returns and disputes may follow`,
@@ -41,13 +41,13 @@ interface Named {
 
 /** Why the export of a partition does not prove that its rows are kept. */
 const unprovens = {
-  'half detached': () => 'it is not wholly detached. Give partitions detach again',
-  'not exported': () => 'it is not exported. Give partitions export first',
+  'half detached': () => 'it is not detached completely. Run partitions detach again',
+  'not exported': () => 'it is not exported. Run partitions export first',
   'no manifest': () => 'its manifest is not in that directory',
-  'other manifest': () => 'its manifest is not the one that was written last. Export it again',
+  'other manifest': () => 'its manifest is not the last one written. Export it again',
   'no file': ({ name }: Named) => `${name} is missing. Export it again`,
   'file altered': ({ name }: Named) => `${name} is not the file that was written. Export it again`,
-  'table altered': ({ name }: Named) => `${name} has other rows than were exported. Export it again`,
+  'table altered': ({ name }: Named) => `${name} has other rows than the export. Export it again`,
 }
 export type Unproven = Worded<typeof unprovens>
 export const unprovenText = wordsOf(unprovens)

@@ -52,11 +52,10 @@ export const cardActions: Actions = {
       json: (cards) => ({ cards }),
       blocks: (cards) => [`${counted(cards, 'card number')} ${cards === 1 ? 'was' : 'were'} erased.`],
     },
-    more: `What is shown of a card stays: first and last digits, brand, card-hash-id.
-Captures, returns and voids need no number.
-create-card-ref is refused for such a payment, unless it made its reference before; references have a number of their own.
-The gateways do it each hour, as CARDS_FORGET of serve says. Where that is off, run it once a day, as a member of
-tollgate_retention. It can be stopped and begun again.`,
+    more: `First and last digits, brand and card-hash-id of the card stay. Captures, returns and voids need no number.
+create-card-ref is refused for such a payment, unless it made its reference before; a reference has its own copy of the number.
+Gateways erase the numbers each hour, as CARDS_FORGET of serve says. If that is off, run this command once a day, as a
+member of tollgate_retention. It can be stopped and run again.`,
     examples: ['cards forget', 'cards forget --older-than 90d --unapproved-after 1h'],
   }),
 }

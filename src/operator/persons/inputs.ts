@@ -11,12 +11,12 @@ export const ended = {
   olderThan: {
     is: keptSpan(keptFor.approved),
     usual: keptFor.approved.usual,
-    means: 'of approved payments that ended so long ago, 30d or more',
+    means: 'approved payments that ended this long ago, 30d or more',
   },
   unapprovedAfter: {
     is: keptSpan(keptFor.unapproved),
     usual: keptFor.unapproved.usual,
-    means: 'of declined, filtered and failed ones, 1h or more',
+    means: 'declined, filtered and failed payments that ended this long ago, 1h or more',
   },
 } as const
 

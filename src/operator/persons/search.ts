@@ -47,7 +47,7 @@ async function personOf(office: Office, { email, phone, card, order }: Naming, m
 function valuesIn<Value>(field: string, content: string, must: string, of: (line: string) => readonly Value[]): Value[] {
   const lines = content.split('\n').flatMap((line) => (line.trim() === '' ? [] : [of(line.trim())]))
   // Values are never repeated: this goes to terminals and tickets.
-  if (lines.length === 0) throw new Refused({ what: 'unfit lines', field, must: 'a value, and there is none' })
+  if (lines.length === 0) throw new Refused({ what: 'unfit lines', field, must: 'a value, and the file has none' })
   if (lines.some((values) => values.length === 0)) throw new Refused({ what: 'unfit lines', field, must })
   return lines.flat()
 }

@@ -14,15 +14,14 @@ import { changesListing, type ListingChange } from './listed.ts'
 import { allTraces, findTraces, soughtOf, type Naming } from './search.ts'
 import type { LeftUnerased, OrderTrace } from './subject.ts'
 
-const naming = `A person is named by one of --email, --phone, --card and --order. The first three name a file with one
-value a line, all of the same person; - is standard input. E-mail addresses and numbers are looked for in the fields for
-them, not within texts.
---card needs TOLLGATE_KEY_FILE. By e-mail or phone every order is read, a page at a time. In the histories of filters the values
-by which the person is named count, and those of the orders that are found.`
-const ofErasing = `An order is left while something of it is under way (open), a callback is not delivered yet (callbacks), or
-it ended too lately for a return or a chargeback (young: --older-than, --unapproved-after). Run it again then.
+const naming = `Name the person by one of --email, --phone, --card and --order. The first three take a file with one value a line,
+all of the same person; - is standard input. E-mail addresses and numbers are searched in their own fields, not within
+texts. --card needs TOLLGATE_KEY_FILE. A search by e-mail or phone reads every order, a page at a time. In the histories of
+filters it looks for the values given here and those of the orders it finds.`
+const ofErasing = `An order is left out while work on it is running (open), a callback is not delivered yet (callbacks), or it
+ended too recently for a return or a chargeback (young: --older-than, --unapproved-after). Run the command again later.
 Card references that were made with an erased order are removed: the merchant cannot charge them any more.
-Run it as a member of tollgate_retention. It can be stopped and begun again. Backups keep what they had.`
+Run it as a member of tollgate_retention. It can be stopped and run again. Backups keep the data they have.`
 
 const leftText: Readonly<Record<LeftUnerased, string>> = { open: 'open', callbacks: 'callbacks are due', young: 'too young' }
 
@@ -42,7 +41,7 @@ const changeText = ({ login, filterNo, changeId, action: done, at }: ListingChan
   `in the history of filter ${filterNo} of ${login}: change ${changeId} (${done}, ${timeText(at)})`
 
 const find = action({
-  does: 'the orders that hold data of a person, and whether it can be erased',
+  does: 'lists the orders with data of a person, and whether it can be erased',
   needs: 'persons',
   long: true,
   takes: { ...named, limit: mostOf('orders on a page'), after: { is: id, means: 'the next page: after this order' } },
@@ -92,7 +91,7 @@ const find = action({
 })
 
 const exportAll = action({
-  does: 'prints as JSON what is stored of a person; card numbers are masked',
+  does: 'prints the stored data of a person as JSON; card numbers are masked',
   needs: 'persons',
   long: true,
   takes: named,
@@ -116,10 +115,10 @@ const exportAll = action({
 })
 
 const erase = action({
-  does: 'erases what is stored of a person; amounts, states, lists of filters and the audit trail stay',
+  does: 'erases the stored data of a person; amounts, states, lists of filters and the audit trail stay',
   needs: 'erase',
   long: true,
-  takes: { ...named, yes: { is: flag, means: 'do it; without, it only says what would be erased' } },
+  takes: { ...named, yes: { is: flag, means: 'erase; without it the command only shows what would be erased' } },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
     const found = await allTraces(sought)

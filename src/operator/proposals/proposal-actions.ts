@@ -96,7 +96,7 @@ const rulesSchema = schema('keys:flag gates:flag users:flag returns*')
 
 const decisions = (actionNamed: ActionNamed): Actions => ({
   'proposal show': action({
-    does: 'what exactly is proposed',
+    does: 'shows what exactly is proposed',
     needs: 'read',
     forMerchants: true,
     takes: { proposal: aProposal },
@@ -122,7 +122,7 @@ const decisions = (actionNamed: ActionNamed): Actions => ({
     examples: ['proposal show 17'],
   }),
   'proposal confirm': action({
-    does: 'carries out what another user proposed; the settings must be as they were then',
+    does: "carries out another user's proposal; the settings must not have changed since",
     needs: 'money',
     forMerchants: true,
     once: true,
@@ -133,11 +133,11 @@ const decisions = (actionNamed: ActionNamed): Actions => ({
       is: schema('proposal_id:id done:object'),
       blocks: ({ task, asked, result, at }) => task.gives.blocks?.(result, { asked, now: at }) ?? ['It is done.'],
     },
-    more: 'By page or API, and never by the user who proposed it.',
+    more: 'In the console or by the API, and never by the user who proposed it.',
     examples: ['proposal confirm 17'],
   }),
   'proposal reject': action({
-    does: 'ends a proposal undone; also for the user who made it',
+    does: 'rejects a proposal; its maker may do that too',
     needs: 'money',
     forMerchants: true,
     takes: { proposal: aProposal },
@@ -156,7 +156,7 @@ const decisions = (actionNamed: ActionNamed): Actions => ({
 
 const ruleRows: Actions = {
   'proposal rules': action({
-    does: 'which changes one user proposes and another confirms',
+    does: 'lists the changes that one user proposes and another confirms',
     needs: 'read',
     takes: {},
     perform: ({ pool }) => rulesOf(pool),
@@ -164,17 +164,17 @@ const ruleRows: Actions = {
     examples: ['proposal rules'],
   }),
   'proposal set-rules': action({
-    does: 'says which changes one user proposes and another confirms; on the command line alone',
+    does: 'sets which changes one user proposes and another confirms; only on the command line',
     needs: 'system',
     here: true,
     takes: {
       returns: {
         is: amounts,
-        means: 'returns and voids by which more of one order is given back than this; of other currencies any',
+        means: 'returns and voids that bring the refunds of an order above this amount; in other currencies all',
       },
       keys: { is: onOff, means: 'new keys of merchants' },
       gates: { is: onOff, means: 'gates' },
-      users: { is: onOff, means: 'users and tokens; each other rule is about them too' },
+      users: { is: onOff, means: 'users and tokens; every other rule covers them too' },
     },
     perform: (office, asked) =>
       change(office, 'orders', async (runner) => {
@@ -183,14 +183,14 @@ const ruleRows: Actions = {
         return { note: { subject: 'rules of proposals', details: rulesJson(rules) }, result: rules }
       }),
     gives: { json: rulesJson, is: rulesSchema, blocks: (rules) => [{ facts: ruleFacts(rules) }] },
-    more: 'A proposal waits at most 24 hours. What it asks for, and the version of the settings that it was made on, are fixed.',
+    more: 'A proposal waits at most 24 hours. It fixes what it asks for, and the version of the settings it is based on.',
     examples: ['proposal set-rules --returns "100.00 EUR" --keys on', 'proposal set-rules --returns none --keys off'],
   }),
 }
 
 const lists: Actions = {
   'proposal list': action({
-    does: 'what users proposed in the last 30 days and another user confirms, newest first',
+    does: 'lists the proposals of the last 30 days, newest first',
     needs: 'read',
     forMerchants: true,
     takes: { merchant: ofOneMerchant },
@@ -214,7 +214,7 @@ const lists: Actions = {
       ],
       none: 'Nothing was proposed.',
     }),
-    more: 'Which changes two users make is said by {proposal rules}.',
+    more: '{proposal rules} lists the changes that need two users.',
     examples: ['proposal list'],
   }),
 }

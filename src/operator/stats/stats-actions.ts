@@ -40,7 +40,7 @@ const columnsOf = (of: 'orders' | 'attempts', by: readonly Split[]): Column<Stat
 
 export const statsActions: Actions = {
   stats: action({
-    does: 'how many payments ended in which way, how many of them approved, and how long they took',
+    does: 'how many payments ended with each outcome, how many were approved, and how long they took',
     needs: 'read',
     forMerchants: true,
     takes: {
@@ -89,9 +89,9 @@ export const statsActions: Actions = {
         `Of ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,
       ],
     },
-    more: `Counts are written in the commit that ends what they count, so they are exact, and kept for 400 days, also
-where the orders are gone. They begin with the version that has them. A time is given as the power of two of milliseconds within
-which so many ended. Of attempts, 3ds is what was known when the attempt ended.`,
+    more: `Each count is written in the commit that ends the payment or attempt, so counts are exact. They are kept for 400
+days, even after the orders are gone. They begin with the version that introduced them. Times are upper limits, in powers of two
+of milliseconds. For attempts, 3ds is the state when the attempt ended.`,
     examples: [
       'stats',
       'stats --by reason,network --from 7d',

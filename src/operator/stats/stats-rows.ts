@@ -115,7 +115,7 @@ export async function readStats(databases: Databases, query: StatsQuery): Promis
     const { sql, values } = summing(query, whose)
     return pool.run(sql, values)
   })
-  if (sums.some(({ length }) => length > mostSums)) throw new Refused(unfit('by', 'less at once, or the time shorter'))
+  if (sums.some(({ length }) => length > mostSums)) throw new Refused(unfit('by', 'fewer in one call, or the time shorter'))
   const gates = new Map((await listGates(databases.pool)).map(({ gateId, name }) => [String(gateId), name]))
   const named = (value: string, i: number): string => {
     if (query.by[i] === 'merchant') return logins.named({ merchantId: BigInt(value) }).login

@@ -32,7 +32,7 @@ const sessionJson = jsonBy(
 
 export const entryActions: Actions = {
   'user invite': action({
-    does: 'makes a link by which a user comes into the console once, to set a password',
+    does: 'makes a link with which a user can enter the console once, to set a password',
     needs: 'users',
     forMerchants: true,
     once: true,
@@ -50,11 +50,11 @@ export const entryActions: Actions = {
         'It is not shown again. Earlier links of this user ended.',
       ],
     },
-    more: 'A user who has lost the second factor comes in so too, and sets another.',
+    more: 'It also helps a user who has lost the second factor to set a new one.',
     examples: ['user invite jane', 'user invite jane --expires 1h'],
   }),
   'user sessions': action({
-    does: 'the open sessions in the console, newest first',
+    does: 'lists the open sessions in the console, newest first',
     needs: 'users',
     reads: true,
     forMerchants: true,
@@ -99,12 +99,12 @@ export const entryActions: Actions = {
     examples: ['user sign-out jane'],
   }),
   'user link': action({
-    does: 'lets one account at a provider of single sign-on come into the console as a user',
+    does: 'lets an account at a single sign-on provider enter the console as a user',
     needs: 'users',
     takes: {
       user: aUser,
-      issuer: { is: issuerText, needed: true, means: 'the provider, as it names itself' },
-      subject: { is: subjectText, needed: true, means: 'what it calls the account, never an e-mail address' },
+      issuer: { is: issuerText, needed: true, means: 'the issuer name of the provider' },
+      subject: { is: subjectText, needed: true, means: "the provider's id of the account, never an e-mail address" },
     },
     perform: (office, { user, ...account }) => tieUser(office, user, account),
     gives: {
@@ -115,7 +115,7 @@ export const entryActions: Actions = {
     examples: ['user link jane --issuer https://id.example.com --subject 248289761001'],
   }),
   'user unlink': action({
-    does: 'ends what `user link` did; open sessions go on',
+    does: 'removes the account of a user at its provider; open sessions go on',
     needs: 'users',
     takes: { user: aUser },
     perform: (office, { user }) => tieUser(office, user),
@@ -127,7 +127,7 @@ export const entryActions: Actions = {
     examples: ['user unlink jane'],
   }),
   'user unlock': action({
-    does: 'lets a user try to sign in again, whose tries are slowed after failures',
+    does: 'lifts the delay that a user has after failed sign-ins',
     needs: 'users',
     forMerchants: true,
     takes: { user: aUser },

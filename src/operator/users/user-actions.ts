@@ -15,7 +15,7 @@ const aRole = {
   is: choice(roles, 'role'),
   means: `${roles.join(', ')}: what each may do is in the table of permissions`,
 } as const
-const forOne = { ...ofOneMerchant, means: 'for this merchant alone, instead of the whole installation' } as const
+const forOne = { ...ofOneMerchant, means: 'only for this merchant, instead of the whole installation' } as const
 
 const userJson = jsonBy('name role enabled:flag created_at:time merchant?', (user: UserEntry) => ({
   ...user,
@@ -53,11 +53,11 @@ const switched = (verb: 'disable' | 'enable', does: string): AnyAction =>
 
 export const userActions: Actions = {
   'user add': action({
-    does: 'makes a user of the API, who needs a token to use it',
+    does: 'adds a user of the API, who needs a token to use it',
     needs: 'users',
     forMerchants: true,
     takes: {
-      name: { is: userName, argument: true, needed: true, means: 'a name for people and the audit trail' },
+      name: { is: userName, argument: true, needed: true, means: 'the name to display and for the audit trail' },
       role: { ...aRole, needed: true },
       merchant: forOne,
     },
@@ -69,7 +69,7 @@ export const userActions: Actions = {
     examples: ['user add jane --role operator', 'user add ci --role support --merchant shop'],
   }),
   'user list': action({
-    does: 'all users of the API',
+    does: 'lists the users of the API',
     needs: 'users',
     reads: true,
     forMerchants: true,
@@ -84,7 +84,7 @@ export const userActions: Actions = {
     examples: ['user list'],
   }),
   'user set': action({
-    does: 'changes the role of a user; its tokens that may do more end at once',
+    does: 'changes the role of a user; tokens that may do more end immediately',
     needs: 'users',
     forMerchants: true,
     takes: { user: aUser, role: { ...aRole, needed: true } },
@@ -96,17 +96,17 @@ export const userActions: Actions = {
     },
     examples: ['user set jane --role auditor'],
   }),
-  'user disable': switched('disable', 'ends all tokens of a user, who gets no new ones'),
-  'user enable': switched('enable', 'lets a user have tokens again; those that ended stay so'),
+  'user disable': switched('disable', 'ends all tokens of a user, who cannot get new ones'),
+  'user enable': switched('enable', 'lets a user have tokens again; ended tokens stay ended'),
   ...entryActions,
   'token add': action({
-    does: 'makes a token for the API, which is shown once',
+    does: 'makes a token for the API and shows it once',
     needs: 'users',
     forMerchants: true,
     once: true,
     takes: {
       user: ofUser,
-      role: { ...aRole, means: "what it may do; the user's role, unless said" },
+      role: { ...aRole, means: "what it may do; by default the user's role" },
       merchant: forOne,
       expires: { is: span('1min', '366d'), usual: 30 * 86_400_000, means: 'how long it is valid' },
     },
@@ -120,15 +120,15 @@ export const userActions: Actions = {
         'It is not shown again. Send it as: Authorization: Bearer …',
       ],
     },
-    more: 'A token may do at most what its user may. The database has only its digest.',
+    more: 'A token may do at most what its user may. The database stores only its digest.',
     examples: ['token add --user jane --expires 30d', 'token add --user jane --role auditor --merchant shop --expires 1d'],
   }),
   'token list': action({
-    does: 'the tokens that are valid, newest first',
+    does: 'lists valid tokens, newest first',
     needs: 'users',
     reads: true,
     forMerchants: true,
-    takes: { merchant: ofOneMerchant, all: { is: flag, means: 'those that ended as well' } },
+    takes: { merchant: ofOneMerchant, all: { is: flag, means: 'ended tokens too' } },
     perform: (office, { merchant, all }) =>
       ofMerchant(office.pool, merchant, all ? listTokens : (runner) => liveTokens(runner, office)),
     gives: listing<TokenEntry>({

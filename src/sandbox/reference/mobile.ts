@@ -82,7 +82,7 @@ ${JSON.stringify(value, null, 2)}</pre>
 const signaturePanel = (title: string, { at, parts, text, signature }: SignedExample): Markup =>
   html`<section class="panel">
     <h2>${title}: ${at}</h2>
-    <p class="quiet">The string to sign is these parts, nothing between them:</p>
+    <p class="quiet">The string to sign is these parts, without separators:</p>
     <p><code>${parts.map(({ path, optional }) => `${path}${optional ? ' (where there is one)' : ''}`).join(' + ')}</code></p>
     <p class="signed">
       <code>${parts.map(({ path, value }) => html`<span class="part" title="${path}">${value}</span>`)}</code>

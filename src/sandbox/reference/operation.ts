@@ -107,7 +107,7 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
     return html`<section class="panel">
       <h2>Signature</h2>
       <p class="${need ? 'quiet' : 'bad'}">
-        ${need ? 'What is signed stands here once there is something to sign.' : signature.complaint}
+        ${need ? 'The string to sign appears here once the fields are filled in.' : signature.complaint}
       </p>
     </section>`
   if (signature.is === 'OAuth')
@@ -121,7 +121,7 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
   const formula = operationRow(operation).signed
   return html`<section class="panel">
     <h2>Signature</h2>
-    <p class="quiet">The string to sign is these parts, nothing between them:</p>
+    <p class="quiet">The string to sign is these parts, without separators:</p>
     <p><code>${inWords(signature.parts.map(({ name }) => name))}</code></p>
     <p class="signed">
       <code
@@ -229,7 +229,7 @@ const requestPanel = (operation: Operation): Markup =>
 const replyPanel = (operation: Operation): Markup =>
   html`<section class="panel">
     <h2>Reply</h2>
-    <p class="quiet">A field without a value is left out.</p>
+    <p class="quiet">Fields without a value are left out.</p>
     ${rowsOf(replyRows(operationRow(operation).reply).map(({ name, means }) => [html`<code>${name}</code>`, html`${means}`]))}
   </section>`
 
@@ -237,7 +237,7 @@ const refusalPanel = (operation: Operation): Markup =>
   html`<section class="panel">
     <h2>Refusals</h2>
     <p class="quiet">
-      These must hold, in this order; the first that does not is the answer. What to do about each is in docs/errors.md.
+      These must hold, in this order; the first that does not decides the reply. What to do about each is in docs/errors.md.
     </p>
     ${rowsOf(
       [

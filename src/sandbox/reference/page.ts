@@ -70,7 +70,7 @@ export function docsRoutes(parts: DocsParts): Route[] {
       handle: guarded((request) => {
         const operation = request.params.operation ?? ''
         if (!isOperation(operation)) return missing()
-        if (!isOwn(request)) return plain(403, 'Requests are tried from the pages of the reference alone')
+        if (!isOwn(request)) return plain(403, 'Only the pages of the reference can send requests')
         return tried(parts, operation, request)
       }),
     },

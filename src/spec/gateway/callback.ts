@@ -17,7 +17,7 @@ export const callbackParams = {
   client_orderid:         { guard: 'open',     means: 'client_orderid of the order', always: true },
   orderid:                { guard: 'open',     means: 'order id given by the gateway', always: true },
   type:                   { guard: 'open',     means: 'sale, preauth, transfer, account-verification, capture, reversal (a return), cancel or void', always: true },
-  amount:                 { guard: 'open',     means: 'of what it is about, as it was sent; after a list of amounts the entry that was approved', always: true },
+  amount:                 { guard: 'open',     means: 'amount of the transaction, as it was sent; after a list of amounts the approved entry', always: true },
   currency:               { guard: 'open',     means: 'currency of the order' },
   descriptor:             shown.descriptor,
   error_code:             shown['error-code'],

@@ -37,7 +37,7 @@ export const getCardInfoRequest = table({
 // oxfmt-ignore
 const registration = {
   type:                { guard: 'open', means: 'create-card-ref-response' },
-  'serial-number':     { guard: 'open', means: 'of this request' },
+  'serial-number':     { guard: 'open', means: 'id of this request' },
   'merchant-order-id': { guard: 'open', means: 'client_orderid of the first payment' },
   'end-point-id':      { guard: 'open', means: 'endpoint that served the first payment' },
   status:              { guard: 'open', means: 'approved; declined where the first payment ended otherwise; error where it has not ended' },
@@ -67,7 +67,7 @@ export const createCardRefV4Reply = {
   ...registration,
   'recurring-payment-id':     { guard: 'open', means: 'the same reference, for other interfaces and payments without a request' },
   'dst-card-ref-id':          { guard: 'open', means: 'the same card, only as destination of a transfer' },
-  'dst-recurring-payment-id': { guard: 'open', means: 'likewise, for other interfaces' },
+  'dst-recurring-payment-id': { guard: 'open', means: 'the same, for other interfaces' },
   ...refusal,
 } as const satisfies ReplyTable
 
@@ -75,10 +75,10 @@ export const createCardRefV4Reply = {
 // oxfmt-ignore
 export const cardInfoReply = {
   type:                { guard: 'open',     means: 'get-card-info-response' },
-  'serial-number':     { guard: 'open',     means: 'of this request' },
+  'serial-number':     { guard: 'open',     means: 'id of this request' },
   'card-printed-name': { guard: 'personal', means: 'the name printed on the card' },
   'expire-year':       { guard: 'card',     means: 'year of expiry, four digits' },
   'expire-month':      { guard: 'card',     means: 'month of expiry' },
-  bin:                 { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; of a shorter one they would give too much away' },
+  bin:                 { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; left out for shorter numbers, of which they would show too much' },
   'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
 } as const satisfies ReplyTable

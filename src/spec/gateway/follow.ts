@@ -3,14 +3,14 @@ import { amount, checksum, givenId, orderCurrency, text } from '../kinds.ts'
 
 /** What a merchant who repeats one of them must know. */
 export const repeatNote =
-  'One that is equal in order, amount, currency and comment to one that is open, or that was approved within the ' +
-  "endpoint's repeat window (ten minutes unless it is set otherwise), is answered with that one and moves nothing: " +
-  'to move the same sum twice, send another comment, or an `Idempotency-Key` of its own with each.'
+  'A request that equals, in order, amount, currency and comment, one that is open, or one approved within the ' +
+  "endpoint's repeat window (ten minutes by default), gets the same reply and moves nothing: " +
+  'to move the same sum twice, send another comment, or a different `Idempotency-Key` with each.'
 
 /** The same for a void, which has no amount and cancels a payment as a whole. */
 export const voidNote =
-  "One that is equal in order and comment to one that is open, or that was approved within the endpoint's repeat " +
-  'window (ten minutes unless it is set otherwise), is answered with that one. While one is open or approved, any ' +
+  "A request that equals, in order and comment, one that is open, or one approved within the endpoint's repeat " +
+  'window (ten minutes by default), gets the same reply. While a void is open or approved, any ' +
   'other void of the order is refused with code 9.'
 
 /** Request of `capture`, `return`, `void` (docs/choices.md). Without amount: all that is left. */

@@ -63,7 +63,7 @@ export const saleRequest = storedTable()({
   redirect_success_url: { is: url,                need: 'optional',  guard: 'open',     as: 'redirectSuccessUrl', means: 'where the cardholder returns when approved' },
   redirect_fail_url:    { is: url,                need: 'optional',  guard: 'open',     as: 'redirectFailUrl',    means: 'where the cardholder returns when declined or filtered' },
   server_callback_url:  { is: url,                need: 'optional',  guard: 'open',     as: 'serverCallbackUrl',  means: 'where the outcome of this order is sent' },
-  notify_url:           { is: url,                need: 'optional',  guard: 'open',     as: 'notifyUrl',          means: 'where the outcome is sent, and whatever happens to the order later' },
+  notify_url:           { is: url,                need: 'optional',  guard: 'open',     as: 'notifyUrl',          means: 'URL for the outcome and all later changes of the order' },
   site_url:             { is: text(128),          need: 'optional',  guard: 'open',     as: 'siteUrl',            means: 'the site where the customer pays' },
   purpose:              { is: text(128),          need: 'optional',  guard: 'personal', as: 'purpose',            means: 'destination of the payment, for fraud screening' },
   comment:              { is: text(50),           need: 'optional',  guard: 'personal', as: 'comment',            means: 'a short comment, returned in the callback' },

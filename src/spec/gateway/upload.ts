@@ -44,6 +44,6 @@ export const uploadCresRequest = table({
 export const uploadParesRequest = table({
   ...common,
   paRes: { is: text(10_240), need: 'mandatory', guard: 'open', means: 'what the issuer posted to TermUrl' },
-  md:    { is: text(1_024),  need: 'mandatory', guard: 'open', means: 'what the issuer posted beside it' },
+  md:    { is: text(1_024),  need: 'mandatory', guard: 'open', means: 'the value that the issuer posted with it' },
 })
 export type UploadParesRequest = Values<typeof uploadParesRequest>

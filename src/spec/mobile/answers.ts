@@ -16,7 +16,7 @@ const final = 'when state is APPROVED or DECLINED'
 // oxfmt-ignore
 const names = {
   'invoiceId':     { is: text(1, 128), need: 'mandatory', means: 'as asked' },
-  'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'of the transaction; status and complete transfer ask for it' },
+  'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'the transaction id; status and complete transfer need it' },
 } as const satisfies SentTable
 
 /** Answer of perform and of complete transfer. */
@@ -27,12 +27,12 @@ export const performAnswer: SentTable = names
 export const verificationStatusAnswer: SentTable = {
   ...names,
   'state':               { is: oneOf(...states),   need: 'mandatory', means: 'where the transaction stands; APPROVED and DECLINED are final' },
-  'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'for a web view, where the consumer is authenticated and sees the outcome' },
+  'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'page for a web view, which authenticates the consumer and shows the outcome' },
   'bankOrderId':         { is: text(1, 128),       need: final,       means: "the processor's id of the transaction, or the gateway's where there is none" },
   'errorCode':           { is: integer(0, 999_999), need: 'optional', means: 'why it is DECLINED, as a number' },
   'errorMessage':        { is: text(1, 128),       need: 'optional',  means: 'why it is DECLINED, in words' },
   'secure3DAuthStatus':  { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED', 'UNSUPPORTED'), need: 'optional', means: 'how 3-D Secure ended' },
-  'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer knew the sum that was held' },
+  'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer named the held sum' },
 }
 
 /** Answer of sale status. */
@@ -41,7 +41,7 @@ export const saleStatusAnswer: SentTable = {
   ...verificationStatusAnswer,
   'orderId':                            { is: text(1, 20), need: final, means: "the gateway's id of the order" },
   'transaction.amountCentis':           { is: centis,      need: final, means: 'in hundredths of the unit' },
-  'transaction.commissionCentis':       { is: centis,      need: final, means: 'what is charged besides' },
+  'transaction.commissionCentis':       { is: centis,      need: final, means: 'the fee on top' },
   'transaction.currency':               { is: currency,    need: final, means: 'ISO 4217' },
   'transaction.orderCreatedDate':       { is: date,        need: final, means: 'when the order began' },
   'transaction.transactionCreatedDate': { is: date,        need: final, means: 'when its transaction began' },
@@ -61,6 +61,6 @@ export const transferStatusAnswer: SentTable = {
 // oxfmt-ignore
 export const refusalBody: SentTable = {
   'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'why, as a word' },
-  'error.code':    { is: text(1, 128), need: 'mandatory', means: 'of this refusal alone; it is in the log too' },
+  'error.code':    { is: text(1, 128), need: 'mandatory', means: 'id of this refusal; also in the log' },
   'error.message': { is: text(1, 1_000), need: 'mandatory', means: 'why, in words' },
 }

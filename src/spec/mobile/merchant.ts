@@ -25,7 +25,7 @@ const firstDigits: JsonKind = {
 /** The reference server trusts every caller; a real one has its log-in here. */
 // oxfmt-ignore
 export const tokenRequest: SentTable = {
-  'consumer': { is: text(1, 64),  need: 'optional', means: 'who asks; the reference server believes it' },
+  'consumer': { is: text(1, 64),  need: 'optional', means: 'who asks; the reference server accepts any name' },
   'email':    { is: text(3, 128), need: 'optional', means: "the consumer's e-mail address" },
 }
 
@@ -56,16 +56,16 @@ export const initiateTransferRequest: SentTable = {
 // oxfmt-ignore
 export const initiateAnswer: SentTable = {
   'endpointId':        { is: text(1, 18),  need: 'mandatory', means: 'the endpoint that takes the transaction' },
-  'invoiceId':         { is: text(1, 128), need: 'mandatory', means: 'of A-Z a-z 0-9 . _ -; names the transaction everywhere' },
+  'invoiceId':         { is: text(1, 128), need: 'mandatory', means: 'A-Z a-z 0-9 . _ -; identifies the transaction everywhere' },
   'session.nonce':     { ...asked('session.nonce'), means: 'chosen by the server, used once' },
-  'session.signature': { ...asked('session.signature'), means: 'what the app shows to the service' },
+  'session.signature': { ...asked('session.signature'), means: "the app's token for the service" },
 }
 
 // oxfmt-ignore
 export const initiateTransferAnswer: SentTable = {
   ...initiateAnswer,
-  'rates.min': { is: text(1, 20), need: 'optional', means: 'least that the transfer may cost, for the app to show' },
-  'rates.max': { is: text(1, 20), need: 'optional', means: 'most that it may cost' },
+  'rates.min': { is: text(1, 20), need: 'optional', means: 'the lowest fee of the transfer, for the app to show' },
+  'rates.max': { is: text(1, 20), need: 'optional', means: 'the highest fee' },
 }
 
 export const checkVerificationRequest: SentTable = {
@@ -80,12 +80,12 @@ const clientCardId = asked('sourceOfFunds.reference.clientCardId', 'when the app
 
 export const checkSaleRequest: SentTable = {
   ...checkVerificationRequest,
-  'sourceOfFunds.reference.clientCardId': { ...clientCardId, means: 'the card that pays, as the merchant calls it' },
+  'sourceOfFunds.reference.clientCardId': { ...clientCardId, means: "the merchant's id of the card that pays" },
 }
 
 export const checkTransferRequest: SentTable = {
   ...checkSaleRequest,
-  'destinationOfFunds.reference.clientCardId': { ...clientCardId, means: 'the card that is paid, as the merchant calls it' },
+  'destinationOfFunds.reference.clientCardId': { ...clientCardId, means: "the merchant's id of the card that is paid" },
 }
 
 const cardId = { is: identifier(64), means: "the service's id of the card, from its notification" } as const
@@ -107,14 +107,14 @@ export const checkTransferAnswer: SentTable = {
 const notified: SentTable = {
   'consumer.device.serialNumber': asked('consumer.device.serialNumber'),
   'session.accessToken': asked('session.accessToken'),
-  'session.token': { ...token, means: 'of the transaction, as check had it' },
+  'session.token': { ...token, means: 'the transaction id, as in check' },
 }
 
 // oxfmt-ignore
 const cardRows = (at: string, reference: string, need: SentField['need']): SentTable => ({
-  [`${reference}.serverCardId`]:          { is: text(1, 64), need, means: 'the card, as the service calls it; to be named in checks' },
+  [`${reference}.serverCardId`]:          { is: text(1, 64), need, means: "the service's id of the card, for use in checks" },
   [`${reference}.uniqueReferenceCardId`]: { is: integer(0, Number.MAX_SAFE_INTEGER), need, means: 'the same for every reference to one card number' },
-  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; of a number below 13 digits, of which they would tell too much, none' },
+  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; left out for numbers below 13 digits, of which they would show too much' },
 })
 
 export const verificationNotification: SentTable = { ...notified, ...cardRows('sourceCard', 'reference', 'mandatory') }
@@ -133,6 +133,6 @@ export const transferNotification: SentTable = {
 export const notificationAnswer: SentTable = {
   'invoiceId':              { is: text(1, 128), need: 'mandatory', means: 'the invoice of this session token' },
   'session.checkSignature': row(checkReply['session.checkSignature']!, 'mandatory'),
-  'session.nonce':          { ...row(checkReply['session.nonce']!, 'mandatory'), means: 'of the invoice' },
+  'session.nonce':          { ...row(checkReply['session.nonce']!, 'mandatory'), means: 'from the invoice' },
   'session.token':          row(checkReply['session.token']!, 'mandatory'),
 }

@@ -127,22 +127,22 @@ const notification = {
 // oxfmt-ignore
 const operations = {
   'perform-verification':      { ...perform, kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}', means: 'verifies a card and registers it', ...asked('verification'), carries: initiateText.verification },
-  'verification-status':       { ...status,  kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}/status', means: 'tells where a verification stands', answer: answers.verificationStatusAnswer },
+  'verification-status':       { ...status,  kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}/status', means: 'returns the state of a verification', answer: answers.verificationStatusAnswer },
   'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, or a registered one by its reference', ...asked('sale'), carries: initiateText.sale },
-  'sale-status':               { ...status,  kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}/status', means: 'tells where a sale stands', answer: answers.saleStatusAnswer },
+  'sale-status':               { ...status,  kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}/status', means: 'returns the state of a sale', answer: answers.saleStatusAnswer },
   'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from a card to a card, each also by its reference', ...asked('transfer'), carries: initiateText.transfer },
-  'transfer-status':           { ...status,  kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/status', means: 'tells where a transfer stands', answer: answers.transferStatusAnswer },
+  'transfer-status':           { ...status,  kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/status', means: 'returns the state of a transfer', answer: answers.transferStatusAnswer },
   'complete-transfer':         { ...service, does: 'complete', kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer status listed, and lets the transfer go on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
-  'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'lets a consumer in; how is the merchant\'s own affair', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
+  'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'signs a consumer in, in the merchant\'s own way', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
   'initiate-verification':     { ...initiate, kind: 'verification', path: '/verification/initiate-verification', means: 'begins a verification: an invoice and its signature', request: merchant.initiateVerificationRequest, answer: merchant.initiateAnswer, answers: initiateText.verification },
   'initiate-sale':             { ...initiate, kind: 'sale', path: '/transfer/initiate-sale', means: 'begins a sale: an invoice and its signature', request: merchant.initiateSaleRequest, answer: merchant.initiateAnswer, answers: initiateText.sale },
   'initiate-transfer':         { ...initiate, kind: 'transfer', path: '/transfer/initiate-transfer', means: 'begins a transfer: an invoice and its signature', request: merchant.initiateTransferRequest, answer: merchant.initiateTransferAnswer, answers: initiateText.transfer },
   'check-verification':        { ...check, kind: 'verification', path: '/verification/{invoiceId}/check', means: 'asks whether a verification is as the merchant\'s server began it', request: merchant.checkVerificationRequest, answer: merchant.checkVerificationAnswer, carries: initiateText.verification, answers: checkText.verification },
   'check-sale':                { ...check, kind: 'sale', path: '/sale/{invoiceId}/check', means: 'asks whether a sale is as the merchant\'s server began it', request: merchant.checkSaleRequest, answer: merchant.checkSaleAnswer, carries: initiateText.sale, answers: checkText.sale },
   'check-transfer':            { ...check, kind: 'transfer', path: '/transfer/{invoiceId}/check', means: 'asks whether a transfer is as the merchant\'s server began it', request: merchant.checkTransferRequest, answer: merchant.checkTransferAnswer, carries: initiateText.transfer, answers: checkText.transfer },
-  'verification-notification': { ...notification, kind: 'verification', path: '/verification/notification', means: 'tells under which id a verified card is registered', request: merchant.verificationNotification },
-  'sale-notification':         { ...notification, kind: 'sale', path: '/sale/notification', means: 'tells under which id the card of a sale is registered', request: merchant.saleNotification },
-  'transfer-notification':     { ...notification, kind: 'transfer', path: '/transfer/notification', means: 'tells under which ids the cards of a transfer are registered', request: merchant.transferNotification },
+  'verification-notification': { ...notification, kind: 'verification', path: '/verification/notification', means: 'reports the id of a verified card that was registered', request: merchant.verificationNotification },
+  'sale-notification':         { ...notification, kind: 'sale', path: '/sale/notification', means: 'reports the id of the registered card of a sale', request: merchant.saleNotification },
+  'transfer-notification':     { ...notification, kind: 'transfer', path: '/transfer/notification', means: 'reports the ids of the registered cards of a transfer', request: merchant.transferNotification },
 } as const satisfies Record<string, MobileOperationRow>
 
 export type MobileOperation = keyof typeof operations

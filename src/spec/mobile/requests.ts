@@ -45,8 +45,8 @@ const consumer = {
 
 // oxfmt-ignore
 const session = {
-  'session.accessToken': { is: secretText, need: 'mandatory', guard: 'secret', means: 'by which the merchant knows the consumer' },
-  'session.nonce':       { is: secretText, need: 'mandatory', guard: 'secret', means: 'used once' },
+  'session.accessToken': { is: secretText, need: 'mandatory', guard: 'secret', means: "the merchant's id of the consumer" },
+  'session.nonce':       { is: secretText, need: 'mandatory', guard: 'secret', means: 'valid once' },
   'session.signature':   { is: secretText, need: 'mandatory', guard: 'secret', means: 'HMAC-SHA1 of the request, made by the merchant' },
 } as const satisfies JsonTable
 
@@ -77,7 +77,7 @@ const card = (at: string, need: JsonNeed): JsonTable => ({
     is: text(1, 50),
     need: 'optional',
     guard: 'personal',
-    means: 'in place of first and last name',
+    means: 'instead of first and last name',
   },
 })
 
@@ -99,7 +99,7 @@ export const saleRequest: JsonTable = {
   'consumer.email':            { is: email, need: 'optional', guard: 'personal', means: 'e-mail address; by reference that of the mapping' },
   ...session,
   ...card('sourceOfFunds.card', 'sourceOfFunds.card'),
-  'sourceOfFunds.reference.clientCardId': { is: text(1, 128), need: 'sourceOfFunds.reference', guard: 'open', means: 'the card, as the merchant calls it' },
+  'sourceOfFunds.reference.clientCardId': { is: text(1, 128), need: 'sourceOfFunds.reference', guard: 'open', means: "the merchant's id of the card" },
   'sourceOfFunds.reference.securityCode': { is: securityCode, need: 'optional', guard: 'secret', means: 'CVV2' },
   'transaction.amountCentis':  { is: integer(1, 999_999_999_999), need: 'mandatory', guard: 'open', means: 'in hundredths of the unit' },
   'transaction.currency':      { is: currency, need: 'mandatory', guard: 'open', means: 'ISO 4217' },
@@ -111,14 +111,14 @@ export const saleRequest: JsonTable = {
 export const transferRequest: JsonTable = {
   ...saleRequest,
   'destinationOfFunds.card.number':            { is: cardNumber,   need: 'destinationOfFunds.card',      guard: 'card', means: 'the card that is credited' },
-  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'destinationOfFunds.reference', guard: 'open', means: 'the same, as the merchant calls it' },
+  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'destinationOfFunds.reference', guard: 'open', means: "the merchant's id of the same card" },
 }
 
 /** Request of the status operations, and of complete transfer. */
 // oxfmt-ignore
 export const statusRequest: JsonTable = {
   'session.accessToken': { is: secretText,    need: 'mandatory', guard: 'secret', means: 'as at perform' },
-  'session.token':       { is: text(16, 36),  need: 'mandatory', guard: 'secret', means: 'of the answer of perform' },
+  'session.token':       { is: text(16, 36),  need: 'mandatory', guard: 'secret', means: 'from the answer of perform' },
 }
 
 /** Answer of a merchant to check. */
@@ -131,8 +131,8 @@ export const checkReply: JsonTable = {
   'consumer.email':               { is: email,        need: 'optional',  guard: 'personal', means: 'e-mail address' },
   'consumer.birthDay':            { is: birthDay,     need: 'optional',  guard: 'personal', means: 'date of birth' },
   'consumer.ipAddresses':         { is: listOf(text(7, 15), 20), need: 'optional', guard: 'personal', means: 'IP addresses' },
-  'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'must be that of the request' },
-  'transaction.randomSumCentis':  { is: zeroOr(integer(100, 999)), need: 'optional', guard: 'secret', means: 'the sum to hold where the cardholder is asked for one, in hundredths; 0 is no sum' },
+  'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'must be the value of the request' },
+  'transaction.randomSumCentis':  { is: zeroOr(integer(100, 999)), need: 'optional', guard: 'secret', means: 'the random sum to hold, in hundredths; 0 for none' },
   'billing.phone':                surroundings['billing.phone'],
   'billing.address.city':         surroundings['billing.address.city'],
   'billing.address.country':      surroundings['billing.address.country'],

@@ -185,7 +185,7 @@ export const extensions: FieldKind = list(
       name:                 { is: text(64),       need: R, decides: no, guard: 'open',   means: 'name of the extension' },
       id:                   { is: text(64),       need: R, decides: no, guard: 'open',   means: 'who defined it, and which it is' },
       criticalityIndicator: { is: flag,           need: R, decides: no, guard: 'open',   means: 'whether the message cannot be understood without it' },
-      data:                 { is: { is: 'free' }, need: R, decides: no, guard: 'secret', means: 'what the extension says; nobody knows what is in it' },
+      data:                 { is: { is: 'free' }, need: R, decides: no, guard: 'secret', means: 'contents of the extension; unknown to the gateway' },
     },
   }),
   10,

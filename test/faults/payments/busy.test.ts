@@ -104,7 +104,7 @@ test(
 )
 
 test(
-  'a loop that hangs ends its process with a line in the log, and another takes its orders over',
+  'a hanging event loop ends its process with a line in the log, and another takes over its orders',
   { timeout: 300_000 },
   async () => {
     // The reversal waits for it twice: before the other gateway takes over, and before it is sent.
@@ -116,7 +116,7 @@ test(
     await block()
     const [code, signal] = await ended
     assert.deepEqual([code, signal], [null, 'SIGKILL'])
-    const line = busy.output().match(/^.*the main loop of this process hangs.*$/m)?.[0] ?? '{}'
+    const line = busy.output().match(/^.*the event loop of this process hangs.*$/m)?.[0] ?? '{}'
     const { level, hungMs } = JSON.parse(line) as { level?: string; hungMs?: number }
     assert.equal(level, 'error')
     assert.ok(hungMs !== undefined && hungMs >= 15_000)

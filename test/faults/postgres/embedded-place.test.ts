@@ -138,7 +138,7 @@ if (isRoot) {
         assert.deepEqual(await query(server.url, 'select n from kept'), [{ n: 7 }]),
       )
       await rename(data, `${data}.lost`)
-      await assert.rejects(startEmbedded(optionsFor(directory)), /is not there any more/)
+      await assert.rejects(startEmbedded(optionsFor(directory)), /and is gone/)
     },
   )
 

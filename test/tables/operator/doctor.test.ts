@@ -88,13 +88,17 @@ test('the doctor is content where all is well, and has advice for each thing tha
     [sick({ nextOrderId: 20_000_000n }), 'problem', /orders has none/],
     [sick({ partitions: [] }), 'problem', /orders has none/],
     [sick({ partitionDays: 12.7 }), 'warning', /18999999 more order ids, which last 12 days/],
-    [sick({ moving: [{ login: 'shop', state: 'copying', to: 2, since: 0 }] }), 'warning', /shop is on its way to cell 2/],
+    [sick({ moving: [{ login: 'shop', state: 'copying', to: 2, since: 0 }] }), 'warning', /shop is being moved to cell 2/],
     [
       sick({ moving: [{ login: 'shop', state: 'closed', to: 2, since: 0 }] }),
       'problem',
       /its requests have been refused since 1970-01-01 00:00:00/,
     ],
-    [sick({ moving: [{ login: 'shop', state: 'clearing', to: 2, since: 0 }] }), 'warning', /orders of shop are still in a cell/],
+    [
+      sick({ moving: [{ login: 'shop', state: 'clearing', to: 2, since: 0 }] }),
+      'warning',
+      /orders of shop are still in its old cell/,
+    ],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
     [sick({ hasBins: false }), 'warning', /no BIN table.*in texts/],
     [sick({ gateless: ['101'] }), 'warning', /101/],
@@ -123,7 +127,7 @@ test('a payment whose cardholder is being authenticated is not overdue work', ()
   const findings = workFindings({ ...goodWork, awaiting: 2n }, now)
   assert.deepEqual(
     findings.find(({ what }) => what === 'transactions'),
-    { is: 'ok', what: 'transactions', says: 'none is overdue; 2 with a cardholder being authenticated' },
+    { is: 'ok', what: 'transactions', says: 'none is overdue; 2 waiting for the authentication of a cardholder' },
   )
 })
 
@@ -155,8 +159,8 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
     writeFileSync(join(proc, 'swaps'), `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${swaps}`)
     return Array.from(machineFindings(machineFacts(proc)!), ({ is, says }) => `${is}: ${says}`)
   }
-  assert.deepEqual(saysOf('0', ''), ['ok: is written to no disk: no core dumps, no swap'])
-  const dumps = 'warning: a process that is started as this one was may write a core dump, with card numbers in it'
+  assert.deepEqual(saysOf('0', ''), ['ok: never reaches a disk: no core dumps, no swap'])
+  const dumps = 'warning: a process started like this one may write a core dump, with card numbers in it'
   assert.deepEqual(saysOf('unlimited', ''), [dumps])
   assert.deepEqual(saysOf('1024', '/swap.img                               file\t\t8388604\t\t0\t\t-2\n'), [
     dumps,
@@ -168,8 +172,8 @@ test('the doctor warns of core dumps and of swap, which write card numbers to a 
 //   version   on the day    is        says
 const nodes: readonly (readonly [string, string, string, string])[] = [
   ['20.20.2', '2026-04-30', 'ok', '20.20.2, which gets repairs until 2026-04-30'],
-  ['20.20.2', '2026-05-01', 'warning', '20.20.2 is of a release line that gets no more repairs, of security neither'],
-  ['23.1.0', '2026-04-30', 'warning', '23.1.0 is of a release line that gets no more repairs, of security neither'],
+  ['20.20.2', '2026-05-01', 'warning', '20.20.2 is of a release line that gets no repairs any more, not even for security'],
+  ['23.1.0', '2026-04-30', 'warning', '23.1.0 is of a release line that gets no repairs any more, not even for security'],
   ['24.4.1', '2026-05-01', 'ok', '24.4.1, which gets repairs until 2028-04-30'],
   ['26.0.0', '2026-05-01', 'ok', '26.0.0'],
 ]

@@ -141,7 +141,7 @@ test('the difference of two versions is said fact by fact, as people read it', (
       ],
     },
   ])
-  assert.deepEqual(changed('It', facts(custom), facts(custom)), ['It was so before.'])
+  assert.deepEqual(changed('It', facts(custom), facts(custom)), ['It already has this value.'])
   const replaced = ['Private key', 'replaced'] as const
   const [, ...keys] = changed('It', facts(custom), facts(custom), [replaced, ['Key of the MAC', undefined]])
   assert.deepEqual(keys, [{ facts: [replaced] }])

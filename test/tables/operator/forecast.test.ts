@@ -201,7 +201,7 @@ test('a setting that decides nothing, or of which nothing is stored, says so; an
   }
   const filter = { ...of, entity: 'filter' as const, after: { removed: false, 'listed a@b.example': true } }
   assert.deepEqual(decidingOf(filter, black), { isJudged: true, notForecast: [] }, 'no value of a list leaves it')
-  assert.match(String(decidingOf(filter, limit).notForecast), /^limit,what it would have counted/)
+  assert.match(String(decidingOf(filter, limit).notForecast), /^limit,the counts of this filter/)
   assert.deepEqual(decidingOf({ ...filter, before: { removed: false } }, limit).notForecast, [])
   assert.match(String(decidingOf(filter, bin('41111111')).notForecast), /^of,/)
 })

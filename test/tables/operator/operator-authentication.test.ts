@@ -41,7 +41,7 @@ test('an authentication policy is read as it is written, and what does not fit i
     ['__proto__=decline', /"__proto__" is none/],
     ['failed', /failed=authorise or failed=decline/],
     ['failed=accept', /failed=authorise or failed=decline/],
-    ['failed=decline,failed=authorise', /failed is there twice/],
+    ['failed=decline,failed=authorise', /failed appears twice/],
     ['safe,failed=decline', /"safe" is none.*or safe alone/],
   ] as const) {
     const read = authenticationPolicy.read(text)
@@ -72,16 +72,16 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
       look({ error: 'timeout', tries: 2 }),
       'warning',
       /refreshed 1 h ago; the last 2 tries failed: timeout/,
-      /old ones are used.*asked again in 1 h/,
+      /old ranges are used.*The next try is in 1 h/,
     ],
-    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }), 'warning', /refreshed 30 h ago$/, /old ones are used/],
+    [look({ refreshedAt: now - 30 * hour, dueAt: now - 5_000 }), 'warning', /refreshed 30 h ago$/, /old ranges are used/],
     [
       look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }),
       'problem',
       /none loaded yet.*the last try failed: refused/,
       /THREE_DS_CONFIG.*asked again in 1 h/,
     ],
-    [look({ dueAt: now - hour }), 'warning', /no gateway asks for them/, /delete from directory_state where directory = 'visa'/],
+    [look({ dueAt: now - hour }), 'warning', /no gateway requests them/, /delete from directory_state where directory = 'visa'/],
     [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
     [
       look({ leftOutCount: 1, leftOut: ['4 to 3: odd'] }),
@@ -93,7 +93,7 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
       look({ leftOutCount: 5, leftOut: ['a', 'b', 'c', 'd'], error: 'timeout', tries: 1 }),
       'warning',
       /left out 5 that cannot be used: a; b; c; …; the last try failed/,
-      /old ones are used/,
+      /old ranges are used/,
     ],
     [
       endpoints('103', '104'),

@@ -208,7 +208,7 @@ test('lists of fields and operations are read, and strangers among them are name
   assert.deepEqual(operations.is.read('sale=off,status=on'), changes)
   assert.match(complaintOf(operations.is.read('sail=off')), /"sail" is none/)
   for (const text of ['sale', 'sale=off=on']) assert.match(complaintOf(operations.is.read(text)), /sale=on or sale=off/)
-  assert.match(complaintOf(operations.is.read('make-rebill=on,make-rebill-sale=off')), /there twice/)
+  assert.match(complaintOf(operations.is.read('make-rebill=on,make-rebill-sale=off')), /appears twice/)
 })
 
 test('what an operator is shown names no program, so that a web page can show it too', () => {

@@ -27,7 +27,7 @@ test('a line of a record that does not fit is refused with its number, its colum
   for (const [column, value, complaint] of [
     [0, '', 'line 3: terminal is missing'],
     [1, '12', 'line 3: stan is "12", not six digits'],
-    [2, '300230120000', 'line 3: time is "300230120000", which is no day of a calendar'],
+    [2, '300230120000', 'line 3: time is "300230120000", which is not a calendar day'],
     [4, 'gift', 'line 3: kind is "gift", not one of sale, preauth, account-verification, capture, return, debit, credit'],
     [5, 'lost', 'line 3: outcome is "lost", not one of approved, declined, reversed'],
     [7, 'XXL', 'line 3: currency is "XXL", not one of ISO 4217'],

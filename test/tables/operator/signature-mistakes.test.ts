@@ -86,17 +86,17 @@ const withAmount = (one: Case, text: string) => (amountAt(one) < 0 ? undefined :
 each('a control key that was replaced', (values) => sha1(...values, oldKey))
 each('the signing secret as control key', (values) => sha1(...values, whsec))
 each('the key of the documents', (values) => sha1(...values, '01234567-89AB-CDEF-0123-456789ABCDEF'))
-each('the control key written otherwise', (values) => sha1(...values, key.toLowerCase()))
-each('the control key written otherwise', (values) => sha1(...values, key.replaceAll('-', '')))
-each('a line end or blank beside the control key', (values) => sha1(...values, key, '\n'))
-each('a line end or blank beside the control key', (values) => sha1(...values, key, '\r\n'))
+each('the control key in another spelling', (values) => sha1(...values, key.toLowerCase()))
+each('the control key in another spelling', (values) => sha1(...values, key.replaceAll('-', '')))
+each('a line end or blank around the control key', (values) => sha1(...values, key, '\n'))
+each('a line end or blank around the control key', (values) => sha1(...values, key, '\r\n'))
 each('no control key', (values) => sha1(...values))
 each('the id of another endpoint or group', (_, one) => signing(one, 'endpoint or group id', '102'))
 each('the id of another endpoint or group', (_, one) => signing(one, 'endpoint or group id', 'group/104'))
 each('the amount as it was sent', (_, one) => withAmount(one, one.amount?.text ?? ''))
-each('the amount written otherwise than it was sent', (_, one) => withAmount(one, '1.1500'), 'sale')
-each('the amount written otherwise than it was sent', (_, one) => withAmount(one, '10.50'), 'make-rebill')
-each('the amount written otherwise than it was sent', (_, one) => withAmount(one, '5,00'), 'return')
+each('the amount in another spelling', (_, one) => withAmount(one, '1.1500'), 'sale')
+each('the amount in another spelling', (_, one) => withAmount(one, '10.50'), 'make-rebill')
+each('the amount in another spelling', (_, one) => withAmount(one, '5,00'), 'return')
 each('the amount in other minor units', (_, one) => withAmount(one, '700'), 'a sale in yen')
 each('the amount in other minor units', (_, one) => withAmount(one, '11500'), 'sale')
 each('the amount cut by floating point', (_, one) => withAmount(one, '114'), 'sale')
@@ -113,8 +113,8 @@ each('a part too many', (values) => sha1('101', ...values, key), 'capture withou
 each('the parts in another order', (values) => sha1(key, ...values))
 each('the parts in another order', (values) => sha1(...values.toReversed(), key), 'sale', 'make-rebill', 'return')
 for (const sign of ['|', ':', ',', '&', '\n']) {
-  each('something between the parts', (values) => sha1([...values, key].join(sign)))
-  each('something between the parts', (values) => sha1(values.join(sign), key))
+  each('separators between the parts', (values) => sha1([...values, key].join(sign)))
+  each('separators between the parts', (values) => sha1(values.join(sign), key))
 }
 each('names among the values', (values, { names }) => sha1(names.map((name, i) => `${name}=${values[i]}`).join('&'), '&', key))
 each('names among the values', (values, { names }) => sha1(names.map((name, i) => `${name}=${values[i]}`).join('&'), key))
@@ -160,13 +160,13 @@ test('every row of the mistakes is made here', () =>
 
 // oxfmt-ignore
 const pairs: [operation: string, sent: Buffer, ...names: string[]][] = [
-  ['sale',     sha1('101', 'Order 1', '1.15', 'jane+shop@example.com', key, '\n'),     'a line end or blank beside the control key', 'the amount as it was sent'],
+  ['sale',     sha1('101', 'Order 1', '1.15', 'jane+shop@example.com', key, '\n'),     'a line end or blank around the control key', 'the amount as it was sent'],
   ['sale',     sha1('101', 'Order 1', '1.15', key),                                    'the amount as it was sent', 'a part is missing'],
   ['sale',     sha1('102', 'Order 1', '115', 'jane shop@example.com', key),            'the id of another endpoint or group', 'a plus taken for a blank'],
   ['sale',     digest('md5', '101', 'Order 1', '1.15', 'jane+shop@example.com', key),  'the amount as it was sent', 'another hash'],
   ['sale',     sha1('Order 1', '115', key),                                            'a part is missing', 'a part is missing'],
-  ['return',   sha1('Shop', 'o-1', '1000001', '5.00', 'USD', oldKey),                  'a control key that was replaced', 'the amount written otherwise than it was sent'],
-  ['status',   sha1('shop', 'ä%40b', '', key.toLowerCase()),                           'the control key written otherwise', 'letters in another case'],
+  ['return',   sha1('Shop', 'o-1', '1000001', '5.00', 'USD', oldKey),                  'a control key that was replaced', 'the amount in another spelling'],
+  ['status',   sha1('shop', 'ä%40b', '', key.toLowerCase()),                           'the control key in another spelling', 'letters in another case'],
 ]
 for (const [operation, sent, ...names] of pairs)
   test(`both named: ${names.join(' and ')}`, () => {

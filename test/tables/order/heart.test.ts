@@ -244,7 +244,7 @@ test('a lapse, its end, a take-over and a loss are errors in the log, with the n
     [
       ['error', 12, 'the lease of this process lapsed'],
       ['error', 12, 'the lease is held again'],
-      ['error', 3, 'orders were taken over from processes that fell silent'],
+      ['error', 3, 'orders were taken over from processes that stopped answering'],
       ['error', 12, 'this process lost its lease'],
     ],
   )

@@ -133,7 +133,7 @@ describe('two shares of a key', () => {
     const [one] = splitKek(text(1), systemRandom)
     const [, foreign] = splitKek(text(1), systemRandom)
     assert.throws(() => combineShares(one, one), /Both are share 1/)
-    assert.throws(() => combineShares(one, foreign), /not those of one key/)
+    assert.throws(() => combineShares(one, foreign), /belong to different keys/)
     assert.throws(() => combineShares(one, text(1)), /This is not a share/)
     assert.throws(() => splitKek(`${text(1)}\n${text(2)}\n`, systemRandom), /has several keys/)
   })

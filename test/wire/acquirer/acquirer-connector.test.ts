@@ -142,7 +142,7 @@ test('an acknowledgement between two tries of a reversal counts, once and of tha
   await until('all are read', () => strays.length === 4)
   assert.deepEqual(late, ['400'])
   assert.deepEqual([...new Set(strays.map(({ kind }) => kind))], ['unexpected'])
-  assert.equal(lines.filter((line) => line.includes('came late, and counts')).length, 1)
+  assert.equal(lines.filter((line) => line.includes('a late acknowledgement was accepted')).length, 1)
 })
 
 test('the late answer to a payment counts for nothing', async (t) => {

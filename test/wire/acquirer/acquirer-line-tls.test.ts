@@ -75,7 +75,7 @@ test('a line in clear to a public address opens no connection; the reason names 
 
 test('a name is judged by the address it leads to', async (t) => {
   const { peer } = await openLine(t)
-  const refused = 'a line in clear may not lead to 203.0.113.9, which is not a private address'
+  const refused = 'an unencrypted line may not lead to 203.0.113.9, which is not a private address'
   for (const [address, plainLine, why] of [
     ['127.0.0.1', false, undefined],
     ['203.0.113.9', true, undefined],

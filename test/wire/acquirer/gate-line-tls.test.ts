@@ -105,7 +105,7 @@ test('an authority of the same name is another one, and a change says so', async
   const other = (await makeLineCertificates()).file('ds-ca.pem')
   const said = await tell(['gate', 'set', 'spare', '--tls-ca', other])
   assert.match(said, /^Gate \d+ \(spare\) is changed\.\n\n +Acquirer authority .*SHA-256 (\w{64}) → .*SHA-256 (?!\1)\w{64}\n$/)
-  assert.match(await tell(['gate', 'set', 'spare', '--tls-ca', other]), /^Gate \d+ \(spare\) was so before\.\n$/)
+  assert.match(await tell(['gate', 'set', 'spare', '--tls-ca', other]), /^Gate \d+ \(spare\) already has this value\.\n$/)
 })
 
 const secrets = async () =>
@@ -201,7 +201,7 @@ test('the doctor warns of a line in clear that leaves the machine, and of certif
   }
   assert.deepEqual(await warned({}), [])
   // Link-local without a link: nothing leaves this machine.
-  assert.match((await warned({ host: 'fe80::1' })).join(), /^warning: the line of gate 1 \(g\) at fe80::1:\d+ is in clear/)
+  assert.match((await warned({ host: 'fe80::1' })).join(), /^warning: the line of gate 1 \(g\) at fe80::1:\d+ is not encrypted/)
   const tls = { ca: pem('ds-ca.pem') }
   const [{ until: ends }] = certificateFacts(tls.ca) as [CertificateFact]
   const dayMs = 86_400_000

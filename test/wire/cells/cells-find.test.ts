@@ -202,7 +202,7 @@ test('a cell that is away is left out of a search and named, never as if nothing
       assert.deepEqual([code, ids(found).map(String), found.cells_not_searched], [1, wanted.map((o) => o.orderid), [2]], text)
       assert.match(
         err,
-        /^Cell 2 cannot be reached: .*\nNot searched: cell 2\. What is looked for may be there\. See: npx tollgate cell list/,
+        /^Cell 2 cannot be reached: .*\nNot searched: cell 2\. There may be a match in it\. See: npx tollgate cell list/,
       )
     }
     assert.match((await findAt([], payerOf.email)).out, new RegExp(`^${here.orderid}  .*\\(e-mail address\\)$`, 'm'))

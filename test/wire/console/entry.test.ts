@@ -105,7 +105,7 @@ test('who has the password guesses no code: a right password forgives nothing be
   }
   assert.equal(seen.filter((status) => status === 403).length, 7, 'ten tries, of which three were the right password')
   assert.equal(seen.at(-1), 429)
-  assert.match((await open.post('/user/add', { name: `${one.user}-2`, role: 'support' })).html, /older than ten minutes/)
+  assert.match((await open.post('/user/add', { name: `${one.user}-2`, role: 'support' })).html, /more than ten minutes ago/)
   const [code] = one.recovery
   const proven = await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: code! })
   assert.equal(proven.status, 200, 'an open session is not slowed')
@@ -119,7 +119,7 @@ test('in an open session codes are not guessed either', async () => {
   const tries = []
   for (let i = 0; i < 11; i++)
     tries.push(await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: '000000' }))
-  assert.match(tries[9]!.html, /This was not right/)
+  assert.match(tries[9]!.html, /This was not correct/)
   assert.match(tries[10]!.html, /too many wrong codes/)
   assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'which slows nobody elsewhere')
 })

@@ -48,7 +48,7 @@ test('a form that is sent again, as by a reload, does nothing again', async () =
   assert.equal((await one.send('/gate/set', { ...fields, descriptor: 'Once' })).status, 200)
   await setByCommand('Later')
   const again = await one.send('/gate/set', { ...fields, descriptor: 'Once' })
-  assert.deepEqual([again.status, /was sent before, and nothing was done again/.test(again.html)], [409, true])
+  assert.deepEqual([again.status, /was already sent, and was not carried out a second time/.test(again.html)], [409, true])
   assert.equal((await shown())['descriptor'], 'Later')
 })
 

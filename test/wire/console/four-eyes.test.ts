@@ -155,7 +155,7 @@ test('in the console: proposed by one user, seen and confirmed by another', asyn
   const wish = await visit.post('/merchant/rotate-key', { login: 'shop' })
   assert.match(wish.html, /waits until .* for another user to confirm it/)
   const [, own] = /href="\/proposal\/show\?proposal=(\d+)"/.exec(wish.html)!
-  assert.match((await visit.post('/proposal/confirm', { proposal: own! })).html, /another user confirms it/)
+  assert.match((await visit.post('/proposal/confirm', { proposal: own! })).html, /another user must confirm it/)
 })
 
 test('where the second factor is old, confirming asks for it', async () => {
@@ -164,9 +164,9 @@ test('where the second factor is old, confirming asks for it', async () => {
   clock.pass(11 * 60_000)
   const asked = await visit.post('/proposal/confirm', { proposal })
   assert.equal(asked.status, 403)
-  assert.match(asked.html, /second factor is older than ten minutes/)
+  assert.match(asked.html, /second factor more than ten minutes ago/)
   const wrong = await visit.post('/proposal/confirm', { proposal, second_factor: '000000' })
-  assert.match(wrong.html, /This was not right/)
+  assert.match(wrong.html, /This was not correct/)
   const code = codeAt(visitor.key, stepAt(clock.now()))
   assert.equal((await visit.post('/proposal/confirm', { proposal, second_factor: code })).status, 200)
   assert.equal((await decide(second, 'confirm', proposal)).json['code'], 'proposal over')

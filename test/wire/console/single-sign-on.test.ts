@@ -56,7 +56,7 @@ function assertRefused({ status, html, headers }: Awaited<ReturnType<typeof sign
   assert.equal(headers.get('set-cookie'), null, name)
 }
 const failed = /Signing in there failed/
-const untied = /No user is tied to your account there/
+const untied = /No user is linked to your account at the provider/
 
 test('an account signs in the user whom it is tied to, who then shows the second factor', async () => {
   const { user, key, subject } = await withAccount()
@@ -91,7 +91,7 @@ test('a user who is off or no longer tied does not come in, and an account is of
   const second = await withAccount()
   const link = ['user', 'link', second.user, '--issuer', provider.issuer, '--subject', subject]
   const { code, err } = await desk.cli(link)
-  assert.deepEqual([code, err.includes('comes in as another user')], [1, true])
+  assert.deepEqual([code, err.includes('is linked to another user')], [1, true])
   await desk.tell(['user', 'disable', user])
   assertRefused(await signIn(desk.visit(), subject), untied)
   await desk.tell(['user', 'enable', user])
@@ -163,7 +163,7 @@ test('where the setting says so the provider stands for the second factor, if it
     const add = { name: `${user}-2`, role: 'support' }
     const { status, html } = await visit.post('/user/add', add)
     assert.equal(status, 403)
-    assert.match(html, /Signing in again/)
+    assert.match(html, /You can also sign in again/)
     assert.equal((await signIn(visit, subject)).status, 200)
     assert.equal((await visit.post('/user/add', add)).status, 200)
     assertRefused(await signIn(trusting.visit(), subject, '/', { max_age: undefined }), failed, 'who has asked for no time')

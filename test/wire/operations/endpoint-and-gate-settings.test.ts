@@ -149,7 +149,7 @@ test('the doctor names merchants whose control key can be guessed or stands in p
   const [inProduction] = await found(installation)
   assert.equal(inProduction.is, 'warning')
   // The world may have merchants of an earlier file with such keys.
-  assert.match(inProduction.says, /^by-the-book: this control key stands in public documents(?:; others: .+)?$/)
+  assert.match(inProduction.says, /^by-the-book: this control key appears in public documents(?:; others: .+)?$/)
   assert.match(inProduction.advice, /merchant rotate-key by-the-book$/)
   assert.equal((await found({ TOLLGATE_DIR: world.directory }))[0].is, 'ok')
 })

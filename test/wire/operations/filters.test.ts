@@ -240,7 +240,7 @@ test('one card is freed from a limit, by its number or its hash, and the others 
     const hash = orders[0]!.card.hash_id
     const freed = { orders: 2, amount: '120.00', currency: 'USD' }
     assert.deepEqual((await json<{ freed: object }>(...reset(hash))).freed, freed)
-    assert.match(await refuse(1, ...reset(hash)), /counts no payment by this card now/)
+    assert.match(await refuse(1, ...reset(hash)), /counts no payment of this card now/)
     assert.match(await refuse(2, ...reset('4222222222222221')), /--value must be the number of a card, or its card-hash-id/)
     const { entries } = await json<{ entries: { action: string; details: object }[] }>(
       'audit',
@@ -269,7 +269,7 @@ test('an address is freed as it is counted, and what counts nothing has none to 
   assert.deepEqual([(await pay({ email })).status, (await pay({ email })).status], ['approved', 'filtered'])
   await tell(['filter', 'reset', world.merchant.login, String(no), email.toUpperCase()])
   assert.equal((await pay({ email })).status, 'approved')
-  assert.match(await refuse(1, 'filter', 'reset', world.merchant.login, String(no), newEmail()), /no payment by this email/)
+  assert.match(await refuse(1, 'filter', 'reset', world.merchant.login, String(no), newEmail()), /no payment of this email/)
   await remove(no)
   const { filter: list } = await addByCommand('black', '--of', 'email', '--value', newEmail())
   assert.match(

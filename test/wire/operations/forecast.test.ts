@@ -160,7 +160,7 @@ test('a filter that is added, gets a value, or goes; the words of a dry run name
   const text = await tell([...add, '--dry-run'])
   assert.match(
     text,
-    /Of 8 orders since .*, 3 would have gone otherwise\.\n\nORDERS +NOW +THEN +WHY\n +2 +approved +filtered +filter/,
+    /Of 8 orders since .*, 3 would have ended otherwise\.\n\nORDERS +NOW +THEN +WHY\n +2 +approved +filtered +filter/,
   )
   assert.ok(!text.includes(bad))
   const entries = (what: string) => words`filter entries ${login} ${first} ${what} --value ${bad}`
@@ -178,7 +178,7 @@ test('a filter that is added, gets a value, or goes; the words of a dry run name
   await tell(undo)
   const limit = words`filter add velocity --merchant ${login} --endpoint ${path} --per email --limit 1 --within 1h`
   const forecast = await dry(limit)
-  assert.deepEqual([forecast.changes, forecast.not_forecast], [[], { limit: 'what it would have counted is not stored' }])
+  assert.deepEqual([forecast.changes, forecast.not_forecast], [[], { limit: 'the counts of this filter do not exist yet' }])
 })
 
 test('3-D Secure that is switched on, and what its policy lets through', async () => {

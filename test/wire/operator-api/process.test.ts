@@ -104,7 +104,7 @@ test('it refuses a token in clear over a network, TLS without a certificate, the
     [
       { TOLLGATE_KEY: Buffer.from('another key of 32 bytes, made up').toString('base64') },
       1,
-      /is not the one this database was sealed with/,
+      /the key-encryption key does not open this database/,
     ],
   ]
   for (const [env, code, says] of refused) {

@@ -53,16 +53,16 @@ test('a whole copy passes, and says of which moment it is and what is in it', as
 //   damage, what undoes it, what is found
 // oxfmt-ignore
 const damage: readonly (readonly [done: string, undone: string, found: RegExp])[] = [
-  [`update orders set captured_minor = captured_minor - 1 where captured_minor > 500`, `update orders set captured_minor = captured_minor + 1 where captured_minor > 500`, /books +what was captured or returned is not the sum/],
+  [`update orders set captured_minor = captured_minor - 1 where captured_minor > 500`, `update orders set captured_minor = captured_minor + 1 where captured_minor > 500`, /books +the captured or returned amount is not the sum/],
   [`update transaction set amount_minor = amount_minor + 1 where kind = 'return'`, `update transaction set amount_minor = amount_minor - 1 where kind = 'return'`, /not the sum .* in 2 orders/],
   [`create table kept as select * from order_event where event_no = 1; delete from order_event where event_no = 1`, `insert into order_event select * from kept; drop table kept`, /books +transactions, attempts, events .* missing/],
   [`create table kept as select * from transaction where kind = 'void'; delete from transaction where kind = 'void'`, `insert into transaction select * from kept; drop table kept`, /books +transactions, attempts, events .* missing/],
-  [`update orders set state = 'settled' where state = 'declined'`, `update orders set state = 'declined' where state = 'settled'`, /a state, step or status that this version does not know/],
-  [`update orders set status = 'approved' where status = 'declined'`, `update orders set status = 'declined' where state = 'declined'`, /a state, step or status that this version does not know/],
-  [`update transaction set state = 'declined' where kind = 'capture'`, `update transaction set state = 'approved' where kind = 'capture'`, /another state than its last event/],
-  [`update attempt set outcome = 'declined' where outcome = 'approved'`, `update attempt set outcome = 'approved' where outcome = 'declined'`, /an approval has no attempt that the acquirer approved/],
-  [`update id_block set next_id = next_id - 1000000 where name = 'order'`, `update id_block set next_id = next_id + 1000000 where name = 'order'`, /the next order id is \d+, and \d+ is used already/],
-  [`update id_block set next_id = next_id - 1000 where name = 'attempt'`, `update id_block set next_id = next_id + 1000 where name = 'attempt'`, /the next attempt id is \d+, and \d+ is used already/],
+  [`update orders set state = 'settled' where state = 'declined'`, `update orders set state = 'declined' where state = 'settled'`, /a state, step or status is unknown to this version/],
+  [`update orders set status = 'approved' where status = 'declined'`, `update orders set status = 'declined' where state = 'declined'`, /a state, step or status is unknown to this version/],
+  [`update transaction set state = 'declined' where kind = 'capture'`, `update transaction set state = 'approved' where kind = 'capture'`, /differs from that of its last event/],
+  [`update attempt set outcome = 'declined' where outcome = 'approved'`, `update attempt set outcome = 'approved' where outcome = 'declined'`, /an approval has no approved attempt at the acquirer/],
+  [`update id_block set next_id = next_id - 1000000 where name = 'order'`, `update id_block set next_id = next_id + 1000000 where name = 'order'`, /the next order id is \d+, and \d+ was used already/],
+  [`update id_block set next_id = next_id - 1000 where name = 'attempt'`, `update id_block set next_id = next_id + 1000 where name = 'attempt'`, /the next attempt id is \d+, and \d+ was used already/],
   [`update id_block set name = 'gates' where name = 'gate'`, `update id_block set name = 'gate' where name = 'gates'`, /the row of gate ids is missing/],
   [`update id_block set name = 'tokens' where name = 'token'`, `update id_block set name = 'token' where name = 'tokens'`, /the row of token ids is missing/],
   [`update audit set who = who || 'x' where no = 1`, `update audit set who = left(who, -1) where no = 1`, /audit trail +Row 1 .* was changed/],
@@ -181,8 +181,8 @@ const left: readonly (readonly [string, () => Line, 'reverse' | 'import', RegExp
   ['a check of a card',                  () => lost({ kind: 'account-verification', amount_minor: '0' }),  'reverse', /no money moved/],
   ['what is older than 30 days',         () => lost({ time: '250101120000' }),                             'reverse', /older than 30 days/],
   ['another currency',                   () => lost({ currency: '978' }),                                  'reverse', /no endpoint is named for its currency/],
-  ['a capture of an unknown payment',    () => lost({ kind: 'capture' }),                                  'reverse', /the payment that it draws on is not here/],
-  ['a return of more than was captured', () => lost({ kind: 'return', order_id: sold.orderid, amount_minor: '9999' }), 'reverse', /more captured or returned than it has/],
+  ['a capture of an unknown payment',    () => lost({ kind: 'capture' }),                                  'reverse', /the payment that it draws on is missing in the database/],
+  ['a return of more than was captured', () => lost({ kind: 'return', order_id: sold.orderid, amount_minor: '9999' }), 'reverse', /above the amount of the order/],
   ['a payment of an order that is here', () => lost({ order_id: declined.orderid }),                       'import',  /its order is here/],
 ]
 for (const [what, line, how, why] of left)
@@ -264,8 +264,8 @@ const refused: readonly (readonly [Line, RegExp])[] = [
   [{ rrn: '-' },                  /line 2: rrn is "-"/],
   [{ rrn: '00000000.901' },       /line 2: rrn is "00000000\.901"/],
   [{ rrn: 'ABC901' },             /line 2: rrn is "ABC901"/],
-  [{ time: '260231120000' },      /line 2: time is "260231120000", which is no day of a calendar/],
-  [{ terminal: 'OTHER' },         /no line of terminal \S+ in that time: of 1 lines/],
+  [{ time: '260231120000' },      /line 2: time is "260231120000", which is not a calendar day/],
+  [{ terminal: 'OTHER' },         /None of the 1 lines of the record is of terminal \S+ in that time/],
 ]
 for (const [changes, why] of refused)
   test(`a record is refused with its line: ${JSON.stringify(changes)}`, async () => {
@@ -314,7 +314,7 @@ test('each cell is looked at by the check, and ids used in any of them count', a
     [
       `insert into heartbeat (process_id, instance, started_at, beat_at) values (999999, 'x', now(), now())`,
       `delete from heartbeat`,
-      /the next process id is \d+, and 999999 is used already/,
+      /the next process id is \d+, and 999999 was used already/,
     ],
     [`alter schema cell_1 rename to gone`, `alter schema gone rename to cell_1`, /cell 1: migrations +not applied: cell\.sql/],
   ] as const) {

@@ -89,7 +89,7 @@ test('while a command that hangs holds the audit trail, payments go on and other
       ({ status }) => status === 'approved',
     )
     const told = await refuse(1, 'merchant', 'disable', world.merchant.login)
-    assert.match(told, /Another command has held the audit trail for 5 s\. Nothing was changed/)
+    assert.match(told, /Another command has locked the audit trail for 5 s\. Nothing was changed/)
   } finally {
     await hanging.command('rollback')
     hanging.release(false)

@@ -242,7 +242,7 @@ test('each thing that does not fit in the file of directory servers is named by 
     [server({ preq_url: 'http://ds.visa.example/preq' }),                    /directory_servers\[0\]\.preq_url: not an https URL$/],
     [server({ strict: 'on' }),                                                /directory_servers\[0\]\.strict: not true or false$/],
     [server({ authority: 'certificates/gateway.key' }),                      /directory_servers\[0\]\.authority: /],
-    [{ directory_servers: [first, first] },                                  /"visa" is there twice$/, /"directory-server" is there twice$/],
+    [{ directory_servers: [first, first] },                                  /"visa" appears twice$/, /"directory-server" appears twice$/],
     [{ directory_servers_1_0_2: {} },                                        /directory_servers_1_0_2: a list$/],
     [legacy({ networks: [] }),                                               /directory_servers_1_0_2\[0\]\.networks: such as/],
     [legacy({ vereq_url: 'http://ds.visa.example/vereq' }),                  /directory_servers_1_0_2\[0\]\.vereq_url: not an https URL$/],

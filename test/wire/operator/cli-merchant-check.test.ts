@@ -82,21 +82,21 @@ const faults: [what: string, fault: Fault, says: RegExp, count: number][] = [
   ['an invoice id that is none', onBody(/initiate-transfer$/, (b) => b.replace(/"invoiceId":"/, '"invoiceId":"a b')),
     /^initiate transfer: answers endpoint, .*: invoiceId is "a b.*, not 1 to 128 letters/m, 1],
   ['rates that are numbers', onBody(/initiate-transfer$/, (b) => b.replace('"1.00"', '1')),
-    /^initiate transfer: rates, where it tells them, are two texts: rates\.min is not text$/m, 1],
+    /^initiate transfer: rates, if it sends any, are two texts: rates\.min is not text$/m, 1],
   ['a check that signs too much', onBody(/\/sale\/.*\/check$/, (b) => b.replace(/"checkSignature":"./, '"checkSignature":"Z')),
     /^check sale: answers invoice.*checkSignature: session\.checkSignature is "Z.*, not [0-9A-F]{40}$/m, 1],
   ['a check with another nonce', onBody(/\/verification\/.*\/check$/, (b) => b.replace(/"nonce":"./, '"nonce":"Z')),
     /^check verification: answers.*: session\.nonce is "Z/m, 1],
   ['another answer each time', onBody(/\/sale\/notification$/, (b) => b.replace('{', `{"at":${systemClock.monotonic()},`)),
-    /^sale notification: answers the same again: it is another answer$/m, 1],
+    /^sale notification: answers the same again: the answer differs$/m, 1],
   ['a random sum beyond its bounds', onBody(/\/transfer\/.*\/check$/, (b) => b.replace('{', '{"transaction":{"randomSumCentis":1000},')),
     /randomSumCentis is 1000, neither 0 nor a whole number from 100 to 999$/m, 1],
   ['a refusal without a body', onRefusal(/\/sale\/.*\/check$/, () => ({ status: 403, body: '' })),
     /^check sale: refuses a wrong session\.signature: HTTP 403 without an error body$/m, 8],
   ['a refusal that is a failure', onRefusal(/initiate-sale$/, ({ body }) => ({ status: 500, body })),
-    /^initiate sale: refuses a body that is no JSON: HTTP 500, after which the gateway would call again/m, 4],
+    /^initiate sale: refuses a body that is not JSON: HTTP 500, after which the gateway would call again/m, 4],
   ['a refusal to the app that names an invoice', onRefusal(/initiate-sale$/, ({ body }) => ({ status: 400, body: body.replace('{', '{"invoiceId":"1",') })),
-    /invoiceId is there, which the app does not know$/m, 4],
+    /the answer has invoiceId, which the app does not know$/m, 4],
   ['a refusal to the gateway that does not', onRefusal(/\/transfer\/.*\/check$/, ({ body }) => ({ status: 400, body: body.replace(/,"invoiceId":"[^"]*"/, '') })),
     /^check transfer: refuses .*: invoiceId is missing, not /m, 8],
   ['a cause that there is not', onRefusal(/\/verification\/notification$/, ({ body }) => ({ status: 400, body: body.replace('INVALID_REQUEST', 'WRONG') })),
@@ -115,7 +115,7 @@ test('a server that believes everything is blamed for each lie, in all three che
     url.endsWith('/check') && reply.status !== 200 ? { status: 200, body: sent } : reply,
   )
   assert.equal(complaints.length, 7 + 8 + 8)
-  for (const one of complaints) assert.match(one, /^check .*: refuses .*: it was accepted, HTTP 200$/)
+  for (const one of complaints) assert.match(one, /^check .*: refuses .*: it accepted, HTTP 200$/)
 })
 
 test('without an access token nothing more is tried, and one can be given', async () => {
@@ -138,7 +138,7 @@ test('a missing server, a private address and a key that the mobile API cannot t
   writeFileSync(join(directory, 'weak.json'), JSON.stringify({ control_key: 'D5F82EC1-8575-4482-AD89-97X6X0X20X22' }))
   const weak = await run({}, ['merchant', 'check', good.url, '--file', join(directory, 'weak.json')])
   assert.deepEqual([weak.code, weak.out], [1, ''])
-  assert.match(weak.err, /^The control key is not 32 hexadecimal digits/)
+  assert.match(weak.err, /^The mobile API needs a control key of 32 hexadecimal digits/)
   for (const args of [
     ['no url'],
     ['ftp://shop.example'],

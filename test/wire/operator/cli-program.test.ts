@@ -32,7 +32,7 @@ test('the program exits with 1 when something is wrong, after all of its report 
 test('the program exits with 2 on wrong usage, and complains on standard error alone', async () => {
   const unknown = await runProgram({}, ['merchant', 'lost'])
   assert.deepEqual([unknown.code, unknown.out], [2, ''])
-  assert.match(unknown.err, /^error: unknown command 'lost'\n\(Did you mean list\?\)\n\(add --help for what there is\)\n$/)
+  assert.match(unknown.err, /^error: unknown command 'lost'\n\(Did you mean list\?\)\n\(add --help for a list\)\n$/)
   const noKey = await runProgram({}, sign)
   assert.deepEqual([noKey.code, noKey.out], [2, ''])
   assert.match(noKey.err, /--key-stdin: there is no key on standard input/)

@@ -78,7 +78,7 @@ test('a policy that is set decides about the next payment, and safe takes it bac
   const way = { path: made.endpoint_id }
   const paid = await secureOrder(world, 'not-enrolled', {}, way)
   assert.equal((await settled(world, paid, way)).status, 'approved')
-  assert.match(await tell(['order', 'show', paid.orderid]), /the endpoint authorises all the same/)
+  assert.match(await tell(['order', 'show', paid.orderid]), /the endpoint authorises anyway/)
 
   const id = String(made.endpoint_id)
   assert.match(await tell(['endpoint', 'list']), new RegExp(`${id} .* on, own policy `))
@@ -185,7 +185,7 @@ test('the doctor knows the card ranges, and a payment that waits for its cardhol
   assert.equal((await statusOf(world, made, { path: world.endpoints.secure })).status, 'processing')
   assert.match(await tell(['order', 'show', made.orderid]), /Final +not yet[^]*awaiting method; given up in \d+ min unless/)
   const [work] = await doctor('transactions')
-  assert.match(work?.says ?? '', /^none is overdue; \d+ with a cardholder being authenticated$/)
+  assert.match(work?.says ?? '', /^none is overdue; \d+ waiting for the authentication of a cardholder$/)
   const [ranges] = await doctor('card ranges')
   assert.equal(ranges?.is, 'ok')
   assert.match(ranges?.says ?? '', /^simulated: [1-9]\d* ranges, refreshed /)
@@ -197,7 +197,7 @@ test('the doctor tells of a directory server that fails, and warns when none was
     values ('simulated', 'ARes eci unfit', 12, now() - interval '3 h'),
       ('simulated', 'ARes eci empty', 1, now() - interval '8 days')`)
   const odd = (await doctor('odd messages')).map(({ is, says }) => [is, says])
-  assert.deepEqual(odd, [['ok', 'simulated: ARes eci unfit, 12 in all, the last 3 h ago; taken, as it decides nothing']])
+  assert.deepEqual(odd, [['ok', 'simulated: ARes eci unfit, 12 in all, the last 3 h ago; taken, because it affects no decision']])
   const [failing] = await doctor('card ranges')
   assert.equal(failing?.is, 'warning')
   assert.match(failing?.says ?? '', /the last 3 tries failed: no answer within 10 s/)

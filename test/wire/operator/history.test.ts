@@ -98,8 +98,8 @@ test('two edits stand in the history, the newest first, with who, when and the d
   await tell(words`gate set acme --max-open 300`)
   const told = await tell(words`gate history acme --limit 2`)
   const [, last, before, ...rest] = told.split('\n')
-  assert.match(last!, /ann \(.*gate set +Most open at once: 400 → 300$/)
-  assert.match(before!, /gate set +Answer timeout: 30 s → 20 s; Most open at once: 500 → 400$/)
+  assert.match(last!, /ann \(.*gate set +Most open: 400 → 300$/)
+  assert.match(before!, /gate set +Answer timeout: 30 s → 20 s; Most open: 500 → 400$/)
   const [page, next] = /--after (\d+)/.exec(rest.join('\n'))!.slice()
   assert.ok(page)
   const changes = await historyOf(...words`gate history acme --limit 100`)
@@ -159,17 +159,20 @@ test('an undo is refused by what refuses a set, and leaves all as it is', async 
 test('of a secret only that it changed is kept, and it cannot be undone; nor can what made an entity', async () => {
   await tell(words`gate set acme --tls on --tls-ca ${ca!} --tls-name acquirer.example`)
   const inClear = await newest('gate', 'history', 'acme')
-  assert.match(await tell(words`gate undo ${inClear.change}`), /Line +TLS, to acquirer.example → in clear/)
+  assert.match(await tell(words`gate undo ${inClear.change}`), /Line +TLS, to acquirer.example → unencrypted/)
   assert.match(
     await tell(words`gate undo ${(await newest('gate', 'history', 'acme')).change}`),
-    /in clear.* → TLS, to acquirer.example/,
+    /unencrypted.* → TLS, to acquirer.example/,
   )
   await tell(words`gate set acme --tls off`)
   await tell(words`gate set acme --tls on --tls-ca ${ca!} --tls-cert ${certificate!} --tls-key ${key!}`)
   const withKey = await newest('gate', 'history', 'acme')
   assert.deepEqual(withKey.secrets, ['private key'])
-  assert.match(await tell(words`gate history acme --limit 1`), /Line: in clear.* → TLS.*; private key changed/)
-  assert.match(await refuse(words`gate undo ${withKey.change}`), /cannot be undone: what it replaced is not kept.*private key/)
+  assert.match(await tell(words`gate history acme --limit 1`), /Line: unencrypted.* → TLS.*; private key changed/)
+  assert.match(
+    await refuse(words`gate undo ${withKey.change}`),
+    /cannot be undone: the values it replaced were not kept.*private key/,
+  )
   for (const args of [words`merchant rotate-key shop`, words`merchant signing-secret shop --new`]) {
     await tell(args)
     const { change, secrets, before, after } = await newest('merchant', 'history', 'shop')
@@ -195,7 +198,7 @@ test('two undos of one change at once: one takes it back, the other is refused',
     ran.map(({ code }) => code).sort((a, b) => a - b),
     [0, 1, 1, 1],
   )
-  for (const { err } of ran.filter(({ code }) => code === 1)) assert.match(err, /Most open at once \(change \d+\)/)
+  for (const { err } of ran.filter(({ code }) => code === 1)) assert.match(err, /Most open \(change \d+\)/)
   const undone = (await historyOf(...words`gate history acme --limit 100`)).filter(({ undoes }) => undoes === change)
   assert.equal(undone.length, 1)
 })
@@ -236,7 +239,7 @@ test('a dry run shows the difference or the refusal, and no table has a trace of
   const { change } = await newest('gate', 'history', 'acme')
   const before = await everything()
   for (const [args, shows] of [
-    [words`gate set acme --max-open 5`, /nothing was changed[^]*Most open at once +\d+ → 5\n/],
+    [words`gate set acme --max-open 5`, /nothing was changed[^]*Most open +\d+ → 5\n/],
     [words`gate set acme --mac aes-cmac --mac-key-file ${file('mac.key', randomBytes(16).toString('hex'))}`, /AES-CMAC/],
     [words`gate disable acme`, /nothing was changed[^]*Gate 1 \(acme\) is off/],
     [words`gate undo ${change}`, /nothing was changed/],

@@ -113,7 +113,7 @@ test('the doctor says whether the line is encrypted, and to whom', { timeout: 12
     return (checks.find(({ what }) => what === 'line') ?? checks.at(-1)!).says
   }
   const { host } = lineDemandOf(server.url)
-  assert.equal(await lineOf(''), `in clear, to ${host}`)
+  assert.equal(await lineOf(''), `unencrypted, to ${host}`)
   const verified = await lineOf(`sslmode=verify-full&sslrootcert=${ca}`)
   assert.match(verified, /^encrypted, TLSv1\.[23] with \S+, to \S+, whose certificate is verified$/)
   assert.match(await lineOf('sslmode=no-verify'), /^encrypted, .* whose certificate is not verified$/)

@@ -77,7 +77,7 @@ test('a thread that ends by itself is an error in the log, and another one beats
   await threads[0]!.terminate()
   assert.equal(await beatsAgain(), true)
   assert.equal(threads.length, 2)
-  assert.match(log, /"level":"error".*the thread of the heartbeat ended by itself/)
+  assert.match(log, /"level":"error".*the thread of the heartbeat ended unexpectedly/)
   const holds = await until(() => heartbeat.holding(), Boolean)
   assert.equal(holds, true)
 })

@@ -70,7 +70,7 @@ test('what is no name, colour or logo is refused, and nothing changes', async ()
   // oxfmt-ignore
   const cases: [why: RegExp, args: string[]][] = [
     [/Nothing to set/,                         []],
-    [/without spaces around or marks of/,      ['--page-name', 'a\u202eb']],
+    [/without spaces around it or direction marks/,      ['--page-name', 'a\u202eb']],
     [/one to 64 characters/,                   ['--page-name', 'a\nb']],
     [/one to 64 characters/,                   ['--page-name', '']],
     [/hexadecimal/,                            ['--colour', 'red;}*{background:url(x)']],
