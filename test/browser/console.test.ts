@@ -116,7 +116,7 @@ test('a part of a payment is returned by a user whose second factor was shown lo
     await until(kinds, (all) => all.transactions.some(({ kind, amount_minor: minor }) => kind === 'return' && minor === 100))
   }))
 
-test('a merchant’s user pastes a request that was refused, and is told the mistake', () =>
+test('a merchant’s user pastes a refused request and sees its mistake', () =>
   user(
     'support',
     {},
@@ -170,7 +170,7 @@ test('a return above what one may is proposed by one user and confirmed by anoth
   )
 })
 
-test('a gate is mended: what would change, the change, its history, and back again', () =>
+test('a gate is changed after a dry run, and its history undoes the change', () =>
   user('operator', {}, async (page) => {
     await page.goto(at('/gate/list'))
     await follow(page, main(page).getByRole('row', { name: 'sandbox acquirer' }).getByRole('link').first())

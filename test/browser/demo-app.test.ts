@@ -167,7 +167,7 @@ test('a transfer waits for what the consumer chooses, and the cards it used are 
     )
   }))
 
-test('the bank tells the sum that is held, and who names it has paid', () =>
+test('the cardholder reads the held sum at the bank and pays by naming it', () =>
   browser.visit({ dark: true }, async (page) => {
     await open(page, 'named', 'mobile_random_sum')
     await press(page, 'Pay')
@@ -182,7 +182,7 @@ test('the bank tells the sum that is held, and who names it has paid', () =>
     await screen(page).getByText('AUTHENTICATED', { exact: true }).waitFor()
   }))
 
-test('the form says what cannot be sent, and stays as it was when it is refused', () =>
+test('a refused form names its mistakes and keeps the typed values', () =>
   browser.visit({ expects: [/status of 400/] }, async (page) => {
     await open(page, 'mistaken')
     await press(page, 'Pay')

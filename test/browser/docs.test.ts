@@ -60,7 +60,7 @@ test('a call of v4 shows base string and header, and is let in', () =>
     await page.getByText(/^Authorization: OAuth oauth_consumer_key="sandbox"/).waitFor()
   }))
 
-test('what a form lacks is said by the gateway, and what was typed stays', () =>
+test('the gateway names the missing fields of a form, and typed values stay', () =>
   browser.visit({}, async (page) => {
     await open(page, 'sale')
     await page.getByLabel('email').fill('')

@@ -51,7 +51,7 @@ for (const { scenario, expects } of [
   { scenario: 'silent-method', expects: [] },
   { scenario: 'broken-method', expects: [/status of 500/] },
 ])
-  test(`a method like that of the card ${scenario} holds the payment up for ten seconds and no longer`, () =>
+  test(`a method like that of the card ${scenario} delays the payment by at most ten seconds`, () =>
     browser.visit({ expects }, async (page) => {
       const sold = await shop.sell({ scenario })
       await standStill(page)
@@ -151,7 +151,7 @@ test('1.0.2: three wrong passwords, Cancel, and a bank that does not ask at all'
   })
 })
 
-test('1.0.2: what another payment was answered does not pay this one', () =>
+test('1.0.2: an answer for another payment does not pay this one', () =>
   browser.visit({}, async (page) => {
     const legacy = { scenario: '1.0.2', version: '1.0.2' } as const
     const [cheap, dear] = [await shop.sell(legacy), await shop.sell(legacy)]

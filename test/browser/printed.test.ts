@@ -57,7 +57,7 @@ test('a range without a method goes on as well', () =>
     assert.deepEqual(await compInd(sold), ['U'])
   }))
 
-test('a method that hangs holds the printed page up for ten seconds and no longer', () =>
+test('a hanging method delays the printed page by at most ten seconds', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'silent-method' })
     await standStill(page)

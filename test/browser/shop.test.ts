@@ -99,7 +99,7 @@ test('a challenge is shown in the page and passed, under the name in the banner 
     }
   }))
 
-test('a challenge that fails with the right password, and one that is cancelled, are declined with a reason', () =>
+test('a failed challenge with the right password, and a cancelled one, are declined with a reason', () =>
   browser.visit({}, async (page) => {
     await buy(page, { scenario: 'challenge-failed' })
     await say(bankIn(page), 'hint')

@@ -155,7 +155,7 @@ const idsOf = ({ orders: all }: Found) => all.map(({ order_id: id }) => String(i
 
 // ---- promises ----------------------------------------------------------------------------------
 
-test('every field that tells of a person, a card or a secret has a value of its own here', () => {
+test('every field with data of a person, a card or a secret has a distinct value in this test', () => {
   const named = (table: object, sealed: readonly string[] = []) => [...Object.keys(table), ...sealed].sort()
   assert.deepEqual(guarded(saleRequest), named(sale, cardsAndSecrets.sale))
   assert.deepEqual(guarded(rebillRequest), named(again, cardsAndSecrets.again))
@@ -208,14 +208,14 @@ test('export prints every value that is stored of a person, and no card number',
   for (const value of secrets) assert.ok(!out.includes(value), 'a secret')
 })
 
-test('what ended lately is left, with the reason', async () => {
+test('orders that ended recently are left, with the reason', async () => {
   const erase = words`subject erase --email ${addresses} --yes --json`
   const { left } = await told<{ left: object }>('retention', [...erase, ...long])
   assert.deepEqual(left, { open: 0, callbacks: 0, young: 3 })
   assert.equal((await statusOf(world, first)).email, sale.email)
 })
 
-test('what is under way, or has a callback to send, is left, with the reason', async () => {
+test('orders in progress, or with a callback due, are left, with the reason', async () => {
   await age(200)
   await sql(`update delivery set state = 'due', due_at = now() + interval '1 day' where order_id = $1 and delivery_no = 1`, [
     first.orderid,

@@ -13,7 +13,7 @@ const first = await registered(world)
 const theirs = () => ({ as: world.other, path: world.other.endpoint })
 const notFound = 'Card reference not found'
 
-describe('what the reply says', { concurrency: 4 }, () => {
+describe('the reply', { concurrency: 4 }, () => {
   it('exactly the fields of the specification', async () => {
     const { 'serial-number': _serial, ...reply } = await cardInfo(world, first.ref)
     assert.deepEqual(reply, {
@@ -25,7 +25,7 @@ describe('what the reply says', { concurrency: 4 }, () => {
       'last-four-digits': '1111',
     })
   })
-  it('a year given with two digits has four, a name comes as it was written', async () => {
+  it('a two-digit year becomes four digits, and a name stays unchanged', async () => {
     const year = String(nextYear)
     const card = {
       expire_month: '7',
@@ -68,7 +68,7 @@ describe('what the reply says', { concurrency: 4 }, () => {
   })
 })
 
-describe('what is refused, in the order of the list', { concurrency: 4 }, () => {
+describe('refusals, in the order of the list', { concurrency: 4 }, () => {
   const refuses = (what: string, changes: Changes, code: number, message: string | RegExp, path?: number): void => {
     it(`${what}: ${code}`, async () => {
       refused(await cardInfo(world, first.ref, changes, path === undefined ? {} : { path }), code, message)

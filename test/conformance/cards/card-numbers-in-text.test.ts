@@ -94,7 +94,7 @@ test('an endpoint may allow the numbers of other cards, and never that of the pa
   refused(await pay(another), 3, invalid('order_desc'))
 })
 
-describe('an app is refused likewise', { concurrency: 4 }, () => {
+describe('requests of an app are refused in the same way', { concurrency: 4 }, () => {
   const number = '5555555555554444'
   const cards = { 'sourceOfFunds.card.number': own, 'destinationOfFunds.card.number': number }
   for (const path of [

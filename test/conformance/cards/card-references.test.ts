@@ -62,7 +62,7 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
     assert.deepEqual(lasting(again), lasting(reply))
     assert.notEqual(again['serial-number'], reply['serial-number'])
   })
-  it('20 times at once, the first time: the same ids', async () => {
+  it('20 simultaneous first calls return the same ids', async () => {
     const made = await order(world)
     await settled(world, made)
     const replies = await times(20, () => register(world, made))
@@ -72,7 +72,7 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
     assert.equal(new Set(replies.map((each) => each['serial-number'])).size, 20)
     assert.deepEqual(lasting(await register(world, made)), lasting(one))
   })
-  it('by v2 and v4 at once, the first time: one card-ref-id', async () => {
+  it('simultaneous first calls by v2 and v4 make one card-ref-id', async () => {
     const made = await order(world)
     await settled(world, made)
     const named = { client_orderid: made.client_orderid, orderid: made.orderid }
@@ -108,7 +108,7 @@ describe('an approved payment is registered', { concurrency: 4 }, () => {
       const again = await settled(world, await rebillOrder(world, ref))
       assert.deepEqual([again.status, again['transaction-type'], again.email], ['approved', 'sale', 'first@example.com'])
     })
-    it(`a ${operation} that was declined is none: status declined, code 9`, async () => {
+    it(`a declined ${operation} cannot be registered: status declined, code 9`, async () => {
       const made = accepted(await begin(world, operation, { cvv2: '119' }))
       assert.equal((await settled(world, made)).status, 'declined')
       notRegistered(await register(world, made), 'declined', made)
@@ -149,7 +149,7 @@ describe('unq-card-ref-id is one for each card number of a merchant', { concurre
     await settled(world, made)
     assert.equal((await register(world, made))['unq-card-ref-id'], reply['unq-card-ref-id'])
   })
-  it('a new card in 20 payments registered at once has one', async () => {
+  it('a new card in 20 simultaneous registrations has one id', async () => {
     const credit_card_number = '5555555555554444'
     const made = await times(20, () => order(world, { credit_card_number }))
     for (const one of made) assert.equal((await settled(world, one)).status, 'approved')

@@ -96,7 +96,7 @@ describe('each entry is tried in turn until one is approved', { concurrency: 4 }
     assert.deepEqual([call?.query.get('status'), call?.query.get('error_code')], ['declined', '116'])
     assert.equal(shop.calls('/declined').length, 1)
   })
-  it('repeated 20 times at once: each entry is tried once', async () => {
+  it('20 simultaneous repeats try each entry once', async () => {
     const client_orderid = `many-${ref}`
     const changes = { client_orderid, amount: '5000', enumerate_amounts: '3000,900' }
     const replies = await Promise.all(Array.from({ length: 20 }, () => rebill(world, ref, changes)))
@@ -160,7 +160,7 @@ describe('the form of a list', { concurrency: 4 }, () => {
     accepted(await rebill(world, ref, { amount: '2000', enumerate_amounts: `${many},100` }))
     refused(await rebill(world, ref, { amount: '2000', enumerate_amounts: `${many},1000` }), 3, invalid('enumerate_amounts'))
   })
-  it('an empty list is none: the amount is charged', async () => {
+  it('an empty list counts as absent: the amount is charged', async () => {
     const { seen, tried } = await ended('10.50', ' ')
     assert.deepEqual(tried, ['sale 1050 approved'])
     assert.deepEqual(brief(seen), ['approved', '10.50', '10.50', undefined])

@@ -242,7 +242,7 @@ describe('several faults: the refusal is the first in the list', { concurrency: 
         for (const reply of await both({ path }, faults[name]?.() ?? {})) refused(reply, 4, 'Endpoint not found')
     })
   }
-  it('all at once: the missing field', async () => {
+  it('with all faults together, the missing field is named', async () => {
     const changes: Changes = Object.assign({}, ...names.toReversed().map((name) => faults[name]?.()))
     for (const reply of await both({}, changes)) refused(reply, 1, required('ipaddress'))
   })

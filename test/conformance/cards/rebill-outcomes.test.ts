@@ -100,11 +100,11 @@ describe('the status of a recurrent payment', { concurrency: 4 }, () => {
     const seen = await settled(world, await rebillOrder(world, first.ref, changes))
     assert.deepEqual([seen.email, seen.name, seen.phone, seen.bin], ['ada@example.com', 'Ada Lovelace', '+4912345678', '411111'])
   })
-  it('merchant_data is this request’s: without it there is none', async () => {
+  it('merchant_data comes from this request only', async () => {
     const seen = await settled(world, await rebillOrder(world, first.ref))
     assert.equal(seen.merchantdata, undefined)
   })
-  it('the first payment stays as it was', async () => {
+  it('the first payment does not change', async () => {
     await settled(world, await rebillOrder(world, first.ref, { amount: '3' }))
     const { 'serial-number': _one, ...now } = await settled(world, first.made)
     const { 'serial-number': _other, ...then } = firstSeen
@@ -201,7 +201,7 @@ describe('callbacks of a recurrent payment', { concurrency: 4 }, () => {
 
 describe('no recurrent payment is made twice', { concurrency: 4 }, () => {
   for (const [operation, , , kind] of kinds) {
-    it(`${operation} 20 times at once: one order, one charge`, async () => {
+    it(`20 simultaneous ${operation} requests make one order and one charge`, async () => {
       const fields = signedRebill(world, first.ref)
       const replies = await Promise.all(Array.from({ length: 20 }, () => call(world, operation, fields)))
       const made = replies.map(accepted)
@@ -255,7 +255,7 @@ describe('no recurrent payment is made twice', { concurrency: 4 }, () => {
     await settled(world, made)
     assert.deepEqual(await charged(made), ['sale 1050 approved'])
   })
-  it('20 different ones with one client_orderid at once: one is taken', async () => {
+  it('of 20 simultaneous different requests with one client_orderid, one is accepted', async () => {
     const client_orderid = newOrderId()
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, at) => rebill(world, first.ref, { client_orderid, amount: `${at + 1}` })),

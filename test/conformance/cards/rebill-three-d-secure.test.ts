@@ -96,7 +96,7 @@ describe('CARDHOLDER where 3-D Secure runs', { concurrency: 4 }, () => {
   })
 })
 
-describe('without CARDHOLDER, or without 3-D Secure, nobody is asked', { concurrency: 4 }, () => {
+describe('without CARDHOLDER, or without 3-D Secure, there is no authentication', { concurrency: 4 }, () => {
   const quiet = async (changes: Changes, path: Path, operation: Rebill): Promise<void> => {
     const made = await started('challenge', changes, path, operation)
     const seen = await settled(world, made, { path })
@@ -109,7 +109,7 @@ describe('without CARDHOLDER, or without 3-D Secure, nobody is asked', { concurr
         await quiet({ recurrent_initiator: 'MERCHANT' }, path(), operation)
         await quiet({ recurrent_initiator: 'MERCHANT', ...back }, path(), operation)
       })
-      it(`${operation} by nobody in particular at ${what} that runs it: as by the MERCHANT`, async () => {
+      it(`${operation} without an initiator at ${what} that runs it counts as by the MERCHANT`, async () => {
         await quiet({}, path(), operation)
         await quiet({ recurrent_initiator: '', ...back }, path(), operation)
       })
@@ -119,7 +119,7 @@ describe('without CARDHOLDER, or without 3-D Secure, nobody is asked', { concurr
       await quiet(cardholder, world.endpoints.plain, operation)
     })
   }
-  it('CVV2 165 by the MERCHANT: declined with 165, since nobody was authenticated', async () => {
+  it('CVV2 165 by the MERCHANT is declined with 165, without authentication', async () => {
     const path = world.endpoints.secure
     const seen = await settled(world, await started('challenge', { cvv2: '165' }, path), { path })
     assert.deepEqual([seen.status, seen['error-code']], ['declined', '165'])

@@ -219,8 +219,8 @@ describe('a card that is not good is no bad field', { concurrency: 4 }, () => {
   }
 })
 
-describe('failures tell nothing', { concurrency: 4 }, () => {
-  it('what was sent is not in the message', async () => {
+describe('messages of failures contain no data', { concurrency: 4 }, () => {
+  it('the message does not contain sent values', async () => {
     const number = '4111111111111112'
     const made = initiate(mobile, 'sale', { 'sourceOfFunds.card.number': number })
     const told = await perform(mobile, made)

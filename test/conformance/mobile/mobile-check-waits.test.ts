@@ -85,7 +85,7 @@ describe('no answer, or a 5xx, is asked again', { concurrency: 30 }, () => {
     const told = await rested(mobile, made, [], late)
     assert.deepEqual([told.state, count(made)], ['APPROVED', 2])
   })
-  it('an answer that stops in the middle is none', async () => {
+  it('an incomplete answer does not count', async () => {
     const made = await begin(mobile, 'sale', {}, { check: inTurn('half') })
     const told = await rested(mobile, made, [], late)
     assert.deepEqual([told.state, count(made)], ['APPROVED', 2])
@@ -99,7 +99,7 @@ describe('no answer, or a 5xx, is asked again', { concurrency: 30 }, () => {
     const made = await begin(mobile, 'sale', {}, { check: () => 'endless' })
     await declined(made)
   })
-  it('an answer of more than 64 KiB is not believed', async () => {
+  it('an answer of more than 64 KiB is rejected', async () => {
     const check: Behaviour = (honest) => ok(JSON.stringify({ filling: 'x'.repeat(70_000), ...honest }))
     await declined(await begin(mobile, 'sale', {}, { check }))
   })

@@ -29,7 +29,7 @@ async function nothingCharged(told: Json): Promise<void> {
   assert.deepEqual(entries, [], JSON.stringify(told))
 }
 
-describe('what the merchant’s server is asked', { concurrency: 4 }, () => {
+describe('the request to the merchant’s server', { concurrency: 4 }, () => {
   const everything: Json = {
     'consumer.birthDay': '10121815',
     'consumer.device.imei': '490154203237518',
@@ -54,7 +54,7 @@ describe('what the merchant’s server is asked', { concurrency: 4 }, () => {
       })
     }
   }
-  it('no card data ever goes there', async () => {
+  it('the merchant’s server never gets card data', async () => {
     const { made } = await ends(mobile, 'APPROVED', 'sale', { 'sourceOfFunds.card.securityCode': '1234' })
     const { text } = checksOf(made)
     for (const secret of ['4111111111111111', '"1234"', 'LOVELACE']) assert.ok(!text.includes(secret), secret)
@@ -69,7 +69,7 @@ describe('what the merchant’s server is asked', { concurrency: 4 }, () => {
   })
 })
 
-describe('an answer that confirms the transaction is believed', { concurrency: 8 }, () => {
+describe('an answer that confirms the transaction is accepted', { concurrency: 8 }, () => {
   const signed = (honest: Json): string => textAt(honest, 'session.checkSignature')
   // oxfmt-ignore
   const good: [string, Behaviour][] = [
@@ -189,7 +189,7 @@ describe('an answer that does not fit declines the order', { concurrency: 8 }, (
       })
     }
   }
-  it('an answer of another transaction, good there', async () => {
+  it('an answer for another transaction is rejected', async () => {
     let first: Json | undefined
     const check: Behaviour = (honest) => {
       first ??= honest
@@ -200,7 +200,7 @@ describe('an answer that does not fit declines the order', { concurrency: 8 }, (
   })
 })
 
-describe('what a good answer tells of the consumer is used', { concurrency: 4 }, () => {
+describe('data of the consumer in a good answer is used', { concurrency: 4 }, () => {
   const address = {
     city: 'Boston',
     country: 'USA',
@@ -250,7 +250,7 @@ describe('what a good answer tells of the consumer is used', { concurrency: 4 },
 })
 
 describe('until the merchant’s server has answered', { concurrency: 4 }, () => {
-  it('perform is answered at once, and nothing is charged', async () => {
+  it('perform answers before anything is charged', async () => {
     const books = async () => (await allEntries(world)).filter(({ amountMinor }) => amountMinor === '7654321')
     const { check, letGo } = waits()
     const made = await begin(mobile, 'sale', { 'transaction.amountCentis': 7_654_321 }, { check })

@@ -36,7 +36,7 @@ for (const kind of kinds)
         [['declined', String(told.errorCode)]],
       )
     })
-    it('the bin of a card of nine digits, which would tell most of it, is left out', async () => {
+    it('the bin of a nine-digit card is left out, because it would show most of the number', async () => {
       const number = cardNumber('41111111')
       const { made } = await ends(mobile, 'APPROVED', kind, { [`${cardAt(kind)}.number`]: number })
       const [call] = await notified(made.invoiceId)

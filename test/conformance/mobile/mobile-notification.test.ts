@@ -97,7 +97,7 @@ describe('nothing else is notified', { concurrency: 4 }, () => {
         never.push(made.invoiceId)
       })
     }
-    it(`${kind}: one that the merchant's server refused`, async () => {
+    it(`${kind}: a refusal by the merchant's server`, async () => {
       const { made } = await ends(mobile, 'DECLINED', kind, {}, { check: () => ({ status: 403, body: '' }) })
       never.push(made.invoiceId)
     })
@@ -126,7 +126,7 @@ describe('a 4xx ends it', { concurrency: 8 }, () => {
   }
 })
 
-describe('an answer that is none is asked for again, and the outcome does not wait for it', { concurrency: 20 }, () => {
+describe('an invalid answer is requested again, and the outcome does not wait for it', { concurrency: 20 }, () => {
   const answer =
     (changes: (honest: Json) => Json): Behaviour =>
     (honest) =>
@@ -148,7 +148,7 @@ describe('an answer that is none is asked for again, and the outcome does not wa
     ['200 and no JSON',              () => ok('ok')],
   ]
   for (const [what, reply] of wrong) {
-    it(`${what}, then a good answer: two tries that tell the same, and no third`, async () => {
+    it(`${what}, then a good answer: two identical tries, and no third`, async () => {
       const notification: Behaviour = (honest, earlier, call) => (earlier === 0 ? reply(honest, earlier, call) : ok(honest))
       // A success in between: after many failures in a row the service would pause.
       const [made] = await Promise.all([begin(mobile, 'sale', {}, { notification }), begin(mobile, 'sale')])
@@ -177,7 +177,7 @@ describe('an answer that is none is asked for again, and the outcome does not wa
 })
 
 describe('when all of this is over', () => {
-  it('each was notified as often as it had to be, and no other was', () => {
+  it('each transaction was notified the right number of times, and no other was', () => {
     assert.ok(times.size >= 20 && never.length >= 8)
     for (const [invoiceId, count] of times) assert.equal(mobile.shop.notifications(invoiceId).length, count, invoiceId)
     for (const invoiceId of never) assert.deepEqual(mobile.shop.notifications(invoiceId), [], invoiceId)

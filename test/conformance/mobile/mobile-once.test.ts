@@ -33,7 +33,7 @@ async function once(made: Accepted, state = 'APPROVED'): Promise<void> {
 
 describe('the same content again answers the same', { concurrency: 4 }, () => {
   for (const kind of kinds) {
-    it(`${kind}: at once, and when it is over`, async () => {
+    it(`${kind}: during the transaction and after it`, async () => {
       const made = await begin(mobile, kind)
       for (let times = 0; times < 3; times += 1) assert.equal(accepted(await perform(mobile, made), made), made.session.token)
       await rested(mobile, made)
@@ -111,11 +111,11 @@ describe('other content is refused, and changes nothing', { concurrency: 8 }, ()
       await once(made)
     })
   }
-  it('a nonce of a verification is none of a sale', async () => {
+  it('a nonce of a verification is rejected for a sale', async () => {
     const made = await begin(mobile, 'verification')
     await refuses(initiate(mobile, 'sale', { 'session.nonce': at(made.body, 'session.nonce') }))
   })
-  it('an invoice of a verification is none of a sale', async () => {
+  it('an invoice of a verification is rejected for a sale', async () => {
     const made = await begin(mobile, 'verification')
     const { body } = initiate(mobile, 'sale')
     await refuses(anew({ ...made, kind: 'sale', body }, {}))

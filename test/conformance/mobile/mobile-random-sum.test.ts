@@ -145,7 +145,7 @@ describe('a small sum is held, and the consumer asked for it', { concurrency: 4 
     for (const sum of sums) assert.ok(sum >= 100 && sum <= 999, String(sum))
     assert.ok(new Set(sums).size > 2, sums.join(' '))
   })
-  it('the page does not tell the sum, nor the card', async () => {
+  it('the page shows neither the sum nor the card', async () => {
     const { told, card } = await asked('sale', 765)
     const url = textAt(told, 'redirectUrl')
     const { body } = await load(url)

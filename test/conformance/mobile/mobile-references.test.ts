@@ -86,10 +86,10 @@ describe('a sale by reference charges the card that the merchant’s server name
 })
 
 describe('a serverCardId that does not fit declines', { concurrency: 8 }, () => {
-  it('one that was not asked for', async () => {
+  it('an id that was not requested', async () => {
     await declines({}, { source: mine })
   })
-  it('one that was not asked for, by a verification', async () => {
+  it('an id that a verification did not request', async () => {
     const check: Behaviour = (honest) => ok(changed(honest, { 'sourceOfFunds.reference.serverCardId': mine }))
     await ends(mobile, 'DECLINED', 'verification', {}, { check })
   })
@@ -111,7 +111,7 @@ describe('a serverCardId that does not fit declines', { concurrency: 8 }, () => 
     "1' or '1'='1",
     ' ',
   ]) {
-    it(`one that is nobody’s, ${JSON.stringify(id)}`, async () => {
+    it(`an unknown id, ${JSON.stringify(id)}`, async () => {
       await declines(byReference(), { source: id })
     })
   }
@@ -126,12 +126,12 @@ describe('a serverCardId that does not fit declines', { concurrency: 8 }, () => 
     ['of 65 letters', (id) => id.padStart(65, '0')],
   ]
   for (const [what, make] of kinds) {
-    it(`one that is ${what}`, async () => {
+    it(`an id that is ${what}`, async () => {
       const check: Behaviour = (honest) => ok(changed(honest, { 'sourceOfFunds.reference.serverCardId': make(mine) }))
       await declines(byReference(), { check, source: mine })
     })
   }
-  it('an id that serves as a destination alone, and one that names no card', async () => {
+  it('an id for destinations only, and an id of no card', async () => {
     const { client_orderid, orderid } = (await registered(world)).made
     const reply = await v4(world, 'create-card-ref', { client_orderid, orderid })
     const { 'unq-card-ref-id': unique } = await register(world, { client_orderid, orderid })

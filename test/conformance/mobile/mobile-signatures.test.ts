@@ -83,7 +83,7 @@ describe('the service signs as these do', () => {
     const made = initiate(mobile, 'sale', roubles, { ...way, as: { ...way.as, controlKey: sampleKey } })
     await checked(made)
   })
-  it('a merchant whose key is no 32 hexadecimal digits has no mobile API: the operator is told, or the app', async () => {
+  it('a merchant whose key is not 32 hexadecimal digits cannot use the mobile API: operator or app get an error', async () => {
     const way = await newMerchant('any-text', 'qV7-x2LmPz0RfYc9TgWbNe!kDh4.Js8_').catch((thrown: unknown) => {
       assert.match(String(thrown), /hexadecimal/)
       return undefined

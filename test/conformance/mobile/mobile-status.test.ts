@@ -89,7 +89,7 @@ describe('each state has the fields of its table', { concurrency: 4 }, () => {
       const { made, told } = await ends(mobile, 'DECLINED', kind, {}, { check: filters })
       final(told, made, 'DECLINED')
     })
-    it(`${kind}: a final answer is the same for ever`, async () => {
+    it(`${kind}: a final answer never changes`, async () => {
       for (const securityCode of ['123', '116']) {
         const made = await begin(mobile, kind, code(kind, securityCode))
         const told = await rested(mobile, made)
@@ -193,7 +193,7 @@ describe('a status request has two fields', { concurrency: 4 }, () => {
         })
       }
     }
-    it(`${kind}: what else is sent is ignored`, async () => {
+    it(`${kind}: other members are ignored`, async () => {
       const made = await begin(mobile, kind)
       const told = await post(urlOf(mobile, made, '/status'), {
         ...made.body,

@@ -45,7 +45,7 @@ describe('REDIRECT_REQUEST', { concurrency: 4 }, () => {
       assert.equal(accepted(await perform(mobile, made), made), made.session.token)
       assert.deepEqual(mobile.shop.notifications(made.invoiceId), [])
     })
-    it(`${kind}: whoever has not gone there is not authenticated`, async () => {
+    it(`${kind}: a cardholder who never opened the page is not authenticated`, async () => {
       const { made } = await started(kind, 'challenge')
       assert.equal((await statusOf(mobile, made)).secure3DAuthStatus, undefined)
     })

@@ -63,7 +63,7 @@ it('create-card-ref takes no transfer, whatever became of it', async () => {
 })
 
 describe('the notification of a transfer', { concurrency: 4 }, () => {
-  it('tells both cards, and nothing else', async () => {
+  it('reports both cards, and nothing else', async () => {
     const changes = { 'sourceOfFunds.card.number': newCard('411111'), 'destinationOfFunds.card.number': newCard('555555') }
     const { made } = await ends(mobile, 'APPROVED', 'transfer', changes)
     const { body, path } = await notified(made)
@@ -144,7 +144,7 @@ describe('a transfer by references', { concurrency: 4 }, () => {
       assert.deepEqual(Object.keys(mobile.shop.checks(made.invoiceId)[0]!.body).sort(), ['consumer', name, 'session'].sort())
     }
   })
-  it('both cards are those that the merchant’s server names', async () => {
+  it('both cards are the ones the merchant’s server names', async () => {
     const one = await mapped()
     const { told } = await ends(mobile, 'APPROVED', 'transfer', { ...from, ...to }, one)
     assert.deepEqual(await legsOf(world, told), legs(one))
@@ -156,7 +156,7 @@ describe('a transfer by references', { concurrency: 4 }, () => {
       assert.match((await legsOf(world, told))[1] ?? '', /^credit 411111\*{6}1111 1050 approved$/)
     }
   })
-  it('those ids cannot be debited', async () => {
+  it('destination ids cannot be debited', async () => {
     const { made } = await registered(world)
     for (const source of await destinationIds(made)) await declines(from, { source })
   })

@@ -128,7 +128,7 @@ describe('Complete transfer', { concurrency: 4 }, () => {
     }
     assert.notEqual(terminals[0], terminals[1])
   })
-  it('the same again answers the same: at once, ten times, and when it is over', async () => {
+  it('repeats get the same answer: ten simultaneous ones, and one after the end', async () => {
     const one = await waiting()
     const { made, fees } = one
     const again = () => complete(made, fees[0]!.assignedId, made.session)
@@ -138,7 +138,7 @@ describe('Complete transfer', { concurrency: 4 }, () => {
     assert.equal(accepted(await again(), made), made.session.token)
     await paid(one, fees[0]!)
   })
-  it('another choice after the first is INVALID_REQUEST, at once and when it is over', async () => {
+  it('a second, different choice is INVALID_REQUEST, during the transfer and after it', async () => {
     const one = await waiting()
     const { made, fees } = one
     accepted(await complete(made, fees[1]!.assignedId, made.session), made)

@@ -54,7 +54,7 @@ describe('a transfer', { concurrency: 4 }, () => {
     const { told } = await ends(mobile, 'APPROVED', 'transfer', changes)
     assert.deepEqual(await legsOf(world, told), [debit(source, 'approved'), credit(destination, 'approved')])
   })
-  it('its status tells amount and commission, and the fields of a final answer', async () => {
+  it('its status has amount, commission and the fields of a final answer', async () => {
     const { made, told } = await ends(mobile, 'APPROVED', 'transfer', fresh().changes)
     const { transaction, orderId, ...rest } = told
     const { orderCreatedDate, transactionCreatedDate, ...sums } = transaction as Json
@@ -86,7 +86,7 @@ describe('a transfer', { concurrency: 4 }, () => {
     assert.deepEqual([status, type], ['approved', 'transfer'])
     assert.equal(control, callbackControl(status, orderid, client_orderid, world.merchant.controlKey))
   })
-  it('the same request again, ten at once and when it is over, moves money once', async () => {
+  it('ten simultaneous repeats and one after the end move money once', async () => {
     const { changes, source, destination } = fresh()
     const made = initiate(mobile, 'transfer', changes)
     const all = await Promise.all(Array.from({ length: 10 }, () => perform(mobile, made)))

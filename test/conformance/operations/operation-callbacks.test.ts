@@ -60,12 +60,9 @@ async function calls(made: Told, path: string, count: number): Promise<Fields[]>
 const outline = (fields: Fields): string =>
   [fields.type, fields.status, Number(fields.amount).toFixed(2), fields.currency].join(' ')
 
-describe(
-  'notify_url is told each transaction with its type and its amount, server_callback_url the first alone',
-  { concurrency: 4 },
-  () => {
-    // oxfmt-ignore
-    const cases: [string, Initial, [FollowUp, Changes][], string[]][] = [
+describe('notify_url gets each transaction with type and amount, server_callback_url only the first', { concurrency: 4 }, () => {
+  // oxfmt-ignore
+  const cases: [string, Initial, [FollowUp, Changes][], string[]][] = [
     // what                                    begins                  follows                                                       types and amounts
     ['a preauth',                              'preauth',              [],                                                           ['preauth approved 10.50 USD']],
     ['an account verification',                'account-verification', [],                                                           ['account-verification approved 0.00 USD']],
@@ -76,21 +73,20 @@ describe(
     ['a void of a sale',                       'sale',                 [['void', {}]],                                               ['sale approved 10.50 USD', 'void approved 10.50 USD']],
     ['a return of what was captured',          'preauth',              [['capture', part('4')], ['return', part('1.5')]],            ['preauth approved 10.50 USD', 'capture approved 4.00 USD', 'reversal approved 1.50 USD']],
   ]
-    for (const [what, begins, follows, outlines] of cases) {
-      it(`${what}: ${outlines.at(-1)}`, async () => {
-        const made = await told(begins)
-        for (const [at, [operation, changes]] of follows.entries()) await thenTold(operation, made, changes, at + 2)
-        const notified = await calls(made, made.notify, outlines.length)
-        assert.deepEqual(notified.map(outline), outlines)
-        for (const fields of notified) assert.equal(fields.shop, '7', 'the query of the URL is kept')
-        assert.deepEqual((await calls(made, made.server, 1)).map(outline), outlines.slice(0, 1))
-      })
-    }
-  },
-)
+  for (const [what, begins, follows, outlines] of cases) {
+    it(`${what}: ${outlines.at(-1)}`, async () => {
+      const made = await told(begins)
+      for (const [at, [operation, changes]] of follows.entries()) await thenTold(operation, made, changes, at + 2)
+      const notified = await calls(made, made.notify, outlines.length)
+      assert.deepEqual(notified.map(outline), outlines)
+      for (const fields of notified) assert.equal(fields.shop, '7', 'the query of the URL is kept')
+      assert.deepEqual((await calls(made, made.server, 1)).map(outline), outlines.slice(0, 1))
+    })
+  }
+})
 
 describe('the fields of a callback of a later transaction', { concurrency: 4 }, () => {
-  it('the amount as it was sent, the comment of its own request, the data of the order', async () => {
+  it("the amount as sent, the request's own comment, the data of the order", async () => {
     const made = await told('preauth', { comment: 'the first', merchant_data: ' my = data ', phone: '+4912345678' })
     await thenTold('capture', made, part('3.5', { comment: 'the capture é&=' }), 2)
     await thenTold('return', made, part('0001.250', { comment: 'the return é&=' }), 3)

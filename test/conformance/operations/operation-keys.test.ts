@@ -37,7 +37,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       for (const reply of await times(20, () => follow(world, operation, made, part('1.00'), key))) accepted(reply)
       assert.equal((await booked(world, made)).length, 2)
     })
-    it(`${operation}: 20 at once with one key are one, with 5 keys and comments five`, async () => {
+    it(`${operation}: 20 simultaneous requests make one transaction with one key, five with 5 keys and comments`, async () => {
       const made = await approved(world, begins)
       const [key, keys] = [randomUUID(), Array.from({ length: 5 }, () => randomUUID())]
       for (const reply of await times(20, () => follow(world, operation, made, part('1.00'), keyed(key)))) accepted(reply)

@@ -67,7 +67,7 @@ describe('declines by the acquirer', { concurrency: 4 }, () => {
     ['return',  'sale',    'declined reversal_declined reversal', 'approved reversal_approved reversal'],
   ]
   for (const [operation, begins, came, then] of followUps) {
-    it(`${operation}: ${came}, the money is left as it was, and another ${operation} may follow`, async () => {
+    it(`${operation}: ${came}, the money does not move, and another ${operation} may follow`, async () => {
       const amount = ownAmount()
       const made = await approved(world, begins, { amount })
       await desk.script({ amount_minor: minor(amount), times: 1 }, { decline: '121' })
@@ -122,7 +122,7 @@ describe('status of an order with several transactions', { concurrency: 4 }, () 
     assert.equal((await status(world, { client_orderid }))['order-stage'], 'reversal_approved')
     assert.equal((await statusOf(world, made, { path: `group/${world.groups.multi}` }))['order-stage'], 'reversal_approved')
   })
-  it('a serial of a refused follow-up is nobody’s: 6', async () => {
+  it('the serial number of a refused follow-up is unknown: 6', async () => {
     const made = await approved(world, 'preauth')
     const refusal = await follow(world, 'capture', made, part('10.51'))
     refused(refusal, 10)

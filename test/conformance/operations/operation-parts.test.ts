@@ -24,7 +24,7 @@ describe('a gate that allows no parts', () => {
   before(() => desk.gate({ partialCapture: false, partialReversal: false }))
   after(() => desk.gate({ partialCapture: true, partialReversal: true }))
   for (const [operation, begins, field, books] of movers) {
-    it(`${operation}: a part is refused, the whole amount is none, and status says ${field} disabled`, async () => {
+    it(`${operation}: a part is refused, the whole amount is not a part, and status says ${field} disabled`, async () => {
       const made = await approved(world, begins)
       assert.equal((await statusOf(world, made))[field], 'disabled')
       refused(await follow(world, operation, made, part('10.49')), 5)

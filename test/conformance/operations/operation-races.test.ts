@@ -30,9 +30,9 @@ const movers: [FollowUp, Initial][] = [
   ['return', 'sale'],
 ]
 
-describe('a follow-up equal to one that is open, or was just approved, answers with that one', { concurrency: 4 }, () => {
+describe('a follow-up equal to an open or just approved one gets the same reply', { concurrency: 4 }, () => {
   for (const [operation, begins] of movers) {
-    it(`${operation}: 20 times at once and again: one transaction, a serial number each that means it`, async () => {
+    it(`${operation}: 20 simultaneous requests and one later make one transaction, each with its own serial number`, async () => {
       const made = await approved(world, begins, { amount: '100.00' })
       const wish = part(await amounts.slow(), { comment: 'once' })
       const replies = await times(20, () => follow(world, operation, made, wish))
@@ -45,7 +45,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       for (const serial of [serials[0], serials.at(-1)])
         assert.match(line(await bySerial(world, made, serial ?? '')), /^approved (capture|reversal)_approved /)
     })
-    it(`${operation} of all: at once and again: one transaction`, async () => {
+    it(`${operation} of all: simultaneous and later requests make one transaction`, async () => {
       const made = await approved(world, begins)
       await desk.script({ order_id: made.orderid, times: 1 }, { delay_ms: thinksForMs })
       for (const reply of await times(10, () => follow(world, operation, made))) accepted(reply)
@@ -84,7 +84,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       await followed(world, operation, made, part('1.00', { comment: 'meant again' }))
       assert.equal((await booked(world, made)).length, 3)
     })
-    it(`${operation}: one that was declined is no obstacle to the same again`, async () => {
+    it(`${operation}: a declined one does not block an equal one`, async () => {
       const made = await approved(world, begins, { amount: '100.00' })
       const wish = part(await amounts.declined())
       const first = accepted(await follow(world, operation, made, wish))
@@ -94,7 +94,7 @@ describe('a follow-up equal to one that is open, or was just approved, answers w
       assert.notEqual(second.seen['processor-rrn'], undefined)
       assert.deepEqual((await booked(world, made)).length, 3)
     })
-    it(`${operation}: 64 times at once, and once more when it is approved: exactly one`, async () => {
+    it(`${operation}: 64 simultaneous requests, and one after approval, make exactly one`, async () => {
       const made = await approved(world, begins)
       for (const reply of await times(64, () => follow(world, operation, made, part('1.00')))) accepted(reply)
       await settled(world, made)
@@ -124,7 +124,7 @@ describe('for how long', () => {
 })
 
 describe('races', () => {
-  it('64 different returns of 1.00 at once, on 10.00: ten are accepted, and no more than was paid goes back', async () => {
+  it('of 64 simultaneous returns of 1.00 on 10.00, ten are accepted: never more than was paid', async () => {
     const made = await approved(world, 'sale', { amount: '10.00' })
     const replies = await times(64, (at) => follow(world, 'return', made, part('1.00', { comment: `number ${at}` })))
     assert.equal(taken(replies).length, 10)
@@ -134,7 +134,7 @@ describe('races', () => {
     assert.deepEqual(await moved(world, made), { charged: 1000, returned: 1000, held: 0 })
     assert.equal((await booked(world, made)).length, 11)
   })
-  it('40 captures of 0.75 at once on 10.00: thirteen are taken, 9.75 in all, and the rest is 0.25', async () => {
+  it('of 40 simultaneous captures of 0.75 on 10.00, thirteen are accepted, and 0.25 is left', async () => {
     const made = await approved(world, 'preauth', { amount: '10.00' })
     const replies = await times(40, (at) => follow(world, 'capture', made, part('0.75', { comment: `number ${at}` })))
     assert.equal(taken(replies).length, 13)
@@ -143,7 +143,7 @@ describe('races', () => {
     assert.equal((await followed(world, 'capture', made)).seen.status, 'approved')
     assert.deepEqual(await moved(world, made), { charged: 1000, returned: 0, held: 1000 })
   })
-  it('parts and the whole at once never return more than was paid', async () => {
+  it('simultaneous returns of parts and the whole never exceed the paid amount', async () => {
     const made = await approved(world, 'sale', { amount: '10.00' })
     const wishes = [{}, part('10.00'), part('6.00'), part('4.00'), part('0.01'), part('9.99')]
     const replies = await times(36, (at) => follow(world, 'return', made, { ...wishes[at % 6], comment: `number ${at}` }))
@@ -193,7 +193,7 @@ describe('races', () => {
       }
     })
   })
-  it('20 voids at once: one reversal', async () => {
+  it('20 simultaneous voids make one reversal', async () => {
     const made = await approved(world, 'sale')
     const replies = await times(20, () => follow(world, 'void', made))
     assert.ok(taken(replies).length > 0)

@@ -241,7 +241,7 @@ describe('whose order it is', { concurrency: 4 }, () => {
       refused(await follow(world, operation, theirs), 6, 'Order not found')
       assert.equal((await booked(world, target(operation))).length, 1)
     })
-    it(`${operation}: an unknown login, a wrong key and a foreign endpoint are told alike: 2`, async () => {
+    it(`${operation}: an unknown login, a wrong key and a foreign endpoint get the same reply: 2`, async () => {
       const answers: Fields[] = []
       for (const way of nobodys()) answers.push(await follow(world, operation, target(operation), {}, way))
       for (const answer of answers) {

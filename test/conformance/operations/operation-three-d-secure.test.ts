@@ -77,7 +77,7 @@ for (const [operation, prefix, type, entry] of kinds) {
 }
 
 describe('an authenticated payment can be captured, and returned in part', () => {
-  it('and the serial of the preauth goes on to tell how it was authenticated', async () => {
+  it('the serial number of the preauth still shows how it was authenticated', async () => {
     const made = await secured('preauth', 'challenge')
     const { final } = await carryThrough(world, made, 'hint')
     await followed(world, 'capture', made)
@@ -90,7 +90,7 @@ describe('an authenticated payment can be captured, and returned in part', () =>
   })
 })
 
-describe('what an issuer leaves out of the answer to an account verification', { concurrency: 4 }, () => {
+describe('fields that an issuer leaves out of the answer to an account verification', { concurrency: 4 }, () => {
   /** A verification whose ARes lacks a field, with the issuers of a network. */
   async function lacking(field: string, network: RegExp, scenario = 'frictionless') {
     const number = await cardOf(world, scenario, network)
@@ -101,7 +101,7 @@ describe('what an issuer leaves out of the answer to an account verification', {
     const { final } = await carryThrough(world, await secured('account-verification', scenario, { credit_card_number: number }))
     return [final.status, final['verified-3d-status'], final.eci, final['error-code']]
   }
-  it('without a status it could not tell', async () => {
+  it('without a status, the issuer could not decide', async () => {
     assert.deepEqual(await lacking('transStatus', visa, 'frictionless'), ['declined', 'UNSUPPORTED', '05', '2005'])
   })
   it("without an ECI it is the network's ECI for messages that are no payment", async () => {

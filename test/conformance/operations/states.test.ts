@@ -117,7 +117,7 @@ describe('the status of an approved sale has every field that applies, with the 
   ]
   for (const [name, shape] of shapes) it(`${name} has the shape ${shape}`, () => assert.match(approved[name] ?? '', shape))
   it('processor-tx-id is SIM-<orderid>', () => assert.equal(approved['processor-tx-id'], `SIM-${paid.orderid}`))
-  it('both ids of the order are there', () => {
+  it('the reply has both ids of the order', () => {
     assert.deepEqual([approved['gateway-order-id'], approved['merchant-order-id']], [paid.orderid, paid.client_orderid])
   })
   for (const name of ['gateway-processing-date', 'transaction-date'])
@@ -139,7 +139,7 @@ describe('the status of an approved sale has every field that applies, with the 
     for (const [name, value] of Object.entries(seen)) assert.ok(!value.includes('5555555555554444') && value !== '1234', name)
   })
   for (const amount of ['7', '7.0', '0007.5', '10.500', '1234567.89']) {
-    it(`an amount of ${amount} is spelled as it was sent`, async () => {
+    it(`an amount of ${amount} keeps its spelling`, async () => {
       const seen = await settled(world, await order(world, { amount }))
       assert.deepEqual([seen.amount, seen['initial-amount'], seen.status], [amount, amount, 'approved'])
     })
@@ -197,7 +197,7 @@ describe('the status of a declined sale', { concurrency: 4 }, () => {
 const bySerial = (made: Order, serial: string, way = {}) =>
   status(world, { client_orderid: made.client_orderid, orderid: made.orderid, 'by-request-sn': serial }, way)
 
-describe('which order, and which request of it', { concurrency: 4 }, () => {
+describe('how a status request names its order and request', { concurrency: 4 }, () => {
   it('without orderid the newest order of that client_orderid', async () => {
     const client_orderid = newOrderId()
     const first = await order(world, { client_orderid, cvv2: '116' })
@@ -226,7 +226,7 @@ describe('which order, and which request of it', { concurrency: 4 }, () => {
       [paid.serial, 'approved', 'sale', '10.5'],
     )
   })
-  it('by-request-sn is found in capitals, and echoed as it was sent', async () => {
+  it('by-request-sn is found in capitals, and returned as it was sent', async () => {
     const seen = await bySerial(paid, ` ${paid.serial.toUpperCase()}`)
     assert.deepEqual([seen['by-request-sn'], seen.status], [paid.serial.toUpperCase(), 'approved'])
   })
@@ -257,7 +257,7 @@ describe('which order, and which request of it', { concurrency: 4 }, () => {
       refused(reply, reply['error-code'] === '3' ? 3 : 6)
     }
   })
-  it('an empty by-request-sn is none', async () => {
+  it('an empty by-request-sn counts as absent', async () => {
     const reply = await bySerial(paid, ' ')
     assert.deepEqual([reply['gateway-order-id'], reply['by-request-sn']], [paid.orderid, undefined])
   })

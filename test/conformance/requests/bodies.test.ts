@@ -66,7 +66,7 @@ describe('on a known operation path everything is answered 200 in the reply form
   it('such a body on an unknown endpoint: 4 stands before 3', async () => {
     refused(await post('login=%', {}, saleUrl(world, nowhere)), 4, 'Endpoint not found')
   })
-  it('a chunked body of more than 2 MiB, whose length is not told beforehand: 3', async () => {
+  it('a chunked body of more than 2 MiB without a length in its head: 3', async () => {
     const reply = await new Promise<Record<string, string>>((resolve, reject) => {
       const outgoing = request(
         saleUrl(world),

@@ -122,7 +122,7 @@ describe('the signing key', () => {
 })
 
 describe('the signing secret', () => {
-  it('is made at once for a new merchant, and shown as often as somebody asks', async () => {
+  it('is made for each new merchant, and shown again on request', async () => {
     const login = `signs-${process.pid}`
     await tell(['merchant', 'add', '--login', login])
     const shown = [await secretOf(login), await secretOf(login)]

@@ -261,7 +261,7 @@ describe('anything but 200 is tried again, until the merchant answers 200', { co
 })
 
 describe('when all of this is over', () => {
-  it('each merchant that answered 200 was called once per outcome, and nobody else was', () => {
+  it('each merchant that answered 200 was called once per outcome, and no other server was called', () => {
     assert.ok(exactlyOnce.size >= 10)
     for (const path of exactlyOnce) assert.equal(got(path).length, 1, path)
     for (const path of never) assert.deepEqual(got(path), [], path)

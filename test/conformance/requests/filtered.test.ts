@@ -167,7 +167,7 @@ describe('after filtered a new order may be made', { concurrency: 4 }, () => {
     assert.equal((await status(world, { client_orderid: made.client_orderid }))['gateway-order-id'], second.orderid)
     assert.equal((await statusOf(world, made)).status, 'filtered')
   })
-  it('20 different requests at once make one', async () => {
+  it('20 simultaneous different requests make one order', async () => {
     const { made } = await filteredOrder(world, listed)
     const { client_orderid } = made
     const replies = await Promise.all(

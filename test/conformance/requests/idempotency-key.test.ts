@@ -19,7 +19,7 @@ const fresh = () => ({ client_orderid: newOrderId(), key: randomUUID() })
 
 describe('the same request under its key answers with the first one’s order', { concurrency: 4 }, () => {
   for (const operation of ['sale', 'preauth', 'account-verification'] as const satisfies readonly Initial[])
-    it(`${operation}: once more, and 20 times at once`, async () => {
+    it(`${operation}: one repeat, and 20 simultaneous ones`, async () => {
       const { client_orderid, key } = fresh()
       const replies = await times(20, () => begin(world, operation, { client_orderid }, keyed(key)))
       replies.push(await begin(world, operation, { client_orderid }, keyed(key)))
@@ -108,7 +108,7 @@ describe('another request under a key is refused with 11 by its name', { concurr
       await followed(world, operation, made, {}, keyed(`f-${operation}`))
       inUse(await sale({}, `f-${operation}`), `f-${operation}`)
     })
-  it('20 that differ at once: one is taken', async () => {
+  it('of 20 simultaneous different requests, one is accepted', async () => {
     const key = randomUUID()
     const replies = await times(20, () => sale({ client_orderid: newOrderId() }, key))
     assert.equal(replies.filter(({ type }) => type === 'async-response').length, 1)

@@ -29,7 +29,7 @@ const inUse = (reply: Fields): void => refused(reply, 11, 'client_orderid is alr
 const group = (): Path => `group/${world.groups.multi}`
 
 describe('the same request again answers with the order that it made', { concurrency: 4 }, () => {
-  it('100 times at once: one order, one message to the acquirer, 100 equal answers but for the serial number', async () => {
+  it('100 simultaneous requests make one order and one message to the acquirer; only serial numbers differ', async () => {
     const fields = signedSale(world)
     const replies = await times(100, () => postSale(world, fields))
     const [first = {}] = replies
@@ -44,7 +44,7 @@ describe('the same request again answers with the order that it made', { concurr
       [['sale', '1050', 'approved']],
     )
   })
-  it('50 times at an endpoint and 50 times at its group at once: never a second order', async () => {
+  it('50 simultaneous requests at an endpoint and 50 at its group make one order', async () => {
     const changes = { client_orderid: newOrderId() }
     const replies = await times(100, (at) => sale(world, changes, at % 2 === 0 ? {} : { path: group() }))
     const made = replies.filter((reply) => reply.type === 'async-response').map(accepted)
@@ -55,7 +55,7 @@ describe('the same request again answers with the order that it made', { concurr
     assert.equal((await settled(world, one)).status, 'approved')
     assert.equal((await ledger(world, one.orderid)).length, 1)
   })
-  it('20 different requests with one client_orderid at once: one is taken, the others are refused', async () => {
+  it('of 20 simultaneous different requests with one client_orderid, one is accepted', async () => {
     const client_orderid = newOrderId()
     const replies = await times(20, (at) => sale(world, { client_orderid, amount: `${at + 1}.00` }))
     const taken = replies.filter((reply) => reply.type === 'async-response')
@@ -172,7 +172,7 @@ describe('after a decline', { concurrency: 4 }, () => {
     assert.equal((await settled(world, second)).status, 'approved')
     inUse(await sale(world, { client_orderid, amount: '9.00' }))
   })
-  it('20 different requests at once make one new order', async () => {
+  it('20 simultaneous different requests make one new order', async () => {
     const client_orderid = newOrderId()
     await settled(world, await order(world, { client_orderid, cvv2: '116' }))
     const replies = await times(20, (at) => sale(world, { client_orderid, amount: `${at + 1}.00` }))

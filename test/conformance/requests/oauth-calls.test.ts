@@ -73,7 +73,7 @@ describe('card registration v4', { concurrency: 4 }, () => {
     assert.equal(new Set(ids.map((name) => reply[name])).size, 4)
     for (const name of ids) assert.match(reply[name] ?? '', /^\S+$/, name)
   })
-  it('20 times at once, the first time: the same ids, 20 serial numbers', async () => {
+  it('20 simultaneous first calls get the same ids and 20 serial numbers', async () => {
     const made = await order(world)
     await settled(world, made)
     const body = { client_orderid: made.client_orderid, orderid: made.orderid }
@@ -85,7 +85,7 @@ describe('card registration v4', { concurrency: 4 }, () => {
     const reply = await v4(world, 'create-card-ref', named, {}, `group/${world.groups.multi}`)
     assert.deepEqual(lasting(reply), lasting(await v4(world, 'create-card-ref', named)))
   })
-  it('a payment that was declined, and one that has not ended: status declined and error, code 9', async () => {
+  it('a declined payment has status declined, an unfinished one error; both have code 9', async () => {
     const declined = await order(world, { cvv2: '116' })
     await settled(world, declined)
     const open = await order(world, { cvv2: '217' })
@@ -213,7 +213,7 @@ describe('the signed parameters, and spellings of the header', { concurrency: 4 
           )
     })
   }
-  it('body values are signed as they were sent: spaces, plus, UTF-8, reserved characters, an empty value', async () => {
+  it('body values are signed unchanged: spaces, plus, UTF-8, reserved characters, an empty value', async () => {
     for (const text of ['base string', 'parameters'] as const) {
       const fields = {
         ...named,

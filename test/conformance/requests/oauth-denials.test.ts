@@ -159,7 +159,7 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
       denied(await send('POST', v4Url(world, operation), 'not=%zz', {}))
       denied(await send('POST', v4Url(world, operation), '{}', { 'content-type': 'application/json' }))
     })
-    it(`${operation}: a body above 64 KiB is 413, whoever signed it and wherever it goes; one of 64 KiB is read`, async () => {
+    it(`${operation}: a body above 64 KiB is 413, with any signature and path; one of 64 KiB is read`, async () => {
       const filled = (length: number): Pairs => [...body, ['x', '!'.repeat(length - encodePairs(body).length - '&x='.length)]]
       const url = v4Url(world, operation, lenient)
       for (const text of ['base string', 'parameters'] as const) {
@@ -190,7 +190,7 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
 })
 
 describe('a nonce is good once', { concurrency: 4 }, () => {
-  it('the same request again, at once or for another operation: denied', async () => {
+  it('a repeat is denied, for the same operation or another one', async () => {
     for (const text of ['base string', 'parameters'] as const) {
       const url = v4Url(world, 'status', lenient)
       const authorization = header(parametersOf(world, url, body, { text }))
@@ -204,7 +204,7 @@ describe('a nonce is good once', { concurrency: 4 }, () => {
     denied(await ask(world, 'create-card-ref', body, { oauth, text: 'parameters' }, lenient))
     denied(await ask(world, 'create-card-ref', body, { oauth: { ...oauth, oauth_timestamp: String(nowSeconds() + 30) } }))
   })
-  it('20 times at once: one is let in', async () => {
+  it('of 20 simultaneous equal requests, one is accepted', async () => {
     const url = v4Url(world, 'create-card-ref')
     const authorization = header(parametersOf(world, url, body))
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(url, body, authorization)))

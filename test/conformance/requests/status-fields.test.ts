@@ -215,7 +215,7 @@ describe('rows that belong together agree', () => {
       for (const where of ['preauth', 'capture', 'reversal', 'declined', 'declined preauth'])
         assert.equal(seen[where]?.[name], seen.sale?.[name], `${name} of ${where}`)
   })
-  it('end-point-id is the endpoint that took the payment, whoever asks: of a group the one of the currency', async () => {
+  it('end-point-id is the endpoint that took the payment; in a group, the one of the currency', async () => {
     const { euro, secure } = world.endpoints
     const group = `group/${world.groups.multi}`
     const made = await order(world, { currency: 'EUR' }, { path: group })

@@ -80,7 +80,7 @@ describe('commissions are shown where an operator switched them on, of what was 
   })
 })
 
-describe('what the issuer wants the cardholder to read', { concurrency: 4 }, () => {
+describe("the issuer's message to the cardholder", { concurrency: 4 }, () => {
   it('is in status and callback as cardholder-info, and nowhere else', async () => {
     const { url, call } = listening()
     const made = await secureOrder(world, 'frictionless-rejected', { server_callback_url: url })
@@ -149,7 +149,7 @@ describe('the first payment of a series', { concurrency: 4 }, () => {
     it(`${JSON.stringify(changes)}: ${code}`, async () => refused(await begin(world, 'sale', changes), code, message))
 })
 
-describe('an endpoint without a browser asks the issuer at once', { concurrency: 4 }, () => {
+describe('an endpoint without a browser asks the issuer immediately', { concurrency: 4 }, () => {
   const at = (name: string) => endpointWith(name, '--three-d-secure', 'on', '--without-method', 'on')
   const paid = async (made: Order, path: number): Promise<unknown[]> => {
     const { status, 'verified-3d-status': verified } = await settled(world, made, { path })

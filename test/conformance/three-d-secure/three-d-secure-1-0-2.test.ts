@@ -139,7 +139,7 @@ describe('PaReqForm -> upload-pares-result -> approved / sale_approved', { concu
 })
 
 describe('a repeat or a late upload: async-response, no effect', { concurrency: 4 }, () => {
-  it('eight at once are one authorisation, and a ninth later changes nothing', async () => {
+  it('eight simultaneous uploads make one authorisation, and a ninth later changes nothing', async () => {
     const { made, seen } = await atPares(world)
     const signed = await passPares(seen)
     for (const reply of await Promise.all(Array.from({ length: 8 }, () => uploadPares(world, made, signed)))) accepted(reply)

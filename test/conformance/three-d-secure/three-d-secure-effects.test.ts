@@ -115,7 +115,7 @@ describe('browser fields that an upload leaves out are those of the sale', { con
       await approvedOnce(world, made)
     })
   }
-  it('a browser without script need not tell what takes one', async () => {
+  it('a browser without script may leave out the fields that need a script', async () => {
     const { made, seen } = await atMethod(world, 'frictionless')
     const names = ['browserColorDepth', 'browserJavaEnabled', 'browserTZ', 'browserScreenHeight', 'browserScreenWidth']
     const absent = Object.fromEntries(names.map((name) => [name, undefined]))
@@ -157,13 +157,13 @@ describe('a repeat or a late upload: async-response, no effect', { concurrency: 
     assert.deepEqual(lasting(await settled(world, made)), lasting(final))
     await approvedOnce(world, made)
   })
-  it('eight method results at once: one authorisation', async () => {
+  it('eight simultaneous method results make one authorisation', async () => {
     const { made, seen } = await atMethod(world, 'frictionless')
     const replies = await Promise.all(Array.from({ length: 8 }, () => uploadMethod(world, made, seen)))
     for (const reply of replies) accepted(reply)
     await approvedOnce(world, made)
   })
-  it('eight challenge responses at once: one authorisation', async () => {
+  it('eight simultaneous challenge responses make one authorisation', async () => {
     const { made, seen } = await atChallenge(world)
     const { cres } = await passChallenge(seen)
     const replies = await Promise.all(Array.from({ length: 8 }, () => uploadCres(world, made, cres)))

@@ -89,7 +89,8 @@ describe('processing / sale_3d_validating / MethodUrlFrame', { concurrency: 4 },
     it(`${step}: tds-method-url-frame-3ds-method-url is absolute`, () => {
       assert.match(seenAt(step)['tds-method-url-frame-3ds-method-url'] ?? '', absoluteUrl)
     })
-    it(`${step}: nobody is authenticated yet`, () => assert.equal(seenAt(step)['verified-3d-status'] ?? 'UNKNOWN', 'UNKNOWN'))
+    it(`${step}: the cardholder is not authenticated yet`, () =>
+      assert.equal(seenAt(step)['verified-3d-status'] ?? 'UNKNOWN', 'UNKNOWN'))
   }
   it('each order has a transaction id of its own', () => {
     const name = 'tds-method-url-frame-3ds-server-trans-id'
@@ -249,7 +250,7 @@ describe('without notificationURL the gateway’s own is used', { concurrency: 4
     accepted(await uploadCres(world, made, cres))
     assert.equal((await settled(world, made)).status, 'approved')
   })
-  it('the browser brings the CRes there, and nobody has to upload it', async () => {
+  it('the browser brings the CRes, so the merchant need not upload it', async () => {
     const { made, form } = await atOwn()
     assert.ok((await submit(form)).httpStatus < 400)
     assert.equal((await settled(world, made)).status, 'approved')
@@ -263,7 +264,7 @@ describe('redirect-to is where the cardholder can be sent', { concurrency: 4 }, 
       assert.ok((seenAt(step)['redirect-to'] ?? '').length <= 128)
     })
   }
-  it('it answers with a page, and with none for a URL that was guessed', async () => {
+  it('it answers with a page, and refuses a guessed URL', async () => {
     const { seen } = await atMethod(world, number)
     const url = seen['redirect-to'] ?? ''
     const page = await load(url)

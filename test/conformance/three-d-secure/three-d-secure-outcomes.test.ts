@@ -83,7 +83,7 @@ describe('the outcome table', { concurrency: 4 }, () => {
     await consistent(made, final)
   })
   for (const scenario of ['unavailable', 'not-enrolled']) {
-    it(`${scenario}: UNSUPPORTED, and approved or declined as the endpoint’s policy is, each time alike`, async () => {
+    it(`${scenario}: UNSUPPORTED, and each time approved or declined by the endpoint’s policy`, async () => {
       const ends: Fields[] = []
       for (let time = 0; time < 2; time += 1) {
         const made = await secureOrder(world, scenario)

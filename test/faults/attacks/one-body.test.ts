@@ -83,7 +83,7 @@ describe('a body of two mebibytes for an app', () => {
     })
 })
 
-test('what fits 64 KiB is refused by its depth or its number of members before it is parsed', async () => {
+test('a body of up to 64 KiB is refused by its depth or its number of members before it is parsed', async () => {
   const nodes = () => metric('tollgate_read_total{unit="nodes"}')
   const path = `sale/${world.endpoints.mobile}/x`
   for (const body of [lists(65_536), keys(6_000), `{"a":${'{"a":'.repeat(16)}1${'}'.repeat(17)}`]) {

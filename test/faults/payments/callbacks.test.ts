@@ -101,7 +101,7 @@ test('a newer message of an order waits for the first try of the older one, and 
   assert.ok(gapMs > 5_000, `the first hangs for 10 s, the second came after ${gapMs} ms`)
 })
 
-test('nobody followed the redirect', () => assert.deepEqual(merchant.calls('/elsewhere'), []))
+test('no redirect was followed', () => assert.deepEqual(merchant.calls('/elsewhere'), []))
 
 describe('in production no callback reaches this machine or its networks', () => {
   let production: GatewayProcess

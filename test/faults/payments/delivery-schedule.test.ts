@@ -96,7 +96,7 @@ test('a merchant that never answers 200 is called thirty times in fourteen days,
   await sender.stop(1_000)
 })
 
-test('operators see the breaker of a server until a message arrives there', async () => {
+test('operators see the breaker of a server until a message arrives at it', async () => {
   const clock = openHandClock(Date.UTC(2027, 0, 1))
   const sender = senderOf({ store: openDeliveryStore(pool), outgoing, clock, heartbeat, maxInHand: 100 })
   const messages = Array.from({ length: 12 }, (_, i) => ({

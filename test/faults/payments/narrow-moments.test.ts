@@ -76,7 +76,7 @@ describe('a batch loses its connection in the second round, when an order of the
       ])
     })
 
-  test('the commit of an upload was made: what follows from it is begun, once', { timeout: 300_000 }, async () => {
+  test('after the commit of an upload its next steps begin once', { timeout: 300_000 }, async () => {
     const sale = newSale(21n, secureId)
     const { merchantId, orderId } = sale.order
     await door.submit(sale)

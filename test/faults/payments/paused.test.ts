@@ -65,7 +65,7 @@ test('paused for 20 s with authorisations under way: another takes over, each is
   await endedOnce(sold)
 })
 
-test('paused with authorisations that wait for the line: what another took over and reversed is never sent', async () => {
+test('paused with authorisations that wait for the line: those that another process reversed are never sent', async () => {
   const earlier = await takenOver()
   await desk.line({ refuse: true, close_now: true })
   const sold = await times(20, () => order(world, { server_callback_url: 'http://127.0.0.1:9/' }))

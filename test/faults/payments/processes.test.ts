@@ -100,7 +100,7 @@ test('a signal to the parent closes the port and stops all in order: orders end,
   for (const { status } of await endOf(sold)) assert.equal(status, 'approved')
 })
 
-test('a killed process is started again: its successor takes its orders over at once, the other one keeps its own', async () => {
+test('a killed process is restarted and takes over its orders, and the other one keeps its own', async () => {
   await desk.gate({ answerTimeoutMs: 10_000 })
   gateway = await start('2')
   const forget = await desk.script({}, { hold: true })
@@ -137,7 +137,7 @@ test('a killed process is started again: its successor takes its orders over at 
   await gateway.stop()
 })
 
-test('when the parent is killed its processes end at once, and no successor can listen before all have ended', async () => {
+test('when the parent is killed its processes end, and no successor can listen before all have ended', async () => {
   gateway = await start('2')
   const forget = await desk.script({}, { hold: true })
   const [first, second] = [0, 1].map((slot) => pidsOf(gateway, slot)[0]!)

@@ -28,7 +28,7 @@ async function approved(made: Order, replies: Fields[]): Promise<void> {
   for (const reply of replies) assert.equal((await ended(world, made, reply['serial-number']!)).status, 'approved')
 }
 
-test('30 rounds: of eight returns of 3.00 over both at once, three fit into 10.50 and five are refused', async () => {
+test('30 rounds: of eight simultaneous returns of 3.00 by both processes, three fit into 10.50', async () => {
   for (let round = 0; round < 30; round++) {
     const made = await order(either(round))
     await settled(either(round), made)
@@ -43,7 +43,7 @@ test('30 rounds: of eight returns of 3.00 over both at once, three fit into 10.5
   }
 })
 
-test('30 rounds: the same return eight times over both at once gives the money back once', async () => {
+test('30 rounds: the same return eight times by both processes returns the money once', async () => {
   for (let round = 0; round < 30; round++) {
     const made = await order(either(round))
     await settled(either(round), made)
@@ -73,7 +73,7 @@ test('10 rounds: the same return without a key, eight times over both and once w
   }
 })
 
-test('10 rounds: eight equal returns with different keys, each twice over both at once: five fit, each once', async () => {
+test('10 rounds: of eight equal returns with different keys, each sent twice, five fit, each once', async () => {
   for (let round = 0; round < 10; round++) {
     const made = await order(either(round))
     await settled(either(round), made)
@@ -88,7 +88,7 @@ test('10 rounds: eight equal returns with different keys, each twice over both a
   }
 })
 
-test('10 rounds: returns of two orders and a sale under one key, at once over both: only one is done', async () => {
+test('10 rounds: of simultaneous returns of two orders and a sale under one key, one is carried out', async () => {
   for (let round = 0; round < 10; round++) {
     const [one, other] = [await order(either(round)), await order(either(round))]
     await settled(either(round), one)
@@ -109,7 +109,7 @@ test('10 rounds: returns of two orders and a sale under one key, at once over bo
   }
 })
 
-test('10 rounds: one sale under one key eight times over both at once is one order, and so under eight keys', async () => {
+test('10 rounds: one sale sent eight times to both processes is one order, under one key or eight', async () => {
   for (let round = 0; round < 10; round++) {
     const client_orderid = newOrderId()
     const replies = await Promise.all(

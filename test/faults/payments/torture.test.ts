@@ -124,7 +124,7 @@ const damages: readonly (readonly [what: string, promise: string, damage: (run: 
   ['a stop of 21 seconds',                'nothing ends by itself',    (run) => void Object.assign(run, { longestStopMs: 21_000 })],
 ]
 
-test('what the torture looks at tells a broken promise from a kept one', () => {
+test('the torture distinguishes broken promises from kept ones', () => {
   assert.deepEqual(
     brokenBy(() => {}),
     [],

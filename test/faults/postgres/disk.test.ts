@@ -106,7 +106,7 @@ test('a disk that takes 100 ms for each sync: batches grow, no sale is refused, 
   await set('alter system reset commit_delay', 'alter system reset commit_siblings')
 })
 
-test('no room for the log of changes: PostgreSQL dies again and again, and every payment ends as it was answered', async () => {
+test('no room for the log of changes: PostgreSQL dies repeatedly, and every payment ends as reported', async () => {
   const answer = await desk.script({}, { hold: true })
   const before = (await desk.entries()).length
   const sold = await times(10, () => soldAt(world))

@@ -22,7 +22,7 @@ const left: [what: string, text: string][] = [
 ]
 
 for (const [what, text] of left) {
-  test(`one of twenty that start at once takes over the lock of ${what}`, bounded, async () => {
+  test(`one of twenty simultaneous starters takes over the lock of ${what}`, bounded, async () => {
     const directory = await ownDirectory()
     const path = join(directory, 'lock')
     for (let round = 0; round < 20; round++) {
@@ -118,7 +118,7 @@ test('A second gateway on a directory is refused with the pid of the first, unti
   })
 })
 
-test('one of four gateways that start at once on a fresh directory serves, and the others name it', bounded, async () => {
+test('one of four gateways that start together on a fresh directory serves, and the others name it', bounded, async () => {
   const directory = await ownDirectory()
   const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => holderOn({ directory })))
   const serving = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))

@@ -67,7 +67,7 @@ test('Files that are no complete database are neither used nor touched', bounded
   assert.deepEqual((await readdir(join(directory, 'postgres'))).sort(), ['PG_VERSION', 'global'])
 })
 
-test('A data directory that the operator linked to another place is used there', bounded, async () => {
+test('A data directory that the operator linked to another place is used in that place', bounded, async () => {
   const directory = await ownDirectory()
   const disk = await ownDirectory()
   await mkdir(join(disk, 'postgres'))
@@ -85,7 +85,7 @@ test('Programs that cannot be run are refused with the reason', bounded, async (
   await assert.rejects(startEmbedded(optionsFor(directory, { binaries: directory })), /cannot be run.*ENOENT.*DATABASE_URL/)
 })
 
-test('Links that an install left out, or that lead nowhere, are made by several starters at once', bounded, async () => {
+test('Several simultaneous starters repair links that an install left out or broke', bounded, async () => {
   const folder = await copyOfPackage(await ownDirectory(0o755))
   const lib = join(folder, 'native', 'lib')
   const list: { target: string }[] = JSON.parse(readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8'))
@@ -166,7 +166,7 @@ if (isRoot) {
   })
 
   test(
-    'Programs behind a closed directory or a narrow umask are copied once, also by two starters at once',
+    'Programs behind a closed directory or a narrow umask are copied once, even by two simultaneous starters',
     bounded,
     async () => {
       const closed = await ownDirectory(0o700)

@@ -84,7 +84,7 @@ test('a backup taken under load restores to a moment in the middle of it, and th
   assert.deepEqual(missing, [], 'what ended before that moment is there')
 })
 
-test('what the restore lost, the acquirer knows', async () => {
+test('the acquirer knows the payments that the restore lost', async () => {
   const lost = new Set((await standing()).filter((orderid) => !known.has(orderid)))
   const after = load.ended.filter(({ begun }) => begun === 'after').map(({ orderid }) => orderid)
   assert.ok(after.length >= 10, `${after.length} were begun after that moment`)

@@ -65,7 +65,7 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
       assert.deepEqual([told.httpStatus, told.message.messageType], [200, 'Erro'])
     })
 
-  test('RReq of an account verification may lack the status: the issuer could not tell', async () => {
+  test('RReq of an account verification may lack the status: the issuer could not decide', async () => {
     const card = newCard()
     const fields = { credit_card_number: card, cvv2: '321', redirect_url: 'https://shop.example/back' }
     const made = accepted(await begin(world, 'account-verification', fields, { path: world.endpoints.secure }))

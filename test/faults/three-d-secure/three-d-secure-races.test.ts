@@ -82,7 +82,7 @@ describe('the result (RReq) and the browser (CRes)', { concurrency: 4 }, () => {
     await stage.isRefused(one, 'declined', '2001')
   })
 
-  test('RReq eight times at once: one is accepted, the others are answered Erro 301', async () => {
+  test('of eight simultaneous RReq one is accepted, the others are answered Erro 301', async () => {
     const one = await stage.atChallenge()
     const told = await Promise.all(Array.from({ length: 8 }, () => stage.result(stage.rreq(one), 'directory-server')))
     const kinds = told.map((each) => said(each).join(' ')).sort()
@@ -144,7 +144,7 @@ describe('the result (RReq) and the browser (CRes)', { concurrency: 4 }, () => {
     })
 })
 
-describe('uploads at once', { concurrency: 4 }, () => {
+describe('simultaneous uploads', { concurrency: 4 }, () => {
   const asked = async ({ transId }: Sold) =>
     (await stage.directoryLog(transId)).filter(({ direction, type }) => direction === 'in' && type === 'AReq').length
   const times = (events: string[], event: string) => events.filter((one) => one === event).length

@@ -47,7 +47,7 @@ describe('the ledger of the simulated acquirer', () => {
     ['an order id of 994 characters', { orderId: 'x'.repeat(994) }],
   ]
   for (const [what, changes] of shapes) {
-    test(`${what} is read as it was booked`, () => {
+    test(`${what} is read back as it was booked`, () => {
       const ledger = new Ledger(() => {})
       const booked = entry(17, changes)
       ledger.book(entry(16, { orderId: 'x'.repeat(993) }))

@@ -196,7 +196,7 @@ outcome('1200', { 39: '000' },                             'stray',    'type 120
 outcome('1430', { 39: '400' },                             'stray',    'type 1430 to 1200')
 }
 
-test('what only the acquirer knows is taken from the reply, each by its field or tag', () => {
+test('facts that only the acquirer knows come from the reply, each by its field or tag', () => {
   const card = { PC: 'F', PN: 'Classic', TC: 'D', TN: 'Debit', IC: 'NLD', IB: 'Bank of Tests' }
   const loyalty = { LB: '10.00', LM: 'Thank you', LO: '1', LP: 'Miles' }
   const told = { TX: 'SIM-170', NR: 'NET1', MM: 'More', ...card, ...loyalty }

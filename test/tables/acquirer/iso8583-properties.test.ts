@@ -51,7 +51,7 @@ const anyMessage: Arbitrary<IsoMessage> = record({
   ),
 })
 
-test('what is packed is read as it was, for any message', () => {
+test('any packed message is read back unchanged', () => {
   check(property(anyMessage, (message) => assert.deepEqual(laidOpen(read(pack(message).subarray(2))), laidOpen(message))))
 })
 

@@ -236,7 +236,7 @@ test('a row is shown by the means of the yardsticks before and after it', () => 
   })
 })
 
-test('what the platform does not give has no ratio', () => {
+test('a figure that the platform does not provide has no ratio', () => {
   const { gateway_cpu_in_posts_alone: gateway, postgres_cpu_in_posts: postgres } = ratiosOf(
     { ...measured, gateway_cpu_us_per_sale: null, postgres_autovacuum_cpu_us_per_sale: null },
     yardsticks,

@@ -38,7 +38,7 @@ test('the new ids follow each other, and the last copy is the newest', () => {
   assert.match(sql, /where order_id between 1000 and 1099$/)
 })
 
-test('a table whose key cannot be made anew is not copied', () => {
+test('a table whose key cannot be generated again is not copied', () => {
   assert.throws(
     () => copyOf(table(['card_ref_id', 'bigint', 'unique'], ['merchant_id', 'bigint', 'unique']), copies),
     /a table cannot be copied/,

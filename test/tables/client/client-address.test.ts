@@ -60,7 +60,7 @@ test('without trusted proxies the client is who connects, whatever a header says
     assert.equal(clientAddress(connection, forwarded, []), connection.replace('::ffff:', ''))
 })
 
-test('addresses and networks are read, and what is none is named with the reason', () => {
+test('addresses and networks are read, and an invalid one is reported with the reason', () => {
   assert.deepEqual(
     readNetworks(' 10.0.0.0/8,192.0.2.7,, ::1\n2001:db8::/32 ').networks.map(
       ([address, bits]) => `${address.toString()}/${bits}`,

@@ -57,7 +57,7 @@ const rows = {
   'upload-pares-result': uploadParesRequest,
 }
 
-test('what the client sends is what the contract has: its names, those that are mandatory, and login where it is wanted', () => {
+test('the client sends what the contract has: the same names, the same mandatory ones, and login where it is required', () => {
   assert.equal(fits.flat().filter(Boolean).length, 24)
   assert.deepEqual(Object.keys(operations).toSorted(), [...Object.keys(rows), 'create-card-ref-v4', 'status-v4'].toSorted())
   for (const operation of Object.keys(rows) as (keyof typeof rows)[]) {

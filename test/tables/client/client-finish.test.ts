@@ -96,7 +96,7 @@ test('an order is only given up as not found after 15 seconds', async () => {
   assert.ok(waitedMs >= 15_000 && waitedMs < 17_000, String(waitedMs))
 })
 
-test('a wait that is aborted says so, with the order as it was seen last', async () => {
+test('an aborted wait returns the order as it was last seen', async () => {
   const { ending } = await run(accepted, [processing], { signal: AbortSignal.abort() })
   assert.deepEqual(ending, { is: 'open', why: 'aborted', seen: processing })
 })

@@ -62,7 +62,7 @@ const leavesOf = (value: unknown, path = ''): string[] =>
     ? Object.entries(value).flatMap(([name, inside]) => leavesOf(inside, path === '' ? name : `${path}.${name}`))
     : [path]
 
-test('what an app says has the paths of the contract; the session is added by the client', () => {
+test('requests of an app have the paths of the contract; the client adds the session', () => {
   for (const [operation, all] of requests) {
     const said = new Set(all.flatMap((one) => leavesOf(one)))
     const rows = Object.keys(mobileRow(operation).request).filter((path) => !path.startsWith('session.'))
@@ -165,7 +165,7 @@ test('each invoice has an id and a nonce of its own, and nothing that prints the
   assert.doesNotMatch(inspect(merchant, { depth: 9, showHidden: true }), /B17F59B4/i)
 })
 
-test('a check is believed when all of it is as the invoice was begun, and not otherwise', () => {
+test('a check is accepted only if all of it matches the invoice', () => {
   const asked = {
     kind: 'sale',
     endpointId: '104',
@@ -213,7 +213,7 @@ test('the answer to a check has what the rows list, with the cards that were ask
   assert.deepEqual(leavesOf(answer).toSorted(), Object.keys(mobileRow('check-transfer').answer).toSorted())
 })
 
-test('a notification is believed of an invoice that was checked, by the token and the device that began it', async () => {
+test('a notification is accepted for a checked invoice, with the token and the device that began it', async () => {
   const invoice: KeptInvoice = { ...begin(), token: 'token-of-the-gateway' }
   const find = async (token: string) => (token === invoice.token ? invoice : undefined)
   const body = (session: object = {}, cards: object = {}) =>

@@ -41,7 +41,7 @@ const controls: readonly (readonly [operation: Operation, id: string, fields: Re
   ['status',                   '789',  { client_orderid: 'CLIENT-112233' }, library, 'bcaf34dae08a70997c4d5a01032e68a620632883'],
 ]
 
-test('a request is signed as it was published', () => {
+test('a request gets the published signature', () => {
   for (const [operation, id, fields, key, control] of controls) {
     const parts = signedParts(operation, new Map(Object.entries(fields)), { id, login: 'test-login', minorUnits: 'iso4217' })
     assert.equal(controlOf(parts, key), control, `${operation} ${JSON.stringify(fields)}`)
@@ -71,7 +71,7 @@ const callbacks: readonly (readonly [status: string, orderid: string, name: stri
   ['approved', '123',     'invoice-1', invoice, '5bc8ee48f9ba37c0fd1e0b052a9bc105c6df87e1'],
 ]
 
-test('a published callback is believed; one without any value is not, though its checksum holds', () => {
+test('a published callback is accepted; one without any value is not, although its checksum is right', () => {
   for (const [status, orderid, name, key, control] of callbacks) {
     const text = `status=${status}&orderid=${orderid}&client_orderid=${name}&control=${control}`
     const expected = { client_orderid: name, orderid }

@@ -72,7 +72,7 @@ const word = fc.oneof(
 const someNames = fc.oneof(fc.constantFrom('type', 'status'), word)
 const form = fc.array(fc.tuple(someNames, word), { maxLength: 8 })
 
-test('what is written is read again as it was, by the client and by the gateway, and with line breaks between the pairs', () => {
+test('a written form is read back unchanged, by the client and by the gateway, also with line breaks between pairs', () => {
   fc.assert(
     fc.property(form, fc.constantFrom('', '\n', '\r\n', '\n\n'), (pairs, lineBreak) => {
       const text = writePairs(pairs)
@@ -86,7 +86,7 @@ test('what is written is read again as it was, by the client and by the gateway,
   )
 })
 
-test('what cannot be decoded is no form, and whatever it is, reading it ends', () => {
+test('a text that cannot be decoded is not a form, and reading it always ends', () => {
   for (const text of ['a=%', 'a=%4', 'a=%zz', 'a=%ff', '%c3=1']) assert.equal(readPairs(text), undefined)
   fc.assert(fc.property(fc.string({ unit: anySign }), (text) => Array.isArray(readPairs(text) ?? [])))
 })
@@ -142,7 +142,7 @@ const doubtful: readonly (readonly [text: string, why: string])[] = [
   ['%',                                            'it cannot be decoded'],
 ]
 
-test('what is not signed with the key is not believed, nor a callback without an outcome', () => {
+test('a callback is rejected if the key did not sign it, or if it has no outcome', () => {
   for (const [text, why] of doubtful) assert.deepEqual(readCallback(text, key, mine), { is: 'not genuine', why })
   assert.equal(readCallback(said(), `${key}x`, mine).is, 'not genuine')
   assert.equal(
@@ -246,7 +246,7 @@ test('a customer may come back before there is an outcome', () => {
 
 // ---- what the cardholder has to do --------------------------------------------------------------
 
-test('each step has its form for the browser; one that is not known leads to the page of the gateway', () => {
+test("each step has its form for the browser; an unknown step leads to the gateway's page", () => {
   const method = stepOf({
     'tds-status': 'MethodUrlFrame',
     'tds-method-url-frame-3ds-server-trans-id': 'id',

@@ -18,7 +18,7 @@ function opened(settings: Partial<LimitSettings>) {
 
 const times = <T>(count: number, act: () => T): T[] => Array.from({ length: count }, act)
 
-test('a merchant has so many requests a second, two seconds of them at once, and no other merchant has fewer', () => {
+test('a merchant has a limit of requests a second, with bursts of two seconds, and merchants do not affect each other', () => {
   const { clock, limits } = opened({ merchant: 10 })
   assert.deepEqual(
     times(21, () => limits.takes(1n)),
@@ -45,7 +45,7 @@ test('a login that fails is not looked at from this address until a try comes ba
   assert.equal(limits.counts().pair.beyond, 1)
 })
 
-test('one that goes on failing is locked for a quarter of an hour', () => {
+test('a login that goes on failing is locked for a quarter of an hour', () => {
   const { clock, limits } = opened({ pair: 30 })
   let tries = 0
   while (tries < 1_000 && tries * 2_000 < 10 * minute) {

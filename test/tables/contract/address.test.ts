@@ -278,7 +278,7 @@ test('a block of the special-purpose registries is refused from its first addres
   }
 })
 
-test('an IPv6 address that carries IPv4 inside is as good as what is inside', () => {
+test('an IPv6 address that contains an IPv4 address is judged by that address', () => {
   good('::ffff:8.8.8.8')
   good('64:ff9b::8.8.8.8')
   good('2002:808:808::1')
@@ -291,7 +291,7 @@ test('an IPv6 address that carries IPv4 inside is as good as what is inside', ()
   bad('2001:0:808:808:0:0:5601:5601', /169\.254\.169\.254 is link-local/)
 })
 
-test('what is not an address in the form a resolver gives is refused', () => {
+test("an address in another form than a resolver's is refused", () => {
   // oxfmt-ignore
   const odd = [
     '', 'x', '1.2.3', '010.8.8.8', '0x8.8.8.8', '134744072', '8.8.8.8/8', '8.8.8.8%1', ' 8.8.8.8',

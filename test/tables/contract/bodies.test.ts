@@ -64,7 +64,7 @@ test('small bodies too have an end: as many as there may be connections', async 
   assert.deepEqual((await small()).overloaded, false)
 })
 
-test('what is above the limit is too large, announced or not, and a body that breaks off gives its room back', async () => {
+test('a body above the limit is too large, announced or not, and an interrupted body frees its room', async () => {
   const read = reader()
   for (const announced of [0, 264 * kibi + 1]) {
     const { bytes, overloaded } = await read(sent(announced || 264 * kibi + 1, 100 * kibi).stream, announced)

@@ -83,7 +83,7 @@ test('unq-card-ref-id is a whole number below 2^53 that JSON carries exactly, an
   )
 })
 
-test('an id tells nothing of the others: every bit is drawn by itself', () => {
+test('an id reveals nothing about the others: every bit is random', () => {
   const draws = 4_000
   const half = (what: string, values: readonly bigint[]) => {
     for (let bit = 2n; bit < 47n; bit++) {
@@ -121,7 +121,7 @@ test('a reference opens to its number, and never to a CVV2', () => {
   assert.equal(opened.cvv2, undefined)
 })
 
-test('what is kept has the number in no spelling, and is sealed differently every time', () => {
+test('the stored form contains the number in no spelling, and is different every time', () => {
   const [one, other] = [made(), made()]
   assert.notDeepEqual(one.sealed.panSealed, other.sealed.panSealed)
   assert.notDeepEqual(one.sealed.panSealed, sealedCard.panSealed)

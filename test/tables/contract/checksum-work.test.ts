@@ -143,7 +143,7 @@ for (const [name, list] of Object.entries(requests)) {
   for (const sent of list) {
     const amount = 'amount' in sent && 'orderid' in sent ? ' with an amount' : ''
     const order = 'login' in sent && !('orderid' in sent) ? ' without orderid' : ''
-    test(`${name}${amount}${order}: a wrong checksum costs the same, whoever and whatever it names`, async () => {
+    test(`${name}${amount}${order}: a wrong checksum costs the same for all merchants and orders`, async () => {
       const usual = await judge(operation, sent)
       assert.ok(usual.isRefused && usual.checksums > 0)
       const others: [what: string, sent: Sent, path?: string][] = [
@@ -191,7 +191,7 @@ for (const operation of ['capture', 'return'] as const) {
     }
   })
 
-  test(`${operation}: what stands in for the amount of an order that does not exist proves nothing`, async () => {
+  test(`${operation}: the stand-in amount of an order that does not exist proves nothing`, async () => {
     const absent = { ...named, orderid: '9999999' }
     for (const minor of ['100', '1', ''])
       assert.ok((await judge(operation, signedBy(absent, 'shop1', 'order-1', '9999999', minor, 'USD'))).isRefused, minor)

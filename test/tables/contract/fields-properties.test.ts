@@ -177,7 +177,7 @@ test('two fields of a table cannot share a spelling', () => {
 
 describe('forms', () => {
   const wellFormed = fc.string({ unit: 'grapheme', maxLength: 40 })
-  test('what is written is read again, whatever the characters', () => {
+  test('any written text is read back, with all characters', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.oneof(wellFormed, fc.constantFrom('a', '&', '=', '%', '+ ')), wellFormed)), (pairs) => {
         assert.deepEqual(readForm(Buffer.from(writeForm(pairs))), pairs)
@@ -261,7 +261,7 @@ describe('amounts', () => {
       assert.ok(!('values' in read(saleRequest, pairsOf({ ...good['sale']!, amount: text === '' ? '0' : `${text}x` }))))
     })
 
-  test('an amount that the currency cannot express is refused, a spelling that it can is kept as it was', () => {
+  test('an amount that the currency cannot express is refused, and any other keeps its spelling', () => {
     // oxfmt-ignore
     const cases: readonly (readonly [amount: string, currency: string, minor: bigint | undefined])[] = [
       ['100.00', 'JPY', 100n], ['100.01', 'JPY', undefined], ['1.234', 'KWD', 1234n], ['1.2345', 'KWD', undefined], ['0.57', 'USD', 57n],

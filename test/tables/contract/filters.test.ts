@@ -96,7 +96,7 @@ describe('lists', () => {
       const { refusal } = screenPayment([listed('black', of, value)], { ...payment, ...more }, none, 0)
       assert.equal(refusal !== undefined, found)
     })
-  test('an entry that an earlier version stored as it was spelled still counts', () => {
+  test('an entry that an earlier version stored unnormalised still counts', () => {
     const stored = rule({ is: 'black', of: 'email' }, { entries: new Set(['@bücher.example']) })
     assert.ok(screenPayment([stored], { ...payment, email: 'eve@Bücher.example' }, none, 0).refusal)
   })
@@ -240,7 +240,7 @@ describe('limits', () => {
     )
   })
 
-  test('what is given back is as if it had never been', () => {
+  test('a count that is cancelled leaves no trace', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(3_000_000), fc.bigInt({ min: 0n, max: 10n ** 12n })), { maxLength: 40 }), (orders) => {
         const limit = volume('1')

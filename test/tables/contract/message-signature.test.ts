@@ -86,7 +86,7 @@ function byHand(
   return { ...target, headers: { ...headers, ...input }, body: Buffer.from(body) }
 }
 
-test('what the client signs holds, an empty body and an Idempotency-Key among it', () => {
+test('a signature of the client is valid, also with an empty body and an Idempotency-Key', () => {
   for (const message of [made(), made(''), made('x=%C3%BC', { 'idempotency-key': 'k-1' })]) {
     assert.ok(hasSignature(message))
     assert.deepEqual(judge(message), { is: 'signed', nonce: 'n-1', createdSeconds: now })

@@ -58,7 +58,7 @@ test('any number of an issuer in the table is found where it stands as people wr
     assert.ok(hasAnyNumber(text, everyIssuer), text)
 })
 
-test('a number of no issuer, without its check digit or within a longer one is none', () => {
+test('a number of no issuer, without its check digit or within a longer number is not a card number', () => {
   for (const text of spellings) assert.ok(!hasAnyNumber(text, () => false), text)
   const checkDigits = ['4111111111111112', '4111 1111 1111 1112']
   const lengths = ['41111111111111', '411111111111116']

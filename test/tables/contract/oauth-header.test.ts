@@ -86,7 +86,7 @@ const refusals: readonly (readonly [header: string | readonly string[] | undefin
   [raw('oauth_nonce', 'oauth_nonce="a\u0000"'),                /not printable ASCII/],
 ]
 
-test('what is missing, unknown, given twice or out of form in the header is refused', () => {
+test('a missing, unknown, repeated or malformed parameter in the header is refused', () => {
   for (const [header, why] of refusals) {
     const answer = readAuthorization(header)
     assert.ok(answer.is === 'refused', `taken: ${String(header)}`)

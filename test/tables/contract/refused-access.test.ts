@@ -136,7 +136,7 @@ test('a login of no merchant is neither logged nor stored', async () => {
   assert.deepEqual([sums[0]!.login, lines[0]!.login, counts], ['', '', { unknown: 1 }])
 })
 
-test('what the database did not take is stored later', async () => {
+test('counts that the database did not accept are stored later', async () => {
   const { sums, access, goesDown } = opened()
   access.refused(request)
   goesDown(true)

@@ -32,7 +32,7 @@ test('a code counts in its step and one beside it, and once', () => {
     assert.equal(stepOfCode(key, wrong, now), undefined)
 })
 
-test('what an app reads has the key as RFC 4648 writes it', () => {
+test('the key for an app is written as RFC 4648 has it', () => {
   const texts = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar']
   const written = ['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI']
   assert.deepEqual(

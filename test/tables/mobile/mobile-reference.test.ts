@@ -81,7 +81,7 @@ for (const name of mobileOperationNames)
         }
   })
 
-test('what the service reads, it reads of the examples; and what the OpenAPI document refuses, it refuses', () => {
+test('service and OpenAPI document accept and refuse the same variants of the examples', () => {
   const tables: [name: MobileOperation, table: JsonTable, choices: readonly Choice[]][] = [
     ['perform-verification', mobileKinds.verification.request, mobileKinds.verification.choices],
     ['perform-sale', mobileKinds.sale.request, mobileKinds.sale.choices],
@@ -104,7 +104,7 @@ test('what the service reads, it reads of the examples; and what the OpenAPI doc
   }
 })
 
-test('OpenAPI: of two ways to pay exactly one, and a holder by one name or by two', () => {
+test('OpenAPI: exactly one of two ways to pay, and a holder by one name or by two', () => {
   const { request } = mobileExample('perform-sale')
   const { sourceOfFunds, ...rest } = request as { sourceOfFunds: { card: object } }
   const takes = (funds: object) =>

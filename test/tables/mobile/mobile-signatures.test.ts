@@ -197,7 +197,7 @@ test('the key is the control key without dashes as bytes, of 32 hexadecimal digi
   }
 })
 
-test('what is signed is each value in its order, in UTF-8, and nothing between', () => {
+test('the signed text is each value in its order, in UTF-8, without separators', () => {
   const parts = checkParts({ ...one, serialNumber: 'Zoë', sourceServerCardId: 's', destinationServerCardId: 'd' })
   assert.equal(stringToSign(parts), `Zoë${nonce}d111${one.invoiceId}s`)
   const expected = createHmac('sha1', key.reveal())

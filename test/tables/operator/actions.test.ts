@@ -76,7 +76,7 @@ for (const { subject, words, action } of rows)
     }
   })
 
-test('what an action takes has one name each, and a usual value that fits', () => {
+test('the inputs of an action have distinct names, and valid default values', () => {
   for (const { words, action } of rows) {
     const takes = Object.entries<{ is: ValueKind<unknown>; option?: string; usual?: unknown; means: string }>(action.takes)
     const options = takes.map(([name, input]) => optionName(name, input))
@@ -105,7 +105,7 @@ test('an owner may do everything, an auditor nothing that changes, and no role o
   for (const role of roles) for (const one of ['system', 'audit'] as const) assert.equal(roleMay(role, one, 'merchant'), false)
 })
 
-test('a person sees each result as it comes and the sum at the end, a machine all at once', async () => {
+test('a person sees each result as it comes and the sum at the end; a program gets everything together', async () => {
   const printed = new PassThrough({ encoding: 'utf8' })
   const terminal = openTerminal({ env: {}, stdin: () => Readable.from([]), stdout: printed, stderr: printed, ...ground })
   const seen: (string | null)[] = []

@@ -19,7 +19,7 @@ test('a table is read in any order of its columns, with quotes, three-letter cou
   ])
 })
 
-describe('what cannot be a table is refused with its line', () => {
+describe('an invalid table is refused with the line of its fault', () => {
   // oxfmt-ignore
   const rows: readonly (readonly [string, RegExp])[] = [
     ['', /no ranges/], ['first,last\n', /no ranges/], ['first\n12', /line 2.*"12"/], ['first\n400000\n4000000000001', /line 3/],

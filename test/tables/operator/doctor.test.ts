@@ -94,11 +94,7 @@ test('the doctor is content where all is well, and has advice for each thing tha
       'problem',
       /its requests have been refused since 1970-01-01 00:00:00/,
     ],
-    [
-      sick({ moving: [{ login: 'shop', state: 'clearing', to: 2, since: 0 }] }),
-      'warning',
-      /orders of shop are still in its old cell/,
-    ],
+    [sick({ moving: [{ login: 'shop', state: 'clearing', to: 2, since: 0 }] }), 'warning', /shop are still in its old cell/],
     [sick({ merchants: 0n }), 'warning', /none is registered/],
     [sick({ hasBins: false }), 'warning', /no BIN table.*in texts/],
     [sick({ gateless: ['101'] }), 'warning', /101/],

@@ -20,7 +20,7 @@ const cell = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-test('cells are read again as they were, but with an apostrophe before what a spreadsheet would calculate', () => {
+test('cells are read back unchanged, except for an apostrophe before a formula', () => {
   fc.assert(
     fc.property(fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 4 }), (rows) => {
       const read = parse(rows.map(csvLine).join(''), {
@@ -130,7 +130,7 @@ test('a page is read when the one before is out, and no page after the last that
   )
 })
 
-test('what is counted back from now is counted from one moment for all pages, and long ones say how far they are', async () => {
+test('spans back from now start at one moment for all pages, and long exports report progress', async () => {
   const { exported, pages, said } = listOf(20_500)
   for await (const _ of (await exported({ from: (at: number) => at - 7_200_000 })).texts);
   assert.equal(pages.length, 21)

@@ -112,7 +112,7 @@ test('JSON that does not fit is refused by the name of its field', () => {
   }
 })
 
-test('what an older version stored has the usual values, and what is stored says its version', () => {
+test('settings stored by an older version get the default values, and stored settings name their version', () => {
   const older = { threeDSecure: false, mandatoryFields: [], disabledOperations: [], controlMinorUnits: 'iso4217' as const }
   const read = endpointFields.whole(older)
   assert.equal(read.repeatWindowMs, 600_000)

@@ -211,7 +211,7 @@ test('lists of fields and operations are read, and strangers among them are name
   assert.match(complaintOf(operations.is.read('make-rebill=on,make-rebill-sale=off')), /appears twice/)
 })
 
-test('what an operator is shown names no program, so that a web page can show it too', () => {
+test('texts for operators name no program, so that a web page can show them too', () => {
   const room = join(import.meta.dirname, '../../../..', 'src', 'operator')
   const terminal = /npx tollgate/
   const sources = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
@@ -294,7 +294,7 @@ test('a life is listed in the order of cause and effect, also within one millise
   )
 })
 
-test('what a merchant sent cannot move the cursor of a terminal or turn its writing', () => {
+test('texts of a merchant cannot move the cursor of a terminal or change the text direction', () => {
   const told = table([{ title: 'NAME', of: (name: string) => name }], ['red \u001b[31m', 'line\nbreak', 'turned \u202e'])
   assert.deepEqual(told.split('\n'), ['\u001b[1mNAME\u001b[0m', 'red \ufffd[31m', 'line\ufffdbreak', 'turned \ufffd'])
 })

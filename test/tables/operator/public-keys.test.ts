@@ -30,7 +30,7 @@ test('a key for Ed25519 is taken as it is', () => {
   assert.match(refused, /Give it to nobody/)
 })
 
-test('what is a key of another kind, too small, damaged or not one key alone is refused with the reason', () => {
+test('a key of another kind, too small or damaged, and a file with several keys, are refused with the reason', () => {
   const cases: [string, RegExp][] = [
     ['', /not PEM/],
     ['ssh-rsa AAAAB3NzaC1yc2E', /not PEM/],

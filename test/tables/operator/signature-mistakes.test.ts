@@ -203,7 +203,7 @@ for (const [what, text, address] of pasted)
     })
   })
 
-test('what the gateway would not read as a form has no pairs, and nothing that is pasted takes long', () => {
+test('a text that is not a form has no pairs, and no pasted text takes long to read', () => {
   for (const text of ['email=%E4%zz', 'curl https://pay.example/api/v2/sale/101 -F login=shop'])
     assert.equal(readPasted(text).pairs, undefined)
   const begun = process.cpuUsage().user

@@ -127,7 +127,7 @@ const table: readonly Row[] = [
   row('an account verification', 'account-verification', [],                                                                     wrong,                                          wrong,                                       wrong),
 ]
 
-describe('what an approved order allows', () => {
+describe('the operations that an approved order allows', () => {
   for (const line of table)
     test(line.what, () => {
       for (const operation of operations) {
@@ -171,7 +171,7 @@ test('a capture or return holds its sum in every state but those where no money 
   }
 })
 
-test('money that is being captured cannot be given back yet', () => {
+test('money cannot be returned while its capture is open', () => {
   for (const state of states) {
     const order = drawnOn('preauth', 'approved', [['capture', 1000n, state]])
     const cameToNothing = ['declined', 'filtered', 'error'].includes(state)
@@ -255,7 +255,7 @@ describe('the same once more', () => {
       }
   })
 
-  test('of several equal ones it is the newest that counts', () => {
+  test('of several equal operations the newest counts', () => {
     const order = drawnOn('sale', 'approved', [
       ['return', 400n, 'approved'],
       ['return', 400n, 'approved'],
@@ -302,7 +302,7 @@ describe('an order has at most a hundred captures, returns and voids', () => {
   for (const [what, kind, drawn, ask, expected] of rows)
     test(`${what}: ${expected}`, () => assert.equal(told(judgeFollow(drawnOn(kind, 'approved', drawn), ask, may, now)), expected))
 
-  test('what the gateway owes on its own does not count', () => {
+  test('operations that the gateway owes by itself do not count', () => {
     const reversals: Drawn[] = Array.from({ length: mostFollowUps }, () => ['reversal', 1n, 'approved'])
     assert.equal(told(judgeFollow(drawnOn('sale', 'approved', reversals), asking('return', 1n), may, now)), 'return 1')
   })

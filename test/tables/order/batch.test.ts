@@ -47,7 +47,7 @@ test('each item gets its own result, in the order of the items', async () => {
   )
 })
 
-test('entries submitted at once share a batch; those that come meanwhile gather for the next, up to the limit', async () => {
+test('entries submitted together share a batch; later ones gather for the next, up to the limit', async () => {
   const seen: number[][] = []
   const finish: (() => void)[] = []
   const batch = open(async (items) => {
@@ -105,7 +105,7 @@ test('a large batch is answered a few at a time, with a turn for others between,
   assert.deepEqual(turns, [])
 })
 
-test('while more is about to come, a small batch waits for it, and one that is worth a commit does not', async () => {
+test('a small batch waits while more entries are coming, and one that is worth a commit does not', async () => {
   const turns: (() => void)[] = []
   const coming = { is: true }
   const rush = () => (coming.is ? new Promise<void>((resolve) => void turns.push(resolve)) : undefined)
@@ -128,7 +128,7 @@ test('while more is about to come, a small batch waits for it, and one that is w
   await Promise.all([...few, ...many])
 })
 
-test('what never becomes an item of the batch does not keep it waiting', async () => {
+test('an entry that never becomes an item of the batch does not delay it', async () => {
   let turns = 0
   const rush = () => (turns++, new Promise<void>((resolve) => setImmediate(resolve)))
   const batch = open(async (items) => items, { rush })
@@ -182,7 +182,7 @@ for (const code of ['XX000', '58030']) {
     assert.deepEqual(seen, [[1], [2], [1], [2], [1], [2]])
   })
 
-  test(`one that stays (${code}) fails the item that causes it, after five tries, and no other`, async () => {
+  test(`a permanent error (${code}) fails only the item that causes it, after five tries`, async () => {
     let tries = 0
     const batch = open(async (items) => {
       if (!items.includes(5)) return items

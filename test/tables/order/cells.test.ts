@@ -96,7 +96,7 @@ function leader(cells: Record<number, Route['handle']>, passes: Passing['request
   return { passed, handle }
 }
 
-test('a request is passed on only for a cell that is not served, and never one that there is no room for', async () => {
+test('a request is passed on only for a cell that is not served, and never if the gateway was merely full', async () => {
   const { passed, handle } = leader({ 0: () => says('here') }, async () => says('there'))
   assert.equal(await handle(asked({ params: { id: '11' } })), 'here')
   assert.equal(await handle(asked({ params: { id: '99' } })), 'any')

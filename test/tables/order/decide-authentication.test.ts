@@ -9,7 +9,7 @@ import type { BrowserFacts } from '../../../src/spec/gateway/sale.ts'
 import type { Authentication, BrowserData } from '../../../src/three-d-secure/authentication.ts'
 import { decided, eventOf, named, now, ofAuthentications, orderIn } from './decide-orders.ts'
 
-test('what is of another authentication, or of an earlier one, changes nothing', () => {
+test('an event of another authentication, or an earlier one, changes nothing', () => {
   const other = { of: '00000000-0000-4000-8000-00000000000f' }
   for (const transition of machine)
     if (ofAuthentications.has(transition.on) || (transition.on === 'not authenticated' && transition.from !== 'filtering'))
@@ -103,7 +103,7 @@ test('nothing is authorised before the authentication that was begun has its res
   for (const { from, asks } of machine) if (asks === 'authorise') assert.ok(from === 'ready' || from === 'authorising', from)
 })
 
-test('the proof of an authentication is kept until its authorisation has an outcome, and no longer', () => {
+test('the proof of an authentication is kept until its authorisation has an outcome', () => {
   const proof = ({ order }: Decided) => head(order).authentication?.authenticationValue
   assert.equal(proof(decided(orderIn('ready'), eventOf('attempt recorded'))), 'sealed')
   assert.equal(proof(decided(orderIn('authorising'), eventOf('answer awaited'))), 'sealed')

@@ -20,7 +20,7 @@ test('an order counts once for its merchant: from its submission, while it is in
   assert.equal(count(), 0)
 })
 
-test('an order that is submitted twice at once leaves no count behind', () => {
+test('an order submitted twice at the same time leaves no count behind', () => {
   const hand = openHand()
   const heard = [hand.expect(order, configuration), hand.expect(order, configuration)]
   hand.keep(order, card, [step], 0)

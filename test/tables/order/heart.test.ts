@@ -162,7 +162,7 @@ for (const [waitsMs, endedMs] of starving)
     await heart.stop()
   })
 
-test('a process that was stopped as a whole is late at once, and is not taken for one whose loop hangs', async () => {
+test('a suspended process is late when it continues, and does not count as one with a hanging loop', async () => {
   const desk = openDesk()
   const { heart, pulse, ended } = await beside(desk)
   const heartbeat = await begin(desk)
@@ -251,7 +251,7 @@ test('a lapse, its end, a take-over and a loss are errors in the log, with the n
   await heartbeat.stop()
 })
 
-test('a heart that follows on one that broke takes the lease for no fresher than it is', async () => {
+test('a restarted heartbeat does not take the lease for fresher than it is', async () => {
   const desk = openDesk()
   const pulse = openPulse()
   const { store, clock, log } = desk

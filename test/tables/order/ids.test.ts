@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawIds } from '../../../src/storage/ids.ts'
 
-test('ids that were given back come first, the lowest of them, so that they keep rising', async () => {
+test('returned ids are used first, the lowest before the others, so that ids rise', async () => {
   let next = 1n
   const ids = drawIds(() => Promise.resolve((next += 10n) - 10n), 10)
   const take = async (n: number) => {
@@ -19,7 +19,7 @@ test('ids that were given back come first, the lowest of them, so that they keep
   assert.deepEqual(await take(8), [3n, 5n, 6n, 7n, 8n, 9n, 10n, 11n])
 })
 
-test('what is left of a block that got old is not used, nor what was given back of it', async () => {
+test('the rest of an old block is not used, nor are the ids returned from it', async () => {
   let [next, now] = [1n, 0]
   const fetched: number[] = []
   const fetch = () => {

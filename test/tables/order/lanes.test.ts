@@ -66,7 +66,7 @@ function pauseLeft(l: Lanes, origin: string): number {
   return waited
 }
 
-test('a lane has so many calls at once and no more, and the next starts when one ends', () => {
+test('a lane has a limit of calls, and the next starts when one ends', () => {
   const l = lanes()
   for (const job of ['a', 'b', 'c', 'd']) assert.ok(l.put('one', job))
   assert.deepEqual(l.started, ['a', 'b'])
@@ -118,7 +118,7 @@ test('a success between failures keeps the lane closed', () => {
   assert.deepEqual(l.blocked(), [])
 })
 
-test('what waits in a lane that opens is dropped, so that its rows are found again, and no longer counts', () => {
+test('waiting calls of a lane that opens are dropped, so that their rows are found again', () => {
   const l = lanes()
   for (let i = 0; i < 6; i++) l.put('bad', `j${i}`)
   for (let i = 0; i < 3; i++) l.ended('bad', 'badly')
@@ -236,7 +236,7 @@ test('a quarter of all places is open only to merchants who hold few', () => {
   for (const [why, all, taken, held, room] of rooms) assert.equal(roomIn(capacityOf(all), taken, held), room, why)
 })
 
-test('a merchant with ever new origins that hang leaves a quarter of all places, and others take them at once', () => {
+test('a merchant with many hanging origins leaves a quarter of all places, and others take them immediately', () => {
   const l = lanes({ capacity: capacityOf(400), perLane: 32, queuePerLane: 64, callsOfMerchant: 400 }).all
   let held = 0
   while (l.put(1n, `host ${held}`, 'hangs')) held++
@@ -258,7 +258,7 @@ test('merchants with the same origin have lanes of their own: one who makes it f
   assert.ok(l.put(2n, 'platform', 'good'))
 })
 
-test('a merchant has so many calls at once over all his origins, which take turns beyond, and others have theirs', () => {
+test('a merchant has a limit of calls over all his origins, which then take turns, and others keep theirs', () => {
   const l = lanes({ perLane: 2, callsOfMerchant: 3 })
   for (const job of ['a1', 'a2', 'a3', 'a4']) l.put('a', job)
   for (const job of ['b1', 'b2']) l.put('b', job)

@@ -58,13 +58,13 @@ test('checks are made in order, each with what those before it found, until one 
   assert.deepEqual(seen, [{ a: 1 }, { a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2 }])
 })
 
-test('checks of which none is asynchronous are over at once', () => {
+test('synchronous checks end without waiting', () => {
   const finds = ({ a }: { a: number }) => ({ b: a + 1 })
   assert.deepEqual(passChecks([finds], { a: 1 }, {}), { passed: { a: 1, b: 2 } })
   assert.deepEqual(passChecks([() => ({ refused: 'no' }), finds], { a: 1 }, {}), { refused: 'no' })
 })
 
-test('a row that stands before the one that finds what it needs does not compile', () => {
+test('a row before the one that finds what it needs does not compile', () => {
   type Finds = Row<(request: { a: number }) => { b: number }, 'sale'>
   type Needs = Row<(request: { b: number }) => undefined, 'sale' | 'status'>
   type Known<Rows extends readonly Row[], O extends string> = After<Rows, O, { a: number }>

@@ -39,7 +39,7 @@ test('a sweep that knows of nothing looks once a second', async () => {
   assert.deepEqual(looks, [100, 1_100, 2_100, 3_100])
 })
 
-test('what is due before the next look is seen when it is due, and not twice', async () => {
+test('work that is due before the next look is seen on time, and once', async () => {
   const { looks, known, pass } = openSweep({ dueAt: 450 })
   await pass(400)
   known.dueAt = Infinity
@@ -47,7 +47,7 @@ test('what is due before the next look is seen when it is due, and not twice', a
   assert.deepEqual(looks, [100, 450, 1_450])
 })
 
-test('what was put back meanwhile moves the next look to when it is due', async () => {
+test('work returned to the queue moves the next look to its time', async () => {
   const { looks, expect, pass } = openSweep()
   await pass(200)
   expect(800)
@@ -66,7 +66,7 @@ test('two looks are never closer than the shortest pause, however much is expect
   assert.deepEqual(looks, [100, 200, 300, 400, 500])
 })
 
-test('what is expected during a look is seen by the next one', async () => {
+test('work expected during a look is seen by the next one', async () => {
   const clock = openHandClock(0)
   const looks: number[] = []
   const sweep = startSweep({ clock, everyMs, failed: (error) => assert.ifError(error) }, async () => {

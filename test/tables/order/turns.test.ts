@@ -57,7 +57,7 @@ test('a turn takes as much as its budget, and the rest waits for its end, in the
   assert.deepEqual(turns.counts().signatures, { total: 22, most: 8 })
 })
 
-test('work that fits the turn is done at once', () => {
+test('work that fits the turn is done without waiting', () => {
   const { turns } = openByHand()
   assert.equal(turns.run(work([['pairs', 1_100]], [])), 1)
   assert.ok(turns.run(work([['pairs', 1]], [])) instanceof Promise)
@@ -150,7 +150,7 @@ test('a long value that is read in pieces is what it would be in one', () => {
     }
 })
 
-test('a thousand pairs are a form and one more is none, in one piece or in many', () => {
+test('a body of a thousand pairs is a form and one of a thousand and one is not, in one piece or in many', () => {
   for (const length of [1, 100, 3_000])
     for (const [count, is] of [
       [1_000, true],

@@ -74,7 +74,7 @@ const compiler = {
 }
 const elsewhere = { ...record({ package: npm('no-package-of-ours'), versions: ['1.0.0'] }), modified: new Date().toISOString() }
 
-test('what is affected is listed with its fix, and without control characters of others', () => {
+test('affected packages are listed with their fix, without control characters from the advisory', () => {
   const { status, stdout } = run({ 'a.json': fastify, 'b.json': [compiler, elsewhere], 'notes.txt': 'no record' })
   assert.equal(status, 1)
   assert.match(stdout, /^3 advisories, the newest of \S{10}: 0 days old\.$/m)

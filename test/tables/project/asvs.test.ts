@@ -55,7 +55,7 @@ test('whatever is met names a file that shows it', () => {
 })
 
 for (const document of ['docs/asvs.md', 'docs/security.md', 'SECURITY.md'])
-  test(`${document}: each file, script, variable and option that it names is there`, async () => {
+  test(`${document}: each file, script, variable and option that it names exists`, async () => {
     const text = readFileSync(document, 'utf8')
     const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts
     const operating = await operatorsPages()

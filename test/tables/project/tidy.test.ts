@@ -161,7 +161,7 @@ for (const [what, files, found] of cases) {
   test(`tidy finds ${what}`, () => assert.deepEqual(violationsOf(files), found))
 }
 
-test('a table may be wide, as may the comments in it: what is declared, a member, an argument, a tagged template', () => {
+test('a table may be wide, and so may its comments: a declaration, a member, an argument, a tagged template', () => {
   const rows = ['`a', `// ${'w '.repeat(80)}`, `\`, '${'b '.repeat(80)}',`, `'c'`]
   const tables = [
     [ignore, `const a = [`, ...rows, `]`],

@@ -64,7 +64,7 @@ function paid(state: State, ...later: Partial<Transaction>[]): Order {
 const thanks = personal.redirectSuccessUrl
 const back = personal.redirectUrl
 
-test('once money was given back, let go or asked for, neither form nor token say approved', async () => {
+test('once money was returned or released, or a return was requested, neither form nor token say approved', async () => {
   // oxfmt-ignore
   const rows: [what: string, follow: Partial<Transaction>, status: string, url: string, says: string][] = [
     ['a return',                    { kind: 'return', state: 'approved' },    'given back', back,   'processing'],
@@ -85,7 +85,7 @@ test('once money was given back, let go or asked for, neither form nor token say
   }
 })
 
-test('an hour after the outcome, or the request where there is none, the page has no personal data', async () => {
+test('an hour after the outcome, or after the request without one, the page has no personal data', async () => {
   const [minute, hour] = [60_000, 3_600_000]
   // oxfmt-ignore
   const rows: [state: State, since: number, status: string][] = [

@@ -101,7 +101,7 @@ test('a logo is what it says from its first byte to its last, small, and never a
   for (const other of others) assert.ok(judgeLogo(Buffer.from(other)) instanceof Unreadable, other)
 })
 
-test('a logo that cannot be read now is left out, and is not asked for where there is none', async () => {
+test('a logo that cannot be read is left out, and a merchant without a logo causes no query', async () => {
   const merchant = { merchantId: 1n, page: { logo: { type: 'png', width: 16, height: 16, bytes: 1, sha256: '' } } } as const
   const request = { headers: { 'accept-language': 'fr' } }
   const broken = { logo: () => Promise.reject(new Error('no database')) }

@@ -39,7 +39,7 @@ test('a return is read where the token says what its fields say, for an hour', (
   assert.equal(read(text).is, 'return')
 })
 
-test('what was changed on the way, or is for another, is not genuine', () => {
+test('a token that was changed, or is for another payment, is not genuine', () => {
   const none = good.split('.').slice(0, 2).join('.')
   const unsigned = `${encoded({ alg: 'none', typ: 'JWT' })}.${none.split('.')[1]}.`
   const moved = { client_orderid: '1', orderid: '1000001a-' }

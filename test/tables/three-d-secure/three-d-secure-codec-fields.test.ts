@@ -13,7 +13,7 @@ function heard(type: MessageType, fields: Fields): string {
   return verdictOf(readMessage(JSON.stringify(fields), { types: [type] }))
 }
 
-test('a message with every field is read as it was written, in both versions', () => {
+test('a message with every field is read back unchanged, in both versions', () => {
   for (const type of types) {
     for (const version of both) {
       const read = readMessage(JSON.stringify(good(type, version)), { types: [type] })

@@ -139,7 +139,7 @@ test('an Erro about a message that cannot be used can be written and read', () =
   })
 })
 
-test('what breaks the table is not written, and the exception has names but no values', () => {
+test('a message that breaks the table is not written, and the exception has names but no values', () => {
   const writing = (fields: Fields) => () => writeMessage(fields as unknown as Message)
   const areq = good('AReq', '2.1.0')
   assert.throws(writing(without(areq, 'mcc')), { message: 'AReq 2.1.0 lacks mcc' })
@@ -220,7 +220,7 @@ const variations: Arbitrary<Fields> = fc.record({
 })
 const optional = 'email homePhone cardholderName acctID billAddrState shipAddrCity browserIP transType acctType'.split(' ')
 
-test('what is written is read as it was, for any message', () => {
+test('any written message is read back unchanged', () => {
   const version = fc.constantFrom('2.1.0' as const, '2.2.0' as const)
   fc.assert(
     fc.property(version, variations, fc.subarray(optional), (messageVersion, varied, left) => {

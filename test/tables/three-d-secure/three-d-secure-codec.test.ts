@@ -57,7 +57,7 @@ const answer = (version: Version, transStatus: string): Fields =>
     'transStatusReason authenticationValue acsURL acsChallengeMandated authenticationType eci cardholderInfo',
   )
 
-test('what ARes must carry depends on its status, and on what AReq asked for', () => {
+test('the mandatory fields of ARes depend on its status and on the AReq', () => {
   const challenge = { acsURL: 'https://acs.example/c', acsChallengeMandated: 'N', authenticationType: '02' }
   const proof = { authenticationValue: cavv }
   const why = { transStatusReason: '01' }
@@ -107,7 +107,7 @@ test('what ARes must carry depends on its status, and on what AReq asked for', (
   assert.equal(heard('ARes', without(answer('2.2.0', 'Y'), 'transStatus'), { asked: other }), 'ok')
 })
 
-test('what RReq must carry depends on its result', () => {
+test('the mandatory fields of RReq depend on its result', () => {
   const bare = 'transStatusReason authenticationValue authenticationType eci challengeCancel'
   const result = (transStatus: string, more: Fields, version: Version = '2.1.0') =>
     heard('RReq', { ...without({ ...good('RReq', version), transStatus }, bare), ...more })

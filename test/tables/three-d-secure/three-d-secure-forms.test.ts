@@ -77,7 +77,7 @@ test('the method frame posts threeDSMethodData into a hidden frame, and links to
   assert.match(html, /^<!doctype html>\s*<html lang="en">/)
 })
 
-test('the challenge form posts creq to the issuer, by script or by a button that is always there', () => {
+test('the challenge form posts creq to the issuer, by script or by a button that is always visible', () => {
   const { creq, html } = challengeForm(challenge)
   assert.deepEqual(decoded(creq), {
     messageType: 'CReq',
@@ -94,7 +94,7 @@ test('the challenge form posts creq to the issuer, by script or by a button that
   assert.equal(creqOf(challenge), creq, 'a reload sends an identical one')
 })
 
-test('the pages of a merchant load nothing and carry one script, the one that submits', () => {
+test('the pages of a merchant load nothing, and their only script submits the form', () => {
   for (const { html } of [methodFrame(method), challengeForm(challenge)]) {
     assert.equal(html.match(/<script/g)?.length, 1)
     assert.doesNotMatch(html, / src=|<link|<img|@import|<style|nonce/)
@@ -126,7 +126,7 @@ test('a quote, a tag or an entity in a URL stays text of its attribute', () => {
   }
 })
 
-test('whatever a form carries, a browser reads it back as it was, and nothing else', () => {
+test('a browser reads any value of a form back unchanged, and nothing else', () => {
   const text = string({
     unit: constantFrom(
       'a',

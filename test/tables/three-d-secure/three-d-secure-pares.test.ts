@@ -40,7 +40,7 @@ const evil = paresXml({ ...refusedBy('N'), status: 'Y', cavv: 'ZZZZZZZZZZZZZZZZZ
 const document = signed()
 const signature = signatureOf(good, signer)
 
-test('what the issuer signed is what comes out, in both hashes', () => {
+test('the result is the signed content, in both hashes', () => {
   const { cavv, eci, cavvAlgorithm, time } = answered
   for (const hash of ['sha1', 'sha256'] as const) {
     for (const status of ['Y', 'A'] as const)
@@ -62,7 +62,7 @@ test('what the issuer signed is what comes out, in both hashes', () => {
   assert.deepEqual(judge(signed({ status: 'N' })), { is: 'verified', status: 'N', time, paresId: 'PARes-9' })
 })
 
-test('what real issuers do differently is understood: blanks, prefixes, line ends, transforms, order of certificates', () => {
+test('variants of real issuers are read: blanks, prefixes, line ends, transforms, order of certificates', () => {
   const pretty = good.replaceAll('><', '>\n  <')
   const orders = [
     [0, 1, 2],
@@ -141,7 +141,7 @@ test('the way through a browser may add line breaks, lose pluses and padding, an
   }
 })
 
-test('what would unpack to more than a message is never unpacked', () => {
+test('a text that would unpack to more than a message is never unpacked', () => {
   const zeros = (megabytes: number) => Buffer.alloc(megabytes * 1024 * 1024)
   assert.match(why(verifyPares(pack(zeros(50)), expected)), /^longer than/)
   for (const bomb of [deflateSync(zeros(5)), deflateRawSync(zeros(5)), deflateSync(Buffer.alloc(300 * 1024, document))])

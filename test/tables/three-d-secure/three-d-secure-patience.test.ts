@@ -127,7 +127,7 @@ const refused: readonly (readonly [type: Answer, status: string, field: string, 
   ['PRes', '',  'serialNum',            '',                  '203'], ['PRes', '',  'dsEndProtocolVersion', null,            '201'],
 ]
 
-test('what decides stays exact, also to a patient reader', () => {
+test('fields that decide something stay exact, even for a patient reader', () => {
   for (const [type, status, field, sent, code] of refused) {
     const message = { ...(status === '' ? good(type, '2.2.0') : about(type, status)), [field]: sent }
     const { read, strict } = hear(type, JSON.stringify(message))
@@ -192,7 +192,7 @@ async function result(body: string, strict?: ReadonlySet<string>): Promise<{ ans
   return { answer: JSON.parse(answer ?? '{}') as Fields, taken }
 }
 
-test('a result counts whatever its mark and the spelling of its ids; a strict reader wants each as it was', async () => {
+test('a result counts with any mark and spelling of its ids; a strict reader wants each exactly', async () => {
   const odd = { ...about('RReq', 'N'), authenticationType: undefined, interactionCounter: '1', eci: null }
   const { answer, taken: read } = await result(`\ufeff${JSON.stringify({ ...odd, ...capitals })}\r\n`)
   // Of RRes, ids are as in RReq, except our own.
@@ -255,7 +255,7 @@ const statuses = ['Y', 'A', 'N', 'U', 'R', 'C'] as const
 const free = (type: Answer) =>
   Object.entries(messages[type].fields).flatMap(([name, { decides }]) => (decides === false ? [name] : []))
 
-test('whatever stands where nothing is decided, status, ids and proof are read as they were sent', () => {
+test('status, ids and proof are read as sent, with any value in the fields that decide nothing', () => {
   const telling = fc.constantFrom('Y', 'N', '14', '1', null, '', undefined)
   const oddity = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string({ unit: anySign }), telling)
   const which = fc.constantFrom<['ARes' | 'RReq', string]>(

@@ -108,7 +108,7 @@ test('a delta says nothing of ranges that lay over each other before it', () => 
   assert.equal(applyDelta(over, [item('A', '4000009999999990', '4000010000000000', older)]).is, 'inconsistent')
 })
 
-test('of ranges that lie over each other the one that says something else is noticed, as a comparison of all pairs does', () => {
+test('overlapping ranges with different contents are noticed, as by a comparison of all pairs', () => {
   const some = fc.tuple(number, number, fc.boolean()).map(([a, b, isOlder]) => {
     const more = isOlder ? older : {}
     return lowest(a) <= highest(b) ? range(a, b, more) : range(b, a, more)

@@ -45,7 +45,7 @@ test('a result follows the answer that it reports, and the page of the issuer fo
   ])
 })
 
-test('what the shop shows comes before what the shopper does with it, and a question before its reply', () => {
+test("a page of the shop comes before the shopper's action on it, and a question before its reply", () => {
   const shop = journal('shop', 'merchant > shopper: challenge frame')
   assert.deepEqual(merged(shop, journal('acs', 'shopper > issuer: CReq')), [
     'merchant > shopper: challenge frame',

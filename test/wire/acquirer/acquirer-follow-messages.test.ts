@@ -149,7 +149,7 @@ for (const kind of ['capture', 'return'] as const)
     test(`a ${kind} over a real line: an approval of ${what} is a stray, and the answer that follows is taken`, async (t) =>
       assert.equal((await answered(t, { kind }, stray, (r) => replyTo(r, '116'))).is, 'declined'))
 
-test('two captures under way at once each get their own answer', async (t) => {
+test('two simultaneous captures each get their own answer', async (t) => {
   const { peer, connector } = await openConnector(t)
   const first = connector.follow(ask, deadline(), always)
   const second = connector.follow({ ...ask, stan: '000020', rrn: '000000000020', kind: 'return' }, deadline(), always)

@@ -220,7 +220,7 @@ const refusals: [why: RegExp, args: string[]][] = [
   [/neither of which is weak/,                      set('--mac', 'retail-mac', '--mac-key-file', file(`${'01'.repeat(8)}8d4f2a6c0b9e7731`))],
 ]
 
-test('a key that is none, or too weak, is refused by its option and not repeated, and changes nothing', async () => {
+test('an invalid or weak key is refused by its option, is not repeated, and changes nothing', async () => {
   const before = await json('gate', 'show', name)
   for (const [why, args] of refusals) {
     const { code, out, err } = await run({ TOLLGATE_DIR: world.directory }, args)

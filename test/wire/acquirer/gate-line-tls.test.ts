@@ -156,7 +156,7 @@ const refusals: [why: RegExp, args: string[]][] = [
   [/--host must be a private address/,         ['gate', 'set', name, '--tls', 'off', '--host', '2001:db8::1']],
 ]
 
-test('what cannot protect a line is refused by its option, and changes nothing', async () => {
+test('settings that cannot protect a line are refused by their option, and change nothing', async () => {
   const before = await json('gate', 'show', name)
   for (const [why, args] of refusals) {
     const { code, out, err } = await run({ TOLLGATE_DIR: world.directory }, args)

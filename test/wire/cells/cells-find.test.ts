@@ -184,7 +184,7 @@ test('a text that is the name of an order is not read for as an address, unless 
   assert.deepEqual(ids(await find(email, '--as', 'email')), [Number(paid.orderid)])
 })
 
-test('a cell that is away is left out of a search and named, never as if nothing were there', async () => {
+test('a search names a cell that is away, so that missing results are not taken for none', async () => {
   const payerOf = { ...payer, email: 'half@cells.example' }
   const [here, there] = [await cells.paid(1, payerOf), await cells.paid(2, payerOf)]
   const api = JSON.parse(readFileSync(join(cells.world.directory, 'sandbox.json'), 'utf8'))['operator_api_url'] as string

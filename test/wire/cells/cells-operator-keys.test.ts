@@ -63,7 +63,7 @@ async function storeCard({ cells, keys }: Cells, cellNo: number): Promise<void> 
   )
 }
 
-test('a rotation has every cell sealed again, and a repeated one finishes what was cut off and begins nothing anew', async () => {
+test('a rotation makes every cell seal again, and a repeated one only finishes an interrupted one', async () => {
   const all = await openCells()
   const { desk, cells, clock } = all
   const { version } = await rotateKeyOf(desk, kek, 'pan')

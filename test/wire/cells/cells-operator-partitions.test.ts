@@ -47,7 +47,7 @@ test('partitions of every cell are listed and made, those of one cell alone if i
   assert.deepEqual(entries[0]!.details, { made: ['request_p1'], cell: 2 })
 })
 
-test('old partitions leave every cell, each into a directory of its own, and one that is needed stays', async () => {
+test('old partitions leave every cell, each into its own directory, and a needed one stays', async () => {
   const sold: string[] = []
   for (const cellNo of [0, 1, 2]) sold.push((await cells.paid(cellNo)).orderid)
   await cells.world.crash(async () => {

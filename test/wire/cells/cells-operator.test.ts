@@ -217,7 +217,7 @@ test('parked invoices of all cells are listed newest first, and one is taken up 
   }
 })
 
-test('what needs a cell that is away fails and names it; what needs others goes on', async () => {
+test('an action that needs a cell that is away fails and names it; other actions work', async () => {
   const [, { orderid }] = [await cells.paid(0), await cells.paid(1)]
   await cells.withoutCell2(async () => {
     for (const args of [
@@ -293,7 +293,7 @@ test('data of a person is found page by page, exported and erased in every cell'
   assert.match(await tell(person, email), /Nothing is stored/)
 })
 
-test('the limits of a merchant are read in its cell, and freed there', async () => {
+test('the limits of a merchant are read and reset in its cell', async () => {
   const { login, endpoint } = cells.shops[1]
   await tell(['filter', 'add', 'velocity', '--merchant', login, '--limit', '1', '--per', 'email', '--within', '24h'])
   await configurationRead(cells.world)

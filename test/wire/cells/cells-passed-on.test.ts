@@ -135,7 +135,7 @@ test('a page and a receipt from before a merchant moved are passed on to its new
   }
 })
 
-test('what an app sends is judged in the cell of its merchant', async () => {
+test("an app's request is judged in the cell of its merchant", async () => {
   const asked = { ...mobile, world: here.world }
   const made = initiate(mobile, 'sale')
   const told = await perform(asked, made)

@@ -179,7 +179,7 @@ test('a cell whose database is away refuses its merchants with code 20 and distu
   assert.equal((await statusOf(world, made, there)).type, 'status-response')
 })
 
-test('a process that loses its lease over one cell begins there anew, and goes on elsewhere', async () => {
+test('a process that loses its lease over one cell starts again in it, and goes on in the others', async () => {
   const [here, there] = [await merchantIn(0), await merchantIn(1)]
   const processOf = async () =>
     (await rowsIn<{ process_id: string }>(1, 'select process_id from heartbeat')).map((row) => row.process_id)
@@ -222,7 +222,7 @@ test('a process that starts while a cell is away serves the others, and that one
   }
 })
 
-test('what cannot be a cell is refused and changes nothing', async () => {
+test('an invalid cell is refused and changes nothing', async () => {
   const list = async () => {
     const { cells } = await cli.json<{ cells: { cell: number; database_url: string | null }[] }>('cell', 'list')
     return cells.map(({ cell, database_url: databaseUrl }) => [cell, databaseUrl])

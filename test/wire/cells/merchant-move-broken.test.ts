@@ -21,7 +21,7 @@ const statusIn = async (cellNo: number, orderId: bigint) =>
   (await storedIn(cellNo)).find((row) => row.order_id === orderId)?.status
 const nonce = (name: string) => ({ merchantId, nonce: name, timestampSeconds: 0, now: systemClock.now() })
 
-test('what is committed while rows are copied is in the new cell', async () => {
+test('rows committed during the copy reach the new cell', async () => {
   const from = await cellOf()
   const sold: bigint[] = [await sell(true)]
   await move(other(from), async (step) => {
@@ -100,7 +100,7 @@ test('a transaction that is in its midst is waited for, and copied', async () =>
   assert.deepEqual(await useNonces(pools[other(from)], [nonce('in the midst')]), [false], 'the nonce was forgotten')
 })
 
-test('nothing of a merchant that has left is committed in the old cell, and others go on there', async () => {
+test('no row of a merchant that has left is committed in the old cell, and other merchants go on', async () => {
   const from = await cellOf()
   const to = other(from)
   const made = await sell(true)
@@ -142,7 +142,7 @@ test('gateways write nothing of a merchant in the cell where it is about to arri
   assert.ok(tried)
 })
 
-test('what is in the new cell already is not copied again, and what the old one has no more is removed', async () => {
+test('rows already in the new cell are not copied again, and rows gone from the old one are removed', async () => {
   const from = await cellOf()
   const to = other(from)
   await sell(true)

@@ -86,7 +86,7 @@ async function inPauseOf(to: number, act: () => Promise<void>): Promise<void> {
   }
 }
 
-test('in the pause a page answers at once and asks again, and the result of a challenge gets HTTP 503', async () => {
+test('in the pause a page answers immediately and asks again, and the result of a challenge gets HTTP 503', async () => {
   const receiver = await openReceiver(() => 200)
   try {
     const stage = openStage(world, desk, receiver)

@@ -78,7 +78,7 @@ test('every table of a cell that has a merchant goes along with it or stays for 
   assert.deepEqual(tables.map(({ name }) => name).sort(), [...movedTables, ...stayingTables].sort())
 })
 
-test('all rows are in the new cell as they were in the old one, and work on', async () => {
+test('all rows are unchanged in the new cell, and their work goes on', async () => {
   const sold = await times(4, () => approved(world, 'sale'))
   const held = await approved(world, 'preauth')
   const { made: first, ref } = await registered(world)
@@ -125,7 +125,7 @@ test('a PARes that comes after the move is applied in the new cell, by upload an
   for (const { made } of [uploaded, brought]) await approvedOnce(world, made)
 })
 
-test('the check of an invoice is waited for, and one that waits for its sum goes on in the new cell', async () => {
+test('the move waits for the check of an invoice, and an invoice that waits for its sum goes on in the new cell', async () => {
   const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.mobile_random_sum])
   try {
     const { check, letGo } = waits()
@@ -170,7 +170,7 @@ test('the check of an invoice is waited for, and one that waits for its sum goes
   }
 })
 
-test('what cannot be moved is refused and stays', async () => {
+test('a merchant that cannot be moved is refused and stays', async () => {
   await refuse(moveArguments(7), /There is no cell 7/)
   await refuse(moveArguments(1, 'nobody'), /There is no merchant nobody/)
   await rowsIn(0, `insert into resealing (table_name, version, due_at, rows) values ('nothing', 1, now() + interval '1 day', 0)`)

@@ -54,7 +54,7 @@ function opened(): Moving {
 }
 const isLeft = (line: DatabaseProxy) => holds(() => line.connections() === 0, 'no connection is left')
 
-test('what began before a move ends at the old server, with its connections; what follows goes to the new one', async () => {
+test('statements begun before a move end at the old server, with its connections; later ones go to the new one', async () => {
   const { pool, moveTo } = opened()
   await transaction(pool, async (runner) => {
     await runner.run(insert, [1])
@@ -86,7 +86,7 @@ test('no statement of many is lost or done twice while the pool moves to and fro
   await Promise.all([isLeft(old), isLeft(next)])
 })
 
-test('a connection that fails is a reason to look whether the cell has moved; an error of a statement is none', async () => {
+test('a failed connection makes the pool check whether the cell has moved; an error of a statement does not', async () => {
   const { pool, moveTo, doubts } = opened()
   await assert.rejects(pool.run(insert, ['no number']))
   assert.equal(doubts(), 0)

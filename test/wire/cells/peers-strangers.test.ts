@@ -170,7 +170,7 @@ test('a connection has forward secrecy, and none is resumed', () =>
     for (const session of sessions.splice(0)) assert.deepEqual(await look({ secureOptions: 0, session }), asItIs)
   }))
 
-test('what was recorded on the way does nothing when it is sent again, in a connection of its own or in the same', () =>
+test('a recorded message has no effect when it is sent again, in a new connection or the same one', () =>
   scene(async ({ peer, sender }) => {
     const { place, handled, counted } = await peer(() => ok, { instance: 'here' })
     const port = Number(new URL(place.url).port)
@@ -197,7 +197,7 @@ test('what was recorded on the way does nothing when it is sent again, in a conn
     assert.equal(handled.length, 2)
   }))
 
-test('what is altered on the way is not done, and its answer is lost', () =>
+test('an altered request is not carried out, and its answer is lost', () =>
   scene(async ({ peer, sender }) => {
     const { place, handled } = await peer(() => ok, { instance: 'here' })
     const alter = (bytes: Buffer) => {
@@ -224,7 +224,7 @@ test('a connection that is led to another process, or back to its sender, comes 
     assert.deepEqual([other.handled.length, own.handled.length], [0, 0])
   }))
 
-test('who stands in the place of a process without the key learns nothing, and its answer is none', () =>
+test('an impostor without the key learns nothing, and its answer is ignored', () =>
   scene(async ({ sender }) => {
     const forged = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake'
     let heard = ''

@@ -28,7 +28,7 @@ import { freePort } from '../../harness/world/port.ts'
 
 const textOf = (passed: PassedOn) => (passed.is === 'answer' ? String(passed.answer.body) : passed.is)
 
-test('a request arrives as it came, with the address of its client, and its answer comes back as it was', () =>
+test('a request arrives unchanged, with the address of its client, and so does its answer', () =>
   scene(async ({ peer, sender }) => {
     const answer: Answer = { status: 303, type: 'text/html;charset=utf-8', body: 'grün', headers: { location: '/gateway/3ds/x' } }
     const { handled, counted } = await peer(() => answer)
@@ -80,7 +80,7 @@ test('a process that refuses a message before it does anything is passed over; a
     }
   }))
 
-test('where a process cannot be reached another one takes the request at once, or none does', () =>
+test('if a process cannot be reached, another one takes the request, or none does', () =>
   scene(async ({ peer, sender }) => {
     await store.renew({ instance: 'dead', url: `https://127.0.0.1:${await freePort()}` }, [1, 2])
     const alive = await peer(() => ok)
@@ -118,7 +118,7 @@ test('a process that starts again at the same address is passed requests again',
     assert.deepEqual([first.handled.length, second.handled.length], [1, 2])
   }))
 
-test('requests are spread evenly over those that serve the cell', () =>
+test('requests are spread evenly over the processes that serve the cell', () =>
   scene(async ({ peer, sender }) => {
     const all = [await peer(() => ok), await peer(() => ok), await peer(() => ok, { cells: [2] })]
     const passer = await sender()
@@ -218,7 +218,7 @@ const endAll = async (all: Awaited<ReturnType<typeof begin>>) => {
   assert.deepEqual(new Set((await Promise.all(all.map(({ passing }) => passing))).map(textOf)), new Set(['done']))
 }
 
-test('so many requests are under way to one process at most, and further ones are refused at once', () =>
+test('a process has a limit of passed requests, and further ones are refused immediately', () =>
   scene(async ({ peer, sender }) => {
     const slow = await openSlow(peer)
     const passer = await sender()

@@ -77,7 +77,7 @@ test('two editors: the second sees what the first changed, and the form with bot
   assert.equal((await shown())['descriptor'], 'By other')
 })
 
-test('of two editors of different fields neither undoes the other', async () => {
+test("two editors of different fields do not undo each other's changes", async () => {
   const [first, second] = [await open(one), await open(other)]
   assert.equal((await one.send('/gate/set', { ...first, descriptor: 'Renamed' })).status, 200)
   const late = await other.send('/gate/set', { ...second, port: '2' })

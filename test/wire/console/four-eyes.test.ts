@@ -64,7 +64,7 @@ test('a request with a key proposes once', async () => {
   assert.equal(again.json['proposal_id'], first.json['proposal_id'])
 })
 
-test('of two who confirm one does', async () => {
+test('if two users confirm together, one does', async () => {
   const third = await api.tokenFor('owner').catch(() => undefined)
   assert.equal(third, undefined, 'the command line makes no user: each rule is about users too')
   const proposal = await proposed(ofShop)
@@ -76,7 +76,7 @@ test('of two who confirm one does', async () => {
   )
 })
 
-test('whoever may not do it can neither propose nor see nor confirm it', async () => {
+test('a user without the permission can neither propose nor see nor confirm it', async () => {
   for (const one of [clerk, support]) assert.equal((await ask(one, 'merchant/rotate-key', { login: 'shop' })).status, 403)
   const proposal = await proposed()
   const { json } = await ask(second, 'proposal/show', { proposal })
@@ -91,7 +91,7 @@ test('whoever may not do it can neither propose nor see nor confirm it', async (
   assert.equal((await decide(second, 'confirm', proposal)).json['code'], 'proposal over')
 })
 
-test('what would be refused anyway is not proposed, and a dry run shows what would be', async () => {
+test('an action that would be refused is not proposed, and a dry run shows the effect', async () => {
   const { status, json } = await ask(maker, 'merchant/rotate-key', { login: 'nobody' })
   assert.deepEqual([status, json['code']], [404, 'unknown'])
 })

@@ -15,7 +15,7 @@ const [owner, other] = [await desk.inside('owner'), await desk.inside('auditor')
 const linksIn = (html: string) => Array.from(html.matchAll(/href="([^"]+)"/g), ([, href]) => href!.replaceAll('&#38;', '&'))
 const rowsIn = (html: string) => Array.from(html.matchAll(/<tr>/g)).length - 1
 
-test('filters that tell of no person are in the address; a chip takes each off, and the others stay', async () => {
+test('filters without personal data are in the address; a chip removes each, and the others stay', async () => {
   const sent = await owner.post('/order/find', { status: 'approved,declined', currency: 'EUR', limit: '20', merchant: '' })
   assert.deepEqual([sent.status, sent.to], [303, '/order/find?status=approved%2Cdeclined&currency=EUR'])
   const { html } = await owner.get(`${sent.to}&limit=5`)
@@ -23,7 +23,7 @@ test('filters that tell of no person are in the address; a chip takes each off, 
     assert.ok(linksIn(html).includes(without), without)
 })
 
-test('a filter that may tell of a person is in no address', async () => {
+test('a filter that may contain personal data is in no address', async () => {
   const sent = await owner.post('/order/find', { client_orderid: 'jane-doe-7', currency: 'EUR' })
   assert.equal(sent.status, 200)
   assert.match(sent.html, /jane-doe-7/)
@@ -50,7 +50,7 @@ test('pages follow each other to the end, without a row twice', async () => {
   )
 })
 
-test('a saved view is its own user’s, and leads to the list as it was', async () => {
+test('a saved view belongs to its user, and leads back to the same list', async () => {
   const address = '/order/find?status=declined&currency=EUR'
   const saved = await owner.post('/views', { name: 'Declined in euros', address })
   assert.deepEqual([saved.status, saved.to], [303, address])
@@ -67,7 +67,7 @@ test('a view leads to no other site', async () => {
   }
 })
 
-test('what is exported has the filters of the list', async () => {
+test('an export has the filters of the list', async () => {
   const { html } = await owner.get('/audit/list?from=7d')
   assert.ok(linksIn(html).includes('/audit/export?from=7d'), linksIn(html).join(' '))
 })

@@ -62,7 +62,7 @@ test('it goes on while the session does, and ends with it', async () => {
   await end
 })
 
-test('whoever only looks is signed out after 15 minutes all the same', async () => {
+test('a user who only watches a live page is still signed out after 15 minutes', async () => {
   const visit = await desk.inside('operator')
   const { events, end, count } = await follow(visit)
   await count(1)
@@ -96,7 +96,7 @@ test('a user of one merchant sees no gates, and a stranger nothing', async () =>
   assert.match((await desk.visit().get('/live')).to, /^\/sign-in/)
 })
 
-test('a session has eight streams at once; a ninth is over, and one that ends leaves its place', async () => {
+test('a session has eight streams; a ninth is refused, and one that ends frees its place', async () => {
   const visit = await desk.inside('owner')
   const all: Awaited<ReturnType<typeof follow>>[] = []
   const first = async (who: Visit) => {

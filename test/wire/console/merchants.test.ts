@@ -63,7 +63,7 @@ test('no page shows anything of it, by its address or by a form', async () => {
   assert.ok(tried > 20, String(tried))
 })
 
-test('what concerns the whole installation has no page for it', async () => {
+test("actions on the whole installation have no page for a merchant's user", async () => {
   for (const { path, action } of await offers())
     if (!action.forMerchants) assert.equal((await visit.get(`/${path}`)).status, 403, path)
 })

@@ -136,7 +136,7 @@ for (const [i, [operation, endpoint, fields, control, verdict, ...names]] of cas
     if (verdict === 'right') assert.equal(said.expected, said.sent?.toLowerCase())
   })
 
-test('another merchant’s endpoint is as one that is none, and its key is tried by no user', async () => {
+test("another merchant’s endpoint looks like an unknown one, and no user's request tries its key", async () => {
   const request = bodyOf({ ...sale, control: sha1(foreign, 'o-1', '115', 'jane@example.com', rivalKey) })
   for (const path of [`/api/v2/sale/${foreign}`, '/api/v2/sale/999999'])
     assert.equal((await api.ask('signature/explain', { request, path }, { token })).status, 404)
@@ -146,7 +146,7 @@ test('another merchant’s endpoint is as one that is none, and its key is tried
   assert.equal((await explain({ request: mine, path: `/api/v2/sale/${usd}` }, all)).verdict, 'unexplained')
 })
 
-test('what is refused before the control is looked at is said so', async () => {
+test('the page says if a request was refused before the check of its control', async () => {
   const said = async (fields: Record<string, string>) => explain({ request: bodyOf(fields), path: `/api/v2/sale/${usd}` })
   const unread = async (fields: Record<string, string>) => {
     const { verdict, notes } = await said(fields)
@@ -195,7 +195,7 @@ test('by page: a merchant’s user pastes a curl command and reads the mistake, 
   assert.ok(trail.includes('the amount as it was sent') && !trail.includes('jane@example.com') && !trail.includes(card))
 })
 
-test('a key that was replaced is told from one that is still accepted', async () => {
+test('the page distinguishes a replaced key from one that is still accepted', async () => {
   await desk.tell(words`merchant add --login turning --control-key ${key}`)
   const endpoint = await made('turning', 'USD')
   const { token: own } = await api.tokenFor('auditor', 'turning')

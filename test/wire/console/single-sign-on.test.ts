@@ -103,7 +103,7 @@ test('a user who is off or no longer tied does not come in, and an account is of
   assertRefused(await signIn(desk.visit(), second.subject), untied, 'one account a user')
 })
 
-test('what comes back counts once, in the browser that left, as it was asked for', async () => {
+test("the provider's answer counts once, in the browser that left, for the requested sign-in", async () => {
   const { subject } = await withAccount()
   const visit = desk.visit()
   const url = await provider.walk(await leave(visit), subject)

@@ -49,7 +49,7 @@ const fields: Readonly<Record<string, string>> = {
 }
 
 for (const merchant of [undefined, 'shop'])
-  test(`on no page of a user of ${merchant ?? 'all'} is it markup, stored or as it was sent`, async () => {
+  test(`on no page of a user of ${merchant ?? 'all'} is it markup, neither stored nor as sent`, async () => {
     const { user, path: link } = await desk.invited('owner', merchant)
     const visit = desk.elsewhere(desk.visit())
     visit.headers['user-agent'] = evil

@@ -123,7 +123,7 @@ describe('a body on an operation path is answered 200 in the reply format', { co
   })
 })
 
-describe('an id in a path that is none of ours is code 4', { concurrency: 4 }, () => {
+describe('an unknown id in a path is code 4', { concurrency: 4 }, () => {
   for (const id of strangeIds)
     it(id.length > 30 ? `${id.length} digits` : id, async () => {
       for (const url of [saleUrl(world, id), statusUrl(world, id), saleUrl(world, `group/${id}`)])
@@ -229,7 +229,7 @@ const hold = (bytes: string): Promise<Socket> =>
     socket.on('error', reject)
   })
 
-describe('many at once', () => {
+describe('many requests together', () => {
   it('four hundred clients that never finish, in a header, a body or between chunks, keep no other waiting', async () => {
     const long = 'x'.repeat(10_000)
     const halves = [
@@ -290,7 +290,7 @@ describe('a failure of our own', () => {
       const metric = await metricsOf(world)
       assert.equal(metric(`tollgate_requests_total{operation="${operation}",outcome="internal error"}`), 1)
     })
-  it('on a page is a 500 that tells an id and no reason, and the log has the id with the reason', async () => {
+  it('on a page is a 500 with an id and no reason, and the log has the id with the reason', async () => {
     await without('locator', async () => {
       const answer = await send('GET', `${world.baseUrl}/random-sum/${'A'.repeat(22)}`)
       assert.equal(answer.httpStatus, 500)
@@ -303,7 +303,7 @@ describe('a failure of our own', () => {
 })
 
 describe('after all of that', () => {
-  it('the same process still sells, and its log shows no failure but those that were made', async () => {
+  it('the same process still sells, and its log shows only the failures made here', async () => {
     process.kill(pid, 0)
     assert.equal(world.pid, pid)
     const made = accepted(await sale(world, { order_desc: encode('still here') }))

@@ -197,7 +197,7 @@ test('every address of a name is judged under the policy of the call, and one ba
   failed(await get('http://shop.example.com/', { policy: strict }), 'refused address', /loopback/)
 })
 
-test('a connection goes to the address that was judged for it, and the next one is judged anew', async () => {
+test('a connection goes to the address that was checked for it, and the next one is checked again', async () => {
   const shop = await web((request, response) => {
     if (request.url === '/last') response.setHeader('connection', 'close')
     response.end(request.socket.localAddress)

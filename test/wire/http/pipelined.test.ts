@@ -222,7 +222,7 @@ test(
   },
 )
 
-test('what stands behind a request whose reply is the last is not carried out', { timeout: 30_000 }, async (t) => {
+test('a request after the last one that gets a reply is not carried out', { timeout: 30_000 }, async (t) => {
   const { open, held, seen, server } = await serverOf(t)
   const client = open()
   client.write(`POST /held HTTP/1.1\r\nhost: a\r\n${sized('first')}`)

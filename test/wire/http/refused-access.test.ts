@@ -109,7 +109,7 @@ test('so are a wrong signature of v4, a wrong signature of an app, and a wrong t
   assert.deepEqual(token, { ...place, login, operation: 'sale-status', reason: 'wrong invoice or token' })
 })
 
-test('a random sum that is guessed wrong is an entry of its merchant, and one that is no sum is none', async () => {
+test('a wrong random sum is counted for its merchant, and a text that is no sum is not', async () => {
   const endpointId = world.endpoints.mobile_random_sum
   const card = { 'sourceOfFunds.card.number': newCard() }
   const randomSumCentis = { 'transaction.randomSumCentis': 543 }

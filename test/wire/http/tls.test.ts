@@ -66,7 +66,7 @@ async function ask(socket: TLSSocket): Promise<string> {
   return String(((await once(socket, 'data')) as [Buffer])[0])
 }
 
-test('the API is served by TLS 1.2 and 1.3, and every reply tells browsers to come by TLS alone', async () => {
+test('the API is served by TLS 1.2 and 1.3, and every reply makes browsers use TLS only', async () => {
   const { port } = await open()
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const socket = await secured(port, { minVersion: version, maxVersion: version })
@@ -121,7 +121,7 @@ test('the API and the port for results take ciphers with forward secrecy alone',
   }
 })
 
-test('plain HTTP on the port of TLS ends at once without a reply, and others go on', { timeout: 20_000 }, async () => {
+test('plain HTTP on the port of TLS is closed without a reply, and other connections go on', { timeout: 20_000 }, async () => {
   const { port } = await open()
   const socket = connectTcp({ host: '127.0.0.1', port })
   socket.write(here)

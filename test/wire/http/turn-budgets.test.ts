@@ -59,7 +59,7 @@ const form = (url: string, body: string | Buffer, headers = {}) => send('POST', 
 const json = (path: string, body: string) =>
   send('POST', `${world.baseUrl}/dapi/v1/${path}`, body, { 'content-type': 'application/json' })
 
-test('many requests that come at once begin a few in each turn', async () => {
+test('many simultaneous requests begin a few in each turn', async () => {
   const requests = async () => (await metric('tollgate_read_total')).requests
   const earlier = await requests()
   await readBy(() => Promise.all(Array.from({ length: 40 }, () => send('GET', `${world.baseUrl}/view-receipt/1/x`, ''))))
@@ -134,7 +134,7 @@ describe('operations with an OAuth header', () => {
         assert.equal(read.signatures, 0)
       }
     })
-  test('a body above 64 KiB, and one that is no form, are neither read nor checked', async () => {
+  test('a body above 64 KiB, and one that is not a form, are neither read nor checked', async () => {
     for (const operation of signed)
       for (const sent of ['x'.repeat(64 * kibi + 1), 'a'.repeat(2 * mebi), '%']) {
         const url = `${world.baseUrl}${operations[operation].path}/${world.endpoints.plain}`
@@ -164,7 +164,7 @@ describe('the mobile API', () => {
   })
 })
 
-describe('what browsers send', () => {
+describe('bodies that browsers send', () => {
   test('forms of the pages of a payment are read up to 64 KiB, and not above', async () => {
     const { seen } = await atMethod(world, 'frictionless')
     const steps = ['begun', 'browser', 'method', 'challenge', 'pares'].map((step) => `${seen['redirect-to']}/${step}`)
@@ -212,7 +212,7 @@ describe('what browsers send', () => {
   })
 })
 
-describe('what comes before the body', () => {
+describe('the head before the body', () => {
   const port = () => Number(new URL(world.baseUrl).port)
   const statusOf = (head: string): Promise<string> =>
     new Promise((resolve, reject) => {

@@ -98,7 +98,7 @@ test('a version is destroyed for every process once its time is over and no row 
   }
 })
 
-test('a card is counted under every version of the fingerprint key, and has one id for ever', async () => {
+test('a card is counted under every version of the fingerprint key, and its id never changes', async () => {
   const { clock, desk, rings } = await openRings()
   const pan = secret('4111111111111111')
   const read = () => rings.map((ring) => ({ hashes: commonHashesOf(pan, ring), id: numberIdOf(pan, 1n, ring).toString('hex') }))

@@ -36,7 +36,7 @@ async function waitingForChoice(): Promise<Invoice> {
   return (await invoices.change({ invoice, secrets }, choosing, now))!.invoice
 }
 
-test('what comes at the same time shares a statement', async () => {
+test('simultaneous requests share a statement', async () => {
   const fresh = Array.from({ length: 50 }, () => newInvoice())
   const earlier = statements
   assert.ok((await Promise.all(fresh.map((one) => invoices.add(one, secrets)))).every(Boolean))
@@ -48,7 +48,7 @@ test('what comes at the same time shares a statement', async () => {
   assert.equal(statements - earlier, 2)
 })
 
-test('of invoices with one id or one nonce that come at the same time, the first is stored', async () => {
+test('of simultaneous invoices with one id or one nonce, the first is stored', async () => {
   const first = newInvoice()
   const others = [newInvoice({ invoiceId: first.invoiceId }), newInvoice({ nonce: first.nonce }), newInvoice()]
   const stored = await Promise.all([first, ...others].map((one) => invoices.add(one, secrets)))

@@ -189,7 +189,7 @@ describe('texts', { concurrency: 8 }, () => {
       assert.deepEqual([seen.state, seen.errorCode], ['DECLINED', errorCode], JSON.stringify(seen))
     })
 
-  test('markup in what is believed comes out of callbacks, pages and logs as text', async () => {
+  test('markup in an accepted answer appears as text in callbacks, pages and logs', async () => {
     const email = '"><img/src=x/onerror=alert(1)>@evil.example'
     const city = `</script><script>alert(1)</script>`
     const callback = `${world.merchantServerUrl}/callback`

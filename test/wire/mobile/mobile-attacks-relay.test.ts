@@ -131,7 +131,7 @@ describe('other pages', () => {
     const leave = Object.keys(headers).filter((name) => name.startsWith('access-control'))
     assert.deepEqual(leave, [])
   })
-  test('the page and what the bank tells are for names of this machine alone too', async () => {
+  test("the page and the bank's entries are served only under names of this machine too", async () => {
     for (const path of ['/app', '/app/flow.js', '/app/bank?bin=411111&since=0'])
       assert.equal((await post(path, { host: 'evil.example' }, { method: 'GET', body: '' })).status, 421, path)
     assert.deepEqual(came, [])

@@ -176,7 +176,7 @@ describe('the hold, which is the gateway’s own', () => {
     client_orderid: `random-sum-${(await sums.rowOf(asked.one)).order_id}`,
     serial: randomUUID(),
   })
-  test('is not to be captured, released or returned by the merchant, and makes no card reference; it is given back', async () => {
+  test('the merchant cannot capture, release, return or register the hold, and it is released', async () => {
     const asked = await sums.asked(begin())
     const hold = await holdOf(asked)
     for (const operation of ['capture', 'void', 'return'] as const)

@@ -127,7 +127,7 @@ describe('while the consumer chooses', () => {
     assert.deepEqual(outcomeOf(await app.ended(other, otherToken)), ['APPROVED', undefined])
     await gate(true, both)
   })
-  test('the chosen gate is taken from the endpoint: declined likewise', async () => {
+  test('the chosen gate is removed from the endpoint: declined too', async () => {
     const one = withFee()
     const { token } = await listed(one)
     const { rows } = await database.query<{ gate_ids: string[] }>(`select gate_ids from endpoint where name = 'mobile_fee'`)
@@ -139,7 +139,7 @@ describe('while the consumer chooses', () => {
     assert.deepEqual([outcomeOf(seen), await books(seen)], [['DECLINED', 909], []])
     await to(rows[0]!.gate_ids, both)
   })
-  test('the endpoint takes another currency: what was said is debited, in its own', async () => {
+  test('the endpoint gets another currency: the agreed amount is debited, in its own currency', async () => {
     const one = withFee()
     const { token } = await listed(one)
     const currency = async (code: string, http: number) => {
@@ -160,7 +160,7 @@ describe('while the consumer chooses', () => {
   })
 })
 
-describe('what the app says of the consumer', () => {
+describe("the app's data of the consumer", () => {
   const said = async (ipAddresses: unknown) => {
     const change = (body: Json) => void ((body['consumer'] as Json)['ipAddresses'] = ipAddresses)
     const seen = await app.ended(app.begin('sale', { change }))
@@ -168,13 +168,13 @@ describe('what the app says of the consumer', () => {
     const { rows } = await database.query<{ ip: string }>(sql, [seen.orderId])
     return rows[0]!.ip
   }
-  test('what is no IP address is none to the filters: the next that is one counts, else that of the connection', async () => {
+  test('filters skip texts that are no IP address: the next address counts, else that of the connection', async () => {
     assert.equal(await said(['203.0.113.9']), '203.0.113.9')
     assert.equal(await said(['anything', '999.9.9.9', '1.2.3.4/8', '203.0.113.9']), '203.0.113.9')
     assert.equal(await said(['anything', '<script>']), '127.0.0.1')
     assert.equal(await said([]), '127.0.0.1')
   })
-  test('the longest of all it may say, and an address that is none, keep no card from 3-D Secure', async () => {
+  test('the longest allowed values, and an invalid address, do not prevent 3-D Secure', async () => {
     const long = (letter: string, n: number) => letter.repeat(n)
     const change = (body: Json) => {
       Object.assign(body['consumer'] as Json, { email: `${long('e', 120)}@x.example`.slice(-128), ipAddresses: ['no address'] })

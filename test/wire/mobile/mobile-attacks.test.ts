@@ -75,7 +75,7 @@ describe('tokens', () => {
 })
 
 describe('once', () => {
-  test('one nonce in three kinds at once: one of them is taken', async () => {
+  test('of three kinds with one nonce at the same time, one is accepted', async () => {
     for (let round = 0; round < 4; round++) {
       const nonce = `${round}`.padStart(32, String(Date.now()))
       const all = (['verification', 'sale', 'transfer'] as const).map((kind) => app.begin(kind, { nonce }))
@@ -174,7 +174,7 @@ describe('references', () => {
     return String(((await app.notified('verification', token))['reference'] as Json)['serverCardId'])
   }
 
-  test('the id of a card is a text: spelled as the same number in another way it is none', async () => {
+  test('the id of a card is a text: another spelling of the same number is unknown', async () => {
     const id = await mapped('ada@example.com')
     const arabic = Array.from(id, (digit) => String.fromCharCode(0x660 + Number(digit))).join('')
     const others = [`${id[0]!}.${id.slice(1)}e${id.length - 1}`, `0x${BigInt(id).toString(16)}`, arabic]

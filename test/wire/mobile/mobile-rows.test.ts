@@ -149,7 +149,7 @@ function operationAt(path: string): MobileOperation {
   return found
 }
 
-test('the reference server of the merchant: what its app and the service ask, and what it answers', async () => {
+test("the requests to the merchant's reference server and its answers have the fields of the rows", async () => {
   const server = world.merchantServerUrl
   const accessToken = await accessTokenOf(server, 'rows', 'rows@example.com')
   for (const kind of kinds) {

@@ -26,7 +26,7 @@ const outcomeOf = ({ state, errorCode, randomSumAuthStatus }: Json) => [state, e
 const refusedSum = ['DECLINED', 4007, 'NOT_AUTHENTICATED']
 
 describe('the right sum', () => {
-  test('a sale goes on with its CVV2, is charged once, and the hold is given back unannounced', async () => {
+  test('a sale goes on with its CVV2, is charged once, and the hold is released without a callback', async () => {
     const asked = await sums.asked(begin('sale', { amountCentis: 200_000 }))
     const [hold] = await ledger(world, asked.holdId)
     const shown = await cliOf(() => world).tell(['acquirer', 'entries', '--card', hold!['card']!.slice(-4), '--limit', '1'])
@@ -48,7 +48,7 @@ describe('the right sum', () => {
     assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
     await sums.released(asked)
   })
-  test('the sum may be the one that the merchant names, and a card may be a reference', async () => {
+  test('the merchant may name the sum, and the card may be a reference', async () => {
     const mapped = begin('verification')
     const first = await sums.asked(mapped)
     await sums.answer(first.url, first.sum, 1)
@@ -73,7 +73,7 @@ async function judgedWrong(): Promise<number> {
 }
 
 describe('a sum that is not confirmed', () => {
-  test('a form sent twice is one try, and anything but a sum is none', async () => {
+  test('a form sent twice is one try, and a text that is no sum is not a try', async () => {
     const asked = await sums.asked(begin())
     const wrongBefore = await judgedWrong()
     await Promise.all([sums.wrong(asked, 1), sums.wrong(asked, 1), sums.wrong(asked, 1)])
@@ -87,7 +87,7 @@ describe('a sum that is not confirmed', () => {
     await sums.answer(asked.url, asked.sum, 2)
     assert.deepEqual(outcomeOf(await sums.final(asked)), ['APPROVED', undefined, 'AUTHENTICATED'])
   })
-  test('without an answer it is declined after thirty minutes, and the hold given back', async () => {
+  test('without an answer it is declined after thirty minutes, and the hold is released', async () => {
     const asked = await sums.asked(begin())
     const { rests_until: until_, created_at: from } = await sums.rowOf(asked.one)
     const minutes = (Number(until_) - Number(from)) / 60_000
@@ -116,7 +116,7 @@ describe('a sum that is not confirmed', () => {
 })
 
 describe('nine wrong answers for a card within a day', () => {
-  test('are all there may be, over invoices of two merchants and at once; another card is not touched', async (t) => {
+  test('are the limit over simultaneous invoices of two merchants; another card is not affected', async (t) => {
     const number = newCard()
     const { endpoint } = world.other
     await cliOf(() => world).tell(['endpoint', 'set', String(endpoint), '--random-sum', 'on'])

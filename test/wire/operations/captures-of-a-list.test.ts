@@ -83,7 +83,7 @@ for (const [operation, payment] of [
     assert.deepEqual(await desk.rows(second, [made.orderid]), [{ amount: '500' }])
   })
 
-test('signed with an amount that is not sent, it is the one that was asked or the one that was approved', async () => {
+test('signed with an amount that is not sent, the amount is the requested or the approved one', async () => {
   const { login, controlKey } = world.merchant
   for (const minor of ['1000', '500']) {
     const { client_orderid, orderid } = await approvedAtFive('make-rebill-sale')

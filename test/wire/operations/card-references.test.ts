@@ -85,7 +85,7 @@ async function counts(fresh: NewReference): Promise<{ references: number; number
   return { references: Number(row!.references), numbers: Number(row!.numbers) }
 }
 
-test('a reference is found again as it was made', async () => {
+test('a reference is read back unchanged', async () => {
   const pan = newPan()
   const fresh = payment(pan)
   const made = await register(fresh)
@@ -105,7 +105,7 @@ test('asking again for a payment answers the same reference, whatever was sent w
   assert.deepEqual(await register({ ...fresh, first: { payer: { email: 'other@example.com' } }, at: at + 1 }, nothing), made)
 })
 
-test('thirty calls at once for one payment, in two processes, make one reference and all return it', async () => {
+test('thirty simultaneous calls for one payment, in two processes, make one reference and all return it', async () => {
   for (let round = 0; round < 5; round++) {
     const fresh = payment(newPan())
     const all = await Promise.all(Array.from({ length: 30 }, (_, i) => register(fresh, systemRandom, pools[i % 2])))
@@ -114,7 +114,7 @@ test('thirty calls at once for one payment, in two processes, make one reference
   }
 })
 
-test('thirty payments with one card at once get thirty references and one unq-card-ref-id', async () => {
+test('thirty simultaneous payments with one card get thirty references and one unq-card-ref-id', async () => {
   const pan = newPan()
   const payments = Array.from({ length: 30 }, () => payment(pan))
   const all = await Promise.all(payments.map((fresh, i) => register(fresh, systemRandom, pools[i % 2])))

@@ -40,7 +40,7 @@ async function newEndpoint(...more: string[]): Promise<number> {
 
 const address = { country: 'US', city: 'Springfield', zip_code: '62701', address1: '742 Evergreen Terrace' }
 
-test('state is mandatory in the US unless the operator makes it optional; one that is sent must still be right', async () => {
+test('state is mandatory in the US unless the operator makes it optional; if sent, it must be valid', async () => {
   const path = await newEndpoint()
   const pay = (changes: Changes = {}) => sale(world, { ...address, ...changes }, { path })
   refused(await pay(), 1, required('state'))

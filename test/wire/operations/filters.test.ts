@@ -127,7 +127,7 @@ test('cards are listed by an order that was made with them, or by numbers from a
   await remove(no)
 })
 
-test('of 64 payments at once over two processes no more pass than the limit allows', async () => {
+test('of 64 simultaneous payments by two processes no more pass than the limit allows', async () => {
   for (let round = 0; round < 5; round++) {
     const email = newEmail()
     const limit = 5 + round
@@ -139,7 +139,7 @@ test('of 64 payments at once over two processes no more pass than the limit allo
   }
 })
 
-test('a sum is never exceeded by payments at once over two processes, and another currency does not use it up', async () => {
+test('simultaneous payments by two processes never exceed a sum, and another currency does not use it up', async () => {
   const email = newEmail()
   const no = await add('volume', { per: 'email', limit: '100.00', currency: 'USD', withinMs: 720 * hour })
   const euro = await pay({ email, currency: 'EUR', amount: '90.00' }, inEuro())
@@ -152,7 +152,7 @@ test('a sum is never exceeded by payments at once over two processes, and anothe
   await remove(no)
 })
 
-test('what was refused uses a limit up, or not, or alone, as the limit says', async () => {
+test('refused payments count for a limit, or do not, or alone, as its setting says', async () => {
   const [everything, standing, refusedOnly] = [newEmail(), newEmail(), newEmail()]
   const declined = (email: string) => pay({ email, cvv2: '116' })
   const paid = (email: string) => pay({ email })
@@ -283,7 +283,7 @@ test('an address is freed as it is counted, and what counts nothing has none to 
   await remove(list)
 })
 
-test('filter test judges without counting; filter list tells what there is; what cannot be a rule is refused', async () => {
+test('filter test judges without counting; filter list shows all filters; an invalid rule is refused', async () => {
   const email = newEmail()
   const { filter: no } = await addByCommand('velocity', '--per', 'email', '--limit', '1', '--within', '10min')
   await allRead()

@@ -89,7 +89,7 @@ test('sale, its status and its callback', async () => {
   for (const [name] of always) assert.ok(told[name], `${name} is always there`)
 })
 
-test('a payment that is declined, one that expired, and what they say', async () => {
+test('replies about a declined payment and an expired one have the fields of the rows', async () => {
   for (const changes of [{ cvv2: '116' }, { expire_year: '2020' }]) {
     const seen = of('status', await settled(world, await order(world, changes)))
     assert.equal(seen.status, 'declined')

@@ -85,7 +85,7 @@ describe('a signed request', { concurrency: 4 }, () => {
     assert.equal((await send(urlOf('status'), headers))['error-code'], '2')
     assert.equal((await send(urlOf('status'), {})).type, 'status-response')
   })
-  it('is taken once of twenty times at once', async () => {
+  it('is accepted once when it is sent twenty times together', async () => {
     const headers = headersFor('status')
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(urlOf('status'), headers)))
     assert.equal(replies.filter(({ type }) => type === 'status-response').length, 1)
@@ -127,7 +127,7 @@ describe('the demand for signatures', () => {
     ['off',        'ok',        'ok',        'ok'],
   ]
   for (const [which, status, sale, followUp] of demands)
-    it(`${which}: what it names is refused without a signature, at each endpoint, and taken with one`, async () => {
+    it(`${which}: its requests are refused without a signature, at each endpoint, and accepted with one`, async () => {
       const order = await approved()
       await demand(which)
       const shown = await cliOf(() => world).json<{ signed_requests: string }>('merchant', 'show', login)

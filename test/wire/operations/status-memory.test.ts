@@ -133,7 +133,7 @@ test('after a save that failed, a status that waited for it asks the database', 
   assert.deepEqual(asked, ['orders'])
 })
 
-test('of two saves at once, the end of one is not the end of the other', async () => {
+test('of two simultaneous saves, the end of one does not count as the end of the other', async () => {
   // The first test leased it.
   const orderKey = { merchantId: 1n, orderId: 1n }
   const ends: (() => void)[] = []
@@ -151,7 +151,7 @@ test('of two saves at once, the end of one is not the end of the other', async (
   assert.deepEqual(asked, [])
 })
 
-test('a serial number that only the database knows is looked up there', async () => {
+test('a serial number that is only in the database is read from it', async () => {
   const sale = newSale(5n)
   await door.submit(sale)
   const repeat = '00000000-0000-4000-8000-0000000000ff'

@@ -46,7 +46,7 @@ for (const role of roles)
     }
   })
 
-test('what concerns files or processes of the machine is not there, nor by any other path', async () => {
+test('actions on files or processes of the machine do not exist, by any path', async () => {
   const { token } = owner
   for (const subject of Object.keys(subjects))
     for (const [words, { here }] of await actionsOf(subject)) {
@@ -66,7 +66,7 @@ test('what concerns files or processes of the machine is not there, nor by any o
     assert.equal((await ask(path, {}, { token })).status, 404, path)
 })
 
-test('GET is for what changes nothing and takes nothing that tells of a person', async () => {
+test('GET works for actions that change nothing and take no personal data', async () => {
   const { token } = owner
   for (const { path, byGet, action } of routes) {
     const { status } = await ask(path, '', { token, method: 'GET' })
@@ -114,7 +114,7 @@ test('a token is shown once, and no list, trail or table has it', async () => {
   for (const text of all) assert.ok(!text.includes(token) && !text.includes(token.slice(9)))
 })
 
-test('whoever makes users and tokens makes none above the own role or merchant', async () => {
+test('a user who may make users and tokens makes none above the own role or merchant', async () => {
   await tell(['merchant', 'add', '--login', 'first'])
   await tell(['merchant', 'add', '--login', 'second'])
   const own = await tokenFor('owner', 'first')

@@ -51,7 +51,7 @@ test('ids are text, and a text is an id again', async () => {
   assert.equal(shown.json['endpoint_id'], endpoint)
 })
 
-test('of requests with one key one is carried out, and the others get its answer', async () => {
+test('of simultaneous requests with one key one is carried out, and the others get its answer', async () => {
   const body = { merchant: 'shop', currency: 'EUR', name: 'keyed' }
   const all = await Promise.all(Array.from({ length: 5 }, () => keyed('key-1', 'endpoint/add', body)))
   const done = all.filter(({ status }) => status === 200)
@@ -100,7 +100,7 @@ test('a refusal leaves its key free; an answer with a secret is not given again'
   }
 })
 
-test('of a request whose process ended nobody knows what became', async () => {
+test('the outcome of a request whose process ended is reported as unknown', async () => {
   const body = { name: 'orphan', role: 'support' }
   assert.equal((await keyed('key-5', 'user/add', body)).status, 200)
   await owner.run({ name: '', text: `update operator_request set status = null, reply = null where key = 'key-5'` })
@@ -170,7 +170,7 @@ test('a stale change leaves its key free', async () => {
   assert.equal((await change((await ask('gate/show', { gate: 'acme' })).headers.get('etag')!)).status, 200)
 })
 
-test('what is no member of the action is refused, and nothing is done', async () => {
+test('an unknown member is refused, and nothing is done', async () => {
   const before = await logins()
   const more = [
     { merchant_id: 1 },
@@ -190,7 +190,7 @@ test('what is no member of the action is refused, and nothing is done', async ()
   assert.deepEqual(await logins(), before)
 })
 
-test('the field that is wrong is named as it was sent, and a value of another type is not taken for one', async () => {
+test('the wrong field is named as it was sent, and a value of another type is refused', async () => {
   const wrong: [string, object, string][] = [
     ['endpoint/show', { endpoint: 'x' }, 'endpoint'],
     ['endpoint/show', { endpoint: 1.5 }, 'endpoint'],

@@ -104,7 +104,7 @@ test('each action for users of one merchant says by its inputs whose all of it i
   }
 })
 
-test("another merchant's id in any field of any action answers as an id that is none, by API and page", async () => {
+test("another merchant's id in any field of any action answers like an unknown id, by API and page", async () => {
   let tried = 0
   for (const { path, action } of routes) {
     if (!action.forMerchants || !roleMay('owner', action.needs, 'merchant')) continue
@@ -160,7 +160,7 @@ test('lists have what is of the merchant alone, whether it is named or not', asy
   assert.ok(lines.every((line) => (JSON.parse(line) as { merchant: string }).merchant === own))
 })
 
-test('what concerns the whole installation is not for users of one merchant', async () => {
+test('actions on the whole installation are refused for users of one merchant', async () => {
   for (const { path, action } of routes) {
     if (action.forMerchants || !roleMay('owner', action.needs, 'merchant')) continue
     const { status, json } = await ask(path)

@@ -69,7 +69,7 @@ const counts = (due: number, held: number, delivered: number, given: number, tri
 })
 const timeless = (all: Origin[]) => all.map(({ oldest_at: _o, failed_at: _f, paused_in: _i, paused_until: _u, ...one }) => one)
 
-test('what is due, held back, and failed within the hour; a server where all is well is left out', async () => {
+test('servers with callbacks due, held back or failed within the hour are listed, and healthy ones left out', async () => {
   const all = await ask({})
   assert.deepEqual(timeless(all), [
     { merchant: 'shop', origin: bad, ...counts(3, 1, 1, 0, 2), failure: 'answered 502' },
@@ -79,7 +79,7 @@ test('what is due, held back, and failed within the hour; a server where all is 
   assert.ok(Math.abs(Date.now() - Date.parse(oldest) - 300 * 60_000) < 60_000, oldest)
 })
 
-test('with a time, those that were owed since then and before', async () => {
+test('with a time, the callbacks that were owed since then are counted, earlier ones are not', async () => {
   assert.deepEqual(timeless(await ask({ origin: bad, from: '260min', merchant: 'shop' })), [
     { merchant: 'shop', origin: bad, ...counts(2, 0, 2, 1, 2), failure: 'answered 502' },
   ])

@@ -80,7 +80,7 @@ const walk: readonly (readonly [path: string, body?: object, version?: readonly 
   ['doctor'],
 ]
 
-test('what the API answers is as its OpenAPI document says', async () => {
+test('answers of the API match its OpenAPI document', async () => {
   for (const [path, body = {}, version] of walk) {
     const shown = version && (await api.ask(...version, { token }))
     const headers = { 'if-match': shown?.headers.get('etag') ?? '' }

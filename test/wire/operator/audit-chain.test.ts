@@ -19,7 +19,7 @@ for (const { code, err } of added) assert.equal(code, 0, err)
 const sql = (text: string) => pool.run({ name: '', text })
 const verify = (...args: string[]) => run(env, ['audit', 'verify', ...args])
 
-test('five commands at once leave one chain', async () => {
+test('five simultaneous commands leave one chain', async () => {
   const { code, out } = await verify()
   assert.equal(code, 0, out)
   assert.match(out, /whole: 5 rows/)

@@ -61,8 +61,8 @@ const damage: readonly (readonly [done: string, undone: string, found: RegExp])[
   [`update orders set status = 'approved' where status = 'declined'`, `update orders set status = 'declined' where state = 'declined'`, /a state, step or status is unknown to this version/],
   [`update transaction set state = 'declined' where kind = 'capture'`, `update transaction set state = 'approved' where kind = 'capture'`, /differs from that of its last event/],
   [`update attempt set outcome = 'declined' where outcome = 'approved'`, `update attempt set outcome = 'approved' where outcome = 'declined'`, /an approval has no approved attempt at the acquirer/],
-  [`update id_block set next_id = next_id - 1000000 where name = 'order'`, `update id_block set next_id = next_id + 1000000 where name = 'order'`, /the next order id is \d+, and \d+ was used already/],
-  [`update id_block set next_id = next_id - 1000 where name = 'attempt'`, `update id_block set next_id = next_id + 1000 where name = 'attempt'`, /the next attempt id is \d+, and \d+ was used already/],
+  [`update id_block set next_id = next_id - 1000000 where name = 'order'`, `update id_block set next_id = next_id + 1000000 where name = 'order'`, /the next order id is \d+, but \d+ was used already/],
+  [`update id_block set next_id = next_id - 1000 where name = 'attempt'`, `update id_block set next_id = next_id + 1000 where name = 'attempt'`, /the next attempt id is \d+, but \d+ was used already/],
   [`update id_block set name = 'gates' where name = 'gate'`, `update id_block set name = 'gate' where name = 'gates'`, /the row of gate ids is missing/],
   [`update id_block set name = 'tokens' where name = 'token'`, `update id_block set name = 'token' where name = 'tokens'`, /the row of token ids is missing/],
   [`update audit set who = who || 'x' where no = 1`, `update audit set who = left(who, -1) where no = 1`, /audit trail +Row 1 .* was changed/],
@@ -133,7 +133,7 @@ const nothingChanged = async (work: () => Promise<unknown>) => {
   assert.deepEqual(await everything(), before)
 }
 
-test('a record that fits is in agreement: approved, declined, and voided, which is reversed there', async () => {
+test('a record that agrees is reported so: approved, declined, and voided, which is reversed at the acquirer', async () => {
   await nothingChanged(async () => {
     const { code, out } = await reconcile(record)
     assert.equal(code, 0, out)
@@ -230,7 +230,7 @@ const saved: readonly (readonly [how: string, save: (text: string) => string])[]
   ['cards of 9 to 12 digits as the simulated acquirer masks them', (text) => text.replaceAll(/\d{6}\*+\d{4}/g, '41***1111')],
 ]
 for (const [how, save] of saved)
-  test(`a record agrees as it was saved: ${how}`, async () => {
+  test(`a record agrees in each saved form: ${how}`, async () => {
     const { code, out, err } = await reconcile(save(csv(lines)))
     assert.equal(code, 0, out + err)
     assert.match(out, new RegExp(`${count} agree`))
@@ -274,7 +274,7 @@ for (const [changes, why] of refused)
     assert.match(err, why)
   })
 
-test('what was settled under short RRNs gets out; what fits no message is parked at once, and doctor says so', async () => {
+test('orders settled under short RRNs are sent; one that fits no message is parked, and doctor reports it', async () => {
   const unfit = await reconcile(csv([...lines, lost({ stan: '700003', rrn: '7000003', order_id: '1000951' })]), '--reverse')
   assert.equal(unfit.code, 0, unfit.out + unfit.err)
   const preauth = csv([...lines, lost({ kind: 'preauth', stan: '700002', rrn: '7000002', order_id: '1000950' })])
@@ -314,7 +314,7 @@ test('each cell is looked at by the check, and ids used in any of them count', a
     [
       `insert into heartbeat (process_id, instance, started_at, beat_at) values (999999, 'x', now(), now())`,
       `delete from heartbeat`,
-      /the next process id is \d+, and 999999 was used already/,
+      /the next process id is \d+, but 999999 was used already/,
     ],
     [`alter schema cell_1 rename to gone`, `alter schema gone rename to cell_1`, /cell 1: migrations +not applied: cell\.sql/],
   ] as const) {

@@ -84,7 +84,7 @@ test('cards of payments that ended long ago are erased, unless something of the 
   )
 })
 
-test('what is shown of a card stays', async () => {
+test('the public data of a card stays', async () => {
   const shown = await statusOf(world, old.sold)
   assert.deepEqual([shown.status, shown['last-four-digits'], shown.bin?.length], ['approved', '1111', 6])
   assert.match(shown['card-hash-id'] ?? '', /^[0-9a-f]{32}$/)

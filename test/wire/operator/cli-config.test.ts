@@ -77,7 +77,7 @@ function complaintsOf(env: Record<string, string>): readonly string[] {
   }
 }
 
-test('everything that is missing or weak is said at once, and serve ends with 2', async () => {
+test('all missing or weak settings are reported together, and serve ends with 2', async () => {
   const path = fileOf(JSON.stringify(good))
   const env = {
     PUBLIC_URL: 'http://pay.example',

@@ -87,7 +87,7 @@ test('a key of one’s own is taken from standard input, and a weak or short one
   )
 })
 
-test('what is switched off takes no payments, and takes them again when it is on', async () => {
+test('a switched-off entity takes no payments, and takes them again when it is on', async () => {
   const { endpoint, pay } = await shop('switched')
   accepted(await until(() => pay(), taken))
   for (const [family, id] of [

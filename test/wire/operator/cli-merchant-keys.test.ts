@@ -120,7 +120,7 @@ test('a key is registered once with a merchant, never again once it was retired,
   assert.ok(await believes(neighbour, made.privateKey, true))
 })
 
-test('keys of one merchant that are added at once all have numbers of their own', async () => {
+test('keys of one merchant that are added together all get distinct numbers', async () => {
   const login = await added('busy')
   // Processes would start one after the other, and seldom meet.
   const desk = { pool, clock: systemClock, random: systemRandom, who: 'tests', action: 'a test' }

@@ -47,7 +47,7 @@ test('--version is the version of the package, with the commit of a working tree
   assert.deepEqual(await run({}, ['-V']), { code, out, err })
 })
 
-test('a key is split and put together again without an installation, even where the one that is named is away', async () => {
+test('a key is split and combined without an installation, even if the named one is away', async () => {
   const key = newKey()
   const split = await run(nowhere, ['keys', 'split', '-', '--json'], `${key}\n`)
   assert.deepEqual([split.code, split.err], [0, ''])

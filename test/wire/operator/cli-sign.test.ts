@@ -168,7 +168,7 @@ test('the guide of a sandbox has its addresses and test cards', async () => {
   assert.match(await (await fetch(cards)).text(), /4111111111111111|4000/)
 })
 
-test('a merchant or endpoint that is not there ends with 1, two keys at once with 2', async () => {
+test('an unknown merchant or endpoint ends with 1, two keys together with 2', async () => {
   const status = ['sign', 'status', 'client_orderid=o']
   assert.match(await refuse(1, ...status, '--login', 'nobody'), /no merchant nobody/)
   assert.match(await refuse(1, ...status, `endpoint=${world.other.endpoint}`), /has no endpoint/)

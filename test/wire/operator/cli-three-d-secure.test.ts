@@ -135,7 +135,7 @@ test('settings of 3-D Secure that do not fit are refused by name', async () => {
   assert.match(await refuse(2, 'gate', 'set', '1', '--country', 'XX'), /must be a country by two letters of ISO 3166-1/)
 })
 
-test('an order tells its challenge in words: version, ids, status, ECI and verified, and never the proof', async () => {
+test('an order shows its challenge in words: version, ids, status, ECI and verified, and never the proof', async () => {
   challengeCard = await cardOf(world, 'challenge')
   const paid = await secureOrder(world, challengeCard)
   await carryThrough(world, paid)
@@ -171,7 +171,7 @@ function proof(dsTransId: string): string {
   return createHmac('sha256', key).update(about).digest().subarray(0, 20).toString('base64')
 }
 
-test('an order that was not authenticated tells why, with the code the merchant reads', async () => {
+test('an order that was not authenticated shows why, with the code the merchant reads', async () => {
   const failed = await secureOrder(world, 'challenge')
   await carryThrough(world, failed, 'wrong')
   assert.match(
@@ -183,7 +183,10 @@ test('an order that was not authenticated tells why, with the code the merchant 
 test('the doctor knows the card ranges, and a payment that waits for its cardholder is not overdue', async () => {
   const { made } = await atMethod(world, 'challenge')
   assert.equal((await statusOf(world, made, { path: world.endpoints.secure })).status, 'processing')
-  assert.match(await tell(['order', 'show', made.orderid]), /Final +not yet[^]*awaiting method; given up in \d+ min unless/)
+  assert.match(
+    await tell(['order', 'show', made.orderid]),
+    /Final +not yet[^]*awaiting method; given up in \d+ min without an answer/,
+  )
   const [work] = await doctor('transactions')
   assert.match(work?.says ?? '', /^none is overdue; \d+ waiting for the authentication of a cardholder$/)
   const [ranges] = await doctor('card ranges')
@@ -191,13 +194,15 @@ test('the doctor knows the card ranges, and a payment that waits for its cardhol
   assert.match(ranges?.says ?? '', /^simulated: [1-9]\d* ranges, refreshed /)
 })
 
-test('the doctor tells of a directory server that fails, and warns when none was ever entered', async () => {
+test('the doctor reports a directory server that fails, and warns when none was ever configured', async () => {
   await inDatabase(`update duty set error = 'no answer within 10 s', tries = 3 where name = 'card ranges simulated'`)
   await inDatabase(`insert into directory_oddity (directory, what, count, last_at)
     values ('simulated', 'ARes eci unfit', 12, now() - interval '3 h'),
       ('simulated', 'ARes eci empty', 1, now() - interval '8 days')`)
   const odd = (await doctor('odd messages')).map(({ is, says }) => [is, says])
-  assert.deepEqual(odd, [['ok', 'simulated: ARes eci unfit, 12 in all, the last 3 h ago; taken, because it affects no decision']])
+  assert.deepEqual(odd, [
+    ['ok', 'simulated: ARes eci unfit, 12 in all, the last 3 h ago; accepted, because it affects no decision'],
+  ])
   const [failing] = await doctor('card ranges')
   assert.equal(failing?.is, 'warning')
   assert.match(failing?.says ?? '', /the last 3 tries failed: no answer within 10 s/)

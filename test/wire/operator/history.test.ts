@@ -156,7 +156,7 @@ test('an undo is refused by what refuses a set, and leaves all as it is', async 
   assert.match(await refuse(words`gate undo ${change}`), /There is no change \d+ of this kind/)
 })
 
-test('of a secret only that it changed is kept, and it cannot be undone; nor can what made an entity', async () => {
+test('the history of a secret shows only that it changed; secrets and additions cannot be undone', async () => {
   await tell(words`gate set acme --tls on --tls-ca ${ca!} --tls-name acquirer.example`)
   const inClear = await newest('gate', 'history', 'acme')
   assert.match(await tell(words`gate undo ${inClear.change}`), /Line +TLS, to acquirer.example → unencrypted/)
@@ -190,7 +190,7 @@ test('of a secret only that it changed is kept, and it cannot be undone; nor can
   for (const secret of ['PRIVATE KEY', pem('gateway-line.key').split('\n')[1]!]) assert.ok(!stored.includes(secret))
 })
 
-test('two undos of one change at once: one takes it back, the other is refused', async () => {
+test('of two simultaneous undos of one change, one undoes it, the other is refused', async () => {
   await tell(words`gate set acme --max-open 77`)
   const { change } = await newest('gate', 'history', 'acme')
   const ran = await Promise.all(Array.from({ length: 4 }, () => run(env, words`gate undo ${change}`)))

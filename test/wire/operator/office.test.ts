@@ -63,7 +63,7 @@ const gate = {
   descriptor: 'D',
 }
 
-test('what a role may not do is refused, changes nothing, and is in the trail with the permission that it lacks', async () => {
+test('an action beyond a role is refused, changes nothing, and is in the trail with the missing permission', async () => {
   await assert.rejects(perform('support', 'gate add', gate), refused('not permitted'))
   const { who, action, subject, details } = await newest()
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('a change is in the trail under the words of its action', async () => {
   assert.equal((details as { after: { maxOpen: number } }).after.maxOpen, 5)
 })
 
-test('what an action refuses is in the trail with the numbers it was asked of, and nothing else of what was asked', async () => {
+test('a refused action is in the trail with its ids, and without its other arguments', async () => {
   await assert.rejects(perform('owner', 'endpoint show', { endpoint: 4711n }), refused('unknown'))
   assert.deepEqual((await newest()).subject, 'endpoint show 4711')
   const controlKey = secret('hunter2')
@@ -112,7 +112,7 @@ test('digits of a card are never in the trail; a line of a file is named by its 
   assert.equal((await newest()).subject, 'filter add')
 })
 
-test('whoever may make users gives no rights, and takes none, that he or she lacks', async () => {
+test('a user who may make users gives and takes only rights of his or her own', async () => {
   const clerk: Rights = { may: (permission) => ['users', 'read', 'cards', 'deliver'].includes(permission) }
   const asClerk = async (words: string, asked: object) => atDesk(officeOf(clerk, words), await actionOf(words), asked)
   await perform('owner', 'user add', { name: 'boss', role: 'operator' })

@@ -34,7 +34,7 @@ async function holding({ orderid }: Order) {
   }
 }
 
-test('one that equals one under way is refused, whoever asked for that one; another amount is not', async () => {
+test('an operation equal to one in progress is refused, from operators and merchants; another amount is not', async () => {
   const made = await paid()
   const answer = await desk.script({ order_id: made.orderid }, { hold: true })
   const first = accepted(await follow(world, 'return', made, { amount: '2.00' }))
@@ -51,7 +51,7 @@ test('one that equals one under way is refused, whoever asked for that one; anot
   const second = await ask('return', made, '--amount', '3.00')
   const repeat = accepted(await follow(world, 'return', made, { amount: '3.00' }))
   refused(await follow(world, 'return', made, { amount: '5.51' }), 10, 'Amount exceeds 5.50')
-  await refuses(1, /5\.50 USD is left to return/, 'more than left', made, 'return', '--amount', '5.51', ...why)
+  await refuses(1, /has 5\.50 USD left to return/, 'more than left', made, 'return', '--amount', '5.51', ...why)
   await answer()
   for (const serial of [first.serial, second.serial_number, repeat.serial])
     assert.equal((await ended(world, made, serial)).status, 'approved')
@@ -75,13 +75,13 @@ test('a gateway that has the order in memory does not overwrite what an operator
   }
 })
 
-test('20 rounds: of six returns of 3.00 by operators and merchant at once, three fit into 10.50', async () => {
+test('20 rounds: of six simultaneous returns of 3.00 by operators and merchant, three fit into 10.50', async () => {
   for (let round = 0; round < 20; round++) {
     const made = await paid()
     const byOperator = async (at: number) => {
       // No two are equal: they differ by minor units.
       const ran = await command('return', made.orderid, '--amount', `3.0${at}`, ...why)
-      if (ran.code !== 0) assert.match(ran.err, /USD is left to return/)
+      if (ran.code !== 0) assert.match(ran.err, /USD left to return/)
       return ran.code === 0
     }
     const byMerchant = async (at: number) => {
@@ -102,7 +102,7 @@ test('20 rounds: of six returns of 3.00 by operators and merchant at once, three
   }
 })
 
-test('5 rounds: of four returns at once, operators alone give back no more than the rule of four eyes says', async () => {
+test('5 rounds: in four simultaneous returns, single operators return no more than the four-eyes rule allows', async () => {
   const rule = async (amount: string) => {
     const ran = await run(env, ['proposal', 'set-rules', '--returns', amount])
     assert.equal(ran.code, 0, ran.err)
@@ -128,7 +128,7 @@ for (const [first, left] of [
   ['operator', '4.50'],
   ['merchant', '4.49'],
 ] as const)
-  test(`of two returns that wait for the order at once, the ${first} is first, and the other learns what is left`, async () => {
+  test(`of two returns that wait for the order, the ${first} is first, and the other sees the remaining amount`, async () => {
     const made = await paid()
     const locked = await holding(made)
     const byOperator = () => command('return', made.orderid, '--amount', '6.00', ...why)
@@ -145,12 +145,12 @@ for (const [first, left] of [
       refused(lost as Fields, 10, `Amount exceeds ${left}`)
     } else {
       accepted(won as Fields)
-      assert.match((lost as Ran).err, new RegExp(`${left} USD is left to return`))
+      assert.match((lost as Ran).err, new RegExp(`${left} USD left to return`))
     }
     assert.equal((await transactions(made)).length, 1)
   })
 
-test('10 rounds: the same void by two operators and the merchant at once is one', async () => {
+test('10 rounds: simultaneous equal voids by two operators and the merchant are one', async () => {
   for (let round = 0; round < 10; round++) {
     const made = await paid()
     const operators = [1, 2].map(() => command('void', made.orderid, ...why))

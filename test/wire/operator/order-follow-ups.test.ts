@@ -99,9 +99,9 @@ test('an amount above what is left, of no currency, or of parts where there are 
     world.endpoints.yen,
   ])
   const least = 'more than left'
-  await refuses(1, /10\.50 USD is left to return/, least, sale, 'return', '--amount', '10.51', ...why)
-  await refuses(1, /10\.50 USD is left to return/, least, sale, 'return', '--amount', '999999999.99', ...why)
-  await refuses(1, /10\.50 USD is left to capture/, least, auth, 'capture', '--amount', '10.51', ...why)
+  await refuses(1, /has 10\.50 USD left to return/, least, sale, 'return', '--amount', '10.51', ...why)
+  await refuses(1, /has 10\.50 USD left to return/, least, sale, 'return', '--amount', '999999999.99', ...why)
+  await refuses(1, /has 10\.50 USD left to capture/, least, auth, 'capture', '--amount', '10.51', ...why)
   await refuses(1, /allows return of the whole only, 10\.50 USD/, 'part not allowed', auth, 'return', '--amount', '1.00', ...why)
   for (const amount of ['1.001', '1.000', '0', '0.00', '-1', '1e2', '1,00', '', 'all', '10000000000.00'])
     await refuses(
@@ -121,7 +121,7 @@ test('an amount above what is left, of no currency, or of parts where there are 
   await refuses(1, /0\.01 USD is left to return/, least, sale, 'return', '--amount', '0.02', ...why)
 })
 
-test('what an order does not allow is refused with the reason', async () => {
+test('an operation that the order does not allow is refused with the reason', async () => {
   const poor = await order(world, { cvv2: '116' })
   assert.equal((await settled(world, poor)).status, 'declined')
   for (const operation of ['capture', 'return', 'void'])

@@ -55,7 +55,7 @@ test('one command is at work on partitions at a time', async () => {
   await other.query(`select pg_advisory_unlock_all()`)
 })
 
-test('whoever comes when a command is done has the partitions', async () => {
+test('a command that comes when another one is done gets the partitions', async () => {
   const log = openLog({ level: 'fatal', destination: process.stderr })
   const pool = openPool({ url: world.databaseUrl, connections: 2, use: 'admin', log })
   try {
@@ -75,7 +75,7 @@ test('whoever comes when a command is done has the partitions', async () => {
   }
 })
 
-test('the partition that new orders get ids in stays, and so do those that come', async () => {
+test('the partition of new orders stays, and so do later ones', async () => {
   stays(await detach(), /^Partition 0 stays attached: new orders get ids in it\.\n$/)
   const now = await order(world)
   await settled(world, now)
@@ -147,7 +147,7 @@ const waiting = () =>
     ({ length }) => length > 0,
   )
 
-test('what comes while it is detached puts the partition back, with all that it had', async () => {
+test('a new row during the detaching puts the partition back, with all its rows', async () => {
   const indexes = () =>
     sql(`select indexrelid::regclass::text as name from pg_index where indrelid = 'orders_p0'::regclass order by 1`)
   const had = await indexes()
@@ -284,7 +284,7 @@ for (const [what, spoils, says] of spoiled)
     await mend()
   })
 
-test('what is spoiled can be exported again', async () => {
+test('a damaged export can be made again', async () => {
   altered('orders_p0.copy.gz', rewrite)
   writeFileSync(file('delivery_p0.copy.gz.part'), 'of an export that was interrupted')
   assert.match(done(await partitions('export', '--to', files)), /^Partition 0 is now in/)

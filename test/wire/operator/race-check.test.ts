@@ -126,7 +126,7 @@ describe('race-check', () => {
       assert.match(ran.err, says)
     }
   })
-  test('--help tells how to use it: 0; the key may come from the environment', async () => {
+  test('--help explains its use and ends with 0; the key may come from the environment', async () => {
     const ran = await run(['--help'])
     assert.deepEqual([ran.code, ran.err], [0, ''])
     for (const option of ['--base-url', '--login', '--control-key', '--endpoint', '--rounds', '--parallel', 'CONTROL_KEY'])

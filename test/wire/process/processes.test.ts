@@ -71,7 +71,7 @@ const serving = ({ served }: ReturnType<typeof openParent>) =>
     ({ length }) => length === 1,
   ).then(([ports]) => ports!)
 
-test('a process that ends is started again at once, later and later if it ends soon, and then all ends', async () => {
+test('a process that ends is started again, with growing pauses if it ends soon, and finally all end', async () => {
   const parent = openParent()
   const { clock, children, joined, pauses, ending } = parent
   await serving(parent)
@@ -130,7 +130,7 @@ const refused = async (env: Record<string, string>, ...args: string[]) => {
   return err
 }
 
-test('what is wrong with the settings is said once, and the exit code is that of a single process', async () => {
+test('wrong settings are reported once, with the exit code of a single process', async () => {
   const { code, err } = await runProgram({ PORT: '8080' }, ['serve', '--processes', '3'])
   assert.equal(code, 2, err)
   assert.equal(err.split('DATABASE_URL is missing').length, 2, err)

@@ -66,7 +66,7 @@ const refused: [Record<string, string>, number, RegExp[]][] = [
   ),
 ]
 
-test('serve refuses what is missing or weak, all of it at once', { timeout: 120_000 }, async () => {
+test('serve refuses missing and weak settings, all of them together', { timeout: 120_000 }, async () => {
   for (const [env, exit, says] of refused) {
     const { code, said } = await serve(env)
     assert.equal(code, exit, said)

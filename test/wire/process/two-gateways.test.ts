@@ -106,7 +106,7 @@ test('both start, each with a port of its own, on one database', async () => {
   assert.notEqual(first.world.baseUrl, second.world.baseUrl)
 })
 
-test('the same request 100 times over both at once: one order, one message to the acquirer, the same answer', async () => {
+test('100 simultaneous equal requests by both gateways make one order and one message, with equal answers', async () => {
   const fields = signedSale(world)
   const replies = await times(100, (at) => postSale(either(at), fields))
   const orders = new Set(replies.map((reply) => accepted(reply).orderid))
@@ -125,7 +125,7 @@ test('the same request 100 times over both at once: one order, one message to th
   }
 })
 
-test('different requests with one client_orderid over both at once: one is taken, every other is refused', async () => {
+test('of simultaneous different requests with one client_orderid by both gateways, one is accepted', async () => {
   const client_orderid = newOrderId()
   const replies = await times(40, (at) => sale(either(at), { client_orderid, amount: `${at + 1}.00` }))
   const taken = replies.filter(({ type }) => type === 'async-response')
@@ -140,14 +140,14 @@ test('different requests with one client_orderid over both at once: one is taken
   assert.equal((await ledger(world, made.orderid)).length, 1)
 })
 
-test('after a decline 40 new requests over both at once make one new order', async () => {
+test('after a decline 40 simultaneous new requests by both gateways make one new order', async () => {
   const client_orderid = newOrderId()
   await settled(first.world, await order(first.world, { client_orderid, cvv2: '116' }))
   const replies = await times(40, (at) => sale(either(at), { client_orderid, amount: `${at + 1}.00` }))
   assert.equal(replies.filter(({ type }) => type === 'async-response').length, 1)
 })
 
-test('an order that one took is known to the other at once, by either of its names', async () => {
+test('an order taken by one gateway is immediately known to the other, by either of its names', async () => {
   for (let at = 0; at < 10; at++) {
     const made = await order(either(at), {})
     assert.equal((await statusOf(either(at + 1), made))['gateway-order-id'], made.orderid)

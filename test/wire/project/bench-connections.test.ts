@@ -30,7 +30,7 @@ async function serve(answer: (socket: Socket, nth: number) => void) {
   }
 }
 
-test('requests one after the other use one connection, requests at once one each', async () => {
+test('consecutive requests use one connection, simultaneous ones use one each', async () => {
   const server = await serve((socket) => socket.write(ok))
   const connections = openConnections(server.origin, 5_000)
   try {
@@ -94,7 +94,7 @@ test('a server that is not there, and a body that is not ASCII, are failures too
   connections.close()
 })
 
-test('over TLS the server has to be the one that is named, by the authority that is given', async () => {
+test('over TLS the server must have the given name, signed by the given authority', async () => {
   const authority = await openAuthority()
   const { cert, key } = authority.of('directory-server')
   const requests: string[] = []

@@ -296,7 +296,7 @@ describe('when the answer is not what it should be', () => {
       assert.match(reply.why, why)
     }
   })
-  test('a gateway that is silent is given up after the time-out, and at once when the caller says so', async () => {
+  test('a silent gateway is given up after the time-out, or immediately when the caller aborts', async () => {
     const baseUrl = await serve(() => {})
     const late = await at(baseUrl, { timeoutMs: 50 }).sale(payment())
     assert.ok(late.is === 'no answer' && late.why === 'none within 50 ms', JSON.stringify(late))

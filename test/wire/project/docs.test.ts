@@ -96,7 +96,7 @@ for (const operation of operationNames)
   })
 
 for (const upload of ['cres', 'pares'])
-  test(`what a challenge needs is made for real: the upload of its ${upload} ends in an approved payment`, async () => {
+  test(`the page makes a real challenge: the upload of its ${upload} ends in an approved payment`, async () => {
     const path = `/docs/upload-${upload}-result`
     const reply = replyOf(await see(path, { ...fieldsOf(await see(path, { _do: 'prepare' })), _do: 'send' }))
     const made = { orderid: reply['gateway-order-id']!, client_orderid: reply['merchant-order-id']!, serial: '' }
@@ -131,7 +131,7 @@ test('a refusal is shown as it came, in either format, and card data is masked',
   assert.doesNotMatch(shown, /4111111111111111/)
 })
 
-test('what is typed is text', async () => {
+test('typed values are shown as text', async () => {
   const nasty = `"><script>alert(1)</script>&'`
   const { page } = await see('/docs/sale', {
     ...fieldsOf(await see('/docs/sale')),

@@ -46,7 +46,7 @@ describe('the line can be troubled', () => {
   })
 })
 
-describe('what cannot be followed is refused with a sentence that names it', () => {
+describe('a script that cannot be followed is refused with a sentence that names the fault', () => {
   // oxfmt-ignore
   const cases: [method: string, path: string, body: unknown, says: RegExp][] = [
     ['POST', '/faults', [],                                                         /an object with "match" and "do"/],

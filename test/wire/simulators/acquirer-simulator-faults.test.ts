@@ -23,7 +23,7 @@ async function hitsOf(id: number): Promise<unknown> {
   return typeof found === 'object' && found !== null && 'hits' in found ? found.hits : undefined
 }
 
-describe('what a script does', () => {
+describe('the effects of a script', () => {
   test('decline: the code is answered and booked, also where the CVV2 says otherwise; repeats hear it again', async () => {
     await script({ times: 1 }, { decline: '208' })
     const sale = newSale()

@@ -87,7 +87,7 @@ describe('before the CVV2', () => {
   })
 })
 
-describe('what only an acquirer knows', () => {
+describe('facts that only an acquirer knows', () => {
   // oxfmt-ignore
   const cards: [pan: string, product: string, type: string, country: string][] = [
     ['4000000000000002',    'F Visa Classic',             'C Credit', 'GBR'],

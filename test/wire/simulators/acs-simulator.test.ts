@@ -80,7 +80,7 @@ describe('a challenge', () => {
     assert.equal(holder.results().length, 1)
   })
 
-  test('10 minutes without an answer: N, reason 14, cancel 04; each answer begins them anew', async () => {
+  test('10 minutes without an answer: N, reason 14, cancel 04; each answer restarts them', async () => {
     const { page } = await holder.asked()
     clock.pass(599_999)
     await holder.answer(page, { password: 'wrong' })

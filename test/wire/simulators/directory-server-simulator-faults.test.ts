@@ -187,7 +187,7 @@ describe('faults are scripted', () => {
     assert.ok(load.ranges.length > 20)
   })
 
-  test('what cannot be followed is refused with a sentence, and GET /admin lists all there is', async () => {
+  test('an invalid script is refused with a sentence, and GET /admin lists all scripts', async () => {
     // oxfmt-ignore
     const cases: [fault: unknown, says: RegExp][] = [
       [[],                                  /an object/],

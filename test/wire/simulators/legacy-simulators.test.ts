@@ -116,7 +116,7 @@ describe('the directory server', () => {
       assert.deepEqual(await enrolmentOf(pan), { enrolled: 'N', ...nothing }, pan)
   })
 
-  test('answers what it cannot read, a number that is none and the card of outcome 9 with Error', async () => {
+  test('answers an unreadable request, an invalid number and the card of outcome 9 with Error', async () => {
     const fine = vereqOf(card.password)
     const bad: [string, code: string][] = [
       ['', '1'],

@@ -114,7 +114,7 @@ test("another consumer's card and an unknown one are refused; two consumers may 
   }
 })
 
-test('one of two first checks at once binds the invoice, and many equal notifications make one card', async () => {
+test('one of two simultaneous first checks binds the invoice, and many equal notifications make one card', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const one = await begin(base, 'verification', accessToken)
   const tokens = ['first-session-token', 'second-session-token']

@@ -71,7 +71,7 @@ test('where there are several endpoints the app may name one; the first serves i
   assert.deepEqual([await from({}), await from({ endpointId: '114' }), await from({ endpointId: 115 })], ['114', '114', '115'])
 })
 
-test('an access token belongs to the first device that initiates with it, also of two at once', async () => {
+test('an access token belongs to the first device that initiates with it, even of two simultaneous ones', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const from = (device: string) => call(`${base}${initiatePaths.sale}`, initiation('sale', accessToken, device))
   const both = await Promise.all([from('device-a'), from('device-b')])
@@ -117,7 +117,7 @@ test('a card of repeated notifications is stored once, and payments can name it'
   assert.equal(json.session.checkSignature, signed(paid.serialNumber, paid.nonce, paid.endpointId, paid.invoiceId, '42'))
 })
 
-test('what is refused binds no invoice and stores no card', async () => {
+test('a refused request binds no invoice and stores no card', async () => {
   const accessToken = await accessTokenOf(base, newConsumer())
   const [one, other] = [await begin(base, 'sale', accessToken), await begin(base, 'sale', accessToken)]
   const card = { serverCardId: 42, uniqueReferenceCardId: 7, bin: 411111 }

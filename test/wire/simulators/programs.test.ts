@@ -98,7 +98,7 @@ for (const [program, args, configuration, says] of refused)
     assert.ok(!running.output().includes(controlKey.slice(0, 8)))
   })
 
-test('all that is wrong in a configuration is said at once', () => {
+test('all faults of a configuration are reported together', () => {
   const complaintsOf = (change: object) => {
     const read = readConfiguration(configurationOf(database.url, change))
     return 'complaints' in read ? read.complaints.join('\n') : ''

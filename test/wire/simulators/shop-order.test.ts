@@ -65,14 +65,14 @@ async function openOrder(says: { status: Reply; upload?: string }) {
   return { order, page, passUntil, polls: () => polls, ran }
 }
 
-test('what the issuer says to the cardholder is shown with the outcome, as text', async () => {
+test("the issuer's message to the cardholder is shown with the outcome, as text", async () => {
   const info = 'Call us: <b>0800</b> & "ask"'
   const { page, passUntil } = await openOrder({ status: { status: 'declined', 'cardholder-info': info } })
   await passUntil('over')
   assert.match(page(), /Your bank says<\/b> Call us: &#60;b&#62;0800&#60;\/b&#62; &#38; &#34;ask&#34;/)
 })
 
-test('a CRes that the gateway takes ends the challenge at once; one that it refuses does not', async () => {
+test('a CRes that the gateway accepts ends the challenge immediately; a refused one does not', async () => {
   const says: Parameters<typeof openOrder>[0] = { status: challenge, upload: 'validation-error' }
   const { order, page, passUntil } = await openOrder(says)
   await passUntil('challenge')
@@ -98,7 +98,7 @@ test('a shop that stops asking says that money may have moved', async () => {
   assert.ok(polls() <= 60, `${polls()} polls`)
 })
 
-test('the shop polls as often as the client does', () => {
+test('the shop polls at the intervals of the client', () => {
   for (const ms of [0, 1_999, 2_000, 14_999, 15_000, 119_999, 120_000, 1_000_000])
     assert.equal(pauseAfter(ms), pauseMs(ms), `${ms}`)
 })

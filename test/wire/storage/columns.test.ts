@@ -47,7 +47,7 @@ const anyRow: fc.Arbitrary<Row> = fc.record({
   doc: maybe(fc.record({ text: words, list: fc.array(fc.integer()) }, { noNullPrototype: true })),
 })
 
-test('rows arrive in PostgreSQL as they were sent, nulls and every character included', async () => {
+test('rows arrive unchanged in PostgreSQL, with nulls and every character', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyRow, { minLength: 1, maxLength: 40 }), async (sent) => {
       const found = await pool.run(read.sql, read.values(sent))
@@ -83,7 +83,7 @@ const nothing: Row = {
   doc: undefined,
 }
 
-test('an entity has the columns as its members, but not those that are null, also inside a transaction', async () => {
+test('an entity has a member for each column that is not null, also inside a transaction', async () => {
   const ask = entities<object>(`
     select order_id, null as due_at, at, facts from (values (7::bigint, 'x', '{"a_b": null}'::json)) as n (order_id, at, facts)`)
   const expected = [{ orderId: 7n, at: 'x', facts: { a_b: null } }]

@@ -224,7 +224,7 @@ test('a row of the trail names its database user, number and time as the databas
 const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64')
 const command = (role: string, ...args: string[]) => run({ DATABASE_URL: urls.get(role)!, TOLLGATE_KEY: key }, args)
 
-test('commands that look work as the reading role; those that change need the operator and say so', async () => {
+test('reading commands work as the reading role; changing ones need the operator and say so', async () => {
   const gate = ['--host', '127.0.0.1', '--port', '1', '--terminal-id', 'SHOP0001', '--card-acceptor-id', '000000000012345']
   const shop = ['--card-acceptor-name', 'Shop', '--acquirer-id', '400001', '--mcc', '5999', '--descriptor', 'SHOP']
   for (const args of [

@@ -26,7 +26,7 @@ const count = statement<{ n: bigint }>(`select count(*) as n from nonce`)
 
 const opened = (pool: Pool): Nonces => openNonces({ use: (uses) => useNonces(pool, uses), clock: systemClock, log })
 
-test('only one of fifty requests at once with one nonce, at two gateways, has it', async () => {
+test('of fifty simultaneous requests with one nonce, at two gateways, one gets it', async () => {
   const gateways = pools.map(opened)
   const timestamp = systemClock.now() / 1000
   for (let round = 0; round < 5; round++) {
@@ -93,7 +93,7 @@ const spans: readonly (readonly [signedMs: number, keptMs: number])[] = [
   [5 * minute, 15 * minute],
 ]
 
-test('a nonce is kept for ten minutes from its use or its time stamp, and no longer', async () => {
+test('a nonce is kept until ten minutes after its use or its time stamp', async () => {
   for (const [signedMs, keptMs] of spans) {
     const nonce = `signed ${signedMs}`
     const again = (at: number) => use(4n, nonce, { at, timestamp: now + signedMs })
@@ -110,7 +110,7 @@ test('until it is forgotten a nonce does not become good by time', async () => {
   assert.equal(await use(5n, 'old', { at: now + 60 * minute, timestamp: now + 60 * minute }), false)
 })
 
-test('expired ones are forgotten, by two gateways at once, and no others', async () => {
+test('two gateways together remove expired nonces, and no others', async () => {
   await pools[0]!.run(statement(`truncate nonce`))
   await pools[0]!.run(
     statement(

@@ -113,7 +113,7 @@ const tellsOfNobody = [
   'card_number_ref',
 ]
 
-test('each table is erased of a person by retention, or tells of nobody', () => {
+test('each table is erased by retention, or has no personal data', () => {
   const erased = named(({ name }) => /[wd]/.test(grants[name]!.retention.replaceAll(/r\([^)]*\)/g, 'r')))
   assert.deepEqual(
     [...erased, ...tellsOfNobody].toSorted(),

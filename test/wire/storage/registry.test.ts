@@ -51,7 +51,7 @@ function interrupted(between: () => Promise<void>): Pool {
   }
 }
 
-test('the configuration is read as it was at one moment, whatever is added meanwhile', async () => {
+test('the configuration is read as of one moment, with any additions meanwhile', async () => {
   await add(1n)
   const before = await loadRegistry(pool, keys, systemClock.now())
   const during = await loadRegistry(
@@ -67,7 +67,7 @@ test('the configuration is read as it was at one moment, whatever is added meanw
   assert.ok(after.version > before.version)
 })
 
-test('without a BIN table a number of a known network has an issuer, and the doctor learns that there is none', async () => {
+test('without a BIN table a number of a known network has an issuer, and the doctor reports the missing table', async () => {
   const bins = await openBins(pool)
   const isIssued = (pan: string) => bins.issuerOf(pan) !== undefined
   assert.deepEqual([isIssued('4111111111111111'), isIssued('9000000000000001')], [true, false])

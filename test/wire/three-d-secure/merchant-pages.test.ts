@@ -64,7 +64,7 @@ test('name, logo and colour are shown within seconds, in show and in the audit t
   assert.deepEqual((await json<Shown>('merchant', 'show', login)).page, nothing)
 })
 
-test('what is no name, colour or logo is refused, and nothing changes', async () => {
+test('an invalid name, colour or logo is refused, and nothing changes', async () => {
   const svg = fileOf('logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
   const logo = (name: string, bytes: Buffer) => ['--logo', fileOf(name, bytes)]
   // oxfmt-ignore

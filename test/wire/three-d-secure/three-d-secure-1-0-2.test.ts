@@ -28,7 +28,7 @@ async function vereqsOf(card: string): Promise<number> {
   return asked.filter(({ message }) => String(message.pan).endsWith(card.slice(-4))).length
 }
 
-describe('what the issuer and the directory server answer', { concurrency: 4 }, () => {
+describe('the answers of issuer and directory server', { concurrency: 4 }, () => {
   // oxfmt-ignore
   const ends: [string, string, password: string, end: string, code: string | undefined, verified: string, eci: string | undefined][] = [
     ['Y',                         cardOf(0, 'mastercard'), 'hint',  'approved', undefined, 'AUTHENTICATED',     '02'],

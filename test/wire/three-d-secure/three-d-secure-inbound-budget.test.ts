@@ -13,7 +13,7 @@ import { openAuthority } from '../../harness/three-d-secure/directory.ts'
  * turn.
  */
 
-test('no turn reads more than its budget of 64 KiB of nesting, members or extensions, nor of many at once', async () => {
+test('no turn reads more than its budget of 64 KiB of nesting, members or extensions, even with many messages', async () => {
   const authority = await openAuthority()
   const turns = openTurns(nextTurn)
   const inbound = await openInbound({

@@ -311,7 +311,7 @@ function talk(speak: (socket: TLSSocket) => void, to = inbound): Promise<string>
   })
 }
 
-test('a directory server tells nothing of a transaction of another one', async () => {
+test('a directory server gets no data of a transaction of another one', async () => {
   const other = await listening({ senders: new Map([['directory-server', 'another']]) })
   const answer = await post({ to: other })
   await other.close()

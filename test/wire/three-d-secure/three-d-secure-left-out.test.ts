@@ -84,7 +84,7 @@ test('a load of which more than a twentieth cannot be used is refused as a whole
   await refresh.stop()
 })
 
-test('what is odd is summed up by directory server and kept for the doctor', async () => {
+test('oddities are counted by directory server and kept for the doctor', async () => {
   const clock = openHandClock(Date.UTC(2030, 0, 1))
   const counted: string[] = []
   const parts = { clock, log, counted: (...one: [string, string]) => void counted.push(one.join(' ')) }

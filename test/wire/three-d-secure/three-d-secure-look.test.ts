@@ -42,7 +42,7 @@ test('every page speaks the language of the order, else that of the browser, and
     }
 })
 
-test('no page lets images in but the logo, and none asks for a logo that is not there', async () => {
+test('no page allows images other than the logo, and none requests a missing logo', async () => {
   const { page, policy } = await read(
     await pages.get(pages.put({ ...over, merchant: { merchantId: 1n, page: { colour: '#ffcc00' } } })),
   )

@@ -108,7 +108,7 @@ test('a colour depth is one of those AReq knows, the next lower where the browse
   assert.deepEqual(got, ['1', '4', '8', '15', '16', '24', '32', '48', '1', '1', '8', '24', '32', '48'])
 })
 
-test('threeDSCompInd is Y where the method came back, N where it did not, U where there is none', async () => {
+test('threeDSCompInd is Y if the method came back, N if it did not, U without a method', async () => {
   const { methodUrl: _, ...without } = method
   const cases: [PageOrder, Record<string, string>, CompInd][] = [
     [method, filled, 'Y'],
@@ -217,7 +217,7 @@ test('while something is under way the page looks for news by itself, and withou
   assert.deepEqual([policy.get('connect-src'), policy.get('form-action')], ["'self'", "'none'"])
 })
 
-test('what has no outcome after a minute of waiting is the shop\u2019s to follow', async () => {
+test('a payment without an outcome after a minute is left to the shop to follow', async () => {
   const later = { url: over.back.url, pairs: [['status', 'processing']] } as const
   //     order                  waited ms, as the address says                 page
   const cases: [PageOrder, string, string][] = [

@@ -31,7 +31,7 @@ import {
   starts,
 } from './three-d-secure-keeper.ts'
 
-test('an empty installation loads all ranges at once, and is asked for changes a day later, not sooner', async () => {
+test('an empty installation loads all ranges immediately, and requests changes a day later, not sooner', async () => {
   const clock = openHandClock(Date.now())
   const refresh = await loaded(clock)
   assert.deepEqual(await starts(), ['4000000000000000', '5000000000000000'])
@@ -79,7 +79,7 @@ const outOfStep: readonly [string, (told: Told) => Scripted][] = [
 ]
 
 for (const [what, answer] of outOfStep) {
-  test(`where a delta ${what}, all ranges are asked for at once, and nothing of the delta counts`, async () => {
+  test(`after a delta that ${what}, all ranges are requested immediately, and nothing of the delta counts`, async () => {
     const clock = openHandClock(Date.now())
     await (await loaded(clock)).stop()
     ds.play((told) => (told.body['serialNum'] === undefined ? presTo(told, '9', [range('800000')]) : answer(told)))

@@ -140,7 +140,7 @@ test('a message from another origin, another window or another payment is not th
   assert.deepEqual([browser.posts, browser.value('methodReturned')], [both, 'false'])
 })
 
-test('a page reports the start of the method once: at once if the sale describes the browser, else with its own', async () => {
+test('a page reports the start of the method once, with the browser data of the sale or its own', async () => {
   const described = pages.put({ ...method, saleDescribes: true })
   const { page } = await read(await pages.get(described))
   assert.deepEqual([page.includes('data-begun'), page.includes('data-wait-ms="10000"')], [false, true])
