@@ -55,7 +55,7 @@ export interface Caller {
   signedCall<Request extends object, Good>(operation: Operation, good: Reading<Good>): Call<Request, Reply<Good> | Denied>
 }
 
-/** What signs and sends the requests of one merchant to one endpoint or group. */
+/** Signs and sends the requests of one merchant to one endpoint or group. */
 export function openCaller(settings: Settings): Caller {
   const { login, controlKey, signingSecret, controlMinorUnits: minorUnits = 'iso4217', timeoutMs = usualTimeoutMs } = settings
   const id = String(settings.endpoint ?? settings.group)
@@ -127,7 +127,7 @@ function answerOf<Good>(posted: Exclude<Posted, Denied>, asked: Asked, good: Rea
   return typeof reply === 'string' ? { is: 'no answer', asked, why: reply } : reply
 }
 
-/** What is absent or empty is not sent. */
+/** Absent and empty values are not sent. */
 const textsOf = (request: object): Map<string, string> =>
   new Map(
     Object.entries(request)

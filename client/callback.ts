@@ -16,7 +16,7 @@ export interface Callback {
   is: 'callback'
   status: FinalStatus
   order: OrderName
-  /** What it is about: sale, preauth, account-verification, capture, reversal, cancel, void … */
+  /** The transaction: sale, preauth, account-verification, capture, reversal, cancel, void … */
   type: string
   amount: string
   fields: Fields

@@ -8,7 +8,7 @@ import { at, objectIn, textAt, type Json } from './mobile-replies.ts'
 import type { MobileKind } from './mobile-requests.ts'
 import { checkValues, initiateValues, keyOf, notificationValues, sign, signatureHolds } from './mobile-signatures.ts'
 
-/** What the server keeps of a transaction that its app began. */
+/** The record that the server keeps of a transaction that its app began. */
 export interface KeptInvoice {
   kind: MobileKind
   endpointId: string
@@ -37,7 +37,7 @@ export interface Check {
   destinationClientCardId?: string
 }
 
-/** What the merchant knows besides; all of it counts before what the app said. */
+/** The merchant's own data of the consumer; all of it takes precedence over the app's. */
 export interface CheckAnswer {
   /** `serverCardId` of the cards that were asked for: each of them has to be here, and no other. */
   sourceServerCardId?: string
@@ -155,7 +155,7 @@ async function readNotification(
   return { is: 'notification', invoice, ...(source ? { source } : {}), ...(destination ? { destination } : {}) }
 }
 
-/** What of a call does not belong to the invoice: only who began it knows its access token. */
+/** Members of a call outside of the invoice: only its maker knows its access token. */
 function strangeIn(body: Json, { accessToken, serialNumber, token }: KeptInvoice): string | undefined {
   if (!sameText(textAt(body, 'session.accessToken'), accessToken)) return 'its access token is another'
   if (!sameText(textAt(body, 'consumer.device.serialNumber'), serialNumber)) return 'its device is another'

@@ -30,7 +30,7 @@ export interface MobileRefused {
   httpStatus: number
   /** Such as INVALID_REQUEST. */
   cause: string
-  /** Of this refusal alone, to be found in the other side's log. */
+  /** The id of this refusal, to be found in the other side's log. */
   code: string
   message: string
 }
@@ -62,7 +62,7 @@ export interface MobileStatus {
   invoiceId: string
   /** For a web view, where the consumer is authenticated. */
   redirectUrl?: string
-  /** What the transfer may cost, to choose from. */
+  /** The fees of the transfer to choose from. */
   fees?: TransferFee[]
   /** Why it was declined. */
   reason?: { code?: number; message?: string }
@@ -106,7 +106,7 @@ export function objectIn(text: string): Json | undefined {
   }
 }
 
-/** What is at a dotted path. */
+/** The value at a dotted path. */
 export function at(body: unknown, path: string): unknown {
   let value = body
   for (const name of path.split('.')) {

@@ -1,4 +1,4 @@
-/** What an app sends in the mobile API, by the interface's names; the client adds `session`. */
+/** An app's requests in the mobile API, by the interface's names; the client adds `session`. */
 
 interface Consumer {
   device: { serialNumber: string; imei?: string }
@@ -67,7 +67,7 @@ export interface MobileTransferRequest extends MobileSaleRequest {
   destinationOfFunds: { card: { number: string } } | { reference: { clientCardId: string } }
 }
 
-/** What each kind of transaction is asked with. */
+/** The request of each kind of transaction. */
 export interface MobileRequests {
   verification: MobileVerificationRequest
   sale: MobileSaleRequest

@@ -18,9 +18,9 @@ import { send } from './post.ts'
 import { realTime } from './waiting.ts'
 
 export interface MobileSettings {
-  /** Of the gateway, up to and without `/dapi`, such as `https://pay.example/gateway`. */
+  /** The URL of the gateway up to `/dapi`, without it: `https://pay.example/gateway`. */
   baseUrl: string
-  /** Of the merchant's server, up to and without `/auth`, `/verification` and `/transfer`. */
+  /** The URL of the merchant's server up to `/auth`, `/verification` and `/transfer`. */
   merchantServerUrl: string
   /** How long one answer may take. */
   timeoutMs?: number
@@ -107,7 +107,7 @@ export function openMobileApp(settings: MobileSettings): MobileApp {
   }
 }
 
-/** What of a request is the merchant's to know. */
+/** The members of a request that only the merchant knows. */
 function openlyOf({ consumer, location, transaction }: MobileRequests[MobileKind]): object {
   const { device, ipAddresses } = consumer
   return { consumer: { device, ...(ipAddresses ? { ipAddresses } : {}) }, ...(location ? { location } : {}), transaction }

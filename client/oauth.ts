@@ -6,7 +6,7 @@ export interface ToSign {
   url: string
   login: string
   key: KeyObject
-  /** Of the body, as they are sent. */
+  /** The parameters of the body, as they are sent. */
   body: Pairs
   nonce: string
   timestampSeconds: number
@@ -26,7 +26,7 @@ export function authorizationOf({ url, login, key, body, nonce, timestampSeconds
   return `OAuth ${shown.map(([name, value]) => `${percentEncoded(name)}="${percentEncoded(value)}"`).join(', ')}`
 }
 
-/** What is signed: method, address without query, all parameters in order (RFC 5849, 3.4.1). */
+/** The signed text: method, address without query, all parameters in order (RFC 5849, 3.4.1). */
 export function baseString(url: string, parameters: Pairs): string {
   const { protocol, host, pathname } = new URL(url)
   const normalised = parameters

@@ -3,7 +3,7 @@ import { minorUnits, type ControlMinorUnits } from './amount.ts'
 
 interface OperationRow {
   path: string
-  /** What the checksum covers, in order; a signed `login` is sent. None: signed with OAuth. */
+  /** The fields in the checksum, in order; a signed `login` is sent. None: signed with OAuth. */
   signs?: readonly Part[]
   /** `order`: makes one, which a lost answer leaves in doubt. `transaction`: adds to an order. */
   begins?: 'order' | 'transaction'
@@ -53,7 +53,7 @@ export interface Signing {
   minorUnits: ControlMinorUnits
 }
 
-/** What a request's checksum covers, but for the key. A missing field counts as empty text. */
+/** The text in a request's checksum, without the key. A missing field counts as empty text. */
 export function signedParts(operation: Operation, sent: ReadonlyMap<string, string>, signing: Signing): string[] {
   const { id, login } = signing
   const value = (name: string): string => sent.get(name) ?? ''

@@ -50,7 +50,7 @@ export async function send({ url, body, headers, timeoutMs, signal }: Posting): 
   }
 }
 
-/** What fetch throws says little; its cause says what happened. */
+/** The error of fetch has few details; its cause has the reason. */
 function reasonOf(error: unknown): string {
   const cause: unknown = error instanceof Error ? (error.cause ?? error) : error
   const { code, message } = cause as { code?: unknown; message?: unknown }

@@ -7,7 +7,7 @@ import type { OrderName } from './requests.ts'
 export interface Accepted {
   is: 'accepted'
   order: OrderName
-  /** Of this request, for `by-request-sn`. */
+  /** The id of this request, for `by-request-sn`. */
   serialNumber: string
   fields: Fields
 }
@@ -38,7 +38,7 @@ export interface NoAnswer {
   why: string
 }
 
-/** What a request was about, for whoever has to find out what became of it. */
+/** The names of a request, to find out its outcome. */
 export interface Asked {
   operation: Operation
   client_orderid?: string
@@ -63,7 +63,7 @@ export interface OrderStatus {
   serialNumber: string
   /** Why it was declined, filtered or failed. */
   reason?: Reason
-  /** What the cardholder has to do. */
+  /** The next step of the cardholder. */
   step?: Step
   fields: Fields
 }

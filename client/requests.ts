@@ -9,7 +9,7 @@ export interface OrderName {
   orderid: string
 }
 
-/** What of a payment is the same whether it comes with a card or with a reference to one. */
+/** The fields of a payment that are the same for a card and a reference to one. */
 interface Payment {
   client_orderid: string
   order_desc: string
@@ -34,7 +34,7 @@ interface Money {
   currency: string
 }
 
-/** What the browser says of itself; `customer_browser_info: true` says that it is complete. */
+/** The browser's own data; `customer_browser_info: true` says that it is complete. */
 interface CustomerBrowser {
   customer_browser_info?: boolean
   customer_browser_screen_width?: string | number

@@ -25,7 +25,7 @@ export function tokenComplaint(fields: Fields, { login, signingSecret, now = Dat
   const expected = createHmac('sha256', keyOf(signingSecret)).update(`${header}.${payload}`).digest()
   const given = Buffer.from(signature, 'base64url')
   const holds = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected)
-  // What a header says of the algorithm is not asked: there is one, and the signature covers it.
+  // The algorithm in the header is ignored: there is only one, and the signature covers it.
   if (!holds) return 'its token is not signed by the gateway'
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
   if (claims['aud'] !== login) return 'its token is for another merchant'

@@ -4,7 +4,7 @@ import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypt
 /** The headers of a request as `node:http` has them. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a callback came with, and what proves it. */
+/** The contents of a callback, and their proof. */
 export interface Signed {
   headers: Headers
   /**
@@ -16,7 +16,7 @@ export interface Signed {
   now?: number
 }
 
-/** A recorded callback must not be believed for ever; clocks differ by less. */
+/** A recorded callback must not be accepted forever; clocks differ by less. */
 const toleranceSeconds = 300
 
 /**

@@ -5,7 +5,7 @@ import { newName, payment, plain } from './sandbox.ts'
 
 const client = openClient(plain)
 
-/** What to do now with an order of this name. */
+/** The next action for an order of this name. */
 function next(ending: Ending): string {
   switch (ending.is) {
     case 'final':

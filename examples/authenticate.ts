@@ -11,7 +11,7 @@ import { browse } from './customers-browser.ts'
 /** Where the issuer sends the browser: pages of the shop. */
 const shop = 'https://shop.example'
 
-/** What a script on the shop's page and the headers of its requests tell of the browser. */
+/** The browser's data from a script on the shop's page and the headers of its requests. */
 const browser = {
   browserLanguage: 'en-GB',
   browserColorDepth: 24,

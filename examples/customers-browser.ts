@@ -11,7 +11,7 @@ const withinMs = 60_000
 const reloadEveryMs = 250
 
 interface Form extends BrowserForm {
-  /** What a person types into. */
+  /** The fields that a person types into. */
   typed: string[]
 }
 

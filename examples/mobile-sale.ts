@@ -43,7 +43,7 @@ console.log(inWords(ending))
 const seen = await app.status(performed)
 if (seen.is === 'transaction') console.log(`${seen.state}: ${seen.transaction?.amountCentis} centis, ${seen.secure3DAuthStatus}`)
 
-/** What the app shows. */
+/** The texts that the app shows. */
 function inWords(now: MobileEnding): string {
   switch (now.is) {
     case 'final':

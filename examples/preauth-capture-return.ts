@@ -16,7 +16,7 @@ const idempotencyKey = randomUUID()
 const returned = await client.return(back, { idempotencyKey })
 console.log(`return 3.00: ${inWords(await client.finish(returned))}`)
 
-// Whoever got no answer sends the same once more, under the same key: it is given back once.
+// If no answer comes, send the same request again under the same key: it is refunded once.
 const again = await client.return(back, { idempotencyKey })
 console.log(`the same again: ${inWords(await client.finish(again))}`)
 

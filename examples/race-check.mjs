@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Does a gateway give back more than was paid when many ask at once? Needs Node and such a gateway.
+// Does a gateway return more than was paid under simultaneous requests? Needs Node and a gateway.
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -32,7 +32,7 @@ Ends with 0 when nothing was moved twice, with 1 when something was, and with 2 
 no answer, a payment that was not approved, a transaction that did not end. Use a test account: the payments are payments.
 `
 
-/** What keeps the check from telling anything. */
+/** An error that keeps the check from a result. */
 class Inconclusive extends Error {}
 
 /** @typedef {Record<string, string>} Fields */
@@ -288,7 +288,7 @@ function readArguments() {
     controlKey,
     endpoint: given.endpoint,
     rounds: whole('rounds', given.rounds, 1, 1_000),
-    // Ten tenths at once could never become too many.
+    // Ten simultaneous tenths could never become too many.
     parallel: whole('parallel', given.parallel, 11, 1_000),
     amount: given.amount,
     currency: given.currency,

@@ -7,7 +7,7 @@ const shares = 10_000n
 export const commissionOf = ({ fixedMinor, basisPoints }: Commission, amountMinor: bigint): bigint =>
   BigInt(fixedMinor) + (amountMinor * BigInt(basisPoints) + shares / 2n) / shares
 
-/** What the consumer of a transfer pays at a gate. */
+/** The fee of a transfer at a gate, paid by the consumer. */
 export const transferCommission = ({
   commissionFixedMinor,
   commissionBasisPoints,

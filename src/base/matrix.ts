@@ -43,7 +43,7 @@ export function marked<const Marks extends string, const Columns extends readonl
 
 type Found<C extends Check> = Extract<Exclude<Awaited<ReturnType<C>>, { refused: string }>, object>
 
-/** What is known of a request of one column once its rows have passed. */
+/** The facts of a request of one column once its rows have passed. */
 export type After<Rows extends readonly Row[], Column extends string, Known> = Rows extends readonly [
   Row<infer C, infer Of>,
   ...infer Rest extends readonly Row[],

@@ -1,5 +1,5 @@
 /**
- * While one request is worked on, nobody else is served. So one turn of the event loop begins a
+ * While one request is worked on, no other is served. So one turn of the event loop begins a
  * limited number of requests, and reading untrusted input is done in pieces: a reader announces
  * each piece before it does it, and one turn accepts a limited amount of them, whichever requests
  * they belong to.
@@ -44,7 +44,7 @@ export function atOnce<T>(work: InPieces<T>): T {
 
 /** Who waits for a place; asked only if there is none. */
 export interface Waiter {
-  /** Of whom each has as many places as any other. */
+  /** The owners of waiting work. Each has as many places as any other. */
   owner(): string
   /** It will not begin, and takes no place. */
   isGone(): boolean

@@ -12,7 +12,7 @@ export const keptFor = {
 /** Times in milliseconds since 1970: what ended before them is erased. */
 export interface Forgetting {
   approvedBefore: number
-  /** Of payments that were declined, filtered or ended in error. */
+  /** For payments that were declined, filtered or ended in error. */
   othersBefore: number
 }
 

@@ -24,7 +24,7 @@ export function textWithDigits(text: string): string | undefined {
   return manyDigits.test(read) ? read : undefined
 }
 
-/** What is no UTF-8 becomes a sign that separates digits. */
+/** Bytes that are not UTF-8 become a sign that separates digits. */
 const decoded = (bytes: string): string => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString()
 
 /** Whether the digits of this number stand in the text, whatever separates them. */

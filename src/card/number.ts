@@ -1,4 +1,4 @@
-/** What a card number reveals by public ranges; those of networks of one country lie in others. */
+/** The facts that public ranges reveal; those of networks of one country lie in others. */
 
 // oxfmt-ignore
 const networks: readonly (readonly [name: string, pattern: RegExp, lengths: readonly number[]])[] = [

@@ -116,7 +116,7 @@ class ForgottenNumber extends Secret<string> {
 }
 
 /**
- * 32 bytes, equal for equal numbers of one merchant, for ever; useless without the key. That key is
+ * 32 bytes, equal for equal numbers of one merchant, forever; useless without the key. That key is
  * never replaced. *Rejected:* a table of all numbers under a key that is: every sale would read it.
  */
 export const numberIdOf = (pan: Secret<string>, merchantId: bigint, keys: KeyRing): Buffer =>

@@ -15,7 +15,7 @@ import type { Environment } from '../settings/variables.ts'
 /** Its rights are those of its database user. */
 const rights = { may: () => true }
 
-/** At most: the doctor asks as many things at once. */
+/** The upper limit: the doctor makes as many checks in parallel. */
 const connections = 10
 
 /**

@@ -43,7 +43,7 @@ export function findInstallation(env: Environment): Installation {
 
 const kekOf = (env: Environment): KeyEncryption => encryptionBy(readBy(kekSource, env)!, systemRandom)
 
-/** What is wrong with the environment is wrong usage. */
+/** A wrong environment counts as wrong usage. */
 function readBy<Value>(read: (env: Environment, complaints: string[]) => Value, env: Environment): Value {
   const complaints: string[] = []
   const value = read(env, complaints)

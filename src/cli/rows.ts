@@ -76,7 +76,7 @@ export const placeText = (name: string, { needed }: AnyInput): string => (needed
 export const optionText = (name: string, input: AnyInput): string =>
   `--${optionName(name, input)}${input.is.hint === '' ? '' : ` <${input.is.hint}>`}`
 
-/** What it means, and what it is where it is left out. */
+/** The meaning of an input, and its value if it is left out. */
 export const meansText = ({ is, means, usual, change }: AnyInput): string =>
   usual === undefined || is.hint === '' || change === 'there' ? means : `${means} (${is.written(usual)})`
 
@@ -94,13 +94,13 @@ function addInput(command: Command, name: string, input: AnyInput): void {
   if (away !== undefined) command.option(away, 'takes it away')
 }
 
-/** What the parser has of an option; of `--no-answer` it has that there is no answer. */
+/** The parser's value of an option; for `--no-answer` it says that there is no answer. */
 const givenOf = (option: string, options: Record<string, unknown>): unknown =>
   option.startsWith('no-') ? options[camel(option.slice(3))] === false || undefined : options[camel(option)]
 
 const camel = (option: string): string => option.replace(/-[a-z]/g, (two) => two[1]!.toUpperCase())
 
-/** What a command asks of an action: read, and with all usual values. */
+/** The inputs of an action from a command: read, and with all default values. */
 async function askedBy(terminal: Terminal, { takes }: AnyAction, command: Command): Promise<Record<string, unknown>> {
   const asked: Record<string, unknown> = {}
   const options = command.opts<Record<string, unknown>>()

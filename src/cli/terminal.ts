@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Environment } from '../settings/variables.ts'
 
-/** What the command line uses of its process. */
+/** The parts of its process that the command line uses. */
 export interface Shell {
   readonly env: Environment
   /** Opened by the commands that read it. */

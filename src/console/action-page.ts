@@ -85,7 +85,7 @@ export async function actionPage(
   try {
     const done = await carryOut(parts, visitor, offer, { read, version: form?.['version'] })
     if ('stream' in done) return done
-    // What was done is not offered again: whoever is quick with the button would do it twice.
+    // The button is not offered again: a second press would repeat the action.
     const isDone = changes(action) && written['dry_run'] !== 'true'
     const all = blocksMarkup(done.blocks, titleOf(offer, written), pages)
     const shown = action.follows ? [live(`/live/${path}?${new URLSearchParams(query).toString()}`, html`${all}`)] : all
@@ -110,7 +110,7 @@ export async function actionPage(
   }
 }
 
-/** What is shown of an action that is followed, at `/live/` and its path. */
+/** The part of an action's page that is followed live, at `/live/` and its path. */
 export async function followed(parts: ServingParts, pages: Pages, visitor: Visitor, path: string, query: Written) {
   const offer = pages.at(path.slice('/live/'.length))
   if (!offer?.action.follows) return html``
@@ -127,7 +127,7 @@ const sentBefore = html`<p class="panel notice bad" role="alert">
   This form was already sent, and was not carried out a second time. Open the page again for a new form.
 </p>`
 
-/** What was there when the form was opened, as the form has it. */
+/** The settings when the form was opened, as the form sends them back. */
 function openedIn(form: Written | undefined): Written | undefined {
   try {
     return form?.['was'] === undefined ? undefined : (JSON.parse(form['was']) as Written)
@@ -197,7 +197,7 @@ async function carryOut(
   }
 }
 
-/** What a command shows one by one. */
+/** The result of an action that a command shows item by item. */
 function shownTogether({ each, all }: AnyAction['gives'], result: unknown, now: number): readonly Block[] {
   const found = each ? listOf(result) : []
   if (found.length === 0) return []
@@ -207,7 +207,7 @@ function shownTogether({ each, all }: AnyAction['gives'], result: unknown, now: 
 const listOf = (result: unknown): readonly unknown[] =>
   Array.isArray(result) ? result : ((result as { found?: readonly unknown[] }).found ?? [])
 
-/** What `endpoint set` changes is shown by `endpoint show`. */
+/** The settings that `endpoint set` changes are shown by `endpoint show`. */
 async function presentOf(
   parts: ServingParts,
   pages: Pages,
@@ -229,7 +229,7 @@ async function presentOf(
   }
 }
 
-/** What it does, and what else can be done in the same subject. */
+/** The meaning of the action, and links to the other actions of its subject. */
 function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written): Markup {
   const subject = offer.words.split(' ')[0]!
   const isNamed = (one: Offer) =>
@@ -255,7 +255,7 @@ function head(pages: Pages, { rights }: Visitor, offer: Offer, written: Written)
     }`
 }
 
-/** What both ask for goes along, unless it may tell of a person. */
+/** Inputs that both actions have are passed on, unless they may be personal data. */
 function linkTo(to: Offer, from: Offer, written: Written): string {
   const query = new URLSearchParams()
   for (const [name, input] of Object.entries(to.action.takes)) {

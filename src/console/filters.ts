@@ -1,4 +1,4 @@
-/** What a list is narrowed by: in its address, as chips that can be taken off, and its pages. */
+/** The filters of a list: in its address, as chips that can be removed, and its pages. */
 import { jsonName } from '../entity/json.ts'
 import { html, type Markup } from '../http/page.ts'
 import { tells, type Offer } from '../operator/offered.ts'
@@ -6,7 +6,7 @@ import { changes } from '../operator/permissions.ts'
 import { labelOf, type Written } from './forms.ts'
 import { viewForm } from './views.ts'
 
-/** What no chip shows: the page that one is at, and what is the same in every form. */
+/** Fields without a chip: the present page, and those that are the same in every form. */
 const unshown = new Set(['after', 'limit'])
 
 interface Filter {
@@ -31,7 +31,7 @@ const linkOf = (path: string, filters: readonly Filter[]): string =>
     ? `/${path}`
     : `/${path}?${new URLSearchParams(Object.fromEntries(filters.map(({ name, value }) => [name, value]))).toString()}`
 
-/** Of a list that was asked for by a form; undefined if its filters may stand in no address. */
+/** The address of a filtered list; undefined if its filters may be personal data. */
 export function addressOf(offer: Offer, form: Written): string | undefined {
   const { action, path } = offer
   const all = filtersOf(offer, form)
@@ -58,7 +58,7 @@ export function chips(offer: Offer, written: Written, formToken: string): Markup
     ${address === undefined ? undefined : viewForm(address, formToken)}`
 }
 
-/** What follows a page: by a link, or by a form where the filters tell of a person. */
+/** The link to the next page, or a form where the filters may be personal data. */
 export function nextPage(offer: Offer, written: Written, after: string, formToken: string): Markup {
   const filters = filtersOf(offer, { ...written, after })
   if (!filters.some(({ isPersonal }) => isPersonal)) return html`<p><a href="${linkOf(offer.path, filters)}">Next page</a></p>`

@@ -7,7 +7,7 @@ import type { Inputs } from '../operator/action.ts'
 
 type AnyInput = Inputs[string]
 
-/** What was written into a form, by the names of its fields. */
+/** The values written into a form, by the names of its fields. */
 export type Written = Readonly<Record<string, string>>
 
 /** The fields of a form; `complaints` says beside a field what is wrong with it. */
@@ -77,7 +77,7 @@ export const labelOf = (name: string, input: AnyInput | undefined): string => in
 export const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 export const sentence = (text: string): string => `${upper(text)}.`
 
-/** What an action is asked by a form, or what is wrong in it. */
+/** The inputs of an action from a form, or the complaints about them. */
 export interface ReadForm {
   asked: Record<string, unknown>
   /** By the name of the input; each continues "it must be". */

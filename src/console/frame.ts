@@ -1,4 +1,4 @@
-/** What every page of the console has around it. */
+/** The frame of every page of the console. */
 import { html, type Markup } from '../http/page.ts'
 import type { Answer } from '../http/server.ts'
 import { stylePath } from '../look/look.ts'
@@ -15,7 +15,7 @@ export interface Framed {
   at?: string
 }
 
-/** Nothing is loaded from elsewhere, nothing runs that is written into a page, nobody frames it. */
+/** Nothing is loaded from elsewhere, no inline script runs, no site frames the page. */
 const policy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -128,7 +128,7 @@ const placeLink = ({ path, label, key }: Place, at: string): Markup => {
   return html`<li><a href="/${path}" ${go} ${present}>${label}</a></li>`
 }
 
-/** What the keys do, of which a script knows (desk.js). */
+/** The meaning of the keys, which a script handles (desk.js). */
 const keysHelp = (of: readonly Place[]): Markup =>
   html`<dialog id="keys" aria-labelledby="keys-title">
     <form method="dialog">

@@ -1,4 +1,4 @@
-/** What users see of themselves: password, second factors, sessions. */
+/** The page of a user's own password, second factors and sessions. */
 import { renderSVG } from 'uqr'
 import { secret, type Secret } from '../base/secret.ts'
 import { leastCharacters } from '../entry/password.ts'
@@ -18,7 +18,7 @@ import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed } from './frame.ts'
 import type { Pages } from './links.ts'
 
-/** What a form of this page asks for, by its `do`. */
+/** The inputs of each form of this page, by its `do`. */
 type Task = (office: Office, visitor: Visitor, form: Written, parts: ConsoleParts) => Promise<Markup>
 const tasks: Readonly<Record<string, Task>> = {
   async password(office, visitor, { present = '', password = '', again = '' }) {

@@ -13,14 +13,14 @@ import { framed, mayGo } from './frame.ts'
 import type { Pages } from './links.ts'
 import { live } from './live.ts'
 
-/** What `stats` says of a group of payments. */
+/** The line of `stats` about a group of payments. */
 interface Counted {
   ended: number
   outcomes: Readonly<Record<string, number>>
   approved_percent: number
   p50_ms: number
   p95_ms: number
-  /** What the counts are split by. */
+  /** The dimensions of the counts. */
   [split: string]: unknown
 }
 

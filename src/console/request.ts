@@ -1,4 +1,4 @@
-/** What a browser sends. */
+/** A request of a browser. */
 import type { Answer, Incoming } from '../http/server.ts'
 import { readForm } from '../spec/form.ts'
 import type { Written } from './forms.ts'

@@ -5,7 +5,7 @@ export type CallEnd = 'well' | 'badly' | 'unsaid'
 
 export interface LaneLimits {
   clock: Clock
-  /** Calls at once: at first, and at most for a server that answers well. */
+  /** Simultaneous calls: at first, and at most for a server that answers well. */
   perLane: number
   mostPerLane: number
   queuePerLane: number
@@ -16,7 +16,7 @@ export interface LaneLimits {
 
 /**
  * The messages of a merchant to one origin. A lane is in one of three modes:
- *   closed   the usual one: up to `perLane` calls at once. While more wait, each success allows one
+ *   closed   the usual one: up to `perLane` calls. While more wait, each success allows one
  *            more, up to `mostPerLane`; each failure halves them again
  *   open     after `breakAfter` failures in a row: nothing is sent until a pause is over, which
  *            doubles each time, up to a bound
@@ -26,7 +26,7 @@ export class Lane<Job> {
   readonly #limits: LaneLimits
   readonly #queue: Job[] = []
   #active = 0
-  /** Calls at once while the lane is closed. */
+  /** Simultaneous calls while the lane is closed. */
   #width: number
   #failures = 0
   #pauseMs: number

@@ -31,9 +31,9 @@ export interface PausedOrigin {
 
 export interface LaneSettings<Job> extends LaneLimits {
   capacity: Capacity
-  /** Calls of a merchant at once, over all lanes: the number of connections that he can hold. */
+  /** A merchant's parallel calls, over all lanes: the number of connections he can hold. */
   callsOfMerchant: number
-  /** Origins remembered at once, for all merchants and for each. */
+  /** How many origins are remembered, for all merchants and for each. */
   maxLanes: number
   lanesOfMerchant: number
   start: (job: Job) => void

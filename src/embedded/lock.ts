@@ -21,7 +21,7 @@ export interface LockHeld {
  * The file is created by link(2) and replaced by rename(2), so it is never seen half written. If
  * several starters find the same dead owner, only one gets the right to replace it: that right is a
  * separate lock, named after the content to be replaced and taken in the same way. Its owner checks
- * again before replacing, so nobody can remove a lock that somebody else took meanwhile.
+ * again before replacing, so no process can remove a lock that another one took meanwhile.
  * *Rejected:* delete and create again, where two starters can delete each other's new lock.
  */
 export async function takeLock(path: string, random: Random, proc = systemProc): Promise<Lock | LockHeld> {

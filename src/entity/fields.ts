@@ -8,15 +8,15 @@ export interface EntityField<Value, Wish = Value> {
   is: ValueKind<Value, Wish>
   /** Its name for people. */
   label: string
-  /** What it does; help, forms and documents have it. */
+  /** The meaning of the field, for help, forms and documents. */
   means: string
-  /** What it is unless it is set. */
+  /** The default value. */
   usual?: Value
   /** A new entity has to have it. */
   needed?: true
   /** Its name in a command where that is not its own. */
   option?: string
-  /** What people see where there is no value; without it, they see no line. */
+  /** The text shown if there is no value; without it, no line is shown. */
   none?: string
 }
 

@@ -1,4 +1,4 @@
-/** What a value of a setting may be, and how people and machines write it. */
+/** The kinds of values of settings, and how people and programs write them. */
 import { textOf } from '../base/csv.ts'
 import { currentCurrencyOf } from '../base/money.ts'
 import { cardDigits, checkDigitHolds } from '../base/luhn.ts'
@@ -58,7 +58,7 @@ export const kind = <Value, Wish = Value>(made: Made<Value, Wish>): ValueKind<Va
   ...made,
 })
 
-/** What a text says; undefined is a text that says nothing of the kind. */
+/** The value of a text; undefined if the text is not of the kind. */
 export const parsed = <Value>(hint: string, must: string, parse: (text: string) => Value | undefined): ValueKind<Value> =>
   kind<Value>({ hint, read: (text) => parse(text) ?? new Unreadable(must) })
 
@@ -76,7 +76,7 @@ export const flag: ValueKind<boolean> = { ...onOff, hint: '' }
 /** A secret text, which a command may take by standard input: other users can read commands. */
 export const typed = (hint: string): ValueKind<Secret<string>> => kind<Secret<string>>({ hint, read: secret, orInput: true })
 
-/** What is read from the text of a file. */
+/** The value read from the text of a file. */
 export const fileOf = <Value>(mostBytes: number, read: (content: string) => Value | Unreadable): ValueKind<Value> =>
   kind<Value>({
     hint: 'file',

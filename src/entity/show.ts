@@ -1,4 +1,4 @@
-/** What a person is shown, whatever shows it: a terminal or a page. */
+/** Blocks for people, shown on a terminal or a page. */
 import { agoText } from '../base/moments.ts'
 
 /** A line about an entity; without a value it is not shown. A status may be coloured. */
@@ -23,14 +23,14 @@ export interface Column<Row> {
 
 export type Health = 'ok' | 'warning' | 'problem'
 
-/** What an examination finds. */
+/** A finding of an examination. */
 export interface Finding {
   is: Health
-  /** What was examined, in a word or two. */
+  /** The subject, in a word or two. */
   what: string
   /** It may have text of strangers. */
   says: string
-  /** What to do about it, with commands in braces: `see {order show 5}`. */
+  /** Advice, with commands in braces: `see {order show 5}`. */
   advice?: string
 }
 
@@ -42,7 +42,7 @@ export interface Passage {
   at: number
   from: Party
   to: Party
-  /** Of the message, such as `sale`. */
+  /** The name of the message, such as `sale`. */
   name: string
   /** The point of it in a few words. */
   says: string
@@ -77,7 +77,7 @@ export function differences(before: readonly Fact[], after: readonly Fact[]): Fa
   })
 }
 
-/** What a change did: only the facts that changed; `more` are changes of what is never shown. */
+/** The effect of a change: the changed facts; `more` are changes of facts that are never shown. */
 export function changed(called: string, before: readonly Fact[], after: readonly Fact[], more: readonly Fact[] = []): Block[] {
   const all = [...differences(before, after), ...more.filter(([, value]) => value !== undefined)]
   return all.length === 0 ? [`${called} already has this value.`] : [`${called} is changed.`, { facts: all }]

@@ -1,4 +1,4 @@
-/** What may come back from a browser once, within five minutes, and for one purpose. */
+/** Challenges that a browser may answer once, within five minutes, and for one purpose. */
 import type { Secret } from '../base/secret.ts'
 import { networkOf } from '../http/client-address.ts'
 import { bytea, entities, statement, timestamp, type Runner } from '../storage/pool.ts'
@@ -26,7 +26,7 @@ export async function openChallenge(
   await runner.run(insert, [networkOf(address), digest[0], bytea(digest), purpose, timestamp(now + challengeMs)])
 }
 
-/** What it is for. It is used up, also if that is something else than was expected. */
+/** The purpose of a challenge. Uses it up, even if another purpose was expected. */
 export const takeChallenge = async (runner: Runner, text: Secret<string>, now: number): Promise<string | undefined> =>
   (await runner.run(take, [bytea(digestOf(text)), timestamp(now)]))[0]?.purpose
 

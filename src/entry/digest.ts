@@ -1,4 +1,4 @@
-/** What the database has of a token, a cookie, a link or a recovery code. */
+/** The digest that the database stores of a token, a cookie, a link or a recovery code. */
 import { hash } from 'node:crypto'
 import type { Secret } from '../base/secret.ts'
 

@@ -1,4 +1,4 @@
-/** What users prove themselves by: a link that lets them in once, a password, a second factor. */
+/** The factors of users: an invitation that works once, a password, a second factor. */
 import type { Random } from '../base/random.ts'
 import { secret, type Secret } from '../base/secret.ts'
 import type { KeyRing } from '../keys/ring.ts'
@@ -14,7 +14,7 @@ export type FactorKind = 'link' | 'password' | 'totp' | 'recovery' | 'passkey' |
 /** Id and key in COSE are base64url, as browsers write them. */
 export type Passkey = Record<'name' | 'id' | 'publicKey', string> & { transports: readonly string[] }
 
-/** Of a user at the provider of single sign-on. */
+/** A user's account at the provider of single sign-on. */
 export type ProviderAccount = Record<'issuer' | 'subject', string>
 
 export interface Factor extends Partial<Record<'digest', Buffer>> {
@@ -75,7 +75,7 @@ export const isSecondFactor = ({ kind }: Pick<Factor, 'kind'>): boolean => kind 
 export const factorsOf = (runner: Runner, userId: bigint, now: number): Promise<Factor[]> =>
   runner.run(ofUser, [userId, timestamp(now)])
 
-/** What has such a text and is still valid. */
+/** The valid factors with this text. */
 export const factorOf = async (runner: Runner, text: Secret<string>, now: number): Promise<Factor | undefined> =>
   (await runner.run(ofDigest, [bytea(digestOf(text)), timestamp(now)]))[0]
 

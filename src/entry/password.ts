@@ -3,7 +3,7 @@ import { scrypt, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
 
-/** What a password is compared with; texts are base64. */
+/** The stored form of a password, to compare with; texts are base64. */
 export interface HashedPassword {
   n: number
   r: number
@@ -18,7 +18,7 @@ const hashBytes = 32
 export const leastCharacters = 12
 const mostCharacters = 256
 
-/** What is wrong with a password, if it is too weak; continues "it must". */
+/** Why a password is too weak, if it is; continues "it must". */
 export function weakness(password: Secret<string>, user: string): string | undefined {
   const characters = Array.from(password.reveal().normalize('NFC'))
   const plain = characters.join('').toLowerCase()

@@ -29,7 +29,7 @@ export function stepOfCode(key: Secret<Buffer>, code: string, now: number, last 
   return [here, here - 1n, here + 1n].find((step) => step > last && sameText(codeAt(key, step), code))
 }
 
-/** What an authenticator reads, as a text or a picture. */
+/** The key for an authenticator, as a text or a picture. */
 export const totpUri = (key: Secret<Buffer>, user: string, issuer: string): Secret<string> =>
   secret(
     `otpauth://totp/${encodeURIComponent(`${issuer}:${user}`)}?secret=${base32(key.reveal())}` +

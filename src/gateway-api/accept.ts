@@ -9,7 +9,7 @@ import type { Payment, Rebill, Addressed, WithEndpoint } from './stages.ts'
 import { endpointHasRoom, type RoomParts } from './room.ts'
 import type { Reply, ReplyOf } from './reply.ts'
 
-/** What payments and rebills need to become orders. */
+/** The ports that payments and rebills need to become orders. */
 export type Paying = Accepting &
   RoomParts &
   Pick<Noting, 'log' | 'repeated'> & {

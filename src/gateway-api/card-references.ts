@@ -47,7 +47,7 @@ export async function performCreateCardRef(
       } satisfies ReplyOf<typeof createCardRefV4Reply>)
 }
 
-/** What may be shown of a registered card. */
+/** The public data of a registered card. */
 export function performGetCardInfo({
   reference,
   serialNumber,

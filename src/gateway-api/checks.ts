@@ -69,7 +69,7 @@ export function merchantHasRoom({ entry, registry }: Addressed, room: RoomParts)
   return isFull ? refuse('too many requests') : undefined
 }
 
-/** Counted once the request is known to be the merchant's, so that nobody else uses it up. */
+/** Counted once the request is proven to be the merchant's, so that strangers use nothing up. */
 export const merchantKeepsRate = (
   { merchant }: ByMerchant,
   { accessLimits }: { accessLimits: Pick<AccessLimits, 'takes'> },

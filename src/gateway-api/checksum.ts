@@ -24,7 +24,7 @@ export interface ChecksumParts {
   explains: boolean
 }
 
-/** What is signed of a request. */
+/** The signed parts of a request. */
 export type SignedFields = Pick<Addressed, 'path' | 'entry'> & FormFields<SignedByKey>
 type Request = SignedFields & Pick<Addressed, 'registry' | 'client'>
 
@@ -151,7 +151,7 @@ const sumsOf = (stored: readonly SignedAmount[], entry: Entry): SignedSum[] =>
     currency,
   }))
 
-/** What the control of a request may cover, the usual first; for whoever explains it. */
+/** The texts that the control of a request may cover, the usual first; for explanations. */
 export function coveredBy(request: SignedFields, stored: readonly SignedAmount[]): { names: readonly string[]; values: Parts }[] {
   const { ofTheRequest, ofTheOrder } = waysOf[request.operation]['amount' in request.values ? 'withAmount' : 'withoutAmount']
   const sums = sumsOf(stored, request.entry)

@@ -83,7 +83,7 @@ const rows = [
 
 export const matrix: readonly CheckRow[] = rows
 
-/** What is known of a request once its checks have passed. */
+/** The facts of a request once its checks have passed. */
 type Ready = {
   [O in Operation]: After<typeof rows, O, Received<O> & WithMessage & (O extends SignedByOAuth ? ByMerchant : unknown)>
 }

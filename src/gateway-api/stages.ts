@@ -44,7 +44,7 @@ export interface Received<O extends Operation = Operation> {
 /** An endpoint or group of a path, for operators. */
 export const endpointText = ({ id, group }: Received['path']): string => (group ? `group ${id}` : id)
 
-/** What a signature of the request covers. */
+/** The parts of the request that a signature covers. */
 export interface WithMessage {
   readonly message: SignedMessage
 }

@@ -11,7 +11,7 @@ function openClosing() {
   }
 }
 
-/** What `open` adds is closed again if it fails. */
+/** The additions of `open` are closed again if it fails. */
 export async function closingOnFailure<T>(open: (closing: Closing) => Promise<T>): Promise<T> {
   const closing = openClosing()
   try {

@@ -1,4 +1,4 @@
-/** What a gateway demands of its database, and how it watches the partitions. */
+/** The gateway's demands on its database, and the watch over the partitions. */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { roles, type Role } from '../storage/grants.ts'

@@ -57,7 +57,7 @@ export interface Stores {
 export interface RegistryStores {
   /** The current configuration. */
   current: () => Registry
-  /** Reads it again at once, if it has changed. */
+  /** Reads the configuration again now, if it has changed. */
   refresh: () => Promise<void>
   /** Monotonic time at which the last look at it began: it was current then. */
   lookedAt: () => number

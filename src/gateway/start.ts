@@ -109,7 +109,7 @@ const usualMaxConnections = 5_000
  * last one then waits for half a second, or for a second under a flood.
  */
 const maxWaiting = 1_500
-/** A few hundred that come at once are then accepted within some dozen turns. */
+/** A few hundred simultaneous connections are then accepted within some dozen turns. */
 const acceptsInTurn = 16
 /** How long a stop waits for running requests. */
 const drainMs = 1_500

@@ -5,7 +5,7 @@
 export interface Tuning {
   /** At most this many changes of orders share a commit. */
   maxBatch: number
-  /** Orders in memory at once. */
+  /** How many orders may be in memory. */
   maxHeld: number
   /** Off: every step is a row that a sweep finds, in its own transaction. */
   handOver: boolean

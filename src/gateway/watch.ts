@@ -36,7 +36,7 @@ export interface AwayCell {
 
 /** The facts that all gateways of a process share. */
 export interface SharedGauges {
-  /** Of merchants and cardholders to this process. */
+  /** Connections of merchants and cardholders to this process. */
   connections: () => ConnectionCounts
   pools: () => { kept: number; ending: number }
   gates: () => Iterable<{ gate: string; up: boolean; open: number }>
@@ -224,7 +224,7 @@ export function watchRoutes({ registry }: Meters, cells: () => readonly Watched[
 
 /**
  * A process is ready while one of its cells can accept work: the merchants of the others are
- * refused, and it disturbs nobody.
+ * refused, and it disturbs no other request.
  */
 async function ready(open: readonly Watched[], { away, gates }: SharedGauges): Promise<Answer> {
   const cells = [

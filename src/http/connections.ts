@@ -10,7 +10,7 @@ export interface ConnectionLimits {
   /** In all. */
   maxConnections: number
   /**
-   * From one address, or from one IPv6 network of 64 bits, so that nobody alone shuts the others
+   * From one address, or from one IPv6 network of 64 bits, so that no client alone shuts the others
    * out; no bound by default.
    */
   maxPerAddress?: number

@@ -126,7 +126,7 @@ class Flow {
     })
   }
 
-  /** What it waited for is there. */
+  /** The work it waited for has arrived. */
   goOn(waitedFor: 'turn' | 'reply'): void {
     if (this.#waits !== waitedFor) return
     this.#hasTurn = waitedFor === 'turn'

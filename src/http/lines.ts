@@ -28,9 +28,9 @@ interface Entry<L> {
 
 /**
  * Keeps a limited number of lines, in total and for each owner. Beyond it, the owner's least
- * recently used line is removed, so that nobody takes the place of others by calling many origins.
- * A line that is removed ends with its last call. *Rejected:* undici's `pool.close()`, which never
- * resolves if a call reaches its time limit meanwhile (7.30), so that the pool stays for ever.
+ * recently used line is removed, so that no merchant displaces others by calling many origins. A
+ * line that is removed ends with its last call. *Rejected:* undici's `pool.close()`, which never
+ * resolves if a call reaches its time limit meanwhile (7.30), so that the pool stays forever.
  */
 export function keepLines<L extends Line>(limits: { all: number; ofOwner: number }): Lines<L> {
   /** The least recently used line first. */

@@ -11,7 +11,7 @@ import { reasonOf, type Log } from '../base/log.ts'
 
 /**
  * What is below a server that listens: it can be sent to another process, and listened on. The
- * types know only the server, which another process would begin to serve at once.
+ * types know only the server, which another process would start to serve immediately.
  */
 type Handle = Server
 

@@ -7,7 +7,7 @@ export const mostHead = 65_536
 const statusLine = /^[^]{0,4}?HTTP\/([0-9.]+)[ \t]+([0-9]{3})(?![0-9])/i
 const longestStart = 24
 const otherField = String.raw`(?:(?!content-length|transfer-encoding)[a-z-]+: [ -~]*\r\n)*`
-/** What most receivers send, and every reader takes the same way: it is passed on as it is. */
+/** The form that most receivers send and every reader understands: it is passed on unchanged. */
 const plainHead = new RegExp(
   String.raw`^HTTP/1\.1 [2-5][0-9]{2} [ -~]*\r\n${otherField}content-length: [0-9]+\r\n${otherField}\r\n`,
   'i',

@@ -104,7 +104,7 @@ interface Below {
 }
 
 /**
- * After a call is cut off undici connects again for nobody (7.30); without calls that is refused.
+ * After a call is cut off undici connects again without need (7.30); without calls that is refused.
  */
 interface PoolLine extends Line {
   pool: Pool

@@ -17,7 +17,7 @@ export function html(strings: TemplateStringsArray, ...pieces: Piece[]): Markup 
   return new Markup(strings.map((text, i) => text + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
 }
 
-/** For the program's own style and script, which contain nobody else's text. */
+/** For the program's own style and script, which contain no text of others. */
 export const verbatim = (text: string): Markup => new Markup(text)
 
 export type { Markup }

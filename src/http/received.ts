@@ -12,7 +12,7 @@ interface Request {
   raw: { rawHeaders: readonly string[] }
 }
 
-/** What few routes ask for is worked out when they ask. */
+/** Facts that few routes need are computed on demand. */
 export class ReceivedRequest {
   readonly method: string
   readonly params: Readonly<Record<string, string>>

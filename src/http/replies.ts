@@ -1,4 +1,4 @@
-/** What the server says before, and beside, its routes. */
+/** The server's replies before its routes, and the headers of all replies. */
 import type { Duplex } from 'node:stream'
 
 export type ReplyHeaders = Readonly<Record<string, string>>

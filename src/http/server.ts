@@ -37,7 +37,7 @@ export interface Incoming {
   overloaded: boolean
 }
 
-/** RFC 9110 names two of them anew, which Node.js 20 does not know yet. */
+/** RFC 9110 renamed two of them; Node.js 20 does not know the new names yet. */
 export const statusTitles: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',
@@ -70,7 +70,7 @@ export interface Route {
 }
 
 /**
- * Thrown by a route: nobody here knows what became of the request. Its connection is cut, as if
+ * Thrown by a route: the outcome of the request is unknown. Its connection is cut, as if
  * this process had died, because any reply would say something about it.
  */
 export class Unanswered extends Error {}
@@ -141,7 +141,7 @@ const fewConnections = 32
 export async function openServer(settings: ServerSettings): Promise<Server> {
   const { tls, acceptsInTurn = 1, sharing, log } = settings
   const always = alwaysOf(tls !== undefined)
-  /** Of replies to a request whose body is not read. */
+  /** Replies to a request whose body is not read. */
   const refused = { ...always, 'content-type': plainType, connection: 'close' }
   let listener: RequestListener = (_request, response) =>
     response.writeHead(503, { ...always, 'content-type': plainType, 'retry-after': '1' }).end('Starting\n')

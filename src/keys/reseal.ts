@@ -82,7 +82,7 @@ const lowest: Readonly<Record<'bigint' | 'text', bigint | string>> = { bigint: -
 
 export const firstId = (t: SealedTable): RowId => Object.values(t.id).map((type) => lowest[type])
 
-/** Of its columns as text. */
+/** The key of the row: its columns as text. */
 export const rowIdOf = (t: SealedTable, columns: readonly string[]): RowId =>
   Object.values(t.id).map((type, i) => (type === 'bigint' ? BigInt(columns[i]!) : columns[i]!))
 
@@ -148,7 +148,7 @@ export interface Looked {
 
 /**
  * Opens the next `most` rows, or of all rows that `share` which chance picks: 1 is all. What was
- * sealed is thrown away at once.
+ * sealed is thrown away immediately.
  */
 export async function openBatch(
   runner: Runner,

@@ -39,7 +39,7 @@ const claim = entities<ResealingTurn>(`
     for update of r skip locked)
   update resealing r set lease = $1 from free where r.table_name = free.table_name
   returning r.table_name as "table", r.version, r.after`)
-/** A process that was taken over, or whose table begins anew for a later version, notes nothing. */
+/** A process that was taken over, or whose table starts again for a new version, notes nothing. */
 const note = statement<object>(`
   update resealing set after = $4, rows = rows + $5, ended_at = $6, lease = case when $6::timestamptz is null then lease end
   where table_name = $1 and lease = $2 and version = $3`)
@@ -49,7 +49,7 @@ const all = entities<Resealing>(
 
 /**
  * Has these tables sealed again from `dueAt` on; one that was under way for an earlier version
- * begins anew. To call it again changes nothing.
+ * starts again. To call it again changes nothing.
  */
 export async function orderResealing(
   runner: Runner,

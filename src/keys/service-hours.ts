@@ -11,7 +11,8 @@ const hashPattern = /^vault:v1:(?<hash>[A-Za-z0-9+/]{43}=)$/
  * The keys of the hours by a key service, for several machines on one database. The service has a
  * key for each hour, made by whoever asks first, and the gateway takes a keyed hash under it: the
  * same for every machine, and gone when the service deletes its key. They are held in memory here,
- * so a sale asks nobody. While the service is away, the last key that there is goes on sealing.
+ * so a sale needs no call of the service. While the service is away, the last key that there is
+ * goes on sealing.
  */
 export function keyServiceHours(service: KeyService, clock: Pick<Clock, 'now'>): HourKeys {
   const ask = askOf(service)

@@ -16,7 +16,7 @@ export interface KeyService {
 
 /** The key service does not do what it was asked; its message is for operators. */
 export class KeyServiceFailed extends Error {
-  /** Of its answer, if it refused. */
+  /** The status of its answer, if it refused. */
   readonly status: number | undefined
 
   constructor(message: string, { status, ...options }: ErrorOptions & { status?: number } = {}) {

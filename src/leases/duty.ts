@@ -6,7 +6,7 @@ import type { Heartbeat } from './heartbeat.ts'
 import { startSweep, warningOf } from './leased.ts'
 import type { Judge } from './silence.ts'
 
-/** What work needs that one process does for all. */
+/** The ports of work that one process does for all. */
 export interface DutyParts {
   pool: Pool
   heartbeat: Pick<Heartbeat, 'processId' | 'holding'>

@@ -12,7 +12,7 @@ const stopWithinMs = 1_000
 /**
  * Runs the heart on its own thread with its own database connection, so that neither a busy loop
  * nor a full pool keeps it from beating. If the thread ends by itself, that is a defect but does
- * not concern the payments in memory, so it is restarted: within three seconds nobody notices,
+ * not concern the payments in memory, so it is restarted: within three seconds that has no effect,
  * later it is a lapse like any other. *Rejected:* ending the process, which would abandon every
  * payment that waits for its answer.
  */

@@ -17,7 +17,7 @@ export type ThreadData = Pick<Heartstrings, 'processId' | 'instance'> & { databa
  */
 export type ThreadReport = { is: 'beating' } | { is: 'doubt' } | { is: 'mode'; mode: LeaseMode } | { is: 'line'; line: string }
 
-/** What the thread is to do: beat where the cell is now, or end. */
+/** Commands to the thread: follow the cell to another server, or end. */
 export type ThreadOrder = { is: 'move'; to: CellDatabase } | { is: 'stop' }
 
 const standardError = 2

@@ -25,8 +25,8 @@ export interface Heartbeat {
   silentMs(): number
   /**
    * Whether it may judge other processes dead: each of its own beats was written for as long as the
-   * silence of a dead process lasts. While the database is down nobody can beat, so that time
-   * counts against nobody, and afterwards everybody has a whole span to beat again.
+   * silence of a dead process lasts. While the database is down no process can beat, so that time
+   * counts against none, and afterwards all have a whole span to beat again.
    */
   judges(): boolean
   /** Records that a sweep of this process took over orders of these processes. */
@@ -99,7 +99,7 @@ export const heartbeatStore = (pool: Pool): HeartbeatStore => ({
   tookOver: async (...noted) => void (await pool.run(tookOver, noted)),
 })
 
-/** What the main loop passes to the heart of its process. */
+/** The messages of the main loop to the heart of its process. */
 export type Heartstrings = Pick<HeartParts, 'pulse' | 'onMode'> & { processId: bigint; instance: string }
 /** Starts the heart of a process, on whatever thread. */
 export type HeartStart = (strings: Heartstrings) => Promise<Heart>

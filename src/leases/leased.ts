@@ -36,7 +36,7 @@ interface ClaimValues {
 }
 
 /**
- * SQL that holds for a row which nobody works on. It has no lease, or that of the caller, who knows
+ * SQL that holds for a row without a worker. It has no lease, or that of the caller, who knows
  * what it still does, or that of a dead process. A process without a heartbeat is dead; a silent
  * one is dead once its beat is old, and older by `patience` (an interval) where its call may still
  * be answered. Claims that share rows add `for update … skip locked`, so that two of them share the
@@ -65,7 +65,7 @@ export type Sweep = ReturnType<typeof startSweep>
 export interface SweepParts {
   clock: Clock
   everyMs: number
-  /** Begins at once, not after the first pause. */
+  /** Begins now, not after the first pause. */
   atOnce?: true
   failed: (error: unknown) => void
 }
@@ -153,11 +153,11 @@ export function startSweep({ clock, everyMs, atOnce, failed }: SweepParts, once:
   }
 }
 
-/** What failed this often by itself is left to an operator. */
+/** Work that failed this often by itself is left to an operator. */
 const parkAfterTries = 8
 const longestPauseMs = 60_000
 
-/** No later try can succeed: the work is parked at once. */
+/** No later try can succeed: the work is parked after the first failure. */
 export class Hopeless extends Error {}
 
 /** A piece of work that failed. */

@@ -3,10 +3,10 @@ import { asset, keptFile } from '../http/asset.ts'
 import { storyStyle } from './story.ts'
 import type { Route } from '../http/server.ts'
 
-/** What every page begins with. */
+/** The head of every page. */
 export const lookStyle = asset(new URL('./look.css', import.meta.url))
 const workStyle = asset(new URL('./work.css', import.meta.url))
-/** Of the pages of a sandbox, on top of it. */
+/** The bar on top of the pages of a sandbox. */
 export const sandboxStyle = workStyle + asset(new URL('./sandbox.css', import.meta.url))
 
 const style = lookStyle + workStyle + asset(new URL('./frame.css', import.meta.url)) + storyStyle

@@ -45,7 +45,7 @@ export interface AccessLimits {
   /** Counts as a failure of the address, and refuses nothing. */
   guessed(client: Client): void
   /**
-   * What a line of the log adds about a refusal that nobody signed for: how many of the same
+   * What a line of the log adds about an unsigned refused request: how many of the same
    * network and reason had none since the last. Undefined if this one has none either.
    */
   lineOf(client: Client, reason: string): { address?: string; again?: number } | undefined
@@ -55,7 +55,7 @@ export interface AccessLimits {
 }
 
 export interface LimitCounts {
-  /** What this process enforces; a second for a merchant, else a minute. */
+  /** The limits of this process; a second for a merchant, else a minute. */
   share: number
   /** Requests that it refused since the start. */
   refused: number
@@ -104,7 +104,7 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
 
   const share = (limit: LimitName) => settings[limit] / processes
   const rate = (limit: LimitName): Rate => ({ perMs: share(limit) / minuteMs, burst: Math.max(1, share(limit)) })
-  /** Two seconds at once, so that a merchant need not send evenly. */
+  /** A burst of two seconds, so that a merchant need not send evenly. */
   const requests = (): Rate => ({ perMs: share('merchant') / 1_000, burst: Math.max(1, 2 * share('merchant')) })
   const pairs = openPairs(clock, () => rate('pair'))
   /** A login of no merchant may be a key or a card number in the wrong field. */
@@ -123,7 +123,7 @@ export function openAccessLimits({ settings, clock, isShared }: LimitParts): Acc
   return {
     takes: (merchantId) => settings.merchant === 0 || !refuses('merchant', !merchants.take(String(merchantId), requests())),
     blocks(login, client) {
-      // No request has to pay for looking its address up while nobody fails.
+      // While no client fails, requests need not pay for a look-up of their address.
       return pairs.any() && refuses('pair', pairs.isBeyond(pairOf(login, client.clientAddress)))
     },
     succeeded(login, client, control) {

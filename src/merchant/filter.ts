@@ -103,7 +103,7 @@ export function emailForm(text: string): string {
 /** Mail servers ignore a dot at the end. */
 const domainForm = (text: string): string => (domainToASCII(text) || text.normalize('NFC').toLowerCase()).replace(/\.$/, '')
 
-/** What lists may have of it: also as entries of earlier versions spell it. */
+/** The values that lists may contain of it, also as entries of earlier versions spell them. */
 function emailsToLookUp(text: string): string[] {
   const forms = [text.toLowerCase(), emailForm(text)]
   const labels = forms[1]!.slice(forms[1]!.lastIndexOf('@') + 1).split('.')
@@ -135,7 +135,7 @@ function networksOf(text: string): string[] {
   return Array.from({ length: most + 1 }, (_, i) => maskedTo(address, most - i))
 }
 
-/** Of E.164. */
+/** A number in the form of E.164. */
 const mostPhoneDigits = 15
 
 /** Only the digits, so that spaces, brackets and a plus do not make a different number. */

@@ -37,7 +37,7 @@ export async function watchRegistry(reads: RegistryReads, clock: Clock, log: Log
   const sweep = startSweep({ clock, everyMs: lookEveryMs, failed }, () => look().then(() => lookEveryMs))
   return {
     current: (): Registry => registry,
-    /** Looks at once, not when it is time. */
+    /** Looks now, without waiting for its time. */
     refresh: look,
     /** Monotonic time at which the last look began; the configuration was the current one then. */
     lookedAt: (): number => lookedAt,

@@ -7,7 +7,7 @@ export const mostLogoBytes = 32 * 1024
 const leastPixels = 16
 const mostPixels = 1_024
 
-/** What is known of a logo, whose bytes are read when a page shows it. */
+/** The facts of a logo, whose bytes are read when a page shows it. */
 export interface LogoFacts {
   type: 'png' | 'jpeg' | 'webp'
   width: number

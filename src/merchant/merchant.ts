@@ -7,7 +7,7 @@ import type { FilterRule } from './filter.ts'
 import type { GateRow } from './fields/gate.ts'
 import type { MerchantPage } from './fields/page.ts'
 
-/** What signs messages to a merchant; they are unsigned without either. */
+/** The secrets that sign messages to a merchant; without any, messages are unsigned. */
 export interface Signers {
   /** Signs callbacks by HMAC-SHA256; absent until an operator asks for one. */
   signingSecret?: Secret<Buffer> | undefined
@@ -53,7 +53,7 @@ export interface Gate {
   secrets?: GateSecrets
 }
 
-/** What the database stores sealed. */
+/** The values that the database stores sealed. */
 export interface GateSecrets {
   /** The private key of the client certificate, in PEM. */
   tlsKey?: Secret<string>
@@ -79,7 +79,7 @@ export interface EndpointGroup {
   endpointIds: readonly bigint[]
 }
 
-/** What an id in a path refers to: one endpoint, or a group whose member is chosen by currency. */
+/** The target of an id in a path: one endpoint, or a group with a member for each currency. */
 export interface Entry {
   pathId: bigint
   merchant: Merchant

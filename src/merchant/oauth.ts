@@ -21,7 +21,7 @@ export interface Authorization {
 
 export type ReadAuthorization = { is: 'read'; params: Authorization } | { is: 'refused'; why: string }
 
-/** More than any client sends, and few enough to be read at once. */
+/** More than any client sends, and few enough to be read in one turn. */
 const maxParams = 32
 
 /** Reads an `Authorization` header (RFC 5849, 3.5.1). RFC 7235 allows values without quotes. */
@@ -232,7 +232,7 @@ export function publicKeyComplaint(key: KeyObject): string | undefined {
   return undefined
 }
 
-/** A modulus whose factors nobody knows. A signature that it verifies would not count anyway. */
+/** A modulus with unknown factors. A signature that it verifies would not count anyway. */
 const decoy = decoyKey()
 
 function decoyKey(): KeyObject {

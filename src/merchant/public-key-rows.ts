@@ -5,7 +5,7 @@ import { entities, statement, timestamp, type Runner } from '../storage/pool.ts'
 export interface MerchantKey {
   keyNo: number
   name: string
-  /** What it verifies: v4 calls, or requests that are signed as a whole. */
+  /** The requests it verifies: v4 calls, or requests that are signed as a whole. */
   type: 'RSA' | 'Ed25519'
   bits: number
   /**

@@ -97,7 +97,7 @@ interface Kind extends RefusedSum {
 
 const factsOf = ({ login, endpoint, operation, address, reason }: Kind) => ({ login, endpoint, operation, address, reason })
 
-/** What is not stored yet. */
+/** The counts that are not stored yet. */
 const sumOf = (kind: Kind): RefusedSum => ({
   ...factsOf(kind),
   hour: kind.hour,

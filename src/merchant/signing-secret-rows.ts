@@ -29,7 +29,7 @@ const seeds = sealedColumn(
 export const sealedSigningSecrets = secrets.resealed
 export const sealedSigningSeeds = seeds.resealed
 const demand = statement<object>(`update merchant set signed_requests = $2 where merchant_id = $1`)
-/** Changes of one merchant run one after the other, so that nobody is shown a replaced secret. */
+/** Changes of one merchant run one after the other, so that no user is shown a replaced secret. */
 const held = entities<SealedSigners>(
   `select signing_secret_sealed, signing_secret_key, signing_seed_sealed, signing_seed_key
    from merchant where merchant_id = $1 for update`,
@@ -64,7 +64,7 @@ export async function replaceSigningKey(
   return seed && privateKeyOf(seed)
 }
 
-/** What signs for a merchant; its row is locked until the transaction ends. */
+/** The signing secrets of a merchant; their row is locked until the transaction ends. */
 export async function holdSigners(runner: Runner, merchantId: bigint, keys: Pick<KeyRing, 'version'>): Promise<Signers> {
   const [row] = await runner.run(held, [merchantId])
   return row ? openSigners(row, merchantId, keys) : {}

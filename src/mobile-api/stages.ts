@@ -1,4 +1,4 @@
-/** What is known of an app's request as it passes through the matrix, stage by stage. */
+/** The facts of an app's request as it passes through the matrix, stage by stage. */
 import type { Endpoint, Registry } from '../merchant/merchant.ts'
 import type { JsonValues } from '../spec/mobile/field.ts'
 import type { MobileKind } from '../spec/mobile/kinds.ts'

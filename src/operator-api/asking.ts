@@ -64,7 +64,7 @@ function refuseUnknown(takes: Inputs, given: readonly (readonly [name: string, v
   if (unfitOne) throw new EarlyRefusal('unusable text', { field: unfitOne[0] })
 }
 
-/** What is not said is as usual. Whoever works for one merchant need not name it. */
+/** Missing members get default values. A user of one merchant need not name it. */
 function withUsual(takes: Inputs, given: Readonly<Record<string, unknown>>, { merchant }: Rights): Record<string, unknown> {
   const asked: Record<string, unknown> = {}
   for (const [name, input] of Object.entries(takes)) {

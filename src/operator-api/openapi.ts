@@ -16,7 +16,7 @@ const exported = {
 const ref = (name: string): Json => ({ $ref: `#/components/${name}` })
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
-/** What a command would read from standard input has to be said. */
+/** Inputs that a command would read from standard input are mandatory. */
 const asMember = ([name, input]: [string, Inputs[string]]): [string, Inputs[string]] => [
   name,
   { ...input, means: apiMeans(input), ...(input.piped && { needed: true }) },
@@ -64,7 +64,7 @@ const inCommands = [
   / with --[a-z-]+$/,
 ]
 
-/** What it means in JSON. */
+/** The meaning of an input in JSON. */
 export const apiMeans = ({ means }: Pick<Inputs[string], 'means'>): string =>
   inCommands.reduce((text, part) => text.replace(part, ''), means).replace(/;$/, '')
 

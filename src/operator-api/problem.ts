@@ -6,7 +6,7 @@ import { statusTitles, type Answer } from '../http/server.ts'
 import { isMisfit, refusalBlock, type OperatorRefusal } from '../operator/refused.ts'
 import { troubleOf } from '../operator/trouble.ts'
 
-/** What a request can be refused for before an action sees it. */
+/** The refusals of a request before it reaches an action. */
 const early = {
   unauthorized: [401, 'A valid token is needed: Authorization: Bearer …'],
   'too many failures': [429, 'Too many requests with a wrong token from this address.'],
@@ -96,7 +96,7 @@ function inWords(block: Block): { detail: string; see?: string } {
   return { detail: text.replace(/(?<=\.) [^.]*$/, ''), see: command }
 }
 
-/** What the database says is for the log: it may name tables and users. */
+/** The database's message is for the log: it may name tables and users. */
 export function failureProblem(error: unknown, errorId: string): Answer {
   if (codeOf(error) === insufficientPrivilege) return earlyProblem('database user', { errorId })
   return earlyProblem(troubleOf(error) ? 'unavailable' : 'failed', { errorId })

@@ -1,4 +1,4 @@
-/** What an operator can do, as rows: command line, API, forms and documents follow from them. */
+/** The actions of operators, as rows: command line, API, forms and documents follow from them. */
 import type { EntityField, FieldTable, ValueOf, WishOf } from '../entity/fields.ts'
 import { listSchema, schema, type Schema } from '../entity/json.ts'
 import { tableOf, type Block, type Column } from '../entity/show.ts'
@@ -18,13 +18,13 @@ export interface Input<Value, Wish = Value> extends Omit<EntityField<Value, Wish
   change?: 'new' | 'there'
   /** A command that leaves it out reads it from standard input. */
   piped?: true
-  /** What it names is a merchant's: whoever works for one merchant may name no other's. */
+  /** It names a merchant's thing: a user of one merchant may name only that merchant's. */
   names?: Owned
   /** Asked for, it needs this permission besides that of the action. */
   needs?: Permission
 }
 
-/** What belongs to one merchant. */
+/** A thing that belongs to one merchant. */
 export type Owned = 'merchant' | 'endpoint' | 'group' | 'order' | 'user' | 'token' | 'proposal'
 
 export type Inputs = Readonly<Record<string, Input<unknown, unknown>>>
@@ -37,7 +37,7 @@ type Sure<T> = {
       : never
 }[keyof T]
 
-/** What an action is given: read, and with all usual values. */
+/** The inputs of an action: read, and with all default values. */
 export type Given<T> = { [K in Sure<T>]: ValueOf<T[K]> } & {
   [K in Exclude<keyof T, Sure<T>>]?: T[K] extends { change: string } ? WishOf<T[K]> | null : ValueOf<T[K]>
 }
@@ -50,7 +50,7 @@ export const settingsOf = <T extends FieldTable>(table: T, change: 'new' | 'ther
 
 /** A text in parts. Each is made once it is asked for, which is when the one before is out. */
 export interface TextParts {
-  /** Of RFC 9110, such as `text/csv; charset=utf-8`. */
+  /** The media type of RFC 9110, such as `text/csv; charset=utf-8`. */
   mediaType: string
   texts: AsyncIterable<string>
 }
@@ -88,7 +88,7 @@ export interface Task<T extends Inputs, Result> {
   forMerchants?: true
   /** It shows cards: this is recorded before they are shown. */
   looks?(result: Result, asked: Given<T>): Note
-  /** What it had to leave undone, which is refused when the rest is done and shown. */
+  /** The part that could not be done. It is refused after the rest is done and shown. */
   leaves?(result: Result): OperatorRefusal | undefined
   /** It changes nothing, although whoever has the permission may change something. */
   reads?: true
@@ -142,7 +142,7 @@ export interface Listing<Row, Asked> {
   first?: (asked: Asked) => object
   json: (row: Row) => object
   columns: readonly Column<Row>[] | ((now: number) => readonly Column<Row>[])
-  /** What is shown where there is none. */
+  /** The text shown if there is none. */
   none: Block | ((asked: Asked) => Block)
 }
 

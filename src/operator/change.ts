@@ -8,7 +8,7 @@ import { keepChange } from './history/setting-changes.ts'
 import { inCell, refuseWhileMoving } from './in-cells.ts'
 import { Refused } from './refused.ts'
 
-/** What a change was about; the desk says what was done. `details` never contains a secret. */
+/** The subject of a change; the desk adds the action. `details` never contains a secret. */
 export interface Note {
   /** For example `merchant shop` or `order 1000001`. */
   subject: string

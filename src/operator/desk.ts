@@ -33,7 +33,7 @@ export interface Changed {
   /** Absent if the entity was made. */
   before?: StoredFields | undefined
   after: StoredFields
-  /** What changed and is not kept, such as `private key`. */
+  /** Changed values that are not kept, such as `private key`. */
   secrets: readonly string[]
   /** The change that it takes back. */
   undoes?: bigint | undefined

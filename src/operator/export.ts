@@ -1,4 +1,4 @@
-/** What a list shows, as a file of any length: the rows of all its pages. */
+/** A list as a file of any length: the rows of all its pages. */
 import { csvLine } from '../base/csv.ts'
 import { counted, timeText } from '../base/moments.ts'
 import { choice } from '../entity/kinds.ts'
@@ -85,7 +85,7 @@ function exportOf(list: AnyAction, how: Pick<AnyAction, 'does' | 'examples'>): A
     async perform(office, { as, ...wish }): Promise<Exported> {
       const form = forms[as as FormName]
       const now = office.clock.now()
-      // What was so long ago at the first page is so at the last.
+      // A time ago is computed once, so that the last page has the limits of the first.
       const fixed = ([name, given]: [string, unknown]) => [name, typeof given === 'function' ? () => given(now) as number : given]
       const asked: Asked = Object.fromEntries(Object.entries(wish).map(fixed))
       const pageFrom = (place: object) => list.perform(office, { ...asked, ...place, limit: mostRows }) as Promise<Page>

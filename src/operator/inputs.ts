@@ -1,4 +1,4 @@
-/** What many actions ask for. */
+/** Inputs of many actions. */
 import { anyText, id, text } from '../entity/kinds.ts'
 
 /** Merchants sign with it, so it is kept plain; status requests have room for twenty characters. */
@@ -14,5 +14,5 @@ export const ofOneMerchant = { is: anyLogin, names: 'merchant', means: 'only of 
 export const ownNumber = { argument: true, recorded: true, needed: true } as const
 export const anOrder = { ...ownNumber, is: id, names: 'order', means: "the gateway's order id" } as const
 
-/** Of a secret of the sandbox's own merchant. */
+/** The effect on the sandbox's own merchant when a secret changes. */
 export const afterNextStart = "sandbox.json and the sandbox's merchant server get it with the next start of the sandbox."

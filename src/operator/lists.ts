@@ -1,4 +1,4 @@
-/** What lists ask for: a time, and a page. */
+/** The inputs of lists: a time, and a page. */
 import { defined } from '../base/defined.ts'
 import { moment, whole, type GivenTime } from '../entity/kinds.ts'
 

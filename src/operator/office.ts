@@ -5,7 +5,7 @@ import type { KeyRing } from '../keys/ring.ts'
 import type { Databases, OrderDesk } from './desk.ts'
 import type { Rights } from './permissions.ts'
 
-/** What an operator works on. */
+/** The installation that an operator works on. */
 export interface Installation {
   databaseUrl: string
   /** Where merchants' servers may be called. */
@@ -40,11 +40,11 @@ export interface Office extends OrderDesk, Installation {
   rights: Rights
   /** The name of the user who acts, if it is one; the command line has none. */
   user?: string
-  /** What is done was confirmed by a second user. */
+  /** The action was confirmed by a second user. */
   confirms?: true
   /** That something could not be written down, which does not keep it from being shown. */
   unrecorded: () => void
-  /** What long work says of itself while it works. */
+  /** Reports the progress of long work. */
   progress: (text: string) => void
   /** Writes down who looks at these; for an action that shows some results before all. */
   seen?: (some: unknown) => Promise<void>

@@ -1,4 +1,4 @@
-/** What somebody who works for one merchant may ask of an action. */
+/** The inputs of an action that a user of one merchant may give. */
 import type { Given, Inputs, Owned, Task } from './action.ts'
 import { endpointOf, groupOf, merchantNamed, tokenNumbered, userNamed } from './known.ts'
 import type { Office } from './office.ts'

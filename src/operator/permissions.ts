@@ -5,7 +5,7 @@ export type OperatorRole = (typeof roles)[number]
 
 interface PermissionRow {
   means: string
-  /** What needs it may change something. */
+  /** Actions that need it may change something. */
   changes: boolean
   /** Owner, operator, support and auditor of the installation, and of one merchant. */
   all: readonly [boolean, boolean, boolean, boolean]
@@ -39,7 +39,7 @@ export const roleMay = (
 /** Whether an action changes anything. */
 export const changes = ({ needs, reads }: { needs: Permission; reads?: true }): boolean => !reads && permissions[needs].changes
 
-/** What somebody may do, and for whom. */
+/** The rights of a user, and the merchant they are limited to. */
 export interface Rights {
   may(permission: Permission): boolean
   /** The merchant that all of it is about; else the whole installation. */

@@ -54,7 +54,7 @@ const misfits = {
   /** A file that has one value a line. */
   'unfit lines': ({ field, must }: { field: string; must: string }, called: Called) =>
     `${called(field)}: each line of the file must be ${must}.`,
-  /** What an acquirer did, with the line that is wrong. */
+  /** An acquirer's record, with the line that is wrong. */
   'unusable record': ({ why }: { why: string }) => `The record cannot be used: ${why}. Nothing was changed.`,
   /** In the time that was asked for; `lines` are all of the record. */
   'no line of terminal': ({ terminalId, lines }: { terminalId: string; lines: number }) =>
@@ -72,7 +72,7 @@ const misfits = {
     `That is ${count} callbacks. Look at them with delivery list and the same filters, then add ${called('yes')}.`,
 }
 
-/** What does not go with what the installation contains, or is doing. */
+/** Refusals that depend on what the installation contains, or is doing. */
 const conflicts = {
   'not permitted': ({ permission }: { permission: Permission }) => `This needs the permission ${permission}.`,
   /** Whoever works for one merchant asked for what concerns others too. */
@@ -228,7 +228,7 @@ interface OfOrder {
   operation: string
 }
 
-/** What is under way counts as done. */
+/** Operations in progress count as done. */
 const nothingLeft: Readonly<Record<NothingLeft, (status: string) => string>> = {
   'not approved': (status) => `it is ${status}, not approved`,
   'a transfer': () => 'a transfer is paid out already',
@@ -290,13 +290,13 @@ export class Refused extends Error {
 export const isMisfit = (read: unknown): read is Misfit =>
   typeof read === 'object' && read !== null && 'what' in read && Object.hasOwn(misfits, String(read.what))
 
-/** What was read, if it is no misfit. */
+/** The value that was read, if it is no misfit. */
 export function orRefused<Read>(read: Read): Exclude<Read, Misfit> {
   if (isMisfit(read)) throw new Refused(read)
   return read as Exclude<Read, Misfit>
 }
 
-/** What was looked for under a name, if there is such a thing. */
+/** The thing with this name, if there is one. */
 export function orUnknown<Found>(found: Found | undefined, thing: Unknown, name: string | number | bigint): Found {
   if (found === undefined) throw new Refused({ what: 'unknown', thing, name: String(name) })
   return found

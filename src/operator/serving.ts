@@ -37,7 +37,7 @@ export interface ServingOptions extends Installation {
   log: Log
 }
 
-/** What is the same for every request; the rest of its office is the request's own. */
+/** The part that is the same for every request; the rest of its office is the request's own. */
 export interface ServingParts {
   office: Omit<Office, 'who' | 'action' | 'rights' | 'madeOn'>
   /** The same with a pool whose statements may take long. */

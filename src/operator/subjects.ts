@@ -49,7 +49,7 @@ export const subjects: Readonly<Record<string, Entry>> = {
 export const actionsOf = async (first: string): Promise<[words: string, action: AnyAction][]> =>
   Object.entries(await subjects[first]!.load()).filter(([words]) => words.split(' ')[0] === first)
 
-/** Of words that were an action's once. */
+/** The action with these words. */
 async function actionNamed(words: string): Promise<AnyAction> {
   const action = new Map(await actionsOf(words.split(' ')[0]!)).get(words)
   if (!action) throw new Error(`there is no action ${words}`)

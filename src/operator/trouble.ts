@@ -1,4 +1,4 @@
-/** What an operator can do about the usual failures of databases and key services. */
+/** Advice for the usual failures of databases and key services. */
 import { codeOf } from '../base/error-code.ts'
 import { reasonOf } from '../base/log.ts'
 import { KeyServiceFailed } from '../keys/service.ts'

@@ -24,7 +24,7 @@ export interface NewOrder {
   kind: OrderKind
   clientOrderid: string
   currency: string
-  /** What the merchant asked for, which never changes. */
+  /** The merchant's request, which never changes. */
   amountMinor: bigint
   amountText: string
   /** The amount to try first, if it differs. */

@@ -32,7 +32,7 @@ export interface CardsParts {
   log: Log
 }
 
-/** What comes at the same time shares its statements. */
+/** Requests that come together share statements. */
 export function openCards({ orders, references, keys, random, clock, log }: CardsParts) {
   const shared = { ...singles, clock, log }
   const reading = openBatch<OrderKey, SealedCard | undefined>({
@@ -86,7 +86,7 @@ export function openCards({ orders, references, keys, random, clock, log }: Card
   }
 }
 
-/** What a later payment takes from this one. */
+/** The data that a later payment takes from this one. */
 export function firstPaymentOf(order: Order): FirstPayment {
   const { result, authentication } = head(order)
   const networkReference = result.processor?.networkReference

@@ -222,7 +222,7 @@ function followOf(order: Order, transaction: Transaction, kind: 'capture' | 'ret
   }
 }
 
-/** What a definite answer means for the order. */
+/** The effect of a definite answer on the order. */
 const eventOf = (
   { kind }: Transaction,
   outcome: Extract<Outcome, { is: 'approved' | 'declined' }>,

@@ -53,7 +53,7 @@ export function openReader({ store, hand, copies, heartbeat, clock, log }: Reade
     return items.map((item) => ('orderId' in item ? item : byName.get(nameKey(item))))
   }
 
-  /** Shows an order from memory while nobody else can have changed it. */
+  /** Shows an order from memory while no other process can have changed it. */
   function shownFromMemory({ wanted, serialNumber }: Asked): Shown | undefined {
     const held = 'orderId' in wanted ? hand.lastCommitted(wanted, heartbeat.processId) : undefined
     return held && heartbeat.holding(held.since) ? shownOf(held.order, serialNumber) : undefined

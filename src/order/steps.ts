@@ -24,7 +24,7 @@ export interface StepsSettings {
   sweepLimit: number
 }
 
-/** What the loop needs of the door, which in turn starts the loop's steps. */
+/** The port of the loop to the door, which in turn starts the loop's steps. */
 type StepDoor = Pick<Door, 'submit' | 'release' | 'room' | 'holds'>
 
 export interface Steps {
@@ -112,7 +112,7 @@ export function openSteps(s: StepsSettings): Steps {
   }
 }
 
-/** Claims what is due and nobody works on, as far as there is room in memory. */
+/** Claims due work without a worker, as far as there is room in memory. */
 async function takeUp(s: StepsSettings, door: StepDoor, resume: (due: Due) => void): Promise<number> {
   const limit = Math.min(s.sweepLimit, door.room())
   if (limit === 0 || !s.heartbeat.holding()) return s.sweepMs

@@ -38,7 +38,7 @@ export type Branded = Pick<Merchant, 'merchantId' | 'page'>
 
 /** `--card` of look.css, in the light and in the dark. */
 export const papers = { light: '#ffffff', dark: '#1a2027' } as const
-/** What WCAG 2.2 asks of text (1.4.3). */
+/** The contrast of text that WCAG 2.2 demands (1.4.3). */
 export const leastContrast = 4.5
 
 /** The colour for areas, with text on it in black or white; for links where it can be read. */

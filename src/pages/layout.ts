@@ -16,14 +16,14 @@ export interface Page {
   script?: string
   /** If no script runs, the page reloads by itself, from this address. */
   refresh?: { seconds: number; to: string }
-  /** Its script calls the gateway, and nobody else. */
+  /** Its script calls only the gateway. */
   asks?: true
   /**
    * Where its forms may post, and where that may redirect; nowhere by default. The schemes of apps
    * are not known beforehand: only a policy without this directive lets a redirect open an app.
    */
   formAction?: readonly string[] | 'anywhere'
-  /** What its frames may show, or open; nothing by default. */
+  /** The sources that its frames may show, or open; nothing by default. */
   frameSrc?: readonly string[] | 'anywhere'
   /** It is shown inside a frame of any origin. Every other page refuses to be framed. */
   framed?: true
@@ -108,7 +108,7 @@ function contentPolicy({ script, asks, formAction = ["'none'"], frameSrc, framed
   return [...(frameSrc === 'anywhere' ? others : ["default-src 'none'"]), ...rules].join('; ')
 }
 
-/** What a page can load or run, frames apart. */
+/** The sources that a page can load or run, except frames. */
 const fetched = ['connect', 'font', 'img', 'manifest', 'media', 'object', 'script', 'style', 'worker'].map(
   (what) => `${what}-src`,
 )

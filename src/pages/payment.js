@@ -1,4 +1,4 @@
-// What the scripts of the payment pages share. Each of them follows it in the page.
+// Functions that the scripts of the payment pages share. Each of them follows it in the page.
 
 /** Posts the page's form. A field called `submit` would hide the form's own method. */
 function submitForm() {

@@ -37,7 +37,7 @@ export function readBrowser(
   }
 }
 
-/** What the headers of any request of a browser reveal. */
+/** The facts that headers of any request of a browser reveal. */
 export const browserOfHeaders = (headers: Incoming['headers'], ip: string | undefined) => ({
   acceptHeader: acceptOf(headers),
   userAgent: printable(headers['user-agent']) ?? 'unknown',

@@ -65,7 +65,7 @@ export function challengePage(order: ChallengeOrder, token: string): Page {
 }
 
 /**
- * The end of a challenge inside a frame. Our own frame is notified and closes: at once with a
+ * The end of a challenge inside a frame. Our own frame is notified and closes: immediately with a
  * result of this payment, else at the press of the link, or the two pages might go round and round.
  * A shop's own frame is not notified; there the link leaves the frame, because the payment's own
  * page refuses to be framed.

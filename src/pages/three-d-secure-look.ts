@@ -5,7 +5,7 @@ import type { Texts } from './texts/en.ts'
 
 /** Common parts of the 3-D Secure pages. */
 
-/** What every page of an order shows before a confirmation. */
+/** The part that every page of an order shows before a confirmation. */
 export interface ShownOrder {
   merchantName: string
   amountText: string

@@ -238,7 +238,7 @@ export const problemPage = (status: 400 | 503, pagePath: string, { ended, proble
 
 /**
  * The end of the method, inside its frame. `returned` absent: the post does not belong to this
- * payment, so nobody is notified.
+ * payment, so no notification is sent.
  */
 export const methodReturnedPage = (returned?: { token: string }): Page => ({
   status: returned ? 200 : 400,

@@ -201,8 +201,8 @@ async function takeMethodReturn(parts: ThreeDSecureParts, request: Incoming, { t
 /**
  * The browser is back; the issuer itself reports the result, elsewhere. The field name of an error
  * is not standardised. A post that cannot be a result of this payment ends on a page to read: if it
- * were redirected at once, the cardholder might loop between here and the issuer. A browser too old
- * to report that it is in a frame continues inside it, invisibly; the page around it checks by
+ * were redirected immediately, the cardholder might loop between here and the issuer. A browser too
+ * old to report that it is in a frame continues inside it, invisibly; the page around it checks by
  * itself.
  */
 async function takeChallengeReturn(
@@ -229,7 +229,7 @@ const isFramed = ({ headers }: Incoming): boolean => /^i?frame$/.test(String(hea
 /**
  * An address that takes posts was asked for: by hand, or by an issuer that redirects and so loses
  * its post. The payment's own page says where it stands; but at a challenge it leads to the issuer
- * at once, so there is something to read first.
+ * immediately, so there is something to read first.
  */
 async function leadBack(parts: ThreeDSecureParts, request: Incoming, { token, order, say, pagePath }: Located): Promise<Answer> {
   if (order && isFramed(request)) return say(framedEnd(parts, token, false))

@@ -4,7 +4,7 @@ import type { OperatorAddress } from '../gateway/operator-port.ts'
 import type { Slot } from '../gateway/start.ts'
 import type { Answer, Incoming, Route } from '../http/server.ts'
 
-/** What the process does besides, for its parent (`supervisor.ts`). */
+/** The process's other ports, for its parent (`supervisor.ts`). */
 export interface OwnSlot extends Slot {
   /** From now on it serves. */
   serves(at: { port: number }): void
@@ -14,14 +14,14 @@ export interface OwnSlot extends Slot {
   leave(): void
 }
 
-/** What a process sends to its parent. */
+/** The messages of a process to its parent. */
 export type ToParent =
   | { says: 'operator'; at: OperatorAddress }
   | { says: 'serves'; port: number }
   | { says: 'stops' }
   | { says: 'answer'; id: number; answer: Answer }
 
-/** What a parent sends: a question of the operator. */
+/** The messages of a parent: a question of the operator. */
 export interface ToSlot {
   id: number
   path: string
@@ -37,13 +37,13 @@ export const joinsVariable = 'TOLLGATE_SLOT_JOINS'
 
 /**
  * The slot of this process; undefined if it was started alone. When its parent is gone,
- * node:cluster ends it at once. It must not end in order: while it did, its port would be free, and
- * the next process in its slot would take its work over.
+ * node:cluster ends it immediately. It must not end in order: while it did, its port would be free,
+ * and the next process in its slot would take its work over.
  */
 export function openSlot(env: Readonly<Record<string, string | undefined>>, channel: Channel): OwnSlot | undefined {
   const no = env[slotVariable]
   if (no === undefined || channel.send === undefined) return undefined
-  // Without a parent nobody is there to receive it, and the process ends.
+  // Without a parent no process receives it, and this one ends.
   const tell = (message: ToParent) => void channel.send!(message, undefined, undefined, () => {})
   let routes: readonly Route[] = []
   channel.on('message', ({ id, path }: ToSlot) => {

@@ -149,7 +149,7 @@ export class Processes {
     clock.after(pauseMs, () => this.#start(row))
   }
 
-  /** Those that serve stop in order at the signal, the others at once. */
+  /** Serving processes stop in order at the signal, the others immediately. */
   async #stop(): Promise<void> {
     this.#isStopping = true
     const running = this.#rows.flatMap(({ child }) => child ?? [])

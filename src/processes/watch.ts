@@ -1,4 +1,4 @@
-/** What an operator sees of several processes at one port: the answers of all in one. */
+/** The operator's view of several processes at one port: the answers of all in one. */
 import type { Answer } from '../http/server.ts'
 
 /** A process, and what it answered; nothing if it did not. */

@@ -64,7 +64,7 @@ export function counted(
 /** After this time no bucket counts. */
 export const overAt = (rule: LimitRule, now: number): number => now + rule.facts.windowMs + 2 * spanMs(rule)
 
-/** What payments are counted by. */
+/** The values by which payments are counted. */
 export type CountedBy = Pick<PaymentFacts, 'cardHash' | 'email' | 'ip'>
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The throw-away authority of the sandbox: created at the first start, used between this machine's
- * own programs and trusted by nobody else.
+ * own programs and trusted by no other.
  */
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'

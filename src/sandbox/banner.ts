@@ -16,7 +16,7 @@ export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, si
   Issuer: `${simulators.acs_url}/`,
 })
 
-/** What a newcomer reads first: the addresses, and a payment to paste. */
+/** The first text for a newcomer: the addresses, and a payment to paste. */
 export function banner(file: SandboxFile, { directory, link, now }: { directory: string; link: string; now: number }): string {
   const { login, control_key: controlKey } = file.merchant
   const places = placesOf(file)

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../operator/office.ts'
 
-/** What programs read of a running sandbox (sandbox.json). */
+/** The facts of a running sandbox for programs (sandbox.json). */
 export interface SandboxFile {
   base_url: string
   merchant: {
@@ -30,7 +30,7 @@ export interface SandboxFile {
 /** Before the processes for operators are started. */
 export type ServedFile = Omit<SandboxFile, 'operator_api_url' | 'console_url'>
 
-/** What an operator's action has of it. */
+/** The facts of a sandbox for an operator's action. */
 export const sandboxOf = (file: ServedFile, directory: string): Omit<Sandbox, 'pid' | 'isRunning'> => ({
   directory,
   baseUrl: file.base_url,

@@ -23,7 +23,7 @@ export interface SandboxWorld {
   controlKey: Secret<string>
   /** As receivers' libraries read it. */
   signingSecret: Secret<string>
-  /** Of signatures by Ed25519, as receivers' libraries read it. */
+  /** The public key for signatures by Ed25519, as receivers' libraries read it. */
   signingPublicKey: string
   endpoints: Record<(typeof endpoints)[number]['name'], number>
   groups: Record<(typeof groups)[number]['name'], number>

@@ -123,7 +123,7 @@ function localSource(env: Environment, complaints: string[]): KekSource | undefi
 /**
  * Complains if other users of the machine can read or change the file. A secret that a container
  * platform mounts is root's, on a memory file system, and open to the user of the container, whom
- * the platform does not know: nobody else is in there.
+ * the platform does not know: no other user is in there.
  */
 function refuseOpen(name: string, path: string, complaints: string[]): void {
   const { mode, uid } = statSync(path)

@@ -21,7 +21,7 @@ const urlThat = (fits: (url: URL) => boolean, must: string) =>
     shown: (url) => (url.pathname === '/' ? url.origin : url.href),
   })
 
-/** What proves who asks is safe in clear on this machine alone. */
+/** Tokens and passwords are safe in clear only on this machine. */
 const isSafe = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 

@@ -25,7 +25,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is read; throws if anything is wrong. */
+/** The settings; throws if anything is wrong. */
 export function configured<T>(read: (complaints: string[]) => T): T {
   const complaints: string[] = []
   const value = read(complaints)
@@ -184,7 +184,7 @@ export function serveConfig(env: Environment) {
   }
 }
 
-/** What `serve` is configured with; the rest of a gateway's options is the command's. */
+/** The configuration of `serve`; the rest of a gateway's options comes from the command. */
 export type ServeConfig = ReturnType<typeof serveConfig>
 
 const listeningOf = (read: Settings<typeof listening>, operatorPort: number) => ({

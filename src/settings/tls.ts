@@ -5,7 +5,7 @@ import { complaining, type Environment } from './variables.ts'
 
 /**
  * TLS_CERT_FILE and TLS_KEY_FILE; undefined if neither is set. If they cannot be used, that is a
- * complaint. The files are read anew each time.
+ * complaint. The files are read again each time.
  */
 export function tlsFiles(env: Environment, complaints: string[]): ReadKeyPair | undefined {
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = env

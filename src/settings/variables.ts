@@ -25,7 +25,7 @@ export function readVariables<T extends Variables>(table: T, env: Environment, c
   return values as Settings<T>
 }
 
-/** What is read. If it throws, its reason is a complaint, and there is nothing. */
+/** The value. If reading throws, its reason is a complaint, and there is no value. */
 export function complaining<T>(complaints: string[], read: () => T, about = ''): T | undefined {
   try {
     return read()

@@ -175,7 +175,7 @@ type Texts = (string | undefined)[]
 const textAt = (texts: Texts, place: number | undefined) => (place === undefined ? undefined : texts[place])
 const trim = (text: string, { untrimmed }: Field) => (untrimmed ? text : text.trim())
 
-/** What was sent of a table, by the place of its row. */
+/** The sent values of a table, by the place of their rows. */
 interface Sent {
   raw: Texts
   trimmed: Texts

@@ -1,4 +1,4 @@
-/** What is stored of a payment's request. The rows of its fields say under which names. */
+/** The stored fields of a payment's request. Their rows name them. */
 import type { Field, Values } from './field.ts'
 
 /** A row of a payment's request. */
@@ -32,7 +32,7 @@ export type Stored<T extends StoredTable> = {
 
 export type StoredBrowser<T extends StoredTable> = { [K in keyof T as BrowserNameOf<T[K]>]?: ValueOf<T[K]> }
 
-/** What later payments with the card take from the stored request. */
+/** The fields that later payments with the card take from the stored request. */
 export type Later<T extends StoredTable> = Pick<Stored<T>, keyof Stored<T> & LaterNameOf<T[keyof T]>>
 
 type Read<T extends StoredTable> = Pick<

@@ -49,8 +49,8 @@ export function lengthPrefixed(fields: readonly string[]): Buffer {
 const mostBytes = (fields: readonly string[]): number => fields.reduce((sum, field) => sum + 4 + 3 * field.length, 0)
 
 /**
- * Writes all texts at once, with room for their lengths: a call out of JavaScript for each costs
- * more.
+ * Writes all texts in one call, with room for their lengths: a call out of JavaScript for each
+ * costs more.
  */
 function writeFields(into: Buffer, start: number, fields: readonly string[]): number {
   const text = fields.reduce((before, field) => `${before}\0\0\0\0${field}`, '')

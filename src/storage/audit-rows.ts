@@ -8,7 +8,7 @@ export interface ChainHead {
   hash: string
 }
 
-/** What a writer says; all else of its row the database sets. */
+/** The writer's part of a row; the database sets the rest. */
 export interface AuditRow {
   who: string
   action: string
@@ -79,7 +79,7 @@ const contentsOf = (row: ChainRow): AuditContents => ({
 
 export const chainHead = async (runner: Runner): Promise<ChainHead | undefined> => (await runner.run(readHead))[0]
 
-/** What is wrong with the chain, and at which number. */
+/** The fault of the chain, and its number. */
 export type ChainFault =
   /** The hash does not fit the contents: a row was changed, inserted, or stands elsewhere. */
   | { what: 'changed'; no: bigint; auditId: string }

@@ -4,7 +4,7 @@ import { failureOf, isInternal } from './pool.ts'
 
 /**
  * Gathers single pieces of work into batches that share a commit. The next batch gathers while one
- * is running: under load hundreds share a commit, at rest a piece waits for nobody.
+ * is running: under load hundreds share a commit, at rest a piece does not wait.
  * docs/performance.md has the numbers.
  */
 export interface Batch<T, R> {
@@ -26,9 +26,9 @@ export interface BatchSettings<T, R> {
    */
   run: (items: T[]) => Promise<R[]>
   maxItems: number
-  /** Batches running at once. */
+  /** How many batches may run in parallel. */
   lanes: number
-  /** How long the first item waits for others to join; for work that nobody waits for. */
+  /** How long the first item waits for others to join; for work without a waiting client. */
   lingerMs?: number
   /**
    * If more items may be about to come: resolves in the next turn of the event loop. A batch of
@@ -54,9 +54,9 @@ export const singles = { maxItems: 128, lanes: 2, patienceMs: 5_000 } as const
 const answersInTurn = 16
 /** How many times a single item is tried after an internal error of the server: about 0.7 s. */
 const internalTries = 5
-/** What is worth a commit while more items are about to come. */
+/** The items that are worth a commit while more are about to come. */
 const worthwhile = 48
-/** What comes may be of another kind, so nobody waits for longer than this. */
+/** The next items may be of another kind, so no item waits longer than this. */
 const mostTurns = 16
 
 export function openBatch<T, R>(settings: BatchSettings<T, R>): Batch<T, R> {

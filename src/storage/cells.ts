@@ -16,7 +16,7 @@ export interface CellAddress {
   address?: string
 }
 
-/** What a pool needs to reach a cell. */
+/** The facts that a pool needs to reach a cell. */
 export interface CellDatabase {
   url: string
   schema?: string

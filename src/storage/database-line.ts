@@ -5,7 +5,7 @@ import { statement, type Runner } from './pool.ts'
 export interface LineDemand {
   /** The host, or the directory of a socket. */
   host: string
-  /** A socket or a loopback address: nobody else is on the way. */
+  /** A socket or a loopback address: the line does not leave this machine. */
   isLocal: boolean
   /** The server shows a certificate for its name, from an authority that is trusted. */
   isVerified: boolean
@@ -26,7 +26,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** Of several parameters with one name the driver takes the last. */
+/** If a parameter is given several times, the driver takes the last. */
 export function lineDemandOf(databaseUrl: string): LineDemand {
   const { hostname, searchParams } = new URL(databaseUrl)
   const parameter = (name: string) => searchParams.getAll(name).at(-1) || undefined
@@ -40,7 +40,7 @@ export function lineDemandOf(databaseUrl: string): LineDemand {
   }
 }
 
-/** Whether nobody between here and the server can read or change what passes. */
+/** Whether the line is protected from readers and changes between here and the server. */
 export const isSafeLine = ({ isLocal, isVerified, authorities }: LineDemand): boolean =>
   isLocal || (isVerified && authorities !== undefined)
 
@@ -58,7 +58,7 @@ export function lineComplaint(databaseUrl: string): string | undefined {
   )
 }
 
-/** What the server says of the line; undefined if it is in clear. */
+/** The server's facts about the line; undefined if it is not encrypted. */
 export type Encryption = { protocol: string; cipher: string } | undefined
 
 const own = statement<{ protocol: string; cipher: string }>(

@@ -18,7 +18,7 @@ export interface PartitionPiece {
   bytes: bigint
 }
 
-/** What is noted at a detached partition, as a comment of its orders, so that it goes with them. */
+/** The note at a detached partition: a comment of its orders table, so that it goes with it. */
 export interface DetachedNote {
   firstAt: number
   lastAt: number

@@ -21,12 +21,12 @@ export type Role = keyof typeof roles
  */
 type Privileges = string
 
-/** What can be erased of a card, and of an invoice. */
+/** The columns of a card, and of an invoice, that can be erased. */
 const sealed = 'pan_sealed, pan_key, destination_sealed, cvv2_sealed, cvv2_key'
 const secrets = 'secrets_sealed, secrets_key, cvv2_sealed, cvv2_key'
-/** What a capture, return or void that an operator adds changes of its order. */
+/** The columns of an order that an operator's capture, return or void changes. */
 const grown = 'version, captured_minor, returned_minor, events, transactions'
-/** What tells of a person. */
+/** The columns with personal data. */
 const personal = {
   order: 'version, authentication',
   facts: `request, card, card_hash, screening, ${sealed}`,
@@ -34,7 +34,7 @@ const personal = {
   invoice: `request, confirmed, nonce, session_token, ${secrets}`,
 }
 
-/** What the commands of retention show of a merchant: nothing that is sealed. */
+/** The columns of a merchant that the commands of retention show: nothing sealed. */
 const ofMerchant = 'merchant_id, login, name, enabled, cell_no, previous_key_until, signed_requests, page, created_at'
 /** All that finding a person by card needs of the keys, which are sealed. */
 const ofKeys = 'purpose, version, wrapped, kek, active_at'

@@ -54,8 +54,8 @@ export function openIds(pool: Pool, name: IdName, block = 1000, ground?: { clock
 }
 
 /**
- * Nothing is stored of a request that has no id yet, so nobody else tries again for it while the
- * database is away for a moment. A block that was reserved and lost on its way is never used.
+ * Nothing is stored of a request that has no id yet, so no other process tries again for it while
+ * the database is away for a moment. A block that was reserved and lost on its way is never used.
  */
 function waiting(fetch: () => Promise<bigint>, ground: { clock: Clock; log: Log }): () => Promise<bigint> {
   const run = async () => [await fetch()]

@@ -5,7 +5,7 @@ import { migrate, migrateCell } from './migrate.ts'
 import { openPool, type Pool } from './pool.ts'
 import { listCells } from './cell-rows.ts'
 
-/** What was applied, and to which cell; that of the installation is with cell 0. */
+/** The applied migrations with their cell; those of the installation are with cell 0. */
 export interface Applied {
   cellNo: number
   names: string[]

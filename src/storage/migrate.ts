@@ -23,7 +23,7 @@ export function migrations(): Migration[] {
     .map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
 }
 
-/** What the ledger of a cell calls the statements that made it. */
+/** The names in the ledger of a cell for the statements that made it. */
 const cellTablesMade = 'cell.sql'
 
 /** Those statements of a schema, as `npm run schema` writes it, that make what a cell has. */
@@ -54,7 +54,7 @@ const isOfCells = ({ name }: Migration): boolean => name.endsWith('.cell.sql')
 /**
  * Migrates the installation to this version, and cell 0 with it; returns the names of the applied
  * migrations. Each file is one transaction that first inserts its own name, so if two processes
- * migrate at once, one waits and then finds it done. Then it grants the roles what they need and
+ * migrate together, one waits and then finds it done. Then it grants the roles what they need and
  * creates partitions for a year. Refuses a database with applied migrations that are not `known`.
  */
 export async function migrate(pool: Pool, now: number, log: Log, known = migrations()): Promise<string[]> {
@@ -168,7 +168,7 @@ async function refuseForeign(pool: Pool, known: Migration[]): Promise<void> {
         'Name a new, empty database in DATABASE_URL',
     )
   for (const row of ran) {
-    // What the cell was made of, by whatever version.
+    // The statements that made the cell, of any version.
     if (row.name === cellTablesMade) continue
     const mine = byName.get(row.name)
     if (mine === undefined)

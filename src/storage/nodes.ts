@@ -1,4 +1,4 @@
-/** What the catalogs of Citus say of cells. */
+/** The entries about cells in the catalogs of Citus. */
 import type { PlacementRow } from './cell-seat.ts'
 import { statement, type Runner, type Statement } from './pool.ts'
 

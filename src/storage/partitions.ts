@@ -64,7 +64,7 @@ export interface Ahead {
   days: number
 }
 
-/** Of a cell; `installation` has the order ids, if the cell is not where they are. */
+/** The partitions of a cell; `installation` has the order ids, if another database has them. */
 export async function partitionsAhead(pool: Pool, installation: Pool = pool): Promise<Ahead> {
   const [[next], [first], found] = await Promise.all([installation.run(nextOrderId), pool.run(earlier), pool.run(bounds)])
   const { next_id: nextId } = next!

@@ -84,12 +84,12 @@ const limitsOf: Record<PoolSettings['use'], { connectMs: number; queryMs?: numbe
   admin: { connectMs: 5_000 },
 }
 
-/** What PostgreSQL says of itself when it accepts a connection; the driver has no type for it. */
+/** The parameters that PostgreSQL reports at a new connection; the driver has no type for them. */
 interface Reporting {
   connection: EventEmitter<{ parameterStatus: [{ parameterName: string; parameterValue: string }] }>
 }
 
-/** Knows whether its server is a standby, which PostgreSQL reports at once and when it changes. */
+/** Knows whether its server is a standby, which PostgreSQL reports at first and when it changes. */
 class Client extends pg.Client {
   isOfStandby = false
 

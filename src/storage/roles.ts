@@ -8,7 +8,7 @@ const present = statement<{ name: string }>(`select rolname as name from pg_role
 
 /**
  * Creates the roles that do not exist. They belong to the whole server, so several databases on it
- * share them, and may be migrated at once.
+ * share them, and may be migrated together.
  */
 export async function ensureRoles(pool: Pool): Promise<void> {
   const there = new Set((await pool.run(present, [Object.values(roles)])).map(({ name }) => name))
@@ -30,7 +30,7 @@ const relations = statement<{ name: string }>(
   `select relname as name from pg_class where relnamespace = current_schema()::regnamespace and relname = any ($1::text[])`,
 )
 /**
- * Two at once would fail: they write the same rows of PostgreSQL's catalogs. So each holds the row
+ * Two together would fail: they write the same rows of PostgreSQL's catalogs. So each holds the row
  * of the newest migration.
  */
 const oneAfterTheOther = statement<object>(`select name from migration order by name desc limit 1 for update`)

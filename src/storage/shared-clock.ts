@@ -5,7 +5,7 @@ import { statement, type Pool } from './pool.ts'
 /**
  * The clock of a gateway. Its wall time is the database's, carried on by the monotonic clock of the
  * process, so that all processes agree on what is due and what has expired, and a machine whose
- * clock jumps by hours ends nobody's wait. *Rejected:* times of the database in every statement:
+ * clock jumps by hours ends no wait. *Rejected:* times of the database in every statement:
  * Citus takes them in few places, and the simulation could not move them.
  */
 export interface SharedClock extends Clock {

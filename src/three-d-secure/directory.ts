@@ -128,7 +128,7 @@ function openTalk({ outgoing, policy, oddities, log }: DirectoryParts) {
   function refuse(settings: DirectorySettings, url: string, about: Message, unusable: Unusable): RangesFailure {
     const { errorCode, errorDescription, errorDetail } = unusable
     const ids = { ...unusable.ids, threeDSServerTransID: String(about.threeDSServerTransID) }
-    // Never answer an error with an error: that could go on for ever.
+    // Never answer an error with an error: that could go on forever.
     const isErro = unusable.messageType === 'Erro'
     const body = isErro ? undefined : written(erroAbout({ ...unusable, ids }, about.messageVersion))
     const headers = { 'content-type': contentType }

@@ -241,7 +241,7 @@ export async function answerResult(
     ? await parts.turns.run(messageReader(body.toString('utf8'), { types: ['RReq', 'Erro'], ...(odd && { odd }) }))
     : unreadable('the text is not UTF-8')
   if (read.is === 'unusable') {
-    // Never answer an error with an error: that could go on for ever.
+    // Never answer an error with an error: that could go on forever.
     if (read.messageType === 'Erro') return ''
     const known = await results.wanted(read.ids.threeDSServerTransID ?? '')
     return erro(read, known?.version ?? '2.1.0', parts, sender)

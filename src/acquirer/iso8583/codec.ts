@@ -150,7 +150,7 @@ function readField(reader: Reader, number: number, { is: { kind, length, prefix 
   return prefix === 0 && (kind === 'ans' || patient) ? value.trimEnd() : value
 }
 
-/** What can be shown in a text of ISO 8859-1. */
+/** The characters of ISO 8859-1 that can be shown. */
 const shownOf = (text: string): string => (isMadeOf('ans', text) ? text : text.replace(/[^\x20-\x7e\xa0-\xff]/g, ''))
 
 function readLength(reader: Reader, digits: number, what: string, number: number): number {

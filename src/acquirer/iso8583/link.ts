@@ -57,7 +57,7 @@ interface Ask {
   sentAt: number
   mayStillSend: () => boolean
   mismatchOf: MismatchOf
-  /** What the last stray under the names of this request was. */
+  /** The last unexpected answer with STAN and time of this request. */
   stray?: string
   cancelTimer: Cancel
   settle: (answer: LinkAnswer) => void

@@ -7,13 +7,13 @@ import type { GateRow, MacAlgorithm } from '../../merchant/fields/gate.ts'
 import type { IsoMessage } from '../../spec/iso8583.ts'
 import { pack, unpack, type Unpacked } from './codec.ts'
 
-/** What the messages of a line are authenticated by. */
+/** The key and algorithm that authenticate the messages of a line. */
 export interface LineMac {
   algorithm: MacAlgorithm
   key: Secret<Buffer>
 }
 
-/** What a gate's messages are authenticated by, if they are. A gate without its key throws. */
+/** The MAC of a gate's messages, if it has one. A gate without its key throws. */
 export function lineMac({ mac, secrets }: Pick<GateRow, 'mac'> & { secrets?: GateSecrets }): LineMac | undefined {
   if (!mac) return undefined
   if (!secrets?.macKey) throw new Error('the key of the MAC is missing')

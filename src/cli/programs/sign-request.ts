@@ -66,7 +66,7 @@ async function signRequest(terminal: Terminal, url: URL, options: Options): Prom
   for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`)
 }
 
-/** From one source only: two that disagree would give a signature that nobody can explain. */
+/** From one source only: two that disagree would give a signature without an explanation. */
 async function signerFor(terminal: Terminal, { login, privateKey }: Options): Promise<Pick<MessageToSign, 'login' | 'key'>> {
   const variable = terminal.env[secretVariable]
   if (variable && privateKey)

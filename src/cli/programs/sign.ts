@@ -105,7 +105,7 @@ interface Key {
   units?: EndpointSettings['controlMinorUnits'] | undefined
 }
 
-/** From one source only: two that disagree would give a control that nobody can explain. */
+/** From one source only: two that disagree would give a control without an explanation. */
 async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }: Options): Promise<Key> {
   const variable = terminal.env[keyVariable]
   const named = [login && '--login', keyStdin && '--key-stdin', variable && keyVariable].filter(Boolean)

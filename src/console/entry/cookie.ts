@@ -24,10 +24,10 @@ export function cookieIn({ headers }: Pick<Incoming, 'headers'>, isSecure: boole
   return values.length === 1 && /^[\w-]{40,64}$/.test(values[0]!) ? secret(values[0]!) : undefined
 }
 
-/** What each form of a session has. It cannot be made from anything that a page shows. */
+/** The token in each form of a session. It cannot be made from anything that a page shows. */
 export const formToken = (cookie: Secret<string>): string => hash('sha256', `form ${cookie.reveal()}`, 'base64url')
 
-/** Whether a browser says that one of our own pages asks. One that says nothing is too old. */
+/** Whether one of our own pages sent the request. A browser that does not say so is too old. */
 export function comesFromUs({ headers }: Pick<Incoming, 'headers'>, origin: string): boolean {
   const { 'sec-fetch-site': site, origin: from } = headers
   return (site === undefined || site === 'same-origin') && from === origin

@@ -1,4 +1,4 @@
-/** What users do with their own passwords, second factors and sessions. */
+/** The actions of users on their own passwords, second factors and sessions. */
 import { secret, type Secret } from '../../base/secret.ts'
 import { change } from '../../operator/change.ts'
 import type { Office } from '../../operator/office.ts'
@@ -66,7 +66,7 @@ export async function setOwnTotp(
 /** Sixteen letters and digits in groups of four: 80 bits. */
 const codeText = (bytes: Buffer): string => base32(bytes).replace(/.{4}(?!$)/g, '$&-')
 
-/** What a user has to come in by, and where the user is in. */
+/** The ways in that a user has, and the user's open sessions. */
 export async function ownAccount({ pool, clock }: Pick<Office, 'pool' | 'clock'>, { userId }: Session) {
   const now = clock.now()
   const [factors, sessions] = await Promise.all([factorsOf(pool, userId, now), openSessions(pool, now)])

@@ -19,7 +19,7 @@ export type PasskeyFactor = Factor & { facts: Passkey }
 export const passkeysIn = (factors: readonly Factor[]): PasskeyFactor[] =>
   factors.filter((one): one is PasskeyFactor => one.kind === 'passkey')
 
-/** What an authenticator has of a user: always the same, and never the name. */
+/** The authenticator's id of a user: always the same, and never the name. */
 const handleOf = (userId: bigint): Buffer => hash('sha256', `user ${userId} of the console`, 'buffer')
 
 /**
@@ -51,7 +51,7 @@ export async function passkeyOptions({ office, origin }: ConsoleParts, what: str
   })
 }
 
-/** What the answer has to be, if its challenge was open for this purpose; it is used up by this. */
+/** The expected answer, if its challenge was open for this purpose. Uses the challenge up. */
 async function expectedOf({ office: { pool, clock }, origin }: ConsoleParts, answer: Secret<string>, purpose: string) {
   const given = objectIn(answer.reveal())
   const { clientDataJSON } = isObject(given?.['response']) ? given['response'] : {}

@@ -12,7 +12,7 @@ import { returnPath } from './single-sign-on.ts'
 import { isSecure, visitorOf, type ConsoleParts } from './visitor.ts'
 
 type Handle = (form: Written, request: Incoming) => Promise<Answer>
-/** Of strangers. The answer of a passkey has a few thousand. */
+/** The limit of a body from an unknown client. The answer of a passkey has a few thousand bytes. */
 const bodyLimitBytes = 65_536
 
 export function entryRoutes(parts: ConsoleParts): Route[] {

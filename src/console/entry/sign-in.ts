@@ -99,7 +99,7 @@ export async function proveAgain(parts: ConsoleParts, visitor: Visitor, given: S
 async function byCode(parts: ServingParts, { session, user }: Visitor, code: Secret<string>): Promise<boolean | 'slowed'> {
   const { pool, clock, keys } = parts.office
   const now = clock.now()
-  // What others fail to guess slows no open session.
+  // Failed guesses of others do not slow an open session.
   const isOpen = session.provenAt !== undefined
   const tried: Tried = isOpen ? { kind: 'session', name: String(session.sessionId) } : { kind: 'account', name: user.name }
   if (!(await mayTry(pool, tried, now))) return 'slowed'
@@ -144,7 +144,7 @@ const userOf = async ({ office }: ServingParts, userId: bigint): Promise<UserEnt
 const network = ({ address }: SignInPlace): Tried => ({ kind: 'network', name: networkOf(address) })
 const triedBy = (name: string, client: SignInPlace): Tried[] => [network(client), { kind: 'account', name }]
 
-/** Once a user is in: a right password alone would let its holder guess codes for ever. */
+/** After signing in only: with a right password alone, an attacker could guess codes forever. */
 async function forgiveAll({ office: { pool } }: ServingParts, name: string, client: SignInPlace): Promise<void> {
   for (const one of triedBy(name, client)) await forgive(pool, one)
 }

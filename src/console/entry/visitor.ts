@@ -14,7 +14,7 @@ export interface Visitor {
   session: Session
   user: UserEntry
   rights: Rights
-  /** What each form of this session has. */
+  /** The token in each form of this session. */
   formToken: string
   views: readonly SavedView[]
 }

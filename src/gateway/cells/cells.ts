@@ -54,7 +54,7 @@ export async function openCells({ listed, serves, open, clock, log }: CellsParts
     void cell.gateway.lost.then(() => openAgain(own, cell))
   }
 
-  /** Others take over what this process did there; it begins anew. */
+  /** Other processes take over the orders of this one in the cell; it starts again. */
   async function openAgain(own: CellAddress, cell: OpenCell): Promise<void> {
     if (stopped) return
     const { cellNo } = own

@@ -61,7 +61,7 @@ class Tracked implements Followed {
   readonly #parts: NodesParts
   readonly #listeners = new Set<(to: CellDatabase) => void>()
   #seat: CellSeat = home
-  /** What the catalogs said last; the seat follows once the node has shown itself. */
+  /** The last answer of the catalogs; the seat follows once the node has proven itself. */
   #wanted: CellSeat = home
 
   constructor(cellNo: number, database: CellDatabase, parts: NodesParts, doubt: () => void) {

@@ -20,7 +20,7 @@ export interface Served extends Cells {
   takes(cellNo: number): Gateway | undefined
 }
 
-/** What the gateway over a cell shares with those over the others. */
+/** The parts that the gateways over all cells share. */
 export type Shared = Required<Pick<GatewayParts, 'collects'>>
 
 export interface ServedParts {

@@ -10,7 +10,7 @@ export type SentAsk =
   | { is: 'answered'; body: Buffer }
   /** No byte of it was written, or it was refused before anything was done. */
   | { is: 'unsent'; why: string }
-  /** It was written, and nobody here knows what became of it. */
+  /** It was written, and its outcome is unknown. */
   | { is: 'lost'; why: string }
 
 export type PeerLink = ReturnType<typeof openPeerLink>
@@ -18,7 +18,7 @@ export type PeerLink = ReturnType<typeof openPeerLink>
 export const peerPath = '/peer'
 /** To another machine of the same network. */
 const connectMs = 1_000
-/** Many that begin at once wait for the processors of both ends. */
+/** Many that begin together wait for the processors of both ends. */
 const handshakeMs = 8_000
 const mostReplyBytes = 8 * 1_024 * 1_024
 /** It is of another time; or there is no room, or no route yet. */

@@ -1,4 +1,4 @@
-/** What processes of an installation ask each other, and answer. */
+/** The messages between processes of an installation. */
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import type { Message } from '../../three-d-secure/codec.ts'
 import type { ResultVerdict, WantedResult } from '../../three-d-secure/inbound.ts'

@@ -11,7 +11,7 @@ import { NotNow, OpenElsewhere } from '../guard.ts'
 import { peerPath } from './link.ts'
 import { packReply, unpackAsk, type Ask, type PeerReply } from './message.ts'
 
-/** What a peer needs of the gateway over a cell. */
+/** The port of a peer to the gateway over a cell. */
 export type GatewayOfCell = Pick<Gateway, 'routes' | 'results' | 'collects'>
 
 export interface PeerPortParts {
@@ -34,7 +34,7 @@ const logEveryMs = 10_000
 /** Above the body of a request: its headers and its address. */
 const besidesBytes = 131_072
 
-/** What serves other processes. */
+/** The server for other processes. */
 export function peerPort(parts: PeerPortParts, longestBodyBytes: number) {
   const { clock, log, arrived } = parts
   let loggedAt = -Infinity

@@ -1,7 +1,7 @@
-/** What an endpoint does where the card networks leave the choice to the merchant. */
+/** The choices that card networks leave to the merchant, as an endpoint's policy. */
 import { kind, Unreadable } from '../../entity/kinds.ts'
 
-/** What happens if an authentication leaves liability with the merchant. */
+/** What to do if an authentication leaves liability with the merchant. */
 export type AuthenticationChoice = 'authorise' | 'decline'
 
 export interface AuthenticationPolicy {

@@ -7,7 +7,7 @@ export interface Commission {
   basisPoints: number
 }
 
-/** What an endpoint shows as a commission: its own, or the one of the gate. */
+/** The commission that an endpoint shows: its own, or that of the gate. */
 export type ShownCommission = Commission | { ofGate: true }
 
 const must = 'minor units and hundredths of a per cent, such as 30+150: at most 1000000000 and 10000'

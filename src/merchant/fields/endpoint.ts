@@ -1,4 +1,4 @@
-/** What can be set at an endpoint; the type of its settings, and all that is shown, follows. */
+/** The settings of an endpoint. Their types, and everything shown of them, follow. */
 import { fields, type Settings } from '../../entity/fields.ts'
 import { choice, kind, listOrNone, onOff, span, text, Unreadable, type ValueKind } from '../../entity/kinds.ts'
 import { isOperation, operationNames, switchedAs, type Operation } from '../../spec/gateway/operations.ts'
@@ -55,7 +55,7 @@ const lifted = kind<string>({
       : new Unreadable(`fields that can be made optional: ${liftableFields.join(', ')}, not ${JSON.stringify(name)}`),
 })
 
-/** What is off, changed by `sale=off,void=on`. */
+/** The operations that are off, changed by `sale=off,void=on`. */
 const operations = kind<Operation[], ReadonlyMap<Operation, boolean>>({
   hint: 'changes',
   read(written) {

@@ -1,4 +1,4 @@
-/** What hosted pages show of a merchant in place of the usual. */
+/** A merchant's own settings of hosted pages. */
 import { fields, type Settings } from '../../entity/fields.ts'
 import { kind, name, parsed } from '../../entity/kinds.ts'
 import { judgeLogo, mostLogoBytes, type Logo, type LogoFacts } from '../logo.ts'

@@ -1,4 +1,4 @@
-/** What is left of an invoice once the consumer's data is erased; everything else is left out. */
+/** The rest of an invoice once the consumer's data is erased. */
 import { defined } from '../../base/defined.ts'
 import type { Confirmed, MobileRequest } from './invoice.ts'
 

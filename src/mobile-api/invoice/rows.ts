@@ -49,7 +49,7 @@ export interface SealedBytes {
   keyVersion: bigint
 }
 
-/** What is sealed in `secrets_sealed`, as JSON. */
+/** The content of `secrets_sealed`, as JSON. */
 interface Kept {
   accessToken: string
   signature: string
@@ -72,7 +72,7 @@ export function sealSecrets({ invoice, secrets }: OpenInvoice, keys: KeyRing, ra
   return cvv2 ? { ...sealed, cvv2: sealCvv2(cvv2, contextOf(invoice, 'cvv2'), keys, random) } : sealed
 }
 
-/** What an ended invoice keeps: the app shows its token to ask for the status. */
+/** The secrets that an ended invoice keeps: the app sends its token to read the status. */
 export const sealTokens = (
   { invoice, secrets }: { invoice: InvoiceName; secrets: InvoiceSecrets },
   keys: KeyRing,
@@ -109,7 +109,7 @@ export function openInvoice(row: InvoiceRow, keys: KeyRing): OpenInvoice {
   return { invoice, secrets: secretsOf(row, invoice, keys) }
 }
 
-/** What is left out is the process's, or sealed. */
+/** Members left out belong to the process, or are sealed. */
 function invoiceOf({ holdOrderId, sumMinor, pageToken, ...row }: InvoiceRow): Invoice {
   const { dueAt: _due, lease: _lease, secretsSealed: _s, secretsKey: _k, cvv2Sealed: _c, cvv2Key: _v, ...invoice } = row
   if (holdOrderId === undefined || sumMinor === undefined || pageToken === undefined) return invoice

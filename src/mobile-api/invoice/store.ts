@@ -267,7 +267,7 @@ function roundsOf(changes: readonly Changing[]): Changing[][] {
   return rounds
 }
 
-/** Whether a run whose answer was lost stored it, and nobody has worked on it since. */
+/** Whether a run whose answer was lost stored it, and no worker has touched it since. */
 const isAdded = (row: InvoiceRow, invoice: Invoice, processId: bigint): boolean =>
   row.orderId === invoice.orderId &&
   row.state === 'checking' &&
@@ -294,7 +294,7 @@ function dueAfter({ to, now }: Changing): number | undefined {
   return 'lease' in to ? now + leaseLookMs : restOf(to)
 }
 
-/** The order in which a batch writes its rows: batches that share some lock them alike. */
+/** The order in which a batch writes its rows: batches that share rows lock them in one order. */
 export function byName(a: { invoice: InvoiceName }, b: { invoice: InvoiceName }): number {
   const [one, other] = [invoiceKey(a.invoice), invoiceKey(b.invoice)]
   return one === other ? 0 : one < other ? -1 : 1

@@ -170,7 +170,7 @@ export function judgeMapping(
   return signatureHolds(values.given('session.checkSignature'), parts, controlKeys) ? 'received' : 'again'
 }
 
-/** What the merchant's server signs of an invoice. */
+/** The values of an invoice that the merchant's server signs. */
 const signedOf = ({ request, nonce, endpointId, invoiceId }: Invoice) => ({
   'consumer.device.serialNumber': request.serialNumber,
   'session.nonce': nonce,

@@ -90,7 +90,7 @@ const effects = {
   close:               { is: flag,                 means: 'the connection closes instead of an answer' },
 } as const
 
-/** What was said of the inputs in a table, as the admin port names it. */
+/** The given inputs of a table, as the admin port names them. */
 const saidOf = (table: object, asked: object): Record<string, unknown> =>
   jsonOf(defined(Object.fromEntries(Object.entries(asked).filter(([name]) => name in table))))
 

@@ -1,4 +1,4 @@
-/** What an acquirer did with the messages of its gates, as a file of its own making. */
+/** An acquirer's record of the messages of its gates, as a file. */
 import { localTime, momentOfLocal } from '../../acquirer/iso8583/codec.ts'
 import { readCsv } from '../../base/csv.ts'
 import { currencyOf, currencyOfNumeric } from '../../base/money.ts'

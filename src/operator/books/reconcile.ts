@@ -53,7 +53,7 @@ export function compare(operations: readonly RecordedOperation[], here: readonly
 }
 
 function differenceOf(operation: RecordedOperation, booked: Booked | undefined): Disagreement | undefined {
-  // What was declined or reversed moved no money: it may be lost.
+  // A declined or reversed message moved no money: it may be lost.
   if (!booked) return operation.outcome === 'approved' ? { is: 'only there', operation } : undefined
   if (booked.outcome === 'open') return undefined
   const [here, there] = [booked.outcome === 'approved', operation.outcome === 'approved']

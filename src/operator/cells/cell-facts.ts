@@ -14,7 +14,7 @@ export interface CellFact extends CellDesk {
   merchants: number
   /** At which node of Citus gateways use it. */
   seat: CellSeat
-  /** What keeps it from being served; undefined if nothing does. */
+  /** The reason why it cannot be served; undefined if it can. */
   trouble?: string
   /** Absent where there is trouble. */
   work?: CellWork

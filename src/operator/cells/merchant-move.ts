@@ -6,7 +6,7 @@
  *
  *   state      is in   fences       what a command does that finds it so
  *   –          old     any          begins
- *   copying    old     new          begins the copy anew: what is there already is only compared
+ *   copying    old     new          starts the copy again: rows already there are only compared
  *   closed     old     new, or both closes it again, waits, copies what differs and goes on
  *   closed     new     old, or both opens the new cell
  *   clearing   new     old          removes the rows in the old cell
@@ -108,7 +108,7 @@ const mostRounds = 5
  * that is later looks again before it believes what it reads (gateway/guard.ts).
  */
 const noticedWithinMs = 1_500
-/** What a gateway began to read in the old cell is read by then. */
+/** Reads that a gateway began in the old cell have ended by then. */
 const readWithinMs = 5_000
 const lookEveryMs = 100
 

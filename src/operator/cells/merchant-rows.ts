@@ -35,7 +35,7 @@ interface Group {
   /** Less than any key. */
   first: string
   atOnce: number
-  /** A number keeps its reference for ever, and references of cards hold on to it. */
+  /** A number keeps its reference forever, and references of cards depend on it. */
   isKept?: true
 }
 
@@ -125,7 +125,7 @@ async function* pagesOf(pool: Pool, { keys, first, atOnce }: Statements, merchan
     const page = await textsOf(pool, keys, [merchantId, after, atOnce])
     if (page.length === 0) return
     yield page
-    // What is made meanwhile is for the next time, or the end could run away from the copy.
+    // Rows made meanwhile are for the next round, or the copy might never end.
     if (page.length < atOnce) return
     after = page.at(-1)!
   }
@@ -136,7 +136,7 @@ async function isSame(ask: Statement<Text>, { from, to }: RowMove, values: unkno
   return String(old!.sort()) === String(fresh!.sort())
 }
 
-/** What an earlier copy left in the new cell, and the old one has no more. */
+/** Rows that an earlier copy left in the new cell and the old one has no more. */
 async function removeUnknown(move: RowMove, group: Statements): Promise<boolean> {
   const { merchantId, from, to } = move
   if (group.isKept || (await isSame(group.ofKeys, move, [merchantId]))) return false

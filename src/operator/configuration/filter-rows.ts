@@ -41,7 +41,7 @@ const addValues = statement<object>(`
 const removeValues = statement<object>(
   `delete from filter_entry where merchant_id = $1 and filter_no = $2 and value = any ($3::text[])`,
 )
-/** If two operators add filters at once, the second waits and takes the next number. */
+/** If two operators add filters together, the second waits and takes the next number. */
 const lockMerchant = statement<object>(`select from merchant where merchant_id = $1 for update`)
 
 /** Each gateway keeps all lists in memory. */
@@ -110,7 +110,7 @@ const listedOf = async (runner: Runner, { merchantId, filterNo }: FilterEntry, o
 
 interface NewFilter extends Omit<FilterRule, 'filterNo' | 'name'> {
   login: string
-  /** What it does, unless it is given. */
+  /** A description of the filter, unless a name is given. */
   name?: string
 }
 

@@ -24,7 +24,7 @@ const timeZone = parsed('name', 'a time zone of IANA, such as Europe/Berlin', (n
   }
 })
 
-/** What lists have. */
+/** The kinds of values in lists. */
 const mustBe: Readonly<Record<Listed, string>> = {
   card: 'a card-hash-id of 32 hexadecimal digits',
   bin: 'the first 4 to 11 digits of card numbers',
@@ -41,7 +41,7 @@ const listedKinds = Object.keys(mustBe) as Listed[]
 const countedKinds = ['card', 'email', 'ip'] as const
 const countings = Object.keys(countingWords) as (keyof typeof countingWords)[]
 
-/** What can be asked of a filter besides its list. */
+/** The inputs of a filter other than its list. */
 // oxfmt-ignore
 export const ruleInputs = {
   of:       { is: choice(listedKinds, 'what'),   means: `what a list contains: ${listedKinds.join(', ')}` },
@@ -59,7 +59,7 @@ export const ruleInputs = {
 
 export type FilterWish = Given<typeof ruleInputs>
 type Name = keyof FilterWish
-/** What a kind needs is there when its rule is made. */
+/** The mandatory inputs of a kind are there when its rule is made. */
 type Sure = Required<Omit<FilterWish, 'least' | 'most'>> & FilterWish
 
 interface KindRow {
@@ -67,7 +67,7 @@ interface KindRow {
   code: string
   score: number
   needs: readonly Name[]
-  /** What it can have besides. Inputs of other kinds are refused, so that none is misunderstood. */
+  /** Its optional inputs. Inputs of other kinds are refused, so that none is misunderstood. */
   has?: readonly Name[]
   rule: (wish: Sure) => RuleFacts
 }
@@ -91,7 +91,7 @@ const kinds = {
 export type RuleKind = keyof typeof kinds
 export const ruleKinds: Readonly<Record<RuleKind, KindRow>> = kinds
 
-/** What a filter looks for; refuses a wish that is none of its kind. */
+/** The rule of a filter; refuses inputs that do not fit its kind. */
 export function readRule(kindOf: RuleKind, wish: FilterWish): RuleFacts {
   const { needs, has = [], rule } = ruleKinds[kindOf]
   const given = Object.keys(wish) as Name[]

@@ -42,7 +42,7 @@ export async function resetCount(
   })
 }
 
-/** What a limit counts a payment by. */
+/** The value by which a limit counts a payment. */
 function payingBy(per: Counted, value: Secret<string>, merchantId: bigint, keys: KeyRing) {
   const text = value.reveal()
   return { cardHash: per === 'card' ? cardHashOf(text, merchantId, keys) : '', email: text, ip: text }

@@ -1,4 +1,4 @@
-/** What protects the line of a gate: what is asked for, and what is shown of it. */
+/** The protection of a gate's line: its inputs, and the facts shown of it. */
 import { choice, fileText, onOff, secretFile } from '../../entity/kinds.ts'
 import type { Fact } from '../../entity/show.ts'
 import { isoTime } from '../../base/moments.ts'

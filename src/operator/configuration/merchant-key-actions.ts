@@ -1,4 +1,4 @@
-/** What verifies a merchant's requests, and what signs messages to it. */
+/** The keys that verify a merchant's requests, and the secrets that sign messages to it. */
 import { timeText } from '../../base/moments.ts'
 import { choice, fileText, flag, name, whole } from '../../entity/kinds.ts'
 import { jsonBy, schema } from '../../entity/json.ts'
@@ -34,7 +34,7 @@ export const keyJson = jsonBy(
   (key: MerchantKey & { retiredAt?: number }) => ({ retiredAt: undefined, ...key, sha256: key.fingerprint }),
 )
 
-/** What signs callbacks of a merchant, and what follows where it was made just now. */
+/** The secret that signs callbacks of a merchant, with a hint if it was made just now. */
 const signerBlocks = (
   login: string,
   { isNew, isSandbox }: { isNew: boolean; isSandbox: boolean },

@@ -1,4 +1,4 @@
-/** What verifies a merchant's requests, and what signs messages to it. */
+/** The keys that verify a merchant's requests, and the secrets that sign messages to it. */
 import type { KeyObject } from 'node:crypto'
 import { secret } from '../../base/secret.ts'
 import { holdMerchantKeys, registerPublicKey, retirePublicKey, type MerchantKey } from '../../merchant/public-key-rows.ts'

@@ -100,7 +100,7 @@ export async function rotateKey(
   })
 }
 
-/** What hosted pages show, within a second. */
+/** The settings of hosted pages, effective within a second. */
 export async function setMerchantPage(
   desk: Desk,
   { login, ...wish }: Wishes<typeof pageFields.table> & { login: string },

@@ -1,4 +1,4 @@
-/** What can be switched off and on again: two actions of every such entity. */
+/** Switches entities off and on again: two actions of every such entity. */
 import { schema } from '../../entity/json.ts'
 import type { AnyAction, Given, Inputs } from '../action.ts'
 import { withDryRun } from '../history/dry-run.ts'

@@ -1,4 +1,4 @@
-/** What tells whether a copy of the database is whole. Everything here only reads. */
+/** The queries that show whether a copy of the database is whole. They only read. */
 import { machine } from '../../order/decide/machine.ts'
 import { statusOfState } from '../../order/decide/order.ts'
 import { entities, statement, type Runner } from '../../storage/pool.ts'
@@ -6,7 +6,7 @@ import { firstId, openBatch, type RowId, type SealedTable } from '../../keys/res
 import type { IdName } from '../../storage/ids.ts'
 import type { OpenKeys } from './rows.ts'
 
-/** What is in one cell of the copy. */
+/** The contents of one cell of the copy. */
 export interface CellBooks {
   contents: Contents
   faults: readonly BookFault[]

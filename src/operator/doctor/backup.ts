@@ -1,4 +1,4 @@
-/** What the facts of a restored copy say. */
+/** The findings about a restored copy. */
 import { agoText, counted, timeText } from '../../base/moments.ts'
 import type { Finding } from '../../entity/show.ts'
 import type { ChainReport } from '../../storage/audit-rows.ts'

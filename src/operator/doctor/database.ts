@@ -71,7 +71,7 @@ export function lineFinding(demand: LineDemand, encryption: Encryption): Finding
   return isGood ? ok('line', says) : problem('line', says, lineAdvice)
 }
 
-/** What is demanded of a line on which no database answers. */
+/** The finding about the demands on a line if no database answers on it. */
 export const demandFindings = (demand: LineDemand): Finding[] =>
   isSafeLine(demand) ? [] : [problem('line', `to ${demand.host}, without demanding a verified certificate`, lineAdvice)]
 

@@ -6,7 +6,8 @@ import { ok, problem, warning } from './finding.ts'
 import type { DirectoryFact } from './rows.ts'
 
 /**
- * Card ranges are requested daily; they get this old only if the gateway was down or nobody asks.
+ * Card ranges are requested daily; they get this old only if the gateway was down or no gateway
+ * asks.
  */
 const longestRefreshMs = 26 * 3_600_000
 const nobodyAsksMs = 600_000
@@ -20,7 +21,7 @@ interface DirectoryLook {
   secure: readonly string[]
 }
 
-/** Empty if nobody wants 3-D Secure and no gateway was ever given a directory server. */
+/** Empty if no endpoint wants 3-D Secure and no gateway was ever given a directory server. */
 export function directoryFindings({ directories, oddities, secure }: DirectoryLook, now: number): Finding[] {
   if (directories.length === 0 && secure.length > 0)
     return [

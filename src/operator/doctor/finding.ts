@@ -1,4 +1,4 @@
-/** What was found, made where it is found, and how all of it is shown. */
+/** Findings: each is made where its fact is found, and all are shown here. */
 import { withCommands, type Finding } from '../../entity/show.ts'
 import type { Gives } from '../action.ts'
 

@@ -1,4 +1,4 @@
-/** What the doctor looks at in the database of the installation. */
+/** The queries of the doctor on the database of the installation. */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { secret, type Secret } from '../../base/secret.ts'
@@ -164,7 +164,7 @@ export const directories = entities<DirectoryFact>(`
     coalesce(d.tries, 0) as tries, d.error,
     (select count(*) from card_range c where c.directory = s.directory) as ranges
   from directory_state s left join duty d on d.name = 'card ranges ' || s.directory order by s.directory`)
-/** What came through them, was taken and does not fit, most often first. */
+/** Unfit values that came through them and were accepted, most frequent first. */
 export const oddities = entities<OdditySum>(
   `select directory, what, count::float8 as count, last_at from directory_oddity order by directory, count desc, what`,
 )

@@ -10,7 +10,7 @@ import { ok, problem, someOf, warning } from './finding.ts'
 import type { ConfigurationFacts } from './rows.ts'
 import type { CellWork, LeaseFact, MovingMerchant } from '../cells/cell-work.ts'
 
-/** What is found in cell 0, and of what the installation has for all cells. */
+/** The findings in cell 0, and about facts of the installation for all cells. */
 export const workFindings = (f: CellWork & ConfigurationFacts, now: number): Finding[] => [
   gatewaysFinding(f, now),
   ...leaseFindings(f, now),
@@ -18,7 +18,7 @@ export const workFindings = (f: CellWork & ConfigurationFacts, now: number): Fin
   ...orderFindings(f, now),
 ]
 
-/** What is found in a cell other than 0, which needs no gateway while it has no merchants. */
+/** The findings in a cell other than 0, which needs no gateway while it has no merchants. */
 export const cellFindings = (f: CellWork, merchants: number, now: number): Finding[] => [
   ...(f.alive.length > 0 || merchants > 0 ? [gatewaysFinding(f, now)] : []),
   ...leaseFindings(f, now),

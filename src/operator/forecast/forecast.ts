@@ -1,4 +1,4 @@
-/** What a change would have made of the payments of the last days, from what is stored. */
+/** The effect that a change would have had on the payments of the last days. */
 import { sleep } from '../../base/clock.ts'
 import { counted, isoTime, timeText } from '../../base/moments.ts'
 import { jsonName } from '../../entity/json.ts'
@@ -19,7 +19,7 @@ import { loginsIn } from '../where.ts'
 import { decidingOf } from './deciding.ts'
 import { differenceOf, type Difference } from './judges.ts'
 
-/** What payments are judged by; no key is opened. */
+/** The facts by which payments are judged; no key is opened. */
 export type Configuration = Registry & { endpoints: readonly Endpoint[] }
 
 export async function configurationIn(runner: Runner): Promise<Configuration> {
@@ -57,7 +57,7 @@ export async function forecastOf(office: Office, of: Changed, [before, after]: [
     more = judged + orders.length > most
     for (const order of orders.slice(0, most - judged)) {
       judged++
-      // What is left of an order whose payer was erased says too little.
+      // An order whose payer was erased has too few facts left.
       const found = order.request.erasedAt ? undefined : differenceOf(order, before, after)
       const key = Object.values(found ?? {}).join('\n')
       if (found) counts.set(key, { ...found, orders: (counts.get(key)?.orders ?? 0) + 1 })

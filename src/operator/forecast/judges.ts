@@ -1,4 +1,4 @@
-/** What the gateway makes of a stored payment by a configuration: its own checks, made again. */
+/** The gateway's own checks, made again on a stored payment with a changed configuration. */
 import { listMayBeTried, paymentIsEnabled } from '../../gateway-api/checks.ts'
 import { needsHere } from '../../gateway-api/needs.ts'
 import type { Payment, Rebill, WithFields } from '../../gateway-api/stages.ts'
@@ -27,7 +27,7 @@ interface Course {
 /** `not known`: an issuer or acquirer would have said, and was not asked so. */
 export type Difference = Record<'before' | 'after', Status | 'refused' | 'not known'> & { why: string }
 
-/** What a change makes of a payment, purely; undefined if it ends and goes as before. */
+/** The effect of a change on a payment, purely; undefined if it ends as before. */
 export function differenceOf(order: Order, before: Registry, after: Registry): Difference | undefined {
   const [one, other] = [courseOf(order, before), courseOf(order, after)]
   if (one.is === other.is && (one.is || one.why === other.why)) return undefined
@@ -90,7 +90,7 @@ function missingIn(order: Order, asked: Asked): string | undefined {
   const stored: Readonly<Record<string, unknown>> = { ...browser, ...order.request, ...lists, ...others }
   const pairs = Object.entries(fields as Record<string, { as?: string | null }>).flatMap(([name, { as }]) => {
     const at = as?.replace('browser.', '') ?? name
-    // What is never stored was sent with each payment.
+    // Fields that are never stored are taken as sent with each payment.
     const value = at in stored || as ? stored[at] : 'sent'
     return value === undefined ? [] : [[name, typeof value === 'string' ? value : 'sent'] as const]
   })

@@ -42,7 +42,7 @@ export const changeEntity = <Entity, Fields extends object, At extends Desk>(
     return { note, of: { entity: kept.entity, ...kept.key(before), ...fields, secrets, undoes }, result }
   })
 
-/** What the change says that made an entity. */
+/** The text of the change that made an entity. */
 export const made = <Entity, Fields extends object, At extends Desk>(
   { entity, key, subject, fields }: SettingsOf<Entity, Fields, At>,
   one: Entity,

@@ -1,4 +1,4 @@
-/** What was changed at an entity, and taking one change back: two actions of every such entity. */
+/** The history of an entity, and undoing one change: two actions of every such entity. */
 import { notNull } from '../../base/defined.ts'
 import { agoText, timeText } from '../../base/moments.ts'
 import { id, Unreadable } from '../../entity/kinds.ts'
@@ -23,7 +23,7 @@ export interface Handled<T extends Inputs, Entity, Fields extends object> {
   /** The entity of a change, as it is now. */
   of: (runner: Runner, change: SettingChange) => Promise<Entity>
   called: (one: Entity) => string
-  /** What its changes may show, and what names it in JSON. */
+  /** The fields that its changes may show, and its name in JSON. */
   facts: (one: Entity) => readonly Fact[]
   json: (one: Entity) => object
   ids: (one: Entity) => object

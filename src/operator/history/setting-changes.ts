@@ -11,7 +11,7 @@ export interface SettingChange extends Changed {
   at: number
 }
 
-/** What differs between all fields before and after. */
+/** The differences between all fields before and after. */
 export function changedFields(before: object | undefined, after: object): Pick<Changed, 'before' | 'after'> {
   const [old, fresh] = [asStored(before ?? {}), asStored(after)]
   const names = Object.keys({ ...old, ...fresh }).filter((name) => !isSame(old[name], fresh[name]))

@@ -22,7 +22,7 @@ interface Guess {
   digest: (parts: Parts) => string
 }
 
-/** What there is to confuse. `take`: the value of any part, empty if this request has none. */
+/** The values to confuse. `take`: the value of any part, empty if this request has none. */
 interface Confusable extends Record<'ids' | 'orderAmounts' | 'replacedKeys' | 'signingSecrets', readonly string[]> {
   amount: Sum | undefined
   take: (name: string) => string
@@ -45,7 +45,7 @@ function hmac(name: string): Guess['digest'] {
       .digest('hex')
 }
 
-/** Each of these parts alone with each other value, then all of them at once. */
+/** Each of these parts alone with each other value, then all of them together. */
 function changing(fits: (part: SignedPart) => boolean, to: Others, called?: (part: SignedPart) => string): Guesses {
   return function* ({ parts, digest }, about) {
     const all = parts.map((part) => (fits(part) ? to(part[1], about) : []))

@@ -26,7 +26,7 @@ import { operationsWithControl } from './guide-actions.ts'
 import { mistakesIn, type Mistaken, type SignedPart } from './mistakes.ts'
 import { readPasted } from './pasted.ts'
 
-/** What is signed and the control alone, so that a request is explained without its card. */
+/** The signed parts and the control, so that a request is explained without its card. */
 function signedTable(operation: Operation) {
   const { request, signed } = operationRow(operation)
   const names = new Set(['control', 'amount', 'currency', ...(signed as Formula).flatMap(({ parts }) => parts)])
@@ -34,7 +34,7 @@ function signedTable(operation: Operation) {
   return Object.fromEntries(rows.map(([name, field]) => [name, { ...field, need: 'optional' as const }]))
 }
 
-/** Of controls the first digits alone are given: whoever has a whole one can send the request. */
+/** Only the first digits of controls are shown: a whole one would let others send the request. */
 async function judge({ pool, cells, clock }: Office, signed: SignedFields, pairs: Pairs) {
   const { values, entry } = signed
   const { login, merchantId, controlKeys, signingSecret } = entry.merchant

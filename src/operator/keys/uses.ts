@@ -1,4 +1,4 @@
-/** What still needs a version of a key. */
+/** The reasons why a version of a key is still needed. */
 import { timeText } from '../../base/moments.ts'
 
 /**

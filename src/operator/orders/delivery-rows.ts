@@ -143,7 +143,7 @@ const pauses = statement<{ paused_origins: readonly (Omit<PausedOrigin, 'merchan
   select paused_origins from heartbeat
   where paused_origins is not null and beat_at > now() - $1::int * interval '1 millisecond'`)
 
-/** What the processes of a cell say of their pauses, for an origin of a merchant. */
+/** The pauses that the processes of a cell report for an origin of a merchant. */
 async function pausesIn(pool: Pool) {
   const all = (await pool.run(pauses, [deadAfterMs])).flatMap((row) => row.paused_origins)
   return ({ merchantId, origin }: Pick<DeliveryOrigin, 'merchantId' | 'origin'>) => {

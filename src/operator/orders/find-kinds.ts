@@ -1,4 +1,4 @@
-/** What a text may name of a payment, and how each kind of name is looked for: one row a kind. */
+/** The kinds of names of a payment, and how each is searched: one row a kind. */
 import { checkDigitHolds } from '../../base/luhn.ts'
 import { secret } from '../../base/secret.ts'
 import { hashIdOfNumber } from '../../card/vault.ts'
@@ -107,5 +107,5 @@ export type FindName = keyof typeof kinds
 export const findKinds: Readonly<Record<FindName, FindKind>> = kinds
 export const findNames = Object.keys(kinds) as FindName[]
 
-/** What a text could be: nothing if it is empty, of several lines, or long. */
+/** The kinds that a text could be: none if it is empty, of several lines, or long. */
 export const kindsOf = (text: string): FindName[] => findNames.filter((name) => isLine(text) && findKinds[name].fits(text))

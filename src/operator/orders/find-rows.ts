@@ -40,7 +40,7 @@ export function triedOf({ what, as }: Pick<FindQuery, 'what' | 'as'>, found: rea
 }
 
 /**
- * Newest first, as they are found: those with the text as a name at once, then what has to be read
+ * Newest first, as they are found: matches by a name immediately, then those that have to be read
  * for. An exact id ignores all filters. Cells that fail are left out. Refuses a text that can be
  * none of the kinds asked for.
  */

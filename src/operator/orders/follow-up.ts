@@ -21,7 +21,7 @@ export interface FollowWish {
   id: bigint
   /** In the highest unit of the order's currency; all that is left if absent. */
   amount?: string
-  /** For operators: it goes into the trail and the order, and to nobody outside. */
+  /** For operators: stored in the audit trail and the order, never sent outside. */
   reason: string
 }
 
@@ -37,7 +37,7 @@ export interface FollowedUp {
 /**
  * Adds a capture, return or void to an approved order by the decision that judges those of
  * merchants; no process owns it, so the sweep of any gateway takes it up. One transaction, with the
- * row of the order locked before it is read: of two at once, the second sees what the first left.
+ * row of the order locked before it is read: of two together, the second sees what the first left.
  */
 export async function followUp(desk: OrderDesk, operation: FollowOperation, wish: FollowWish): Promise<FollowedUp> {
   const { cell, merchantId } = await orderOf(await desk.cells(), await loginsIn(desk.pool), wish.id)

@@ -15,7 +15,7 @@ import { lineJson, orderJson, orderStory, payerOf, reasonText, storyBlocks } fro
 
 const statuses = ['approved', 'declined', 'error', 'filtered', 'processing', 'unknown'] as const
 
-/** What was searched by, of all that was asked for. */
+/** The filters of a search, without its other inputs. */
 const criteriaOf = (asked: object) => Object.keys(asked).filter((name) => !['limit', 'after', 'merchant'].includes(name))
 
 const orders: Actions = {

@@ -34,7 +34,7 @@ export interface OrderQuery {
   from?: number
   to?: number
   parked?: boolean
-  /** Of these error codes. */
+  /** Orders with these error codes. */
   code?: readonly string[]
   among?: readonly OrderKey[]
   held?: HeldText

@@ -267,7 +267,7 @@ export const orderJson = ({ order, life, login, moments, payer }: Story) => ({
   ...(payer && { payer: jsonOf(payer) }),
 })
 
-/** What may still be captured, returned and voided; null is nothing. */
+/** The sums that may still be captured, returned and voided; null for none. */
 const leftJson = (order: Order) =>
   Object.fromEntries(
     operations.map((operation) => {

@@ -17,7 +17,7 @@ import type { PartitionNeed } from './words.ts'
 import { changeInCell } from '../change.ts'
 import { needsOf } from './needs.ts'
 
-/** What was done, and the partitions that had to be left. */
+/** The detached partitions, and those that had to stay. */
 export interface DoneAndLeft<Why> {
   done: bigint[]
   left: (Why & { number: bigint })[]

@@ -36,8 +36,8 @@ const columnsOf = statement<{ name: string; type: string; key: bigint | null }>(
   where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum`)
 
 /**
- * Values are written the same on every server; and nobody ends the transaction while the disk takes
- * its time.
+ * Makes values look the same on every server, and stops PostgreSQL from ending the transaction
+ * while the disk is slow.
  */
 const settle = statement<object>(`
   select set_config('datestyle', 'iso', true), set_config('timezone', 'utc', true), set_config('bytea_output', 'hex', true),

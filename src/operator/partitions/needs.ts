@@ -15,7 +15,7 @@ const earlier = entities<{ instance: string; startedAt: number }>(`
   select instance, started_at from heartbeat
   where started_at < $1::timestamptz + interval '1 hour' and beat_at > now() - interval '1 hour' order by instance`)
 
-/** What is outside the partitions and leads to orders in them. */
+/** References from outside the partitions to orders in them. */
 const pointers = statement<{ invoices: bigint; 'idempotency keys': bigint }>(`
   select
     (select count(*) from mobile_invoice where due_at is not null

@@ -17,7 +17,7 @@ interface Count {
 
 const verb = ({ count }: Count, one: string, several: string): string => (count === 1n ? one : several)
 
-/** What the gateway still needs a partition for. */
+/** The reasons why the gateway still needs a partition. */
 const needs = {
   current: () => 'new orders get ids in it',
   /** It may have reserved them before the later ones were used. */

@@ -122,7 +122,7 @@ export async function eraseTraces(desk: Desk, person: Person, found: readonly (S
   return erased
 }
 
-/** What was erased in a transaction, and all that it looked at. */
+/** The rows that a transaction erased, and all rows it looked at. */
 interface Done {
   orders: number
   invoices: number
@@ -181,7 +181,7 @@ const eraseInvoices = (runner: Runner, invoices: readonly Invoice[]) =>
 
 const text = (value: object | undefined): string | null => (value ? JSON.stringify(value) : null)
 
-/** What `eraseTraces` would do now. */
+/** The effect that `eraseTraces` would have now. */
 export function wouldErase(found: readonly Traces[]) {
   const { orders, others } = together(found)
   const loose = others.filter(({ left }) => left === undefined)

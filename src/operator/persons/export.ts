@@ -1,4 +1,4 @@
-/** What is stored of a person, to hand to that person. Card numbers are masked. */
+/** The stored data of a person, to give to that person. Card numbers are masked. */
 import { defined } from '../../base/defined.ts'
 import type { ShownCard } from '../../card/number.ts'
 import type { FirstPayment } from '../../card/reference.ts'
@@ -28,7 +28,7 @@ const texts = entities<OrderKey & { is: 'url' | 'answer'; text: string }>(`
   join delivery d on d.merchant_id = n.merchant_id and d.order_id = n.order_id
   union select a.merchant_id, a.order_id, 'answer', a.answer from ${places}
   join delivery_attempt a on a.merchant_id = n.merchant_id and a.order_id = n.order_id where a.answer is not null`)
-/** Of the invoices that have an order, and of those that have none. */
+/** Invoices with an order, and invoices without one. */
 const invoices = entities<Invoice>(`
   select merchant_id, invoice_id as id, created_at, request, confirmed from mobile_invoice
   where (merchant_id, invoice_id) in (

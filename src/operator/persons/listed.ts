@@ -16,7 +16,7 @@ const tellingRows = entities<Pick<Order, 'request' | 'card'>>(`
 
 const personal: Partial<Record<Listed, RegExp>> = { card: /^/, email: /^[^@]/, ip: /\/(?:32|128)$/, phone: /^/, purpose: /^/ }
 
-/** What filters may list of an order that tells of its person alone. Erased values are absent. */
+/** The values in filters that identify only the person of an order. Erased values are absent. */
 function listedOf({ request, card }: Pick<Order, 'request' | 'card'>): string[] {
   const { email, ipAddress: ip, phone = '', cellPhone = '', country, purpose } = request
   const facts = { email, ip, phones: [phone, cellPhone], country, purpose, cardHash: card.hashId } as unknown as PaymentFacts

@@ -11,10 +11,10 @@ export type Person =
   | { by: 'card'; hashIds: readonly string[]; numberIds: readonly Buffer[] }
   | { by: 'order'; orderIds: readonly bigint[] }
 
-/** What ended before these times is erased; in milliseconds since 1970. */
+/** Payments that ended before these times are erased; in milliseconds since 1970. */
 export interface Bounds {
   approvedBefore: number
-  /** Of payments that were declined, filtered or ended in error. */
+  /** For payments that were declined, filtered or ended in error. */
   othersBefore: number
 }
 
@@ -47,7 +47,7 @@ export interface Traces {
   others: OtherTrace[]
 }
 
-/** What was found in several cells. */
+/** The findings of several cells. */
 export const together = (found: readonly Traces[]): Traces => ({
   orders: found.flatMap(({ orders }) => orders),
   others: found.flatMap(({ others }) => others),

@@ -21,7 +21,7 @@ const pageRows = 5_000
 /** Payments come first. */
 export const restMs = 5
 
-/** What fits, or nothing; and the last row that was read. */
+/** The matching row, if it matches; and the last row that was read. */
 type PageRow<Found> = Partial<Found> & { looked: bigint; lastMerchant?: bigint; lastId?: string }
 
 /**

@@ -25,7 +25,7 @@ export async function performAlone<T extends Inputs, Result>(
   if (!rule) return task.perform(office, asked)
   const together = new Refused({ what: 'two persons needed', rule })
   if (rule === 'returns') {
-    // Judged where the order is locked: of two returns at once, the second sees the first.
+    // Judged while the order is locked: of two simultaneous returns, the second sees the first.
     const judge = (after: Order) => {
       if (isAbove(rules.returns, after)) throw together
     }

@@ -19,7 +19,7 @@ export interface Proposal {
   rule: ProposalRule
   askedSealed: Buffer
   askedKey: bigint
-  /** Of the settings that it was made on. */
+  /** The version of the settings that it was made on. */
   version?: string
   createdAt: number
   expiresAt: number

@@ -1,4 +1,4 @@
-/** What one user proposes and another confirms, where rules say so. */
+/** The rules by which one user proposes a change and another confirms it. */
 import { currentCurrencyOf, decimalToMinor, spellMinor } from '../../base/money.ts'
 import { kind, listOrNone, Unreadable } from '../../entity/kinds.ts'
 import { statusOfState, type Order } from '../../order/decide/order.ts'
@@ -11,7 +11,7 @@ interface Amount {
 }
 
 export interface Rules {
-  /** Of one order may be returned in all, by one user alone. Empty: there is no rule. */
+  /** How much of one order a single user may return in all. Empty: there is no rule. */
   returns: readonly Amount[]
   keys: boolean
   gates: boolean
@@ -69,7 +69,7 @@ export function isOn({ returns, keys, gates, users }: Rules, rule: ProposalRule)
   return rule === 'users' ? Object.values(on).includes(true) : on[rule]
 }
 
-/** Whether more is given back of an order, in all, than one user may alone. */
+/** Whether the refunds of an order exceed the sum that one user may return. */
 export function isAbove(alone: readonly Amount[], { transactions, currency }: Order): boolean {
   const limit = alone.find((one) => one.currency === currency)?.minor
   const back = transactions.filter(

@@ -16,7 +16,7 @@ const timeBy = (unit: Unit) => `to_char(${binOf(unit, 'c.time')} at time zone 'U
 
 const partOf = (part: (typeof countParts)[number]) => `split_part(c.key, '|', ${countParts.indexOf(part) + 1})`
 
-/** What counts can be split by, each as a text in SQL. */
+/** The dimensions of counts, each as a text in SQL. */
 // oxfmt-ignore
 const splits = {
   minute:   timeBy('minute'),
@@ -47,7 +47,7 @@ export interface StatsQuery {
   gateId?: bigint | undefined
 }
 
-/** What ended in that time and is the same by all that was asked for. */
+/** The counts of that time, grouped by the requested dimensions. */
 export interface StatsRow {
   /** In the order of the splits; empty where there is none. */
   by: readonly string[]

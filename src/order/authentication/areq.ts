@@ -149,7 +149,7 @@ function cardholderFields({ card, request: r }: Order, authentication: Authentic
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => canCarry('AReq', version, name, value)))
 }
 
-/** What follows the country in a code of ISO 3166-2, if it may be one. */
+/** The part after the country in a code of ISO 3166-2, if it may be one. */
 function subdivisionOf(state = '', country = ''): string | undefined {
   const [, prefix = country, part] = /^(?:([A-Z]{2})-)?([A-Z0-9]{1,3})$/.exec(state) ?? []
   return prefix === country ? part : undefined

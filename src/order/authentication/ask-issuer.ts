@@ -58,7 +58,7 @@ export async function authenticate(parts: AuthenticationParts, held: Held, trans
   }
 }
 
-/** What an ARes without a challenge, or an RReq after one, means for the order. */
+/** The effect on the order of an ARes without a challenge, or of an RReq after one. */
 export function resultEvent(
   parts: Pick<AuthenticationParts, 'keys' | 'random' | 'registry'>,
   order: Order,

@@ -40,8 +40,8 @@ export function methodEvent(
 }
 
 /**
- * The issuer is asked at once where the endpoint has no browser that could run the method, and the
- * sale describes the browser; else undefined.
+ * The issuer is asked immediately where the endpoint has no browser that could run the method, and
+ * the sale describes the browser; else undefined.
  */
 export function atOnceEvent(
   { request }: Order,
@@ -88,7 +88,7 @@ export interface ReadCres {
    * the directory server.
    */
   status?: unknown
-  /** What does not fit and decides nothing. */
+  /** Unfit values that decide nothing. */
   odd: ReadonlySet<string>
   /** A CRes without a status, which is allowed only for an account verification. */
   lacksStatus?: true

@@ -17,7 +17,7 @@ import { categoryOf } from './areq.ts'
 import type { Event } from '../decide/event.ts'
 import type { Order, Transaction } from '../decide/order.ts'
 
-/** What planning needs to know of the installation. */
+/** The facts of the installation that planning needs. */
 export interface AuthenticationPlanner {
   enrolment: (pan: string) => Enrolment
   /** The names of its authentications lead to this cell. */
@@ -120,7 +120,7 @@ export function endedEvent(
 }
 
 /**
- * A time limit has passed: nobody uploaded, the issuer reported no result, or the process that
+ * A time limit has passed: no upload came, the issuer reported no result, or the process that
  * asked is gone. If the hosted page began the method and never reported back, the issuer is asked
  * without it.
  */

@@ -54,7 +54,7 @@ export type NothingLeft =
   | 'partly returned'
   | 'too many'
 
-/** What is left of an order for an operation, in minor units of its currency. */
+/** The rest of an order for an operation, in minor units of its currency. */
 export interface Left {
   kind: FollowKind
   /** Above zero. */
@@ -104,7 +104,7 @@ export function judgeFollow(order: Order, ask: FollowAsk, rules: FollowRules, no
   return { is: 'allowed', kind, amountMinor }
 }
 
-/** What is left for an operation, or why there is nothing. */
+/** The rest for an operation, or why there is none. */
 export function leftFor(order: Order, operation: FollowAsk['operation']): Left | NothingLeft {
   const { kind, state, amountMinor: whole } = head(order)
   if (state !== 'approved') return 'not approved'

@@ -19,7 +19,7 @@ export function gateOf(order: Order, transaction: Transaction, registry: Registr
   return eligibleGates(endpoint, registry).find((gate) => String(gate.gateId) === chosen)
 }
 
-/** What is kept of the gate with its answer. */
+/** The facts of the gate that are kept with its answer. */
 export const gateFactsOf = ({ settings: { descriptor, partialReversal, partialCapture } }: Pick<Gate, 'settings'>): GateFacts => {
   return { descriptor, partialReversal, partialCapture }
 }

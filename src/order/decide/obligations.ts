@@ -121,7 +121,7 @@ function takenBack(order: Order, transactionNo: number): Event {
   return { is: isRefused ? 'debit returned' : 'reversed', transactionNo }
 }
 
-/** What the end of a credit means for its transfer. */
+/** The effect of a credit's end on its transfer. */
 function paidOutOrNot({ state, parentNo, result }: Transaction): Event {
   if (state === 'approved') return { is: 'credited', transactionNo: parentNo! }
   const { errorCode = neverSent.errorCode, errorMessage = neverSent.errorMessage } = result

@@ -161,7 +161,7 @@ export interface Transaction {
   amountMinor: bigint
   amountText: string
   result: TransactionResult
-  /** What a capture, return or void was asked for with. */
+  /** The request of a capture, return or void. */
   asked?: FollowAsked
   /** The authentication of the payment, if 3-D Secure ran. */
   authentication?: Authentication

@@ -23,7 +23,7 @@ export interface Work extends Change {
   entries: number[]
 }
 
-/** What a decision needs besides the order, so that deciding stays pure. */
+/** The inputs of a decision besides the order, so that deciding stays pure. */
 export interface Deciding {
   now: number
   processId: bigint

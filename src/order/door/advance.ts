@@ -40,7 +40,8 @@ export interface DoorSettings extends Omit<RoundParts, 'retries' | 'room' | 'beg
   copies: Pick<Copies, 'keep'>
   log: Log
   /**
-   * Orders in memory at once. Beyond that, rows are committed without a lease and left to a sweep.
+   * How many orders may be in memory. Beyond that, rows are committed without a lease and left to a
+   * sweep.
    */
   maxHeld: number
   /**

@@ -28,14 +28,14 @@ interface Kept extends Held {
  *   outdated   in memory, but another process     `outdate`                 `keep` once it was read
  *              saved it since                                               again, `release`
  *
- * A lease alone keeps no order in memory, or a lost reply would keep it for ever.
+ * A lease alone keeps no order in memory, or a lost reply would keep it forever.
  */
 export interface Hand {
   get(orderKey: OrderKey): Held | undefined
   isCurrent(orderKey: OrderKey): boolean
   /**
    * The order as it was committed last, if this process leased its payment and is not saving it at
-   * this moment. If the lease was held since then, nobody else can have changed what it shows.
+   * this moment. If the lease was held since then, no other process can have changed the order.
    */
   lastCommitted(orderKey: OrderKey, processId: bigint): Kept | undefined
   /**

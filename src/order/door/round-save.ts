@@ -1,4 +1,4 @@
-/** How a round is saved: at once, or in a transaction that claims, reads and decides. */
+/** How a round is saved: in one step, or in a transaction that claims, reads and decides. */
 import type { SealedCard } from '../../card/vault.ts'
 import { goesAtOnce } from '../../delivery/delivery.ts'
 import { orderKeyText, type OrderKey, type RepeatRow } from '../decide/change.ts'
@@ -35,7 +35,7 @@ export interface SavingParts {
   deliveryRoom: () => (merchantId: bigint, deliveries: number) => boolean
 }
 
-/** What a save needs of its round, and adds to it. */
+/** The inputs of a save from its round, and its results. */
 export interface Saving {
   entries: readonly QueuedSubmission[]
   /** Answers by the position of the entry in the batch. */

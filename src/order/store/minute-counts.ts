@@ -39,7 +39,7 @@ const ungathered = entities<{ merchantId: bigint; minute: number }>(`
     where c.merchant_id = m.merchant_id and c.minute < $1 and c.minute >= coalesce(
       (select max(h.hour) + interval '1 hour' from hour_count h where h.merchant_id = m.merchant_id), '-infinity')
     order by c.minute limit 1) f`)
-/** All at once, so that whoever reads an hour here finds it whole. */
+/** All in one statement, so that a reader of an hour finds it whole. */
 const gather = statement<object>(`
   insert into hour_count (merchant_id, hour, key, ended)
   select merchant_id, date_bin('1 hour', minute, 'epoch'), key, sum(ended)::int from minute_count
@@ -48,10 +48,10 @@ const gather = statement<object>(`
 const hourMs = 3_600_000
 /** No process is so late to count what has ended, nor is its clock so wrong. */
 const lateMs = 2 * hourMs
-/** What one statement gathers of a merchant, so that a long time takes several. */
+/** The counts of a merchant that one statement gathers, so that a long time takes several. */
 const gatheredMs = 10 * 24 * hourMs
 
-/** What counts these saved changes, which belongs into their commit; nothing where none ended. */
+/** The statement that counts these saved changes in their commit; none if no payment ended. */
 export function countWrites(changes: readonly Change[], processId: bigint): Write[] {
   const counted = countedIn(changes)
   return counted.length === 0 ? [] : [{ sql: add.sql, values: [...add.values(counted), processId] }]

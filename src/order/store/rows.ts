@@ -28,7 +28,7 @@ const keyOfOrder = {
   order_id: order.int8(({ after }) => after.orderId),
 }
 
-/** What never changes. */
+/** Values that never change. */
 const bornColumns = {
   kind: order.text(({ after }) => after.kind),
   client_orderid: order.text(({ after }) => after.clientOrderid),
@@ -68,12 +68,12 @@ const movingColumns = {
   ended_at: order.time(({ after }) => firstAttempt(after)?.endedAt),
 }
 
-/** What one more transaction changes of its order. */
+/** The values of an order that one more transaction changes. */
 const growingColumns = pick(movingColumns, 'version', 'captured_minor', 'returned_minor', 'events', 'transactions')
 export const grownOrderRows = rowsOf({ ...keyOfOrder, ...growingColumns })
 export const growingNames = Object.keys(growingColumns)
 
-/** What a sweep changes too, without a new version. */
+/** The values that a sweep changes too, without a new version. */
 const stepColumns = {
   step: order.text(({ after }) => head(after).step),
   due_at: order.time(({ after }) => head(after).dueAt),

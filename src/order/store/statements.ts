@@ -81,7 +81,7 @@ export const claimKeys = onRows<KeyClaim, KeyRecord>(
   returning merchant_id, client_orderid, order_id, digest`,
 )
 
-/** Takes names that nobody ever used; fails if one was. */
+/** Takes names that were never used; fails if one was. */
 export const claimNewKeys = onRows(
   claimRows,
   `insert into order_key (${claimRows.names}, live)

@@ -116,7 +116,7 @@ export interface OrderStore {
    * amount of data read is the same whether the order exists or not.
    */
   signedAmounts(orderKey: OrderKey): Promise<readonly SignedAmount[] | undefined>
-  /** What a status shows of each of these orders; undefined where there is no such order. */
+  /** The status of each of these orders; undefined where there is no such order. */
   shown(wanted: readonly ShownWish[]): Promise<(Shown | undefined)[]>
   /** The rows of these keys; keys that are free are left out. */
   idempotencyKeys(keys: readonly KeyName[], now: number): Promise<IdempotencyRow[]>

@@ -4,7 +4,7 @@ const withinMs = 20_000
 /** Where the issuer would post back; it is never called. */
 const termUrl = 'https://shop.example/3ds/pares'
 
-/** What the issuer gives the browser for the merchant at the end of a challenge. */
+/** The value that the issuer gives the browser for the merchant at the end of a challenge. */
 export async function passChallenge(acsUrl: string, creq: string): Promise<string> {
   const { cres } = await pass(acsUrl, { creq }, 'cres')
   return cres!

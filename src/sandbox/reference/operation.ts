@@ -24,7 +24,7 @@ export interface OperationPage {
   sent?: Sent
   /** Why there is no reply. */
   trouble?: string
-  /** What must exist before this can be tried, and does not yet. */
+  /** The thing that must exist before this can be tried, and does not yet. */
   need?: Need | undefined
 }
 

@@ -7,7 +7,7 @@ import type { Pairs } from '../../spec/field.ts'
 import { readForm, writeForm } from '../../spec/form.ts'
 import { operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
 
-/** What an operation refers to, which must exist first. */
+/** The thing that an operation refers to, which must exist first. */
 export type Need = 'payment' | 'preauth' | 'card reference' | 'method' | 'challenge' | 'payer'
 
 export const needOf: Partial<Record<Operation, Need>> = {

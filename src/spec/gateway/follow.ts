@@ -1,7 +1,7 @@
 import { table, when, type Values } from '../field.ts'
 import { amount, checksum, givenId, orderCurrency, text } from '../kinds.ts'
 
-/** What a merchant who repeats one of them must know. */
+/** The rule of repeats, for a merchant who sends one of these requests again. */
 export const repeatNote =
   'A request that equals, in order, amount, currency and comment, one that is open, or one approved within the ' +
   "endpoint's repeat window (ten minutes by default), gets the same reply and moves nothing: " +

@@ -89,7 +89,7 @@ export type StoredRequest = Stored<typeof saleRequest>
 export type BrowserFacts = StoredBrowser<typeof saleRequest>
 export const storedRequest = storing(saleRequest)
 
-/** What later payments with the card take from the first. */
+/** The fields that later payments with the card take from the first. */
 export type Payer = Later<typeof saleRequest>
 export const payerOf = keepingForLater(saleRequest)
 
