@@ -12,6 +12,6 @@ export const benches: readonly Bench[] = [sale, repeats, recurrent, frictionless
 
 export const benchNamed = (name: string): Bench | undefined => benches.find((bench) => bench.name === name)
 
-/** What the load process can carry: the benches, the yardstick, and the status of stored orders. */
+/** The benches that the load process can carry: payments, the yardstick, and status of orders. */
 export const loadNamed = (name: string): Pick<Bench, 'open' | 'lookUp'> | undefined =>
   [...benches, barePost, storedStatus].find((load) => load.name === name)

@@ -33,7 +33,7 @@ export interface Sandbox extends Gateway {
   others?: readonly Gateway[]
   /** Schemas of further cells in its database. */
   schemas?: readonly string[]
-  /** Of its merchant: what callbacks are signed with, and requests can be. */
+  /** The merchant's signing secret, for callbacks and requests. */
   signingSecret: string
   acquirerAdminUrl: string
   /** As the owner of the tables. */
@@ -81,7 +81,7 @@ export function makeDirectory(): { directory: string; stop(): void } {
 
 /** A program of Tollgate's command line that was started. */
 export interface Spawned {
-  /** What it printed, if it has ended. */
+  /** Its output, if it has ended. */
   ended(): string | undefined
   stop(): Promise<void>
 }
@@ -201,7 +201,7 @@ export async function onDatabase<T>({ databaseUrl }: Sandbox, work: (pool: Pool)
   }
 }
 
-/** What `tollgate serve` needs to serve on the database of a sandbox. */
+/** The settings with which `tollgate serve` can serve on the database of a sandbox. */
 export const servingOn = ({
   directory,
   gatewayDatabaseUrl,

@@ -1,6 +1,6 @@
 import { reasonOf } from '../src/base/log.ts'
 
-/** What a run has started, and has to stop. */
+/** The things that a run has started, and has to stop. */
 export interface Started {
   /** Aborts with the first signal to end; what is under way ends then. */
   interrupted: AbortSignal

@@ -3,7 +3,7 @@ import type { Line } from './figures/compare.ts'
 import type { Output } from './figures/output.ts'
 import type { Started } from './started.ts'
 
-/** What the command line asks for. */
+/** The requests of the command line. */
 export interface Wishes {
   benches: readonly Bench[]
   /** Those that are not part of everything. */

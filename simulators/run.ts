@@ -4,7 +4,7 @@ import { followParent } from './parent.ts'
 
 /** Shared parts of the programs: options, the ready line, the end. */
 
-/** What runs as a program of its own, or together with others in one process. */
+/** A simulator that runs as a program, or together with others in one process. */
 export interface Simulator {
   /** For its log. */
   name: string

@@ -111,7 +111,7 @@ function table(found: readonly Finding[], packages: number): string {
     one.summary,
   ])
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  // What others wrote must not move the cursor.
+  // Texts of others must not move the cursor.
   const line = (row: readonly string[]) =>
     row
       .map((text, column) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?').padEnd(widths[column]!))

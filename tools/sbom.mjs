@@ -1,4 +1,4 @@
-// npm run sbom: writes sbom.cdx.json anew. Run it after a change of package-lock.json.
+// npm run sbom: writes sbom.cdx.json. Run it after a change of package-lock.json.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { readArguments } from './arguments.mjs'

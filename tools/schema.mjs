@@ -1,4 +1,4 @@
-// npm run schema: writes src/storage/schema.sql anew. Run it after adding a migration.
+// npm run schema: writes src/storage/schema.sql. Run it after adding a migration.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { readArguments } from './arguments.mjs'

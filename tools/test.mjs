@@ -164,7 +164,7 @@ async function runTests(stage) {
   if ((code !== 0 || interruptedBy) && failures() === before) rows.at(-1).failed++
 }
 
-/** Of a file that shared a process only its tests are known. */
+/** For a file that shared a process only its tests are known. */
 function noteTest(row, { titles, file, milliseconds, ...test }) {
   note(row, { ...test, name: titles.join(' › ') })
   if (titles.length === 1) took[file] = (took[file] ?? 0) + milliseconds / 1_000

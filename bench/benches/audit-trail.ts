@@ -14,7 +14,7 @@ interface TrailRow {
   rows: number
   /** How long the whole command took, including the start of its process. */
   seconds: number
-  /** What it found; none in the whole trail. */
+  /** The faults it found; none in the whole trail. */
   faults: number
 }
 

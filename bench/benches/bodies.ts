@@ -27,7 +27,7 @@ const atOnce = 4
 const precisionMs = 10
 
 /**
- * Sends each body 40 times, four at once, to a sandbox that does nothing else. The first row is of
+ * Sends each body 40 times, four together, to a sandbox that does nothing else. The first row is of
  * a request that has nothing to read.
  */
 export async function measureBodies(

@@ -29,7 +29,7 @@ interface CellsRow extends Row {
   round: string
 }
 
-/** Processor time that is used each second while nobody pays. */
+/** Processor time that is used each second without payments. */
 interface Idle {
   cells: number
   gatewayMsPerS: number | null

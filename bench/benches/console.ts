@@ -10,7 +10,7 @@ import type { ByName } from '../wishes.ts'
 
 /** How quick each page has to be; one that reads every order is not judged. */
 const bounds = { p50Ms: 200, p99Ms: 1_000 }
-/** Each page is asked for so often, each time with another order; the first does not count. */
+/** How often each page is requested, each time with another order; the first does not count. */
 const rounds = { usual: 25, quick: 5 }
 
 /** One page; the names are those of the JSON line. */

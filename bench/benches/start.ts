@@ -77,7 +77,7 @@ async function readyAt({ ended }: Spawned, port: number, interrupted: AbortSigna
   }
 }
 
-/** False also while nobody listens. */
+/** False also if no process listens. */
 async function isReady(port: number): Promise<boolean> {
   try {
     const { statusCode, body } = await request(`http://127.0.0.1:${port + operatorAbove}/ready`, { reset: true })

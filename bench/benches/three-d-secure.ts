@@ -24,7 +24,7 @@ export const challenge: Bench = secured(
 
 /**
  * A bench of sales at the secure endpoint. The load process is merchant and cardholder: the pages
- * of issuers are answered at once.
+ * of issuers are answered without delay.
  */
 function secured(name: string, means: string, cards: readonly string[], warmUp: number): Bench {
   return {

@@ -5,7 +5,7 @@ export type Line = Readonly<Record<string, unknown>>
 
 /** One row of two runs. */
 export interface Compared {
-  /** What both rows have in common: `sale, in_flight 256`. */
+  /** The common part of both rows: `sale, in_flight 256`. */
   row: string
   figures: { name: string; older: number; newer: number; ratio: number | undefined }[]
 }

@@ -33,7 +33,7 @@ export function openGauges(sandbox: Sandbox): GaugeReader {
   return {
     wal,
     async read() {
-      // First what is read at once, so that all of it is of the same moment.
+      // First the values that are read together, so that all are of the same moment.
       const cpu = processes.cpu()
       const machine = machineTime() ?? machineTimeOfNode()
       const own = process.cpuUsage()

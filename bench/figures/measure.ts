@@ -103,7 +103,7 @@ export async function measure(load: Load, sandbox: Sandbox, level: Level, tick: 
       if (says.is !== 'opened' && says.is !== 'closed') return
       look()
       const read = gauges.read()
-      // Waited for below; until then a failure has to be nobody's.
+      // Awaited below; until then a failure must not be unhandled.
       read.catch(() => {})
       if (says.is === 'opened') before = read
       else after = read

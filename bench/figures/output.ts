@@ -5,7 +5,7 @@ export interface Output {
   progress: Progress
   /** Prints for people. */
   people(text: string): void
-  /** Notes lines for programs, which come after all that is for people; with --json, at once. */
+  /** Notes lines for programs, which come after all lines for people; with --json, immediately. */
   lines(...objects: readonly object[]): void
   /** Prints what was noted. */
   flush(): void

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What the kernel shows about one process. */
+/** The kernel's facts about one process. */
 export interface ProcessStat {
   pid: number
   parent: number
@@ -15,7 +15,7 @@ export interface ProcessStat {
 /** Processor time of the whole machine. */
 export interface MachineTime {
   busyUs: number
-  /** What the hypervisor gave to other machines instead. */
+  /** The time that the hypervisor gave to other machines instead. */
   stolenUs: number
   allUs: number
 }

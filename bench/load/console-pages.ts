@@ -36,7 +36,7 @@ export const someOrders = (sandbox: Sandbox, stored: StoredOrders, many: number)
     return pool.run(names, [ids])
   })
 
-/** What an input is given, by its name in JSON; the rest stays empty, and its page is a form. */
+/** The values of inputs, by their names in JSON; the rest stays empty, and its page is a form. */
 const usual = (sandbox: Sandbox, { orderId }: Named): Readonly<Record<string, string>> => ({
   login: sandbox.site.login,
   merchant: sandbox.site.login,

@@ -8,7 +8,7 @@ export interface Load {
   stop(): void
 }
 
-/** Starts the load process. It ends with this one, and at once when `interrupted` does. */
+/** Starts the load process. It ends with this one, and as soon as `interrupted` does. */
 export function startLoad(interrupted: AbortSignal): Load {
   // A session of its own: Ctrl-C in the terminal reaches the bench alone, which stops everybody in
   // order.

@@ -44,7 +44,7 @@ const count = statement<object>(`
     (select *, count(*) over () as keys from (select distinct merchant_id, key from minute_count) as d) as k
   where mod(hashtext(key || before)::bigint + 2147483648, keys) < $1 order by minute`)
 
-/** What minute counts have of as many orders, evenly over the same time. */
+/** The minute counts of as many orders, evenly over the same time. */
 export const countEarlier = (sandbox: Sandbox, orders: number): Promise<unknown> =>
   onDatabase(sandbox, async (pool) => {
     await pool.run(count, [Math.ceil(orders / minutes)])

@@ -1,6 +1,6 @@
 import type { Site } from './merchant.ts'
 
-/** What the load process is asked to do. */
+/** The requests to the load process. */
 export interface LoadOrder {
   bench: string
   site: Site
@@ -76,7 +76,7 @@ export type LoadSays =
   | { is: 'tick'; ended: number }
   | { is: 'done'; report: LoadReport }
 
-/** What the server of the bare post answers to any message. */
+/** The answer of the bare post's server to any message. */
 export interface ServerTime {
   us: number
 }

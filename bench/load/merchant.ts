@@ -6,7 +6,7 @@ import { controlOf } from '../../src/merchant/control.ts'
 import { openConnections, type Connections, type ServerName } from './connections.ts'
 import type { StoredOrders } from './stored-orders.ts'
 
-/** What a merchant of the sandbox knows, as it goes to the load process. */
+/** The sandbox merchant's data, as it goes to the load process. */
 export interface Site {
   /** With `/gateway`. */
   baseUrl: string

@@ -110,7 +110,7 @@ export function copyOf(table: readonly Column[], { first, last, start, done, cou
     where order_id between ${first} and ${last}`
 }
 
-/** What two payments hardly ever share, so that a search by it finds as little as it would. */
+/** Values that two payments hardly ever share, so that a search by them finds few. */
 const id12 = `lpad(new_id::text, 12, '0')`
 const cardNo = `lpad((new_id / 4)::text, 12, '0')`
 const lastDigits = (many: number) => `right(${id12}, ${many})`

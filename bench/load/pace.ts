@@ -23,7 +23,7 @@ export function closedLoop(inFlight: number): Pace {
 
 /**
  * Begins in a row when this process is late; then it reads replies first. Without the limit a
- * process that cannot keep up would begin sales for ever and never see one end.
+ * process that cannot keep up would begin sales forever and never see one end.
  */
 const mostInARow = 32
 

@@ -9,7 +9,7 @@ interface Commit extends Change {
   installation: Installation
 }
 
-/** Events that take the lease of a transaction's step. After any other event nobody owns it. */
+/** Events that take the lease of a transaction's step. After any other event it has no owner. */
 const takesLease: ReadonlySet<EventName> = new Set<EventName>([
   'attempt recorded',
   'answer awaited',
@@ -30,7 +30,7 @@ function mayNeedCvv2({ attempts, finalAt, transactions: [payment] }: Order): boo
   return attempts.length === 0 || (authentication !== undefined && authentication.acsUrl === undefined)
 }
 
-/** What must hold for each commit on its own. */
+/** The rules that each commit must keep on its own. */
 export const commitChecks: Checks<Commit> = {
   'a CVV2 is gone when it is not needed': ({ after, installation }) =>
     !mayNeedCvv2(after) &&

@@ -35,7 +35,7 @@ export class Names {
     return [...won, ...lost]
   }
 
-  /** Takes names that nobody ever used. Stops at the first one that was. */
+  /** Takes names that were never used. Stops at the first one that was. */
   async claimNew(unit: Unit, claims: readonly KeyClaim[]): Promise<boolean> {
     for (const claim of [...claims].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
       const name = nameOf(claim)

@@ -81,7 +81,7 @@ export class References {
     for (const id of Object.values(row.ids)) this.#byId.set(id as bigint, row)
   }
 
-  /** A number keeps its reference for ever. */
+  /** A number keeps its reference forever. */
   putNumbers(numbers: readonly [string, number][]): void {
     for (const [key, unique] of numbers) if (!this.#numbers.has(key)) this.#numbers.set(key, unique)
   }

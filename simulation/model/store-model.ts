@@ -126,7 +126,7 @@ export class StoreModel {
   }
 
   /**
-   * Claims names that nobody may have used, and writes all the rest. Throws `Conflict` if a name or
+   * Claims names that must be unused, and writes all the rest. Throws `Conflict` if a name or
    * a key was used, or a version is not the one that was decided on.
    */
   async saveAtOnce(unit: Unit, { claims, changes, deliveryLease, repeats, keys }: PlainBatch): Promise<void> {

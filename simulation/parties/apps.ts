@@ -79,7 +79,7 @@ export function openApps(parts: AppParts): Apps {
 function begin(state: State, number: number, endpointId: bigint): void {
   const invoice = initiated(state, number, endpointId)
   start(state, performed(state, invoice))
-  // Some merchants use a nonce twice: two invoices at once have the same one.
+  // Some merchants use a nonce twice: two simultaneous invoices have the same one.
   if (state.chance.happens(0.06)) start(state, performed(state, initiated(state, number + 100_000, endpointId, invoice.nonce)))
 }
 

@@ -87,7 +87,7 @@ export function openBackOffices({ chance, slots, asking, observer }: BackOfficeP
 
   async function carryOut(wanted: Wanted, intent: Intent): Promise<void> {
     const way = chance.pick(['once', 'once', 'once', 'again', 'both', 'both'] as const)
-    // Sends two copies at once, or a different request under the same key.
+    // Sends two copies together, or a different request under the same key.
     const rival = intent.idempotencyKey !== undefined && chance.happens(0.2) ? { ...intent, comment: 'and this' } : intent
     if (way === 'both') return void (await Promise.all(slots.map((slot, n) => insist(wanted, n === 0 ? intent : rival, slot))))
     await insist(wanted, intent)

@@ -1,7 +1,7 @@
 import type { Chance } from '../world/chance.ts'
 import type { AtIssuer } from './issuers.ts'
 
-/** How an upload is sent: once, again after its reply, to both processes at once, or never. */
+/** How an upload is sent: once, again after its reply, to both processes together, or never. */
 export type Way = 'once' | 'again' | 'both' | 'never'
 
 /**
@@ -10,7 +10,7 @@ export type Way = 'once' | 'again' | 'both' | 'never'
  */
 type OnPage = 'stays' | 'is closed'
 
-/** What a cardholder and the shop do during one authentication. */
+/** The actions of a cardholder and the shop during one authentication. */
 export interface Plan {
   methodAfterMs: number
   method: Way

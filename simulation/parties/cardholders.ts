@@ -101,7 +101,7 @@ async function status(
   return reply
 }
 
-/** What a status reply asks of the cardholder's browser. Some cardholders leave at this point. */
+/** The next step in a status reply for the cardholder's browser. Some cardholders leave here. */
 interface Task {
   id: string
   perform(state: State, payment: Payment): Promise<'stays' | 'leaves'>

@@ -19,7 +19,7 @@ import { textOf } from './issuer-oddities.ts'
 import { openResults, type Results } from './issuer-results.ts'
 import type { IssuerParts, OnResultAnswered } from './issuer-weather.ts'
 
-/** What the cardholder does at the issuer's page. */
+/** The cardholder's action at the issuer's page. */
 export type AtIssuer = 'right' | 'wrong' | 'cancel'
 
 export interface Issuers {

@@ -19,7 +19,7 @@ import type { IssuerParts } from './issuer-weather.ts'
 import type { AtIssuer } from './issuers.ts'
 import type { LegacyNetwork } from './legacy-keys.ts'
 
-/** What an issuer signed about a purchase. */
+/** The issuer's signed statement about a purchase. */
 export interface Signed {
   xid: string
   purchAmount: string

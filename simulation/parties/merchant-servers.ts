@@ -47,7 +47,7 @@ export interface Served extends Reply {
   afterMs: number
 }
 
-/** What a merchant's server is to initiate. */
+/** The transaction that a merchant's server is to initiate. */
 type Drafted = Omit<Initiated, 'signature' | 'nonce' | 'accessToken'>
 
 /**
@@ -173,7 +173,7 @@ function falseAnswer(state: State, invoice: Initiated, token: string): string {
   return checkAnswer(invoice, right).replace(/("checkSignature":")(.)/, (_all, name, first) => name + (first === '0' ? '1' : '0'))
 }
 
-/** The card of another merchant, a card of nobody, or no card where one is required. */
+/** The card of another merchant, an unknown card, or no card where one is required. */
 function strangeCard({ chance, mapped }: State, { merchantId, clientCardId }: Initiated): string | undefined {
   if (clientCardId === undefined || chance.happens(0.7))
     return mapped.find((m) => m.merchantId !== merchantId)?.serverCardId ?? '123456789'

@@ -13,7 +13,7 @@ export interface Callback {
   url: string
   orderId: string
   status: string
-  /** What the message is about: `sale`, `capture` and so on. */
+  /** The subject of the message: `sale`, `capture` and so on. */
   type: string
   /** The merchant answered 200, even if the answer was lost. */
   accepted: boolean

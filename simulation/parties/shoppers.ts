@@ -194,6 +194,6 @@ async function register(state: State, wanted: Wanted, { merchantId, orderId }: O
 
 const isRefusal = (reply: object): reply is Refusal => 'refused' in reply
 
-/** The cardholder is absent, so nobody can be authenticated. */
+/** The cardholder is absent, so authentication is impossible. */
 const isAbsent = ({ values, referenceOf }: Wanted): boolean =>
   referenceOf !== undefined && values.recurrent_initiator !== 'CARDHOLDER'

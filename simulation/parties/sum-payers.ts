@@ -3,7 +3,7 @@ import type { Asking, Slot } from '../world/asking.ts'
 import type { Chance } from '../world/chance.ts'
 import type { Initiated } from './merchant-server-messages.ts'
 
-/** What a cardholder types into the form that was shown for this try. */
+/** The cardholder's entry in the form of this try. */
 export interface SumAnswer {
   answerNo: number
   typed: string

@@ -44,7 +44,7 @@ function callbacks(merchantId: bigint, chance: Chance) {
   }
 }
 
-/** What a merchant without a browser knows of the cardholder's. */
+/** The browser data that a merchant without a browser knows of the cardholder. */
 const browser = {
   customer_browser_screen_width: '1400',
   customer_browser_screen_height: '900',

@@ -28,7 +28,7 @@ const forgetToGiveBack = inTables((tables) => {
   }
 })
 
-/** A rotation begins every limit anew. */
+/** A rotation starts every limit again. */
 const countUnderTheNewestKey = inTables((tables) => ({
   async lockCounts(places) {
     const rows = await tables.lockCounts(places)

@@ -119,7 +119,7 @@ const keepCvv2 = inRows((invoices) => {
   }
 })
 
-/** Accepts two different choices of fee at once. */
+/** Accepts two different simultaneous choices of fee. */
 const chooseAgain = inRows((invoices) => {
   const move = invoices.move.bind(invoices)
   return {

@@ -38,7 +38,7 @@ const forgetTheFence = inTables((tables) => ({
   },
 }))
 
-/** A process that takes over an authorisation sends it again, as if nobody had sent it. */
+/** A process that takes over an authorisation sends it again, as if it had never been sent. */
 const resendOnRecovery: Wraps = {
   door: (door, performers, parts) => ({
     ...door,

@@ -28,7 +28,7 @@ export const inOrders = (change: (orders: OrderStore) => Partial<OrderStore>): W
   stores: (stores) => ({ ...stores, orders: { ...stores.orders, ...change(stores.orders) } }),
 })
 
-/** No batch is saved at once, so that each takes the way on which a bug is planted. */
+/** No batch is saved in one step, so that each takes the way on which a bug is planted. */
 export const stepByStep: Pick<OrderStore, 'saveAtOnce'> = { saveAtOnce: () => Promise.resolve(false) }
 
 export const inTables = (change: (tables: OrderTables) => Partial<OrderTables>): Wraps =>

@@ -6,7 +6,7 @@ import { runWorld, usualOrders } from '../world/world.ts'
 export interface Found {
   seed: number
   orders: number
-  /** What broke first. */
+  /** The first broken promise. */
   invariant: string
 }
 

@@ -14,7 +14,7 @@ const cardsDueOf = ({ kind, clientCardId, toClientCardId }: Initiated) => ({
   destination: kind === 'transfer' && toClientCardId === undefined,
 })
 
-/** What is wrong with a notification that reached a merchant's server. */
+/** The fault of a notification that reached a merchant's server. */
 export function notificationFault(
   installation: Installation,
   { invoice, source, destination }: CardNotification,
@@ -31,7 +31,7 @@ export function notificationFault(
   return `${invoiceId} was told as ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
 }
 
-/** What is wrong, at the end of a world, with the notification about an invoice's cards. */
+/** The fault, at the end of a world, of the notification about an invoice's cards. */
 export function mappingFault(
   { installation, servers, wall }: { installation: Installation; servers: MerchantServers; wall: number },
   invoiceId: string,

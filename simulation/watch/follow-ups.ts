@@ -60,7 +60,7 @@ function bookedSums(entries: readonly Booked[], approvedPayments: readonly Booke
 const entriesOf = (ledger: Ledger, orderId: bigint | string): Booked[] =>
   ledger.search({ orderId: String(orderId), limit: Infinity }).entries
 
-/** What the acquirer still has booked for a released order. */
+/** The sum that the acquirer still has booked for a released order. */
 function leftOf(ledger: Ledger, { orderId, transactions }: Order): string | false {
   const isReleased = transactions.some((t) => isRelease(t) && isApproved(t))
   const left = isReleased ? entriesOf(ledger, orderId).filter(isApproved) : []
@@ -124,7 +124,7 @@ const whenSettled: Checks<{ ledger: Ledger; order: Order }> = {
   },
 }
 
-/** What the acquirer's books should show for an order at the end of a world. */
+/** The entries that the acquirer's books should have for an order at the end of a world. */
 function owedOf(order: Order): string[] {
   const approved = order.transactions.filter(isApproved)
   if (approved.some(isRelease)) return []

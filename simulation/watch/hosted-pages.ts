@@ -28,8 +28,8 @@ export function watchHostedPages(
       const { methodUntil, threeDSServerTransId } = authentication
       const until = waitsUntil.get(threeDSServerTransId) ?? methodUntil
       waitsUntil.set(threeDSServerTransId, until)
-      // A step that is committed after its time limit is due at once, by the clock of the process
-      // that decided it.
+      // A step that is committed after its time limit is due now, by the clock of the process that
+      // decided it.
       const latest = Math.max(until, epochMs + now() + farthestJumpMs)
       if (methodUntil !== until || dueAt === undefined || dueAt > latest)
         breaks('a hosted page does not hold the payment up', `order ${orderId} waits until ${dueAt}, not ${until}`)

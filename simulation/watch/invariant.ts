@@ -77,7 +77,7 @@ export interface Broken {
 
 export type Breaks = (invariant: Invariant, why: string) => void
 
-/** What is wrong, if anything is. */
+/** The fault, if there is one. */
 export type Fault = string | false | undefined
 
 /**

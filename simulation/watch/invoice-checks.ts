@@ -75,7 +75,7 @@ export const whenWritten: Checks<Written> = {
     `invoice ${invoice.invoiceId} is declined, and there is an order for it`,
 }
 
-/** What must hold when an order is made for an invoice. */
+/** The rules for an order that is made for an invoice. */
 export const whenOrdered: Checks<Ordered> = {
   'what is declined is not charged': ({ row, order, invoiceId }) =>
     row?.invoice.state === 'declined' && `order ${order.orderId} is for invoice ${invoiceId}, which is declined`,
@@ -88,7 +88,7 @@ export const whenOrdered: Checks<Ordered> = {
   },
 }
 
-/** What must hold at the end of a world. */
+/** The rules at the end of a world. */
 export const whenSettled: Checks<Settled> = {
   'every order ends'({ row, row: { invoice, alarm } }) {
     const failed = `after ${invoice.tries} failures${alarm === undefined ? '' : ', and parked'}`

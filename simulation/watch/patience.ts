@@ -82,7 +82,7 @@ export function watchPatience(
   }
 }
 
-/** While the database of a cell is away nobody can beat there. */
+/** While the database of a cell is away no process can beat in it. */
 function watchOutages(installation: Installation, breaks: Breaks, now: () => number) {
   /** The last outage of each cell, or the present one. */
   const outages = new Map(installation.cells.map((cell) => [cell, { from: -Infinity, until: -Infinity, isOver: true }]))

@@ -32,10 +32,10 @@ export interface Proofs {
 }
 
 /**
- * Both processes may rightly confirm one result. If it reaches both at once, and both decide in the
- * same millisecond, they write identical rows. If the connection of one breaks at its commit, that
- * process finds the row of the other, takes it for its own and confirms as well. The result still
- * counts only once.
+ * Both processes may rightly confirm one result. If it reaches both together, and both decide in
+ * the same millisecond, they write identical rows. If the connection of one breaks at its commit,
+ * that process finds the row of the other, takes it for its own and confirms as well. The result
+ * still counts only once.
  */
 const twinsWithinMs = 1_000
 

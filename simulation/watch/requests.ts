@@ -50,7 +50,7 @@ export function watchRequests({ installation, orderOf, keys, breaks }: RequestPa
   const statesBefore = new Map<string, Order['transactions']>()
   const intentOf = ({ serialNumber = '' }: Transaction) => intents.get(serialNumber)
 
-  /** What is wrong if a request was answered with another request's transaction. */
+  /** The fault of a request that was answered with another request's transaction. */
   function repeatFault(order: Order, intent: Intent, { serialNumber, transactionNo, at }: RepeatRow): string | undefined {
     const first = intentOf(order.transactions.find(({ no }) => no === transactionNo)!)
     const what = `${requestOf(intent)} as ${serialNumber} was answered with`

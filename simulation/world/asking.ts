@@ -38,7 +38,7 @@ export type Wanted = Named & {
       }
   )
 
-/** What a merchant wants done exactly once, however often the request is sent. */
+/** An operation that a merchant wants done exactly once, with any number of requests. */
 export interface Intent {
   orderId: bigint
   operation: 'capture' | 'return' | 'void'

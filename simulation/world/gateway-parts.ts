@@ -44,13 +44,13 @@ export interface SharedParts {
   issuers: Outgoing
   /** Calls to the directory servers of 1.0.2, and the servers with their root certificates. */
   legacy: { outgoing: Outgoing; directories: readonly LegacyDirectory[] }
-  /** How many orders are in memory at once; few, so that some are committed without a lease. */
+  /** How many orders may be in memory; few, so that some are committed without a lease. */
   maxHeld: number
   sweepMs: number
   wrap: Wraps
 }
 
-/** What a process has of one cell. */
+/** The parts of a process for one cell. */
 export interface CellParts {
   cellNo: number
   stores: Stores
@@ -103,7 +103,7 @@ export interface Wraps {
   invoices?: (invoices: Invoices) => Invoices
   /** The table of wrong sums. */
   sums?: (sums: Sums) => Sums
-  /** What an operator's command saves. */
+  /** The changes that an operator's command saves. */
   operator?: (change: Change) => Change
   /** The acquirer's books, for a bug of the acquirer. */
   ledger?: (ledger: Ledger) => Ledger
@@ -125,7 +125,7 @@ export interface CellGateway {
   hosted: Hosted
 }
 
-/** What a request is about: an endpoint, or a page. */
+/** The target of a request: an endpoint, or a page. */
 export type Subject = { endpointId: bigint } | { token: string }
 
 /** A gateway process. */

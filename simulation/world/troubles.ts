@@ -18,14 +18,14 @@ export interface Weather {
   shop: { lostOdds: number }
 }
 
-/** What troubles may do to a world. */
+/** The troubles of a world. */
 export interface Troubled extends Weather {
   events: Events
   network: Network
   moods: Map<string, Mood>
   slots: number
   crash(slot: number): void
-  /** All processes crash at once, alone or with their machine, and this says which. */
+  /** All processes crash together, alone or with their machine, and this says which. */
   crashAll(): 'crash of all' | 'reboot of the machine'
   /** A stop as by SIGTERM, and a new start. */
   restart(slot: number): void

@@ -55,7 +55,7 @@ export interface Facts {
 export class FaultScripts {
   #next = 1
   #scripts: { fault: Fault; draw: () => number }[] = []
-  /** What waits for the end of a script, by its effect. */
+  /** The work that waits for the end of a script, by its effect. */
   readonly #waiting = new Map<Effect, (() => void)[]>()
 
   /** Adds a script from outside; a text is the refusal. */

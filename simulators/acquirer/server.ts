@@ -20,7 +20,7 @@ export interface LineTls {
   key: string
 }
 
-/** What protects the messages of a line. */
+/** The protection of a line's messages. */
 export interface Protection {
   tls?: LineTls | undefined
   /** For the messages of the port by TLS or, where there is none, of that in clear. */

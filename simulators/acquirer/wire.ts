@@ -13,7 +13,7 @@ import { macHolds, macOf, type MacKey } from './mac.ts'
 export interface Message {
   type: string
   fields: (string | undefined)[]
-  /** Of a message that was read from a line with a key. */
+  /** The MAC of a message that was read from a line with a key. */
   mac?: 'correct' | 'missing' | 'incorrect'
 }
 

@@ -71,7 +71,7 @@ export const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSear
 type ReadCReq = { one: Case; message: Message } | { one: Case; message: undefined; why: ReturnType<typeof unusable> }
 
 /**
- * Returns a text for the cardholder if the transaction is not known, because nobody else can be
+ * Returns a text for the cardholder if the transaction is not known, because no other party can be
  * notified.
  */
 function readCReq({ cases, journal }: Desk, param: string): ReadCReq | string {

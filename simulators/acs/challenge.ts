@@ -12,7 +12,7 @@ export interface Result {
   interactions: number
 }
 
-/** What the browser shows next. `undelivered`: the directory server did not get the result. */
+/** The next page of the browser. `undelivered`: the directory server did not get the result. */
 export type View =
   | { is: 'asking'; triesLeft: number; notice?: 'wrong' | 'empty' | 'sent again' | 'not sent again' }
   | { is: 'over'; result: Result; delivery: 'delivered' | 'undelivered' }

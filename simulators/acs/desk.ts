@@ -57,13 +57,13 @@ export interface LegacyCase {
   termUrl: string
   md: string
   shown: Shown
-  /** Absent if nobody is asked. */
+  /** Absent without a challenge. */
   challenge?: Challenge
-  /** What the browser carries to TermUrl; created once. */
+  /** The form that the browser carries to TermUrl; created once. */
   paRes?: string
 }
 
-/** What the page shows the cardholder about the payment. */
+/** The facts of the payment that the page shows the cardholder. */
 export interface Shown {
   merchantName?: string
   /** With its currency, such as 10.50 EUR. */

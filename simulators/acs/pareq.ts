@@ -67,7 +67,7 @@ export function pareqRoutes(app: FastifyInstance, desk: Desk, timeScale: number)
 const noteBrowser = ({ journal }: Desk, { pareq }: LegacyCase, direction: Direction, fields: object): void =>
   journal.note(direction, 'browser', JSON.stringify({ ...fields, messageVersion: '1.0.2', messageId: pareq.messageId }))
 
-/** `passed` is undefined if nobody was asked. */
+/** `passed` is undefined without a challenge. */
 function statusOf(outcome: LegacyOutcome, passed: boolean | undefined): Pares['status'] {
   if (passed === undefined) return outcome === 'attempt' ? 'A' : 'N'
   if (!passed) return 'N'

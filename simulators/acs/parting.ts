@@ -3,7 +3,7 @@ import { encodeParam, erroAbout, unusable, writeMessage, type Message, type Unus
 import type { View } from './challenge.ts'
 import type { Case, Desk } from './desk.ts'
 
-/** What the browser carries to the notification URL: CRes, or Erro. */
+/** The message that the browser carries to the notification URL: CRes, or Erro. */
 
 type Over = Extract<View, { is: 'over' }>
 

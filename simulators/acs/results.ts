@@ -14,8 +14,8 @@ const pausesMs = [2_000, 4_000]
 const passing = new Set(['402', '403', '405'])
 
 /**
- * Resolves when the receipt (RRes) is there, or at once if a script or the card wants the result
- * late or not at all. Never rejects.
+ * Resolves when the receipt (RRes) is there, or immediately if a script or the card wants the
+ * result late or not at all. Never rejects.
  */
 export async function tellResult(desk: Desk, one: Case, result: Result): Promise<'delivered' | 'undelivered'> {
   const { faults, realClock } = desk

@@ -71,7 +71,7 @@ async function askAcs(desk: Desk, message: Message, passage: Passage): Promise<A
 
 /**
  * The answer goes on as it is, even where a field of it breaks a rule: a real directory server
- * would refuse it, but then nobody could try what a 3DS Server does with it.
+ * would refuse it, but then a 3DS Server's answer to it could not be tried.
  */
 function answerOf(status: number, text: string): Message | undefined {
   const json = readJson(text)

@@ -15,7 +15,7 @@ export interface KeyService {
   calls: string[]
   /** Adds a version to a key, or makes the key. */
   rotate(key: string): void
-  /** What it does before it answers; a promise that never ends makes it silent. */
+  /** Runs before the answer; a promise that never ends makes the service silent. */
   before: () => Promise<void> | void
   /** The names of the keys it has. */
   keys(): string[]

@@ -7,7 +7,7 @@ export interface Call {
   body: Body
   /** From the path; an operation without one in its path sets it once it is known. */
   invoiceId: string
-  /** What was signed or verified, for the journal. */
+  /** The text that was signed or verified, for the journal. */
   signed: { name: string; parts: Parts; signature: string }[]
 }
 

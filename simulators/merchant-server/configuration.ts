@@ -32,7 +32,7 @@ export interface Configuration {
   keepsJournal: boolean
 }
 
-/** What the program also needs to start. */
+/** The settings that only the program needs to start. */
 export interface Place {
   databaseUrl: string
   host: string

@@ -4,7 +4,7 @@ import type { Random } from '../../src/base/random.ts'
 import type { Pool } from '../../src/storage/pool.ts'
 import type { Configuration } from './configuration.ts'
 
-/** What every operation of the merchant's server can use. */
+/** The ports of every operation of the merchant's server. */
 export interface Merchant extends Configuration {
   pool: Pool
   clock: Clock

@@ -11,7 +11,7 @@ import { accessTokenIn, hashOf } from './tokens.ts'
 /**
  * The gateway reports the card of a payment, as a reference for later payments. It repeats the
  * notification until it is answered, so the same one may come twice, and long after the access
- * token expired: the token that began the invoice stays valid for its notification for ever.
+ * token expired: the token that began the invoice stays valid for its notification forever.
  */
 export function notify(kind: Kind): Operation {
   return async ({ pool, clock, random, key }, call) => {

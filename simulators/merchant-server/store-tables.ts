@@ -3,7 +3,7 @@ import type { Pool } from '../../src/storage/pool.ts'
 /**
  * The tables of the merchant's server, in a schema of their own, so that they may share a database
  * with others. Each statement may run again. An access token is kept as its SHA-256 alone: who
- * reads the table can act for nobody.
+ * reads the table cannot act for a consumer.
  */
 const tables = [
   `create schema if not exists merchant_server`,
@@ -68,7 +68,8 @@ const tables = [
 ]
 
 /**
- * An arbitrary number. The lock keeps two servers that start at once from creating the same tables.
+ * An arbitrary number. The lock keeps two servers that start together from creating the same
+ * tables.
  */
 const lockNo = 7_264_119
 

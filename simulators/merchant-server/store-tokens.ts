@@ -27,7 +27,7 @@ export async function saveToken(pool: Pool, tokenHash: string, consumer: string,
 }
 
 /**
- * The comparison and the binding are one statement: of two devices that come at once with a new
+ * The comparison and the binding are one statement: of two simultaneous devices with a new
  * token, one gets it.
  */
 const bindToken = statement<{ consumer: string }>(`

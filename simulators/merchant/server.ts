@@ -46,7 +46,7 @@ interface MerchantServer {
  */
 const bodyLimitBytes = 2 * 1024 * 1024
 
-/** A gateway that calls now and then need not connect anew each time. */
+/** A gateway that calls now and then need not connect again each time. */
 const keepAliveMs = 72_000
 
 /**

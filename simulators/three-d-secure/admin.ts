@@ -16,7 +16,7 @@ export interface AdminParts<Effect extends string> {
   faults: FaultScripts<Effect>
   journal: MessageJournal
   log: Log
-  /** Of GET /admin. */
+  /** The answer of GET /admin. */
   overview: Overview
   places: BarPages
   /** Called when the scripts have changed, before the answer. */

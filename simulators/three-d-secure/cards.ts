@@ -7,7 +7,7 @@ import { checkDigitHolds } from '../../src/base/luhn.ts'
  */
 
 export type Network = 'visa' | 'mastercard' | 'amex' | 'jcb' | 'unionpay' | 'discover' | 'diners'
-/** What the issuer's method page does. */
+/** The behaviour of the issuer's method page. */
 export type Method = 'none' | 'works' | 'slow' | 'silent' | 'error'
 export type Outcome =
   | 'frictionless'

@@ -62,7 +62,7 @@ export interface ParesSigner {
   /** PEM. */
   certificates: readonly string[]
   hash: 'sha1' | 'sha256'
-  /** What a broken or dishonest issuer does instead. */
+  /** The behaviour of a broken or dishonest issuer. */
   fault?: 'wrong digest' | 'wrong signature' | 'no signature'
 }
 

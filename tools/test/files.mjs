@@ -31,7 +31,7 @@ process.on('SIGTERM', () => {
   stopped = true
   waiting.length = 0
 })
-// Without its parent nobody would end what runs here.
+// Without its parent the processes here would never be ended.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
 const [{ jobs, places, workplace }] = await once(process, 'message')
 waiting.push(...jobs)
@@ -147,7 +147,7 @@ function shortly(error, leftOut, complaint) {
   if (!error) return [`left out (${leftOut})`]
   const { exitCode, signal } = error
   if (exitCode !== undefined) {
-    // Node prints what nobody caught under a line that begins with its class.
+    // Node prints an uncaught error under a line that begins with its class.
     const thrown = complaint.slice(Math.max(0, complaint.search(/^\w*Error\b/m)))
     return [`its process ended with ${signal ?? `exit code ${exitCode}`}`, ...beginOf(thrown)]
   }

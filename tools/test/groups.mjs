@@ -7,9 +7,9 @@ import { root } from '../build.mjs'
  * What fails fast comes first. A group without folders is the style of the code itself. All others
  * run together: some wait for clocks and others for the processor, and the many short files of the
  * last group fill the places that become free at the end. A weight is how many of the
- * places at once a process of the group takes. The files of a group with bunches share so many
- * processes, since what all of them load or start, a browser for instance, costs more than most of
- * them do. `bare` files need no PostgreSQL.
+ * places a process of the group takes. The files of a group with bunches share that number of
+ * processes, because the parts that all of them load or start, such as a browser, cost more than
+ * most of the files. `bare` files need no PostgreSQL.
  */
 // oxfmt-ignore
 export const groups = [

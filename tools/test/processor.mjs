@@ -19,10 +19,10 @@ function statOf(pid) {
 const secondsIn = (fields, first, last) =>
   fields.slice(first, last + 1).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksASecond
 
-/** Of this process and all that it or its children waited for. */
+/** Processor time of this process and of all that it or its children waited for. */
 export const secondsInAll = () => secondsIn(statOf('self'), 11, 14)
 
-/** Of the children that this process waited for, and of those that they waited for. */
+/** Processor time of the children that this process waited for, and of theirs. */
 export const secondsOfEnded = () => (isKnown ? secondsIn(statOf('self'), 13, 14) : 0)
 
 /** The running children of this process: their command lines, and the seconds of all below them. */

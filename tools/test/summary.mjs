@@ -1,4 +1,4 @@
-// What `npm test` prints at its end.
+// The lines that `npm test` prints at its end.
 import { isKnown, secondsInAll } from './processor.mjs'
 
 const slowestJobs = 15

@@ -8,7 +8,7 @@ export interface Source {
   imports: Import[]
   exports: Export[]
   comments: Comment[]
-  /** What stands in strings, and in the parts of templates between expressions. */
+  /** The text in strings, and in the parts of templates between expressions. */
   strings: string[]
   /**
    * Identifiers but members, `a.b` as one, `new A()` without arguments, `a({ b })` for an option.

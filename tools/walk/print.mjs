@@ -56,7 +56,7 @@ export function openPrinter(origins) {
 
     request: (url, fields) => [`POST ${settled('', url)}`, ...encoded(Object.entries(fields))],
 
-    /** What is new, or has changed since the reply before. */
+    /** The fields that are new, or have changed since the reply before. */
     reply(text, before) {
       const pairs = [...new URLSearchParams(text)]
       const changed = pairs.filter(([name, value]) => before?.[name] !== value)

@@ -43,7 +43,7 @@ function showWallet() {
 /** Without an answer it is not known what happened. @param {Error} error @returns {Told} */
 const failed = ({ message }) => ({ state: 'UNKNOWN', errorMessage: message })
 
-// What is typed into the forms
+// The texts that are typed into the forms
 
 /** @param {FormData} data @param {string} name */
 const textIn = (data, name) => /** @type {string | null} */ (data.get(name)) ?? ''
@@ -229,7 +229,7 @@ function over(outcome, { kind, amountCentis }) {
   show('over')
 }
 
-// What the consumer does
+// The actions of the consumer
 
 const endpoint = /** @type {HTMLSelectElement} */ (byId('endpoint'))
 const fees = /** @type {HTMLFormElement} */ (byId('fees'))

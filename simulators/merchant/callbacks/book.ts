@@ -26,12 +26,12 @@ export interface Message {
   method: Callback['method']
   /** All pairs: those of the URL, and after them those of a body. */
   form: string
-  /** What a signature covers: the raw query of a GET, the raw body of a POST. */
+  /** The signed part: the raw query of a GET, the raw body of a POST. */
   payload: string
   headers: SignatureHeaders
 }
 
-/** What a merchant checks callbacks with. */
+/** The keys with which a merchant checks callbacks. */
 export interface CallbackKeys extends VerifyingKeys {
   controlKey: Secret<string>
 }

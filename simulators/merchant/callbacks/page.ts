@@ -168,7 +168,7 @@ function details(callback: Callback): Markup {
   </div>`
 }
 
-/** What Standard Webhooks signs: unlike the control, all that was sent, and when. */
+/** The text signed by Standard Webhooks: unlike the control, it covers all data and the time. */
 function signatureSection({ signatures: { verdict: whole, kinds }, headers, method }: Callback): Markup {
   const { id, timestamp, signature: given } = headers
   const rows = [

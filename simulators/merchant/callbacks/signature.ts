@@ -9,11 +9,11 @@ export interface SignatureHeaders {
   signature: string | undefined
 }
 
-/** What verifies signatures: a secret for `v1`, a public key for `v1a`, or only one of them. */
+/** The keys that verify signatures: a secret for `v1`, a public key for `v1a`, or only one. */
 export interface VerifyingKeys {
   /** `whsec_` and base64. */
   signingSecret?: Secret<string> | undefined
-  /** Of Ed25519. */
+  /** The public key for Ed25519. */
   signingPublicKey?: KeyObject | undefined
 }
 
@@ -21,7 +21,7 @@ export interface VerifyingKeys {
 export type SignatureVerdict = 'valid' | 'wrong' | 'too old or too new' | 'absent' | 'unknown key'
 
 export interface Signatures {
-  /** Of the whole message; `not checked` without any key. */
+  /** The verdict on the whole message; `not checked` without any key. */
   verdict: SignatureVerdict | 'not checked'
   /** By kind: each that came, and each for which there is a key. */
   kinds: ReadonlyMap<string, SignatureVerdict>

@@ -1,7 +1,7 @@
 import { asset } from '../../../src/http/asset.ts'
 import { verbatim, type Markup } from '../../../src/http/page.ts'
 
-/** What there is to buy, and what there is to pay with. */
+/** The products, and the cards to pay with. */
 
 export interface Product {
   id: string

@@ -11,7 +11,7 @@ interface FrontPage {
   places: BarPages
   /** As the issuer lists them. */
   cards: readonly TestCard[]
-  /** What is chosen already, by name; the first of each otherwise. */
+  /** The choices made already, by name; the first of each otherwise. */
   chosen: URLSearchParams
   /** Why the last try did not become an order. */
   complaint?: string

@@ -102,7 +102,7 @@ const outcomes: Readonly<Record<string, Headline>> = {
   filtered: { says: 'Filtered' },
 }
 
-/** What happened to the money, wherever that is decided, or may have happened already. */
+/** The state of the money, once it is decided, or may have moved already. */
 function moneyOf({ mode, seen, amount, currency }: ShopOrder): string | undefined {
   const status = seen.get('status')
   if (status === 'unknown' && mode !== 'over')
@@ -118,7 +118,7 @@ function moneyOf({ mode, seen, amount, currency }: ShopOrder): string | undefine
 
 const toneOf = ({ mode, seen }: ShopOrder) => (mode !== 'over' ? 'open' : seen.get('status') === 'approved' ? 'good' : 'bad')
 
-/** What is read out when it changes. It stays in the page: readers do not hear a new region. */
+/** The region that screen readers read out after a change. They ignore a new one, so it stays. */
 function stateOf(order: ShopOrder): Markup {
   const { says, more } = headlineOf(order)
   const money = moneyOf(order)

@@ -52,7 +52,7 @@ const email = 'jane@example.com'
 const givesUpMs = 20 * 60_000
 /** The pause between two polls, by the time since something happened: as the client does it. */
 export const pauseAfter = (ms: number) => (ms < 2_000 ? 250 : ms < 15_000 ? 1_000 : ms < 120_000 ? 2_000 : 10_000)
-/** What `tds-status` asks for: the mode that shows it, and the upload that ends it. */
+/** The steps of `tds-status`: the mode that shows each, and the upload that ends it. */
 const steps: Readonly<Record<string, readonly [Mode, Upload]>> = {
   MethodUrlFrame: ['method', 'method-url'],
   CReqForm: ['challenge', 'cres'],
@@ -88,7 +88,7 @@ export class ShopOrder {
   #seen = new Map<string, string>()
   #orderid = ''
   #methodReturned = false
-  /** What was uploaded, or is on its way, for each authentication. */
+  /** The uploads that are done or in progress, for each authentication. */
   #uploaded = new Set<string>()
   /** Wakes the polling when a change is expected. */
   #nap = new AbortController()

@@ -74,7 +74,7 @@ export function legacyField(type: string, place: string, value: string): StoryFi
   return { name: place, value, ...(means === undefined ? {} : { means }) }
 }
 
-/** What the shop shows the shopper at this point. */
+/** The view of the shopper at this point. */
 export function shownTo(mode: Mode, seen: Reply): Pick<StoryMessage, 'name' | 'fields'> | undefined {
   const some = (...names: string[]) =>
     shownFields(names.flatMap((name) => (seen.has(name) ? [[name, seen.get(name)!] as const] : [])))

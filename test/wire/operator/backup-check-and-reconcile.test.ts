@@ -183,7 +183,7 @@ const left: readonly (readonly [string, () => Line, 'reverse' | 'import', RegExp
   ['another currency',                   () => lost({ currency: '978' }),                                  'reverse', /no endpoint is named for its currency/],
   ['a capture of an unknown payment',    () => lost({ kind: 'capture' }),                                  'reverse', /the payment that it draws on is missing in the database/],
   ['a return of more than was captured', () => lost({ kind: 'return', order_id: sold.orderid, amount_minor: '9999' }), 'reverse', /above the amount of the order/],
-  ['a payment of an order that is here', () => lost({ order_id: declined.orderid }),                       'import',  /its order is here/],
+  ['a payment of an order that is here', () => lost({ order_id: declined.orderid }),                       'import',  /its order exists/],
 ]
 for (const [what, line, how, why] of left)
   test(`it is left to an operator: ${what}`, async () => {

@@ -111,7 +111,7 @@ test('a key is registered once with a merchant, never again once it was retired,
   const again = ['merchant', 'key', 'add', twice, '--file', fileOf('twice-pkcs1.pem', pemOf(made.publicKey, 'pkcs1'))]
   const retire = (no: string) => ['merchant', 'key', 'retire', twice, no]
   for (const login of [twice, neighbour]) await json('merchant', 'key', 'add', login, '--file', file)
-  assert.match(await refuse(1, ...again), new RegExp(`key 1 of ${twice} already`))
+  assert.match(await refuse(1, ...again), new RegExp(`already key 1 of ${twice}`))
   await json(...retire('1'))
   assert.match(await refuse(1, ...again), /was retired.*make a new pair/)
   assert.match(await refuse(1, ...retire('1')), /retired already/)

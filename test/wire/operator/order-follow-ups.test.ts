@@ -118,7 +118,7 @@ test('an amount above what is left, of no currency, or of parts where there are 
   const most = await ask('return', sale, '--amount', '10.49')
   assert.equal(most.amount, '10.49')
   await ended(world, sale, most.serial_number)
-  await refuses(1, /0\.01 USD is left to return/, least, sale, 'return', '--amount', '0.02', ...why)
+  await refuses(1, /has 0\.01 USD left to return/, least, sale, 'return', '--amount', '0.02', ...why)
 })
 
 test('an operation that the order does not allow is refused with the reason', async () => {
