@@ -22,7 +22,7 @@ npm run bench -- sale               one bench; several are separated by blanks
 
   --in-flight 1,32,256   payments kept in flight, one row each; each bench has levels of its own
   --arrivals 300         sales/s by a clock instead, none waiting for another; "half" of what 256 in flight carry
-  --connects             256 new connections at once, beside 256 in flight
+  --connects             256 simultaneous new connections, beside 256 in flight
   --seconds 15           of each row's window
   --warm-up 5000         sales before the first window of a sandbox; each bench has a number of its own
   --quick                ${quick.seconds} s a window after ${quick.warmUp} sales, to try: V8 is not warm by then

@@ -19,7 +19,7 @@ function next(ending: Ending): string {
     case 'refused':
       return `mend the request: ${ending.code} ${ending.message}`
     case 'no answer':
-      return 'nobody knows: keep the order open'
+      return 'unknown: keep the order open'
   }
 }
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 
 const help = `node examples/race-check.mjs --base-url URL --login NAME --control-key KEY --endpoint ID
 
-Makes approved payments with a test card and asks for too much at once:
+Makes approved payments with a test card and requests too much in parallel:
   returns            a sale, and many returns of a tenth of it, each with a comment of its own
   capture or void    a preauth, and a capture and a void of it
   doubled sale       one and the same sale, many times
@@ -19,7 +19,7 @@ Then asks the gateway what became of each request, and adds up.
   --endpoint ID       an endpoint without 3-D Secure
 
   --rounds 5          of each race
-  --parallel 64       requests at once, from 11 to 1000
+  --parallel 64       parallel requests, from 11 to 1000
   --amount 10.00      of each payment, with all decimals of its currency; its tenth must be an amount too
   --currency USD
   --card 4111111111111111
@@ -28,7 +28,7 @@ Then asks the gateway what became of each request, and adds up.
   --wait 60           seconds until a transaction must have ended
   --help
 
-Ends with 0 when nothing was moved twice, with 1 when something was, and with 2 when that cannot be told: bad arguments,
+Ends with 0 when nothing was moved twice, with 1 when something was, and with 2 when the check could not decide: bad arguments,
 no answer, a payment that was not approved, a transaction that did not end. Use a test account: the payments are payments.
 `
 
@@ -66,7 +66,7 @@ async function raceReturns() {
     if (approved.length > 10) row.wrong += 1
     else if (approved.length + open > 10) row.doubt = 'not ended'
   }
-  return told(row, 'MORE RETURNED THAN PAID')
+  return reported(row, 'MORE RETURNED THAN PAID')
 }
 
 /** A capture and a void of one preauth, either first: if both succeed, somebody loses money. */
@@ -82,7 +82,7 @@ async function raceCaptureAndVoid() {
     row.returned += (approved.length - captured) * minor(wishes.amount)
     if (approved.length > 1) row.wrong += 1
   }
-  return told(row, 'BOTH APPROVED')
+  return reported(row, 'BOTH APPROVED')
 }
 
 /** One sale many times: it may be one order, or be refused, but never two charges. */
@@ -96,7 +96,7 @@ async function raceSales() {
     row.paid += charged * minor(wishes.amount)
     if (charged > 1) row.wrong += 1
   }
-  return told(row, 'CHARGED TWICE')
+  return reported(row, 'CHARGED TWICE')
 }
 
 /** The same return again, as by a client without an answer: the money goes back once. */
@@ -113,7 +113,7 @@ async function repeatReturns() {
     if (done.size > 1) row.wrong += 1
   }
   await Promise.all(Array.from({ length: wishes.rounds }, round))
-  return told(row, 'RETURNED AGAIN')
+  return reported(row, 'RETURNED AGAIN')
 }
 
 function newRow(race) {
@@ -121,7 +121,7 @@ function newRow(race) {
 }
 
 /** The row with its verdict. Without an accepted request or with a lost one it proves nothing. */
-function told(row, complaint) {
+function reported(row, complaint) {
   if (row.accepted === 0) row.doubt = `nothing accepted: ${row.refusal}`
   else if (row.unanswered > 0) row.doubt ||= 'unanswered requests'
   const wrong = `${complaint} in ${row.wrong} of ${wishes.rounds}`

@@ -1,4 +1,4 @@
-// A sale with 3-D Secure on the shop's own pages; the issuer knows enough: nobody is asked for
+// A sale with 3-D Secure on the shop's own pages; the issuer knows enough, so nothing is asked for
 // anything.
 import { openClient } from '../client/client.ts'
 import { authenticate } from './authenticate.ts'

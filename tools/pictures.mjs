@@ -92,7 +92,7 @@ async function buy(page, shop) {
   await bank.getByLabel('One-time password').fill('hint')
   await bank.getByRole('button', { name: 'Confirm' }).click()
   await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor()
-  await until('everything is told', settlesWithinMs, interrupt.signal, () => page.locator('main[data-settled]').count())
+  await until('everything is shown', settlesWithinMs, interrupt.signal, () => page.locator('main[data-settled]').count())
   await page.evaluate(() => scrollTo(0, 0))
   await save(page, join(root, 'docs', 'shop.png'), { fullPage: true }, mostBytesOfStory)
 }

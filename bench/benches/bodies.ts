@@ -5,7 +5,7 @@ import { worstRequests, type WorstRequest } from './worst-bodies.ts'
 
 export const bodies = {
   name: 'bodies',
-  means: 'the worst bodies that a stranger can send to each route: for how long the gateway serves nobody else',
+  means: 'the worst bodies that a stranger can send to each route: for how long the gateway serves no other client',
 }
 
 /** The names are those of the JSON line. */

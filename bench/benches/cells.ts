@@ -42,7 +42,7 @@ interface Idle {
  */
 export const cells: ByName = {
   name: 'cells',
-  means: `sale with ${inFlight} in flight at a gateway over 1, 2, 4 and 8 cells, by turns, and what they cost while nobody pays`,
+  means: `sale with ${inFlight} in flight at a gateway over 1, 2, 4 and 8 cells, by turns, and their cost without payments`,
   async run(wishes, output, started) {
     const { run, carried } = await openRun(sale, wishes, output, started)
     output.progress.say(`Adding ${counts.at(-1)! - 1} cells, with a merchant in each`)

@@ -55,7 +55,7 @@ export const clicks: ByName = {
     await warm(run, carried, wishes.warmUp ?? sale.warmUp)
     output.people(`clicks: ${clicks.means}; ${orders} orders, ${inFlight} in flight, ${wishes.measureMs / 1_000} s each\n`)
     const sides = [
-      { name: 'nobody clicks', carried, begin: () => Promise.resolve(stop()) },
+      { name: 'no clicks', carried, begin: () => Promise.resolve(stop()) },
       { name: 'ten people click', carried, begin },
     ] as const
     const [alone = [], beside = []] = await measureTurns(run, clicks.name, sides, inFlight)

@@ -14,7 +14,7 @@ const wanted = { p50Ms: 120, p99Ms: 380 }
 
 export const slowAcquirer: ByName = {
   name: 'slow-acquirer',
-  means: `sale while the acquirer answers at once, and in ${wanted.p50Ms} ms (p50) and ${wanted.p99Ms} ms (p99), by turns`,
+  means: `sale while the acquirer answers without delay, and in ${wanted.p50Ms} ms (p50) and ${wanted.p99Ms} ms (p99), by turns`,
   async run(wishes, output, started) {
     const { run, carried } = await openRun(sale, wishes, output, started)
     const { acquirerAdminUrl } = carried.sandbox

@@ -82,7 +82,7 @@ export function arrivalsTable(row: ArrivalRow): string {
 }
 
 export const connectsText = ({ in_flight, connections, p50_ms, p99_ms, max_ms }: ConnectsRow): string =>
-  `${connections} new connections at once beside ${in_flight} in flight, to the reply to a status: ` +
+  `${connections} simultaneous new connections beside ${in_flight} in flight, to the reply to a status: ` +
   `p50 ${figure(p50_ms)} ms, p99 ${figure(p99_ms)} ms, the last ${figure(max_ms)} ms`
 
 export const tableHead = (): string => headOf(columns)

@@ -60,7 +60,7 @@ export async function startConsole(sandbox: Sandbox): Promise<BenchConsole> {
     const { path } = JSON.parse(output) as { path: string }
     const entered = await fetch(base + path, { ...posted(origin, {}), redirect: 'manual' })
     const [cookie] = /^[^;]+/.exec(entered.headers.get('set-cookie') ?? '') ?? []
-    if (cookie === undefined) throw new Error(`The console let nobody in: ${entered.status}`)
+    if (cookie === undefined) throw new Error(`The console refused the sign-in: ${entered.status}`)
     const me = await (await fetch(`${base}/me`, { headers: { cookie } })).text()
     const form = /name="form" value="([^"]+)"/.exec(me)![1]!
     const visitor = visitorOf({ base, origin, cookie, form })

@@ -12,7 +12,7 @@ const every = 20
 export const repeats: Bench = {
   ...sale,
   name: 'repeats',
-  means: `sales of which one in ${every} is sent twice, at once or once it is accepted; both requests must get the same order`,
+  means: `sales of which one in ${every} is sent twice, in parallel or after it is accepted; both must get the same order`,
   targets: [],
   inFlight: [256],
   inDetail: false,

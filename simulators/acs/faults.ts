@@ -14,7 +14,7 @@ const rules = {
   method_delay_ms: { ...milliseconds, means: 'the method page comes so much later', cardless: true },
   method_dead: { ...isTrue, means: 'the method page never answers', cardless: true },
   method_error: { ...isTrue, means: 'the method page answers HTTP 500', cardless: true },
-  rreq_late_ms: { ...milliseconds, means: 'CRes goes at once, RReq so much later' },
+  rreq_late_ms: { ...milliseconds, means: 'CRes is sent immediately, RReq this much later' },
   rreq_twice: { ...isTrue, means: 'RReq is sent a second time when the first was answered' },
   rreq_missing: { ...isTrue, means: 'RReq is not sent' },
   rreq_contradicts: { ...isTrue, means: 'RReq says the opposite of CRes, which tells what happened' },

@@ -27,7 +27,7 @@ const overview = (faults: DirectoryFaults): Overview => ({
         'card: last digits or all; message: AReq (the default), PReq, RReq, VEReq or any; and exactly one effect'),
     ], notes: faults.notes() },
     { title: 'Change', calls: [
-      { method: 'POST', path: '/admin/ranges', means: 'adds (A), modifies (M) or deletes (D) a range; the next PReq with a serial number is told',
+      { method: 'POST', path: '/admin/ranges', means: 'adds (A), modifies (M) or deletes (D) a range; the next PReq with a serial number gets the change',
         body: '{"actionInd": "A", "startRange": "4000009000000000", "endRange": "4000009000000999", "acsStartProtocolVersion": "2.1.0", "acsEndProtocolVersion": "2.2.0"}' },
       get('/admin/settings', 'the settings'),
       { method: 'POST', path: '/admin/settings', means: 'false answers any number of PReqs; {"advance_ms": 3600000} puts the clock forward', body: '{"preq_limit": false}' },

@@ -126,7 +126,7 @@ export const openReferenceStore = (pool: Pool): ReferenceStore => ({
 const mostDraws = 5
 
 /**
- * The references of first payments: existing ones, or new ones. If several calls run at once, in
+ * The references of first payments: existing ones, or new ones. If several calls run together, in
  * any process, one creates a reference and all return it. The caller has checked that the payments
  * are approved. The statements run on their own. If a row is missing after both, its drawn id was
  * taken, and it is drawn again; a number left without its reference serves the next one.

@@ -17,7 +17,7 @@ const longPauseMs = 22 * hour + 12 * minute
 export const maxTries = 30
 /**
  * Each pause is shortened or lengthened by up to a tenth, so that a merchant whose server was down
- * does not receive everything at once.
+ * does not receive everything together.
  */
 const jitter = 0.1
 

@@ -57,7 +57,7 @@ export async function packagedBinaries(folder: string, context: CopyContext): Pr
 }
 
 /**
- * Creates the links that are missing or broken. Several processes may do so at once: each puts a
+ * Creates the links that are missing or broken. Several processes may do so together: each puts a
  * complete link in place by a rename, and all links are the same. False: something is missing and
  * the package cannot be written.
  */

@@ -127,7 +127,7 @@ async function clearRemains(site: Site): Promise<void> {
 }
 
 /**
- * ours: it accepts us and works on this directory. busy: it starts or stops. silent: nobody
+ * ours: it accepts us and works on this directory. busy: it starts or stops. silent: no process
  * listens. refused…: it is not ours.
  */
 async function greet(site: Site, port: number): Promise<'ours' | 'busy' | 'silent' | `refused: ${string}`> {

@@ -16,7 +16,7 @@ type Row = [name: string, value: string, reason: string]
 
 // oxfmt-ignore
 const always: Row[] = [
-  ['listen_addresses',                    '127.0.0.1', 'nobody outside of this machine has business here'],
+  ['listen_addresses',                    '127.0.0.1', 'no other machine may connect'],
   ['unix_socket_directories',             '',          'one way in, with a password; a socket file has a length limit and may be left over'],
   ['password_encryption',                 'scram-sha-256', 'also for roles that an operator adds'],
   ['max_connections',                     '60',        'the pools of a gateway take about 20; the rest is for the console, backups and a second process'],

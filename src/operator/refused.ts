@@ -234,7 +234,7 @@ const nothingLeft: Readonly<Record<NothingLeft, (status: string) => string>> = {
   'a transfer': () => 'a transfer is paid out already',
   released: () => 'it was voided or released, or a void is in progress',
   'nothing charged': () => 'an account verification charges nothing',
-  'charged at once': () => 'only a preauthorisation is captured',
+  'not a preauthorisation': () => 'only a preauthorisation is captured',
   'all captured': () => 'all of it was captured, or a capture is in progress',
   'capture not settled': () => 'a capture must be approved before its money can be returned',
   'all returned': () => 'all captured money was returned, or a return is in progress',

@@ -153,7 +153,7 @@ function carrier<T, R>(settings: BatchSettings<T, R>, closing: AbortSignal): (ba
   }
 
   /**
-   * What follows from an answer, a reply for instance, takes time during which nobody else is
+   * What follows from an answer, a reply for instance, takes time during which no other item is
    * served; so others have their turn after every few answers. The next batch does not wait for
    * them.
    */

@@ -53,9 +53,9 @@ export async function isNodeOf(runner: Runner, group: number): Promise<boolean> 
 }
 
 const throughItself = statement<object>(`
-  with nobody as materialized (select 0::bigint as merchant_id, 0::bigint as order_id),
+  with no_row as materialized (select 0::bigint as merchant_id, 0::bigint as order_id),
   changed as (
-    update orders o set lease = null from nobody n where o.merchant_id = n.merchant_id and o.order_id = n.order_id
+    update orders o set lease = null from no_row n where o.merchant_id = n.merchant_id and o.order_id = n.order_id
     returning o.merchant_id)
   select from changed`)
 

@@ -85,7 +85,7 @@ test('no other page frames the console, or reads what it shows', () =>
     assert.doesNotMatch(await framed.locator('body').innerText(), /Users/)
   }))
 
-test('a tab that was open when a role was taken away does nothing any more', () =>
+test('a tab that was open when a role was taken away can do nothing any more', () =>
   inside({ expects: [/403/] }, async (page, _context, name) => {
     await page.goto(`${url}/user/add`)
     await page.getByLabel('Name').fill('evil')
@@ -99,7 +99,7 @@ test('a tab that was open when a role was taken away does nothing any more', () 
     assert.match(page.url(), /\/sign-in/)
   }))
 
-test('signing in leads to no other site, and to no session that was there before', () =>
+test('signing in leads to no other site, and to no earlier session', () =>
   browser.visit({}, async (page, context) => {
     const { user, key } = await desk.known('support')
     const fixed = 'a'.repeat(43)
@@ -118,7 +118,7 @@ test('signing in leads to no other site, and to no session that was there before
     assert.equal(page.url(), `${url}/`)
   }))
 
-test('a user is locked out by failures of others, until an owner frees the name, and then gets the page that was wanted', () =>
+test('failures of others lock a user out until an owner unlocks the name, and then the requested page opens', () =>
   browser.visit({ expects: [/429/] }, async (page) => {
     const { user, key } = await desk.known('support')
     for (let i = 0; i < 10; i++) await desk.signIn(desk.elsewhere(desk.visit()), user, 'a wrong phrase of some length')

@@ -96,7 +96,7 @@ async function comeIn(page: Page, merchant: readonly string[] = []): Promise<{ n
 
 const press = (page: Page, name: string) => follow(page, page.getByRole('button', { name, exact: true }))
 
-test('the console: each action, the overview, a change before it is made, what is refused and what is proposed', (t) => {
+test('the console: each action, the overview, a dry run, a refusal and a proposal', (t) => {
   const set = (returns: string) => tell(['proposal', 'set-rules', '--returns', returns])
   t.after(() => set('none'))
   return looked(async (page, look) => {
@@ -129,7 +129,7 @@ test('the console: each action, the overview, a change before it is made, what i
   })
 })
 
-test("a merchant's console, what its users may not see, and their ways in", () =>
+test("a merchant's console, the pages closed to its users, and their ways in", () =>
   looked(async (page, look) => {
     const { name } = await comeIn(page, ['--merchant', login])
     const places = await page.locator('.places a').evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))))

@@ -61,7 +61,7 @@ interface Story {
   attempts: { rrn: string; stan: string }[]
 }
 
-test('one payment is found by whatever names it, from the box on each page', () =>
+test('one payment is found by anything that identifies it, from the box on each page', () =>
   user('support', {}, async (page) => {
     const { attempts } = await json<Story>('order', 'show', sold.orderid)
     const { rrn, stan } = attempts[0]!
@@ -74,7 +74,7 @@ test('one payment is found by whatever names it, from the box on each page', () 
     }
   }))
 
-test('a payment is a picture and a table, and what strangers wrote is text', () =>
+test('a payment is a picture and a table, and texts of others are shown as text', () =>
   user('owner', {}, async (page) => {
     await page.goto(at(`/order/show?id=${sold.orderid}&payer=true`))
     assert.match(await main(page).innerText(), /onerror=/)
@@ -94,7 +94,7 @@ test('a payment is a picture and a table, and what strangers wrote is text', () 
 const older = `update operator_session s set proven_at = s.proven_at - interval '11 minutes'
   from operator_user u where u.user_id = s.user_id and u.name = $1`
 
-test('a part of a payment is returned by a user whose second factor was shown long ago, and is shown again', () =>
+test('a user whose second factor is old proves it again and returns a part of a payment', () =>
   user('operator', { expects: [/403/] }, async (page, name) => {
     await page.goto(at('/me'))
     const key = secret(Buffer.from(await page.locator('input[name=key]').inputValue(), 'base64url'))
@@ -144,7 +144,7 @@ test('a merchant’s user pastes a refused request and sees its mistake', () =>
     world.merchant.login,
   ))
 
-test('a return above what one may is proposed by one user and confirmed by another', async (t) => {
+test("a return above one user's limit is proposed by one user and confirmed by another", async (t) => {
   t.after(() => tell(['proposal', 'set-rules', '--returns', 'none']))
   await user('owner', {}, (first) =>
     user('operator', { phone: true }, async (second) => {
@@ -190,7 +190,7 @@ test('a gate is changed after a dry run, and its history undoes the change', () 
     assert.equal(await page.getByLabel('Answer timeout').inputValue(), before)
   }))
 
-test('a thousand callbacks of a span are sent again, and the page follows them to the end', async () => {
+test('a thousand callbacks of a time span are sent again, and the page follows them to the end', async () => {
   const arrived = new Set<string>()
   const { origin } = await openHttp((request, response) => {
     arrived.add(new URL(request.url!, origin).searchParams.get('n')!)
@@ -261,7 +261,7 @@ for (const phone of [false, true])
         }
       }))
 
-test('the overview follows what happens, without a reload', () =>
+test('the overview updates without a reload', () =>
   user('auditor', {}, async (page) => {
     await page.goto(at('/'))
     const ended = main(page).getByRole('link', { name: /^Payments ended/ })
@@ -273,7 +273,7 @@ test('the overview follows what happens, without a reload', () =>
     )
   }))
 
-test('keys find, lead to places, and say what they are', () =>
+test('keys find payments, open places, and explain themselves', () =>
   user('support', {}, async (page) => {
     await page.goto(at('/me'))
     await page.keyboard.press('/')

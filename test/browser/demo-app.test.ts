@@ -51,7 +51,7 @@ function tokensOf(page: Page): Set<string> {
   return secrets
 }
 
-test('a card is registered, pays by its name, and every call is beside it, with what was signed and no secret', () =>
+test('a card is registered and pays by its name, beside every call with its signed text and no secret', () =>
   browser.visit({ moving: true }, async (page) => {
     const secrets = tokensOf(page)
     await open(page, 'registers')
@@ -114,7 +114,7 @@ test("the bank's page opens in a window of its own, which the app closes when th
     assert.doesNotMatch(shown, /"redirectUrl": "[^"]*\/[\w-]{20,}"/)
   }))
 
-test('a decline says why, on a phone, and the calls are beneath it', () =>
+test('a phone shows the reason of a decline, with the calls below', () =>
   browser.visit({ phone: true, dark: true }, async (page) => {
     await open(page, 'broke')
     await press(page, 'Pay')
@@ -137,7 +137,7 @@ test('a decline says why, on a phone, and the calls are beneath it', () =>
     assert.equal(await screen(page).getByLabel('Card number', { exact: true }).inputValue(), '5555 5555 5555 4444')
   }))
 
-test('a transfer waits for what the consumer chooses, and the cards it used are there to send again', () =>
+test("a transfer waits for the consumer's choice, and offers its cards for the next one", () =>
   browser.visit({ phone: true }, async (page) => {
     await open(page, 'sends', 'mobile_fee')
     await press(page, 'Send money')

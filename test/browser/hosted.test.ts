@@ -236,7 +236,7 @@ async function reversalsTake(slow_reversal_ms: number): Promise<void> {
   assert.equal((await fetch(`${world.acquirerAdminUrl}/line`, { method: 'POST', headers, body })).status, 200)
 }
 
-test('uploads after the gateway did it all are answered, and change nothing', () =>
+test('uploads after the gateway did everything are answered, and change nothing', () =>
   browser.visit({}, async (page) => {
     const sold = await shop.sell({ scenario: 'challenge' })
     await shop.pay(page, sold)
@@ -259,7 +259,7 @@ test('uploads after the gateway did it all are answered, and change nothing', ()
     assert.equal(shop.posted(sold, 'callback').length, 1)
   }))
 
-test('a result of another payment leads nowhere, instead of round and round', () =>
+test('a result of another payment leads nowhere, and not into a loop', () =>
   browser.visit({ width: 400, expects: [/status of 400/] }, async (page) => {
     await shop.issuer({ times: 1, cres_foreign_ids: true })
     const sold = await shop.sell({ scenario: 'challenge-no-result' })

@@ -126,7 +126,7 @@ test('in a hidden frame the printed page stays where it is, and the shop uploads
     await waitsFor(world, sold, 'CReqForm')
   }))
 
-test('among scripts of the shop that run before and after the page is loaded, the payment goes on just the same', async () => {
+test('the payment works among scripts of the shop that run before and after the page is loaded', async () => {
   const written = (sold: Sold) => `document.open(); document.write(${inScript(htmlOf(sold))}); document.close()`
   const script = (text: string) => `${head}<script>${text}</script>`
   const shapes: readonly (readonly [string, (sold: Sold) => string])[] = [

@@ -20,7 +20,7 @@ const keyFile = keyFileIn(openDirectory('single-sign-on-browser'))
 const desk = closing(await startOwnConsole({ databaseUrl, keyFile, clock, sso }))
 provider.serve(`${desk.url}/sign-in/account/back`)
 
-test('who comes back from a provider on another site is in, with a cookie that is strict', () =>
+test('a user who returns from a provider on another site is signed in, with a strict cookie', () =>
   browser.visit({}, async (page) => {
     const { user, key } = await desk.known('owner')
     await desk.tell(['user', 'link', user, '--issuer', provider.issuer, '--subject', 'subject-1'])

@@ -22,7 +22,7 @@ describe('in a world whose time is short', () => {
     await world.stop()
   })
 
-  test('the time of a challenge runs out: cardholder and shop learn it, with the tab open or closed', async () => {
+  test('when the time of a challenge ends, cardholder and shop see it, with the tab open or closed', async () => {
     const timedOut = { status: 'declined', error_code: '2003' }
     await Promise.all([
       browser.visit({}, async (page) => {

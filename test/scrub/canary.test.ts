@@ -243,7 +243,7 @@ test('an e-mail address is in the order and in no log', async () => {
     assert.ok(/^table public\.order|^tollgate order/.test(place) || inTables.test(place) || inWal.test(place), place)
 })
 
-test('a Secret prints as stars whichever way it is printed', () => {
+test('a Secret prints as stars, in every way of printing', () => {
   const hidden = secret(pans.usual)
   const ways = [
     String(hidden),

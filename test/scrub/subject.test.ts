@@ -291,7 +291,7 @@ test('the message of an erased order is not sent again', async () => {
   assert.deepEqual([done.resent, done.erased], [0, 1])
 })
 
-test('a person is named by one thing, from a file, and a reader may erase no person', async () => {
+test('a person is named by one input, from a file, and a reader may erase no person', async () => {
   for (const args of [[], ['--email', addresses, '--order', '1'], ['--email', 'nobody@subject.example'], ['--card', addresses]]) {
     const { code, err } = await as('read', ['subject', 'find', ...args])
     assert.equal(code, 2, err)

@@ -186,7 +186,7 @@ export function everyAssetIsNamed({ sources, texts }: Tree): Violation[] {
   )
   return texts
     .filter(({ path }) => asset.test(path) && !named.has(path))
-    .map(({ path }) => ({ file: path, line: 1, says: 'no module names this file, so nobody serves it' }))
+    .map(({ path }) => ({ file: path, line: 1, says: 'no module names this file, so it is never served' }))
 }
 /** Whether a script, bench or test names the compiled file in a string. */
 function startedByName(sources: Tree['sources']): (path: string) => boolean {
@@ -231,7 +231,7 @@ export function everyExportIsImported({ sources }: Tree): Violation[] {
     const usedWithin = (type: string) => names.filter(({ name }) => name === type).length > 1
     return exports
       .filter(({ name, isType }) => !used?.has(name) && !(isType && usedWithin(name)))
-      .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `nobody imports ${name}: do not export it` }))
+      .map(({ name, at }) => ({ file: path, line: lineOf(text, at), says: `no module imports ${name}: do not export it` }))
   })
 }
 

@@ -120,7 +120,7 @@ const meanings: readonly [of: RegExp, says: string][] = [
   [/\/notification$/,         'The card was used and is registered. The merchant gets a name to pay with next time, and no number.'],
   [/\/status$/,               'Is it over? The app asks until the state is APPROVED or DECLINED.'],
   [/\/dapi\/v1\/\w+\/\d+\/[^/]+\/[^/]+$/, 'The consumer has chosen what the transfer may cost, and it goes on at that gate.'],
-  [/\/dapi\/v1\//,            'The card goes to the gateway and to nobody else. It answers at once with a session token; the work begins then.'],
+  [/\/dapi\/v1\//,            'The card goes only to the gateway. It first answers with a session token; then the work begins.'],
 ]
 
 export const meaningOf = ({ path }: Pick<Call, 'path'>): string => meanings.find(([of]) => of.test(path))?.[1] ?? ''

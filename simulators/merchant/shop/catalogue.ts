@@ -59,8 +59,8 @@ export const scenarios: readonly { group: string; cards: readonly [scenario: str
   ] },
   { group: 'Has a bank that speaks 1.0.2 alone', cards: [
     ['1.0.2',                  'The old way: a page that asks',      'VEReq, VERes; then the browser carries PAReq and PARes. The password is “hint”.'],
-    ['1.0.2-attempt',          'The old way: only attempted',        'PARes with status A and proof of it; nobody is asked.'],
-    ['1.0.2-failed',           'The old way: not believed',          'PARes with status N; nobody is asked.'],
+    ['1.0.2-attempt',          'The old way: only attempted',        'PARes with status A and its proof, without a question.'],
+    ['1.0.2-failed',           'The old way: rejected',              'PARes with status N, without a question.'],
     ['1.0.2-unavailable',      'The old way: the bank cannot say',   'PARes with status U, after the right password “hint”.'],
   ] },
 ]

@@ -50,7 +50,7 @@ export function frontPage({ nonce, places, cards, complaint, chosen }: FrontPage
               ${scenarios.map((group) => groupOf(group, cards, chosen.get('scenario') ?? 'challenge'))}
               <optgroup label="Without 3-D Secure">
                 <option value="plain" ${chosen.get('scenario') === 'plain' ? html`selected` : undefined}>
-                  Charged at once, nobody is asked
+                  Charged immediately, without a question
                 </option>
               </optgroup>
             </select>
@@ -79,7 +79,7 @@ export function frontPage({ nonce, places, cards, complaint, chosen }: FrontPage
             <legend class="small">Currency</legend>
             <div class="row">${offer('currency', currencies)}</div>
             <p class="notice wait only-plain">
-              The sandbox's endpoint for euros runs without 3-D Secure: any card is charged at once.
+              The sandbox's endpoint for euros runs without 3-D Secure: any card is charged immediately.
             </p>
           </fieldset>
           <button>Pay</button>

@@ -21,8 +21,8 @@
 
   const tellBrowser = () => {
     const form = /** @type {HTMLFormElement} */ (byId('browser'))
-    if (!form || form.dataset.told) return
-    form.dataset.told = 'yes'
+    if (!form || form.dataset.reported) return
+    form.dataset.reported = 'yes'
     const body = new URLSearchParams({
       browserJavascriptEnabled: 'true',
       browserJavaEnabled: String(navigator.javaEnabled()),
@@ -33,7 +33,7 @@
       browserTZ: String(new Date().getTimezoneOffset()),
     })
     fetch(form.action, { method: 'POST', body }).catch(() => {
-      delete form.dataset.told
+      delete form.dataset.reported
     })
   }
 
@@ -97,7 +97,7 @@
     if (state.innerHTML !== byId('state').innerHTML) byId('state').replaceChildren(...state.childNodes)
     const newStage = next.getElementById('stage')
     if (newStage.dataset.step !== stage().dataset.step) stage().replaceWith(document.adoptNode(newStage))
-    else if (byId('told')) byId('told').textContent = next.getElementById('told').textContent
+    else if (byId('reported')) byId('reported').textContent = next.getElementById('reported').textContent
     byId('summary').textContent = next.getElementById('summary').textContent
     showSteps(next)
     act()

@@ -76,7 +76,7 @@ function openTable({ rows, instance, open, clock, log }: TableParts) {
       const now = clock.monotonic()
       if (now - lookedAt > lateLookMs) steadyFrom = now
       lookedAt = now
-      // While the database is down nobody can renew its row, so that counts against nobody.
+      // While the database is down no process can renew its row, so that counts against none.
       const judges = now - steadyFrom >= deadAfterMs
       const listed = new Map(others.map((row) => [`${row.instance} ${row.url}`, row]))
       for (const [name, peer] of peers) {

@@ -42,8 +42,8 @@ function listedBy(person: Person): readonly string[] {
 
 /** By how the person is named and what these orders tell, as names of the history. */
 export async function listedNames(searches: readonly Search[], person: Person, orders: readonly OrderKey[]): Promise<string[]> {
-  const told = await inTurn(searches, ({ pool }) => pool.run(tellingRows, keysOf(orders)))
-  return [...new Set([...listedBy(person), ...told.flat().flatMap(listedOf)].map(listedName))]
+  const found = await inTurn(searches, ({ pool }) => pool.run(tellingRows, keysOf(orders)))
+  return [...new Set([...listedBy(person), ...found.flat().flatMap(listedOf)].map(listedName))]
 }
 
 /** A change of a filter, and what of the person it put onto the list or took off it. */

@@ -46,7 +46,7 @@ export type NothingLeft =
   | 'a transfer'
   | 'released'
   | 'nothing charged'
-  | 'charged at once'
+  | 'not a preauthorisation'
   | 'all captured'
   | 'capture not settled'
   | 'all returned'
@@ -115,7 +115,7 @@ export function leftFor(order: Order, operation: FollowAsk['operation']): Left |
   const returned = returnedMinor(order)
   switch (operation) {
     case 'capture':
-      if (kind !== 'preauth') return 'charged at once'
+      if (kind !== 'preauth') return 'not a preauthorisation'
       return captured < whole ? { kind: 'capture', minor: whole - captured, whole } : 'all captured'
     case 'return': {
       if (captured === 0n) return { kind: 'cancel', minor: whole, whole }

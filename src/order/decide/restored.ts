@@ -16,7 +16,7 @@ export type RestoredOutcome =
 export type RestoredNames = Omit<Attempt, 'no' | 'transactionNo' | 'outcome' | 'actionCode' | 'why' | 'endedAt'>
 
 /** No process has ever had this id, and nothing of it stays in the row. */
-const nobody = 0n
+const noProcess = 0n
 
 /** `order` is new, with its one transaction. */
 export function restoredPayment(order: Order, names: RestoredNames, ending: RestoredOutcome, now: number): Change {
@@ -42,7 +42,7 @@ export function restoredFollow(
 }
 
 function attempted(change: Change, transactionNo: number, attempt: RestoredNames, ending: RestoredOutcome, now: number): void {
-  apply(change, { is: 'attempt recorded', transactionNo, attempt, lease: nobody, leaseDueAt: now }, now)
+  apply(change, { is: 'attempt recorded', transactionNo, attempt, lease: noProcess, leaseDueAt: now }, now)
   const about = { transactionNo, attemptNo: change.after.attempts.length }
   const event: Event =
     ending.is === 'lost'

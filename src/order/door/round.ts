@@ -189,7 +189,7 @@ function beginCommitted(hand: Hand, begin: RoundParts['begin'], { before, after,
 
 /**
  * Parts the entries for whom somebody else was there before from the others, which are tried at
- * once again. If there is nobody any more, all of them are saved step by step.
+ * once again. If there is none any more, all of them are saved step by step.
  */
 async function afterConflict(
   { store, hand, retries }: RoundParts,

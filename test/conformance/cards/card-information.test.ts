@@ -53,7 +53,7 @@ describe('the reply', { concurrency: 4 }, () => {
     for (const path of [plain, euro, secure, `group/${world.groups.multi}`, `group/${world.groups.multi_secure}`])
       assert.deepEqual(told(await cardInfo(world, first.ref, {}, { path })), here, String(path))
   })
-  it('the whole number is in none of it', async () => {
+  it('no reply contains the whole number', async () => {
     const answer = await send('POST', urlOf(world, 'get-card-info'), encodePairs(Object.entries(signedInfo(world, first.ref))))
     assert.ok(!answer.body.includes('4111111111111111'))
   })

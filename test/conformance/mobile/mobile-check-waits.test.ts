@@ -34,7 +34,7 @@ async function declined(made: Accepted): Promise<Json> {
   return told
 }
 
-describe('no answer, or a 5xx, is asked again', { concurrency: 30 }, () => {
+describe('a request without an answer, or with a 5xx, is repeated', { concurrency: 30 }, () => {
   const kinds: Kind[] = ['verification', 'sale', 'transfer']
   for (const kind of kinds) {
     it(`${kind}: a server that never answers is asked three times for ten seconds, then the order is declined`, async () => {

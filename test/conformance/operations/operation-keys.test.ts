@@ -50,7 +50,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       assert.equal(operation === 'capture' ? charged : returned, 100 + 5 * 50)
       assert.equal((await booked(world, made)).length, 7)
     })
-    it(`${operation}: one without a key is the same under a key too, which means it from then on`, async () => {
+    it(`${operation}: a request without a key is the same one under a key too, and the key means it from then on`, async () => {
       const made = await approved(world, begins, { amount: '100.00' })
       const wish = part(await amounts.slow())
       const keys = [keyed(randomUUID()), keyed(randomUUID())]
@@ -102,7 +102,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
     refused(await follow(world, 'return', made, part('1.00', { control: 'x' }), key), 2)
     refused(await follow(world, 'return', made, part('1.00', { comment: 'x'.repeat(51) }), key), 3)
   })
-  it('the key of one merchant says nothing of another’s', async () => {
+  it("the key of one merchant does not affect another's", async () => {
     const key = keyed(randomUUID())
     const way = { as: world.other, path: world.other.endpoint }
     const [mine, theirs] = [await approved(world, 'sale'), await approved(world, 'sale', {}, way)]
@@ -155,7 +155,7 @@ describe('Idempotency-Key', { concurrency: 4 }, () => {
       assert.equal((await booked(world, made)).length, 3, what)
     }
   })
-  it('a key of a request that was refused is free', async () => {
+  it('the key of a refused request stays free', async () => {
     const made = await approved(world, 'sale')
     const key = keyed(randomUUID())
     refused(await follow(world, 'return', made, part('99.00'), key), 10)

@@ -170,14 +170,14 @@ describe('parts never exceed the rest', { concurrency: 4 }, () => {
     )
     assert.deepEqual(await moved(world, made), { charged: 6000, returned: 6000, held: 0 })
   })
-  it('a part that was declined does not', async () => {
+  it('a declined part does not count as used', async () => {
     const made = await approved(world, 'preauth', { amount: '60.00' })
     await desk.script({ amount_minor: '5312', times: 1 }, { decline: '116' })
     assert.equal((await followed(world, 'capture', made, part('53.12'))).seen.status, 'declined')
     assert.equal((await followed(world, 'capture', made, part('60'))).seen.status, 'approved')
     assert.equal((await moved(world, made)).charged, 6000)
   })
-  it('an amount of 3 is spelled in many ways', async () => {
+  it('an amount of 3 may be written in many ways', async () => {
     const made = await approved(world, 'sale')
     // Otherwise they are equal, and one return.
     for (const amount of ['3', '3.0', '0003.00']) await followed(world, 'return', made, part(amount, { comment: amount }))

@@ -106,7 +106,7 @@ describe('a follow-up equal to an open or just approved one gets the same reply'
   }
 })
 
-describe('for how long', () => {
+describe('the repeat window', () => {
   it('where the repeat window is 0, the same return again is another one once the first is approved', async () => {
     const way = { path: world.endpoints.strict }
     const made = await approved(world, 'sale', { phone: '+4912345678' }, way)

@@ -226,7 +226,7 @@ describe('several faults: the refusal is the first in the list', { concurrency: 
   }
 })
 
-describe('whose order it is', { concurrency: 4 }, () => {
+describe('the owner of the order', { concurrency: 4 }, () => {
   const nobodys = (): Asked[] => [
     { as: { login: 'nobody', controlKey: randomUUID() } },
     { as: { login: world.merchant.login, controlKey: randomUUID() } },

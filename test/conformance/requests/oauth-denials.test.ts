@@ -189,7 +189,7 @@ describe('each kind of failure is the same denial', { concurrency: 4 }, () => {
   }
 })
 
-describe('a nonce is good once', { concurrency: 4 }, () => {
+describe('a nonce is valid once', { concurrency: 4 }, () => {
   it('a repeat is denied, for the same operation or another one', async () => {
     for (const text of ['base string', 'parameters'] as const) {
       const url = v4Url(world, 'status', lenient)

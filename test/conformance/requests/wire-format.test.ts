@@ -73,7 +73,7 @@ describe(
         /(^|&)error-message=Parameter\+card_printed_name\+is\+required(&|$)/,
       )
     })
-    it('every character that means something to a form comes back encoded', async () => {
+    it('every special character of a form comes back encoded', async () => {
       const merchant_data = 'a b+c&d=e%f#g;h"<é😀\r\n'
       const made = await order(world, { merchant_data })
       const { body } = await rawStatus({ client_orderid: made.client_orderid })

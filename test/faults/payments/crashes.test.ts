@@ -16,7 +16,7 @@ import { transfers } from './crash-transfers.ts'
 const gate = (answerTimeoutMs: number) => desk.gate({ answerTimeoutMs, commissionFixedMinor: 35 })
 const together = { concurrency: 32 }
 
-test('killed with everything at rest', together, async (t) => {
+test('killed without work in progress', together, async (t) => {
   await gate(15_000)
   const rows = [...payments.resting, ...transfers.resting, ...sums.resting, ...secure.resting]
   await killsWith(t, rows, sums.last)
@@ -30,7 +30,7 @@ test('killed with each message at the acquirer', together, async (t) => {
   assert.deepEqual([byType['1201'] ?? 0, byType['1221'] ?? 0], [0, 0], 'nothing was repeated')
 })
 
-test('killed with each reversal under way', together, async (t) => {
+test('killed with each reversal in progress', together, async (t) => {
   await gate(2_500)
   await killsWith(t, [...payments.beingReversed, ...transfers.beingReversed])
 })
@@ -55,7 +55,7 @@ test('killed under load', together, async (t) => {
   await killsWith(t, rows)
 })
 
-test('after all that nothing is owed, both books are equal, no secret is left, and each outcome is one callback', async () => {
+test('in the end nothing is owed, both books are equal, no secret is left, and each outcome has one callback', async () => {
   await booksAgree(desk, 120_000)
   assert.deepEqual(await stage.leftovers('killed'), [])
 })

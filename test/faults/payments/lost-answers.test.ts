@@ -206,7 +206,7 @@ describe('a gate that recognises repeats is asked again under the same names, wh
   })
   asksAgain('the end of the line', { close: true }, 1)
   asksAgain('garbage', { garbage: true }, 1)
-  test('none came a second time as if it were new', async () => assert.equal((await desk.messages()).duplicates, 0))
+  test('no message was sent a second time as a new one', async () => assert.equal((await desk.messages()).duplicates, 0))
 })
 
 test('the books are equal, and each order had one callback, with its final status', async () => {

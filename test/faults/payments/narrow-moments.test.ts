@@ -114,7 +114,7 @@ describe('a batch loses its connection in the second round, when an order of the
   })
 })
 
-test('a process that is slow while it writes its first beat does not take its lease for fresher than its row is', async () => {
+test('a process that is slow to write its first beat does not take its lease for fresher than its row', async () => {
   const clock = openHandClock(0)
   const instance = 'place of two'
   await straight.run(

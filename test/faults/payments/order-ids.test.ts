@@ -28,7 +28,7 @@ test('a request waits for the id of its order until the database is back', async
   assert.equal(await waiting, first + 1n)
 })
 
-test('the id of an attempt is not waited for: the commit that needs it is tried again as a whole', async () => {
+test('no commit waits for the id of an attempt: a commit without one is tried again as a whole', async () => {
   const ids = idsOf('attempt')
   await ids.take()
   way.refuse()

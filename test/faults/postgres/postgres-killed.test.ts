@@ -43,7 +43,7 @@ async function sell(name: string): Promise<Fields> {
   }
 }
 
-test('killed twice under load: each acknowledged sale ends with a callback, sent at most once; the books are equal', async () => {
+test('killed twice under load: each acknowledged sale ends, with at most one callback; the books are equal', async () => {
   const desk = closing(await openFaultDesk(world))
   const names = Array.from({ length: 600 }, () => newOrderId())
   const acknowledged: Order[] = []

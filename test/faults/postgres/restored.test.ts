@@ -112,7 +112,7 @@ async function reconcile(code: number, ...args: string[]): Promise<Reconciled> {
 const callbackUrl = 'https://shop.invalid/restored'
 const drawn = { left: [both.orderid, both.orderid], kinds: ['capture', 'preauth'] }
 
-test('reconcile lists what was lost: payments, and what was drawn on payments that are still known', async () => {
+test('reconcile lists the lost payments, and the lost captures and returns of known payments', async () => {
   const { differences, operations } = await reconcile(1)
   assert.ok(operations > differences.length)
   assert.deepEqual([...new Set(differences.map(({ differs }) => differs))], ['only_there'])
@@ -125,7 +125,7 @@ test('reconcile lists what was lost: payments, and what was drawn on payments th
   )
 })
 
-test('--reverse takes back what was lost and nothing that is known; what money was drawn on since is left', async () => {
+test('--reverse reverses lost payments and no known ones, and leaves those that money was drawn on since', async () => {
   const set = await run(env, ['endpoint', 'set', String(world.endpoints.plain), '--callback-url', callbackUrl])
   assert.equal(set.code, 0, set.err)
   const { differences, settled: reversed, left } = await reconcile(1, '--reverse')
@@ -144,7 +144,7 @@ test('--reverse takes back what was lost and nothing that is known; what money w
   assert.equal((await run(env, ['backup', 'check'])).code, 0)
 })
 
-test('--import takes over what is left, and a running gateway sends the reversals: the books agree', async () => {
+test('--import takes over the rest, and a running gateway sends the reversals: the books agree', async () => {
   const { settled: imported, left } = await reconcile(0, '--import')
   assert.deepEqual([imported.map(({ kind }) => kind).toSorted(), left], [drawn.kinds, []])
   await query(restored.url, `update orders set due_at = now() where step = 'await method'`)

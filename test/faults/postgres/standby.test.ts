@@ -18,7 +18,7 @@ const log = openLog({ level: 'silent', destination: process.stderr })
 const write = statement<object>('insert into written values (1)')
 const written = (pool: Pool) => pool.run(statement<{ n: number }>('select count(*)::int as n from written'))
 
-test('a connection on which nothing could be written is not used again', async () => {
+test('a connection that refuses writes is not used again', async () => {
   const database = closing(await testDatabase())
   const name = new URL(database.url).pathname.slice(1)
   await query(database.url, 'create table written (n int)')

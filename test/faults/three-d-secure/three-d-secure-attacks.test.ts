@@ -101,7 +101,7 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
     await stage.isRefused(one, 'declined', '122', 'declined')
   })
 
-  test('a refusal that comes with a proof leaves none behind', async () => {
+  test('a refusal that comes with a proof leaves no proof behind', async () => {
     const one = await stage.atChallenge()
     const told = await stage.result(stage.rreq(one, { transStatus: 'N', transStatusReason: '01', eci: '07' }), 'directory-server')
     if (said(told).join() !== receipt.join()) assert.equal(said(told)[1], 'Erro')
@@ -110,7 +110,7 @@ describe('results that are not the directory server’s', { concurrency: 4 }, ()
   })
 })
 
-describe('text that wants to be a page', { concurrency: 4 }, () => {
+describe('text that contains markup', { concurrency: 4 }, () => {
   /** Every page the order has to offer now. */
   async function pages(sold: Sold): Promise<string> {
     const { html = '' } = await stage.status(sold)

@@ -61,7 +61,7 @@ describe('the ledger of the simulated acquirer', () => {
     })
   }
 
-  test('each of 10,000 entries is found by its names, its RRN and its order, and no other is', () => {
+  test('each of 10,000 entries is found by its names, its RRN and its order, and by nothing else', () => {
     const ledger = new Ledger(() => {})
     const entries = Array.from({ length: 10_000 }, (_, number) => entry(number, { orderId: `${number % 5000}` }))
     for (const one of entries) ledger.book(one)

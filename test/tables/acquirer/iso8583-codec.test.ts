@@ -191,7 +191,7 @@ for (const [title, bitmap, content, fields] of patient)
     assert.deepEqual(read(oneField(bitmap, Buffer.from(content, 'latin1'))).fields, fields)
   })
 
-test('whatever is cut off a message, and whatever stands behind it in memory, it is refused', () => {
+test('a truncated message, or one with bytes after its end, is refused', () => {
   const body = pack(sale).subarray(2)
   const memory = Buffer.concat([Buffer.from('9'.repeat(50)), body, Buffer.from('4'.repeat(50))])
   assert.deepEqual(laidOpen(read(memory.subarray(50, 50 + body.length))), laidOpen(sale))

@@ -29,7 +29,7 @@ test('a closed loop keeps its number in flight, and ends with the last sale', as
   assert.ok(ended >= 20 && ended < 24, `${ended} ended`)
 })
 
-test('by a clock sales begin however long the earlier ones take, and each knows how late it began', async () => {
+test('by a clock, sales begin regardless of earlier ones, and each records how late it began', async () => {
   const hanging = gate()
   const lates: number[] = []
   const pace = byClock(1_000, 1_000, () => assert.fail('there is room'))

@@ -18,7 +18,7 @@ for (const name of ['node', 'a (strange) name', ')'])
     })
   })
 
-test('a line with too few fields is no process', () => {
+test('a line with too few fields is ignored', () => {
   assert.equal(parseProcessStat('4711 (node) S 17 4711'), undefined)
   assert.equal(parseProcessStat(''), undefined)
 })

@@ -105,7 +105,7 @@ test('OAuth: texts are percent-encoded as published, and so are the texts that a
   assert.equal(sale, `POST&https%3A%2F%2Fgateway.example%2Fpaynet%2Fapi%2Fv4%2Fsale%2F123&${parameters}`)
 })
 
-test('OAuth: a request that another client signed has the text that this one would sign', () => {
+test('OAuth: this client signs the same text as another client for its request', () => {
   const { oauth_signature: _signature, ...signed } = usual
   const url = 'https://gateway.example/paynet/api/v4/create-card-ref/1144'
   const body = pairs('client_orderid=902B4FF5&orderid=4444444')

@@ -35,7 +35,7 @@ test('an amount is moved by the decimals of its currency: spelled and signed aga
   )
 })
 
-test('a text that is no amount of the currency is not signed; any other is signed as the gateway does', () => {
+test('a text that is not an amount of the currency is not signed; any other is signed as the gateway does', () => {
   const text = fc.oneof(fc.stringMatching(/^[0-9]{0,12}\.?[0-9]{0,5}$/), fc.string())
   fc.assert(
     fc.property(text, currency, (amount, code) => {
@@ -93,7 +93,7 @@ test('a text that cannot be decoded is not a form, and reading it always ends', 
 
 // ---- OAuth --------------------------------------------------------------------------------------
 
-test('OAuth: whatever is sent, the gateway finds the signature right', () => {
+test('OAuth: the gateway accepts the signature of any request', () => {
   const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const url = 'https://Pay.Example:443/gateway/api/v4/status/101'
   fc.assert(
@@ -217,13 +217,13 @@ test('a signing secret that is empty or no base64 is refused, for anybody could 
     assert.throws(() => readCallback(text, key, mine, { headers: headersFor(text), verifyWith: bad }), /signingSecret/)
 })
 
-test('a client with a signing secret believes no callback without the headers', () => {
+test('a client with a signing secret accepts no callback without the headers', () => {
   const settings = { baseUrl: 'http://127.0.0.1:1/gateway', endpoint: 1, login: 'shop', controlKey: key }
   assert.equal(openClient(settings).readCallback(said(), mine).is, 'callback')
   assert.equal(openClient({ ...settings, signingSecret }).readCallback(said(), mine).is, 'not genuine')
 })
 
-test('a callback or return whose digits were moved between the two ids is about another order, though its checksum holds', () => {
+test('a callback with digits moved between the two ids is about another order, though its checksum is right', () => {
   // oxfmt-ignore
   const forged: readonly (readonly [orderid: string, clientOrderid: string])[] = [
     ['100000', '1a b'], ['1', '000001a b'],

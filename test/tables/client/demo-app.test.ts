@@ -68,12 +68,12 @@ const expiries: [typed: string, month?: number, year?: number][] = [
   ['December'],
 ]
 
-test('a card number is seen by length and check digit, an expiry as it is printed', () => {
+test('a card number is judged by length and check digit, an expiry as it is printed', () => {
   for (const [text, isOne] of numbers) assert.equal(isCardNumber(text), isOne, text)
   for (const [text, month, year] of expiries) assert.deepEqual(expiryOf(text), month && { month, year }, text)
 })
 
-test('tokens and cards are shown by their ends, what else is on a card not at all, and a second time changes nothing', () => {
+test('tokens and cards are masked to their ends, other card data fully, and masking twice changes nothing', () => {
   const token = '0123456789abcdef0123456789abcdef'
   const card = {
     number: '4111111111111111',
@@ -161,7 +161,7 @@ const calls: [path: string, short: string, means: RegExp][] = [
   ['/transfer/notification',                            '/transfer/notification',                      /no number/],
 ]
 
-test('every call has a line and a sentence', () => {
+test('every call has a title and an explanation', () => {
   for (const [path, short, means] of calls) {
     assert.equal(shortPath(path), short)
     assert.match(meaningOf({ path }), means)
@@ -242,7 +242,7 @@ test('a transfer: initiate with the known digits, perform, one choice, one compl
   assert.deepEqual(performed.destinationOfFunds, { reference: { clientCardId: 'hers' } })
 })
 
-test('an app that does not choose in time learns how it ended', async () => {
+test('an app that does not choose in time sees the outcome', async () => {
   const { told, paths } = await run(
     [listing, listing, { state: 'DECLINED', errorCode: 4006 }],
     () => new Promise(() => undefined),

@@ -33,7 +33,7 @@ test('a merchant has a limit of requests a second, with bursts of two seconds, a
   assert.deepEqual(limits.counts().merchant, { share: 10, refused: 2, beyond: 1 })
 })
 
-test('a login that fails is not looked at from this address until a try comes back, and is from any other', () => {
+test('a login that fails is slowed down for this address only, until its next try is due', () => {
   const { clock, limits } = opened({ pair: 30 })
   times(30, () => limits.failed('shop', client))
   assert.ok(limits.blocks('shop', client))
@@ -63,7 +63,7 @@ test('a login that goes on failing is locked for a quarter of an hour', () => {
   assert.ok(!limits.blocks('shop', client))
 })
 
-test('a request that holds forgives what failed before', () => {
+test('a successful request forgives earlier failures', () => {
   const { limits } = opened({ pair: 30 })
   for (let i = 0; i < 1_000; i++) {
     limits.failed('shop', client)
@@ -72,7 +72,7 @@ test('a request that holds forgives what failed before', () => {
   }
 })
 
-test('a control that held before forgives nothing, however often it is sent again', () => {
+test('a repeat of an earlier successful request forgives nothing', () => {
   const { limits, clock } = opened({ pair: 30 })
   limits.succeeded('shop', client, sha1Hex('seen'))
   let judged = 0
@@ -152,7 +152,7 @@ test('processes share a limit', () => {
   assert.equal(times(30, () => limits.takes(1n)).filter(Boolean).length, 20)
 })
 
-test('a stranger who comes from ever new addresses takes no more memory than ten thousand of them', () => {
+test('a stranger with ever new addresses takes no more memory than ten thousand of them', () => {
   const { limits } = opened({ address: 1, pair: 1 })
   for (let i = 0; i < 11_000; i++) {
     limits.failed('shop', { clientAddress: `2001:db8:${i.toString(16)}::1` })
@@ -161,7 +161,7 @@ test('a stranger who comes from ever new addresses takes no more memory than ten
   assert.equal(limits.counts().address.beyond, 10_000)
 })
 
-test('nothing that ships limits a merchant who signs well', () => {
+test('the default limits never slow a merchant who signs correctly', () => {
   const clock = openHandClock(0)
   const limits = openAccessLimits({ settings: usualLimits, clock, isShared: () => false })
   for (let i = 0; i < 10_000; i++) {

@@ -101,7 +101,7 @@ test('a body is read up to the limit of its route, and not a piece further', asy
     }
 })
 
-test('the rest of a refused body is read to its end, up to a limit of bytes and time, or until the sender is gone', async () => {
+test('the rest of a refused body is read up to a limit of bytes and time, or until the sender has left', async () => {
   const never = new AbortController().signal
   const rest = (bytes: number, piece: number) => sent(bytes, piece).stream
 

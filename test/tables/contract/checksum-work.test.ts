@@ -162,7 +162,7 @@ test('no operation is without a case', () => {
   assert.deepEqual(Object.keys(requests).toSorted(), signed.toSorted())
 })
 
-test('a refusal takes two keys, though a merchant has one; the checksum that holds is the last one computed', async () => {
+test('a refusal checks two keys, though a merchant has one; the right checksum is the last one computed', async () => {
   assert.deepEqual(await judge('sale', sale), { isRefused: true, checksums: 2, reads: 0 })
   const signed = signedBy(sale, '11', 'order-1', '1050', 'jane@example.com')
   assert.deepEqual(await judge('sale', signed), { isRefused: false, checksums: 1, reads: 0 })

@@ -56,7 +56,7 @@ test('a checksum holds under each of the keys and for each of the spellings, and
   assert.ok(!controlHolds(control, [], keys('old'), decoy))
 })
 
-test('without a key nothing holds, not even what the decoy would sign', () => {
+test("without a key no checksum is valid, not even the decoy's", () => {
   const parts = ['login', 'order', '']
   assert.ok(!controlHolds(controlOf(parts, decoy), [parts], [], decoy))
   assert.ok(!controlHolds('', [parts], [], decoy))

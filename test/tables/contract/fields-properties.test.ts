@@ -74,7 +74,7 @@ for (const [operation, fields] of Object.entries(tables)) {
   const nearlyGood = fc.array(anyPair, { maxLength: 6 }).map((more) => pairsOf(form).concat(more))
 
   describe(`the fields of ${operation}`, () => {
-    test('there is a good form here with every field of the table', () => {
+    test('the good form of this test has every field of the table', () => {
       assert.deepEqual(Object.keys(form), names)
     })
 
@@ -96,7 +96,7 @@ for (const [operation, fields] of Object.entries(tables)) {
       )
     })
 
-    test('no form whatever makes the reader throw, and its answer is values or one refusal of a field of the table', () => {
+    test('no form makes the reader throw; it returns values or one refusal of a field of the table', () => {
       fc.assert(
         fc.property(fc.oneof(fc.array(anyPair, { maxLength: 40 }), nearlyGood), (pairs) => {
           const result = read(fields, pairs)
@@ -109,7 +109,7 @@ for (const [operation, fields] of Object.entries(tables)) {
       )
     })
 
-    test('a changed field gives a value or its own refusal, or that of a field that it governs', () => {
+    test('a changed field changes its value or its refusal, or those of a field that it governs', () => {
       fc.assert(
         fc.property(fc.constantFrom(...names), anyText, (name, text) => {
           const result = read(fields, pairsOf({ ...form, [name]: text }))

@@ -106,7 +106,7 @@ describe('lists', () => {
     )
     assert.equal(values[0], values[1])
   })
-  test('a person is looked for by every spelling of an e-mail address', () => {
+  test('a person is searched by every spelling of an e-mail address', () => {
     const spelled = emailSpellings(' Jos\u00e9@B\u00fccher.example ')
     for (const one of ['jos\u00e9@xn--bcher-kva.example', 'jose\u0301@b\u00fccher.example', 'jos\u00e9@bu\u0308cher.example'])
       assert.ok(spelled.includes(one), one)
@@ -121,7 +121,7 @@ describe('lists', () => {
     ['020 7946 0000',       ['2079460000']],
     ['+999 123456',         ['999123456']],
   ]
-  test('a person is looked for by every spelling of a telephone number that names its country', () => {
+  test('a person is searched by every spelling of a telephone number with its country', () => {
     for (const [said, all] of phones) assert.deepEqual(phoneSpellings(said), all, said)
   })
   test('an e-mail address may be as long as the mobile API takes', () => {
@@ -143,7 +143,7 @@ describe('scores', () => {
     assert.deepEqual([score, refusal?.code, fired.map(({ filterNo }) => filterNo)], [100, '3222', [1, 2]])
     assert.deepEqual([judge(low, listed('black', 'bin', '4111', { score: 59 })).refusal], [undefined])
   })
-  test('a loyalty list takes off, a white list lets through whatever the score', () => {
+  test('a loyalty list lowers the score, a white list accepts at any score', () => {
     const black = listed('black', 'country', 'DE')
     assert.equal(judge(black, listed('loyalty', 'email', 'eve@example.com', { score: -1 })).refusal, undefined)
     assert.deepEqual(judge(black, black, listed('white', 'card-country', 'US', { score: 0 })), {
@@ -218,7 +218,7 @@ describe('limits', () => {
     )
   })
 
-  test('whatever comes when, no window ever holds more than the limit, and what was let go makes room', () => {
+  test('no window ever holds more than the limit, and released payments make room', () => {
     const limit = velocity(3)
     const { windowMs } = limit.facts
     fc.assert(

@@ -14,7 +14,7 @@ test('a host that is no name is refused when its URL is given, with a message ab
   assert.equal(refusalOf(`https://${'a'.repeat(64)}.example/`), `${'a'.repeat(64)}.example is not a host name`)
 })
 
-test('a host that may not be called today is refused by the call alone', () => {
+test('a host that may not be called today is refused only by the call', () => {
   assert.equal(refusalOf('https://10.0.0.1/'), undefined)
   assert.equal(refusalOf('https://metadata.internal/'), undefined)
 })

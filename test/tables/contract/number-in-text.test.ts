@@ -25,7 +25,7 @@ const spellings = [
   '\u{1d7dc}\u{1d7d9}\u{1d7d9}\u{1d7d9} 1111 1111 1111',
 ]
 
-test('the digits of a card are found however they are encoded, and whatever stands between them', () => {
+test('the digits of a card are found in any encoding, with anything between them', () => {
   for (const sent of [...spellings, '4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1', `00${card}00`, `https://shop.example/?c=${card}`]) {
     const text = textWithDigits(sent)
     assert.ok(text !== undefined && hasThisNumber(text, card), sent)

@@ -95,7 +95,7 @@ test('a missing, unknown, repeated or malformed parameter in the header is refus
   for (const nonce of ['!', '~'.repeat(64), 'a+b/c==']) assert.equal(read(withParam('oauth_nonce', nonce)).nonce, nonce)
 })
 
-test('a header of any shape is an answer, and a damaged one is refused or signs something else', () => {
+test('a header of any shape gets a verdict, and a damaged one is refused or signs something else', () => {
   fc.assert(fc.property(fc.string({ unit: anySign }), (text) => readAuthorization(`OAuth ${text}`).is === 'refused'))
   const good = headerOf(usual)
   fc.assert(

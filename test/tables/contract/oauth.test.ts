@@ -12,7 +12,7 @@ import { anySign } from './any-sign.ts'
 const normalisedOf = (...bodyPairs: [string, string][]) =>
   baseStrings({ urls: [], params: { ...read(headerOf(usual)), signed: [] }, bodyPairs, parametersAlone: true })[0]!
 
-test('the request that another client signed holds, by the text that it signed', () => {
+test('the request that another client signed verifies, with the same signed text', () => {
   assert.equal(baseStrings(asked())[0], signedText)
   assert.ok(holds(asked()))
   assert.ok(!holds(asked(), []))

@@ -56,7 +56,7 @@ for (const [operation, rows, store] of tables) {
   })
 }
 
-test('later payments take the payer from the first, and nothing else', () => {
+test('later payments take from the first the payer, and nothing else', () => {
   const whole = storedRequest(Object.fromEntries(Object.keys(saleRequest).map((name) => [name, name])) as never)
   assert.deepEqual(payerOf(whole), {
     firstName: 'first_name',

@@ -22,7 +22,7 @@ test('weak passwords are refused with the reason', () => {
     else assert.equal(weakness(secret(password), 'jane'), undefined, password)
 })
 
-test('a password is known by its hash alone, however its letters are composed', async () => {
+test('only the hash of a password is stored, in one form for all compositions of its letters', async () => {
   const kept = await hashPassword(secret('caf\u00e9 at the corner'), systemRandom)
   assert.ok(!JSON.stringify(kept).includes('corner'))
   assert.equal(await isPassword(secret('cafe\u0301 at the corner'), kept), true)

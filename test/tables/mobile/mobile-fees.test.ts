@@ -37,7 +37,7 @@ test('hundredths are those of the unit, whatever the currency', () => {
   assert.equal(centisOfMinor(3_455n, 'KWD'), 346)
 })
 
-test('gates are called so that a path can have them, each once', () => {
+test('gates have distinct names that fit into a path', () => {
   const named = (...names: string[]) => assignedIds(names.map((name, i) => ({ name, gateId: BigInt(i + 1) })))
   assert.deepEqual(named('Sandbox acquirer', 'ÄB/c', 'x_1.2'), ['sandbox-acquirer', '-b-c', 'x_1.2'])
   assert.deepEqual(named('One', 'one', 'two'), ['one-1', 'one-2', 'two'])

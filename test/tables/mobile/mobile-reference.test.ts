@@ -39,7 +39,7 @@ const requestSchema = (name: MobileOperation) => operationOf(name).requestBody.c
 const answerSchema = (name: MobileOperation) => operationOf(name).responses['200']!.content['application/json'].schema
 
 for (const name of mobileOperationNames)
-  test(`${name}: the examples are what the rows and the OpenAPI document take`, () => {
+  test(`${name}: rows and OpenAPI document accept the examples`, () => {
     const { request, answer } = mobileRow(name)
     const example = mobileExample(name)
     assert.deepEqual(fitsSchema(name, example.request, requestSchema(name)), [])
@@ -66,7 +66,7 @@ function without(whole: object, path: string): object {
 }
 
 for (const name of mobileOperationNames)
-  test(`${name}: without something mandatory the OpenAPI document does not take it`, () => {
+  test(`${name}: the OpenAPI document refuses the example without a mandatory member`, () => {
     const { request, answer } = mobileRow(name)
     const example = mobileExample(name)
     for (const [table, whole, schema] of [

@@ -158,7 +158,7 @@ test('the service signs what there is of the values that may be missing, and not
   assert.throws(() => service.signedParts(checkText.transfer, { ...values, invoiceId: undefined }), /invoiceId is signed/)
 })
 
-test('one character more, less or another is another signature to all, and so is a text of any other shape', () => {
+test('one character more, less or changed makes another signature for all, and so does any other shape', () => {
   const { row, merchants, clients, signature } = known[0]!
   const services = service.signedParts(row, values)
   const isRefused = (given: string) => {

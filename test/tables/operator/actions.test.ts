@@ -56,7 +56,7 @@ function withFiles(words: string[], { takes }: AnyAction): string[] {
 }
 
 for (const { subject, words, action } of rows)
-  test(`the examples of ${words} are read, with nothing left over`, async () => {
+  test(`the examples of ${words} are read completely`, async () => {
     assert.ok(action.examples.length > 0)
     for (const example of action.examples as string[]) {
       const [stdout, stderr] = [new PassThrough(), new PassThrough()]
@@ -90,7 +90,7 @@ test('the inputs of an action have distinct names, and valid default values', ()
   }
 })
 
-test('an owner may do everything, an auditor nothing that changes, and no role of one merchant what concerns all', () => {
+test('an owner may do everything, an auditor change nothing, and no role of one merchant act on all merchants', () => {
   for (const [one, { changes }] of Object.entries(permissions) as [Permission, { changes: boolean }][]) {
     assert.ok(roleMay('owner', one))
     if (changes) assert.ok(!roleMay('auditor', one) && !roleMay('auditor', one, 'merchant'), one)

@@ -87,7 +87,7 @@ describe('ranges within ranges and equal rows are one table, in which the narrow
     })
 })
 
-test('whatever is nested in whatever, the narrowest range around a card counts', () => {
+test('the narrowest range around a card counts, in any nesting', () => {
   const prefix = fc
     .integer({ min: 4000, max: 4099 })
     .chain((n) => fc.constantFrom(String(n), `${n}5`, `${n}50`, `${n}505`, `${n}5050`))

@@ -9,7 +9,7 @@ import { keyComplaint, newControlKey, servesMobile } from '../../../src/operator
 
 const projectRoot = join(import.meta.dirname, '../../../..')
 
-test('a control key that is made serves both APIs; one given by hand must be random', async () => {
+test('a generated control key serves both APIs; a given one must be random', async () => {
   const made = newControlKey(systemRandom)
   assert.match(made.reveal(), /^[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}$/)
   assert.ok(servesMobile(made))
@@ -54,7 +54,7 @@ test('a control key that is made serves both APIs; one given by hand must be ran
   }
 })
 
-test('the keys that stand in the documents are refused outside the sandbox, however they are written', async () => {
+test('the keys of the documents are refused outside the sandbox, in any spelling', async () => {
   const documents = [
     'docs/install.md',
     'docs/run.md',

@@ -43,7 +43,7 @@ const goodWork: WorkFacts = {
   secure: [],
 }
 
-test('the doctor is content where all is well, and has advice for each thing that is not', () => {
+test('the doctor reports nothing when all is well, and advises on each fault', () => {
   const sick = (facts: Partial<WorkFacts>) =>
     workFindings({ ...goodWork, ...facts }, now).filter((finding) => finding.is !== 'ok')
   const lived = (facts: Partial<LeaseFact>) => sick({ alive: [{ ...goodWork.alive[0]!, ...facts }] })

@@ -93,7 +93,7 @@ async function textOf({ texts }: TextParts): Promise<string> {
   return all
 }
 
-test('an export stands behind its list, with the same filters and without its pages', () => {
+test("an export has its list's filters, and no pages", () => {
   const { actions } = listOf(0)
   assert.deepEqual(Object.keys(actions), ['row list', 'row export'])
   assert.deepEqual(Object.keys(actions['row export']!.takes), ['from', 'to', 'as'])
@@ -106,7 +106,7 @@ test('the heading names the zone of times, and columns without a heading are lef
   assert.deepEqual([lines.mediaType, await textOf(lines)], ['application/x-ndjson', '{"no":1}\n{"no":2}\n'])
 })
 
-test('a page is read when the one before is out, and no page after the last that is taken', async () => {
+test('a page is read when the one before was sent, and none after the last one sent', async () => {
   const { exported, pages } = listOf(3_500)
   const { texts } = await exported({})
   const rows: string[] = []

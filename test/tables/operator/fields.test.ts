@@ -123,7 +123,7 @@ test('settings stored by an older version get the default values, and stored set
   assert.ok(!('sellerCommission' in emptied))
 })
 
-test('the difference of two versions is said fact by fact, as people read it', () => {
+test('the difference of two versions is shown fact by fact, as people read it', () => {
   const after = endpointFields.after(custom, {
     repeatWindowMs: 90_000,
     callbackUrl: null,
@@ -147,7 +147,7 @@ test('the difference of two versions is said fact by fact, as people read it', (
   assert.deepEqual(keys, [{ facts: [replaced] }])
 })
 
-test('an empty list is said by none, where a list may be empty', () => {
+test('an empty list is written as none, if a list may be empty', () => {
   assert.ok(list(onOff).read('none') instanceof Unreadable && list(onOff).fromJson([]) instanceof Unreadable)
   assert.deepEqual([listOrNone(onOff).read('none'), listOrNone(onOff).fromJson([])], [[], []])
   assert.ok(listOrNone(onOff).read('on,none') instanceof Unreadable)

@@ -188,7 +188,7 @@ for (const [what, order, before, after, expected] of table)
     assert.equal(found ? `${found.before} > ${found.after}: ${found.why}` : '', expected)
   })
 
-test('a setting that decides nothing, or of which nothing is stored, says so; and so does each field of an endpoint', () => {
+test('a setting without effect on decisions, or without stored data, says so; and so does each field of an endpoint', () => {
   const of = { entityId: 1n, secrets: [] } as const
   const say = (entity: 'endpoint' | 'gate' | 'merchant', ...names: string[]) =>
     decidingOf({ ...of, entity, after: Object.fromEntries(names.map((name) => [name, null])) }, undefined)

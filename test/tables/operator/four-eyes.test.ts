@@ -37,7 +37,7 @@ for (const [what, of, above] of cases)
     assert.equal(isAbove(alone, of), above)
   })
 
-test('a rule is about what its name says, and each is about users too', () => {
+test('a rule covers the actions in its name, and each covers users too', () => {
   const ruleOf = (rules: Rules, words: string, needs: Permission) => rulesAbout(words, needs).find((one) => isOn(rules, one))
   assert.equal(ruleOf(off, 'user add', 'users'), undefined)
   for (const on of [{ keys: true }, { gates: true }, { users: true }, { returns: alone }])

@@ -41,7 +41,7 @@ function approvedIn(orderMs: number, attemptMs: number): Order {
   return { ...order, transactions: [{ ...order.transactions[0]!, result: { gateId: '7' } }] }
 }
 
-test('an order and its attempt that say the same are one count; whatever differs is a count of its own', () => {
+test('equal orders and attempts share one count; different ones are counted apart', () => {
   const same = { merchantId: 1n, minute: now }
   const key = '101|7|sale|||approved||'
   assert.deepEqual(countedIn([changed(approvedIn(30, 20)), changed(approvedIn(40, 20)), changed(approvedIn(31, 17))]), [

@@ -21,7 +21,7 @@ const { table: settings, after: settingsAfter } = endpointFields
 const valueOf = <Value>(read: Value | Unreadable): Value | string => (read instanceof Unreadable ? read.must : read)
 const complaintOf = (read: unknown): string => (read instanceof Unreadable ? read.must : '')
 
-test('spans and moments are read as they are written, and nothing else is', () => {
+test('spans and moments are read in the documented forms, and in no other', () => {
   for (const [text, ms] of [
     ['0', 0],
     ['500ms', 500],
@@ -62,7 +62,7 @@ test('spans and moments are read as they are written, and nothing else is', () =
     assert.equal(readMoment(text, now), undefined, text)
 })
 
-test('a time is between 1970 and 2199, however it is said', () => {
+test('a time is between 1970 and 2199, in every form', () => {
   for (const text of ['2h', '20000d', '1970-01-01', '2199-12-31T23:59'])
     assert.ok(!(moment.read(text) instanceof Unreadable), text)
   for (const text of ['99999d', '999999999d', '0000-01-01', '1969-12-31', '2200-01-02', '9999-12-31'])
@@ -196,7 +196,7 @@ test('the URLs of an endpoint are judged by what the installation and the endpoi
   assert.match(valueOf(read(`https://shop.example/${'x'.repeat(1024)}`)), /of at most 1024/)
 })
 
-test('lists of fields and operations are read, and strangers among them are named', () => {
+test('lists of fields and operations are read, and unknown names in them are reported', () => {
   const { mandatoryFields: fields, disabledOperations: operations } = settings
   assert.deepEqual(fields.is.read('phone, city,phone'), ['phone', 'city'])
   assert.deepEqual(fields.is.read('none'), [])
@@ -222,7 +222,7 @@ test('texts for operators name no program, so that a web page can show them too'
   )
 })
 
-test('a gate with a value that its messages have no room for is refused', () => {
+test('a gate with a value too long for its messages is refused', () => {
   for (const [option, wrong] of [
     ['host', 'a b'],
     ['port', '0'],

@@ -21,7 +21,7 @@ const weak = (options: { modulusLength: number; publicExponent?: number }) =>
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
 
-test('a key for Ed25519 is taken as it is', () => {
+test('an Ed25519 key is accepted unchanged', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const key = readPublicKey(text(publicKey, 'spki'))
   assert.ok(typeof key !== 'string' && key.asymmetricKeyType === 'ed25519')

@@ -152,7 +152,7 @@ for (const name of ['sha1', 'sha256']) each('another hash', (values) => createHm
 each('hashed twice', (values) => sha1(sha1(...values, key).toString('hex')))
 each('the key hashed first', (values) => sha1(...values, digest('md5', key).toString('hex')))
 
-test('every row of the mistakes is made here', () =>
+test('this test makes every mistake of the table', () =>
   assert.deepEqual(
     Object.keys(mistakes).filter((name) => !met.has(name)),
     [],
@@ -173,7 +173,7 @@ for (const [operation, sent, ...names] of pairs)
     assert.deepEqual(explained(cases[operation]!, sent)?.map(called), names)
   })
 
-test('a control that no known mistake leads to is said to be unexplained, after less than a second of work', () => {
+test('a control that no known mistake explains is reported as unexplained, after less than a second of work', () => {
   const begun = process.cpuUsage().user
   for (const one of Object.values(cases)) assert.equal(explained(one, sha1('what nobody signs')), undefined)
   assert.ok((process.cpuUsage().user - begun) / 1_000 < Object.keys(cases).length * 1_000)

@@ -147,7 +147,7 @@ test('an order whose payment is not approved allows nothing', () => {
           assert.equal(answers(drawnOn(kind, state), operation, may), wrong, `${operation} of a ${kind} ${state}`)
 })
 
-test('a capture or return holds its sum in every state but those where no money has moved', () => {
+test('a capture or return holds its sum in every state except those without a movement of money', () => {
   const without = new Set<State>(['declined', 'filtered', 'error'])
   for (const state of states) {
     const captured = drawnOn('preauth', 'approved', [['capture', 400n, state]])
@@ -180,7 +180,7 @@ test('money cannot be returned while its capture is open', () => {
   }
 })
 
-describe('the same once more', () => {
+describe('a repeat of a follow-up', () => {
   const may = { capture: true, return: true }
   const asked = (order: Order, changes: Partial<Transaction>): Order =>
     frozen({ ...order, transactions: order.transactions.map((t) => (t.no === 2 ? { ...t, ...changes } : t)) })
@@ -227,7 +227,7 @@ describe('the same once more', () => {
     assert.equal(told(judgeFollow(open, { ...plain(undefined, { comment: 'a' }), operation: 'void' }, may, now)), 'wrong')
   })
 
-  test('all that is left is the same as all that was left, whatever that is by now', () => {
+  test('a request for the whole rest equals an earlier one, whatever the rest is by now', () => {
     const whole = asked(drawnOn('sale', 'approved', [['return', 1000n, 'unknown']]), {
       asked: { operation: 'return', whole: true },
     })
@@ -263,7 +263,7 @@ describe('the same once more', () => {
     assert.equal(told(judgeFollow(order, plain(400n), may, now)), 'repeat of 3')
   })
 
-  test('a void or cancel that is approved is answered with itself', () => {
+  test('a repeat of an approved void or cancel gets the same reply', () => {
     for (const [kind, operation] of [
       ['void', 'void'],
       ['cancel', 'return'],
@@ -274,7 +274,7 @@ describe('the same once more', () => {
     }
   })
 
-  test('its serial number finds it when its own commit lost the answer', () => {
+  test('a follow-up whose commit lost its answer is found by its serial number', () => {
     assert.equal(told(judgeFollow(part('approved'), plain(400n, { serialNumber: 'serial-2' }), may, now)), 'repeat of 2')
   })
 })
@@ -312,9 +312,9 @@ const leftText = (left: ReturnType<typeof leftFor>) => (typeof left === 'string'
 // oxfmt-ignore
 const rows: [kind: OrderKind, state: State, drawn: Drawn[], capture: string, back: string, release: string][] = [
   ['sale',     'declined',  [],                                          'not approved',     'not approved',       'not approved'],
-  ['sale',     'approved',  [],                                          'charged at once',  'return 1000',        'void 1000'],
-  ['sale',     'approved',  [['return', 999n, 'unknown']],           'charged at once',  'return 1',           'partly returned'],
-  ['sale',     'approved',  [['return', 1000n, 'authorising']],      'charged at once',  'all returned',       'partly returned'],
+  ['sale',     'approved',  [],                                          'not a preauthorisation',  'return 1000',        'void 1000'],
+  ['sale',     'approved',  [['return', 999n, 'unknown']],           'not a preauthorisation',  'return 1',           'partly returned'],
+  ['sale',     'approved',  [['return', 1000n, 'authorising']],      'not a preauthorisation',  'all returned',       'partly returned'],
   ['sale',     'approved',  [['void', 1000n, 'reversing']],          'released',         'released',           'released'],
   ['preauth',  'approved',  [],                                          'capture 1000',     'cancel 1000',        'void 1000'],
   ['preauth',  'approved',  [['capture', 1n, 'ready']],              'capture 999',      'capture not settled', 'captured'],

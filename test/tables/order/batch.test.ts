@@ -72,7 +72,7 @@ test('entries submitted together share a batch; later ones gather for the next, 
   assert.deepEqual(batch.counts(), { batches: 3, items: 15 })
 })
 
-test('a large batch is answered a few at a time, with a turn for others between, and the next one does not wait', async () => {
+test('a large batch is answered a few items at a time, with turns for others between, and does not delay the next', async () => {
   const turns: (() => void)[] = []
   const clock = { ...quickClock(), after: (_delayMs: number, fn: () => void) => (turns.push(fn), () => {}) }
   const seen: number[] = []

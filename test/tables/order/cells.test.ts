@@ -106,7 +106,7 @@ test('a request is passed on only for a cell that is not served, and never if th
   assert.deepEqual(passed, [3])
 })
 
-test('a page of a merchant that has moved on is led to its cell, here or in another process, once', async () => {
+test('a page of a merchant that has moved is passed once to its cell, here or in another process', async () => {
   const served = leader({ 3: ofMoved, 4: () => says('here') })
   assert.equal(await served.handle(asked({ params: { token } })), 'here')
   assert.deepEqual(served.passed, [])

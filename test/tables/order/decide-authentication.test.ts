@@ -38,7 +38,7 @@ const orderWith = (order: Order, facts: Partial<Authentication>): Order => ({
 })
 const lease = { lease: 9n, leaseDueAt: now + 4_000 }
 
-test('a method that its page began has ten seconds; without one the gateway waits 30 minutes, and then declines', () => {
+test('a method begun by its page has ten seconds; otherwise the gateway waits 30 minutes, and then declines', () => {
   const begun = decided(waiting, begin(waiting, described)!).order
   const transaction = head(begun)
   assert.deepEqual(

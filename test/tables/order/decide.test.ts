@@ -46,7 +46,7 @@ test('a state at rest asks for nothing outside, a state that authorises does', (
 })
 
 for (const transition of machine) {
-  test(`${named(transition)}: the new order says so, and the old one is untouched`, () => {
+  test(`${named(transition)}: the new order has the change, and the old one is untouched`, () => {
     const subject = subjectOf(transition)
     const before = orderIn(transition.from, {}, subject)
     const { order, row } = decided(before, eventOf(transition.on, ofMove(transition), subject))
@@ -121,7 +121,7 @@ test('an attempt is on record with its names and lease before it is sent, and nu
   assert.deepEqual([head(order).lease, head(order).dueAt, head(order).step], [9n, now + 4_000, 'authorise'])
 })
 
-test('a lease ends with the state it was taken for', () => {
+test('a lease ends with the state it belongs to', () => {
   const held = orderIn('authorising')
   const leased = frozen({ ...held, transactions: [{ ...head(held), lease: 9n, step: 'authorise' as const, dueAt: now }] })
   for (const on of answers) {

@@ -11,7 +11,7 @@ function turnsOf(count: number) {
   return openTurns({ waiting }, { held: () => 0, blocked: () => [] })
 }
 
-test('however many merchants wait, each is served by some sweep before one of them is again', async () => {
+test('with any number of merchants, each is served by a sweep before one of them is served again', async () => {
   const turns = turnsOf(600)
   const served: bigint[] = []
   for (let sweep = 0; sweep < 3; sweep++) served.push(...(await turns.next(20)).turns.map(({ merchantId }) => merchantId))

@@ -39,7 +39,7 @@ async function lateProcess(cellNo: number, reads: () => void = () => {}) {
   return { requests, pass: (ms: number) => clock.pass(ms) }
 }
 
-test('a process that stood still looks again before it says that a merchant is elsewhere', async () => {
+test('a suspended process looks again before it says that a merchant has moved', async () => {
   for (const name of ['an order', 'a status from memory', 'a page', 'a sale']) {
     const { requests, pass } = await lateProcess(2)
     await assert.rejects(

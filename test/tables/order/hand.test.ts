@@ -29,7 +29,7 @@ test('an order submitted twice at the same time leaves no count behind', () => {
   assert.equal(hand.load(1n, 0n).ofMerchant, 0)
 })
 
-test('an order that never comes into memory counts until its submitter hears of it, or its commit', () => {
+test('an order that never reaches memory counts until its submitter gets an answer, or its commit ends', () => {
   const hand = openHand()
   const count = () => hand.load(1n, 0n).ofMerchant
   const refused = hand.expect(order, configuration)

@@ -85,7 +85,7 @@ async function beside({ store, clock, log }: Desk, waitedMs = () => 0): Promise<
   return { heart, pulse, ended }
 }
 
-test('the age of a lease counts from before its beat was written, however late the answer comes', async () => {
+test('the age of a lease counts from before its beat was written, even if the answer comes late', async () => {
   const desk = openDesk()
   const heartbeat = await begin(desk)
   desk.row.is = 'slow'
@@ -114,7 +114,7 @@ test('a beat whose answer comes after three seconds renews nothing', async () =>
   await heartbeat.stop()
 })
 
-test('the loop may stand still for fourteen seconds: its heart beats on', async () => {
+test('the loop may be blocked for fourteen seconds: its heart beats on', async () => {
   const desk = openDesk()
   const { heart, pulse, ended } = await beside(desk)
   await desk.pass(14_000)
@@ -124,7 +124,7 @@ test('the loop may stand still for fourteen seconds: its heart beats on', async 
   await heart.stop()
 })
 
-test('a process whose loop stands still for fifteen seconds is ended, and sends nothing should it live on', async () => {
+test('a process whose loop is blocked for fifteen seconds is ended, and sends nothing if it survives', async () => {
   const desk = openDesk()
   const { heart, pulse, ended } = await beside(desk)
   const hangsAt = desk.clock.monotonic() + 15_000

@@ -84,7 +84,7 @@ describe('requests of one batch by their keys', () => {
   })
 })
 
-test('twins take one row, for a day, and a request without a key none', () => {
+test('twins use one row, for a day, and a request without a key none', () => {
   const bound = [asked('k', 'a', 's1'), asked('k', 'a', 's2'), asked(undefined, 'a', 's3')].map((item) => ({
     item,
     orderId: 7n,

@@ -190,7 +190,7 @@ test('after a success the next pause is the first one again', () => {
   assert.equal(pauseLeft(l, 'bad'), 100)
 })
 
-test('whatever happens, never more calls than allowed, and every job is started once, dropped, or still waits', () => {
+test('in all cases there are never more calls than allowed, and every job starts once, is dropped, or waits', () => {
   type Act = { is: 'put' | 'well' | 'badly' | 'pass'; lane: number; ms: number }
   const act = fc.record<Act>({
     is: fc.constantFrom('put', 'put', 'well', 'badly', 'pass'),

@@ -38,7 +38,7 @@ test('each pause is at most a tenth shorter or longer than the usual one, and no
   }
 })
 
-test('whatever the randomness, the next try is counted from the last one, a whole number of milliseconds ahead', () => {
+test('with any randomness, the next try is counted from the last one, in whole milliseconds', () => {
   const last = Date.UTC(2026, 0, 1)
   fc.assert(
     fc.property(fc.integer({ min: 1, max: maxTries - 1 }), fc.uint8Array({ minLength: 6, maxLength: 6 }), (tries, bytes) => {

@@ -119,7 +119,7 @@ test('half of a flood of requests begins in the next turn, and a request that fi
 
 const piecesOf = (reader: InPieces<unknown>): Piece[] => [...reader]
 
-test('no piece of a form is more than a turn takes, whatever its shape', () => {
+test('no piece of a form is more than a turn takes, in any shape', () => {
   const word = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 20 }),
     fc
@@ -216,7 +216,7 @@ test('JSON is refused by its depth, its parts and its length before it is parsed
   }
 })
 
-test('whatever JSON there is: within its limits it is what JSON.parse makes of it', () => {
+test('any JSON within its limits is read as JSON.parse reads it', () => {
   const generous = { length: 1_000_000, depth: 100, nodes: 100_000 }
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat({ max: 3 }), (value, indent) => {

@@ -84,7 +84,7 @@ const cases: [what: string, files: Files, found: string[]][] = [
   ['a room that imports a later room', more('src/base/clock.ts', `import type { Opened } from '../three-d-secure/inbound.ts'`),
     ['src/base/clock.ts:2  base may not import three-d-secure: rooms import upwards only']],
   ['a room that re-exports a later room', more('src/base/clock.ts', `export { pool } from '../storage/pool.ts'`, ``),
-    ['src/base/clock.ts:2  base may not import storage: rooms import upwards only', 'src/base/clock.ts:2  nobody imports pool: do not export it']],
+    ['src/base/clock.ts:2  base may not import storage: rooms import upwards only', 'src/base/clock.ts:2  no module imports pool: do not export it']],
   ['a folder in src that is no room', { 'src/misc/a.ts': `export const a = 1\n`, ...more('src/cli/main.ts', `import { a } from '../misc/a.ts'`) },
     ['src/misc/a.ts:1  misc is not one of the rooms']],
   ['two files that import each other', {
@@ -99,10 +99,10 @@ const cases: [what: string, files: Files, found: string[]][] = [
     'src/http/page.css': `a {}\n`, 'src/http/mark.svg': `<svg/>\n`, 'src/http/own.js': `console.log('own.js')\n`, 'src/http/tested.css': `a {}\n`,
     'simulators/acquirer/look.js': `import './parts.js'\n`, 'simulators/acquirer/parts.js': `console.log(1)\n`, 'simulators/pages.css': `a {}\n`, 'simulators/acquirer/pages.css': `a {}\n`,
     ...more('simulators/acquirer/program.ts', `asset(new URL('./look.js', import.meta.url), '../pages.css')`), ...more('test/wire/sale.test.ts', `read('../../src/http/tested.css')`) },
-    ['simulators/acquirer/pages.css', 'src/http/mark.svg', 'src/http/own.js', 'src/http/page.css', 'src/http/tested.css'].map((path) => `${path}:1  no module names this file, so nobody serves it`)],
-  ['an exported name that nobody imports', more('src/base/clock.ts', `export const later = 2`, `export type Never = 1`, `const a = later, b = 1`, `export { a, b as c }`),
-    ['src/base/clock.ts:2  nobody imports later: do not export it', 'src/base/clock.ts:3  nobody imports Never: do not export it',
-     'src/base/clock.ts:5  nobody imports a: do not export it', 'src/base/clock.ts:5  nobody imports c: do not export it']],
+    ['simulators/acquirer/pages.css', 'src/http/mark.svg', 'src/http/own.js', 'src/http/page.css', 'src/http/tested.css'].map((path) => `${path}:1  no module names this file, so it is never served`)],
+  ['an exported name that no module imports', more('src/base/clock.ts', `export const later = 2`, `export type Never = 1`, `const a = later, b = 1`, `export { a, b as c }`),
+    ['src/base/clock.ts:2  no module imports later: do not export it', 'src/base/clock.ts:3  no module imports Never: do not export it',
+     'src/base/clock.ts:5  no module imports a: do not export it', 'src/base/clock.ts:5  no module imports c: do not export it']],
   ['a simulator that reaches into the gateway', more('simulators/acquirer/program.ts', `import { open } from '../../src/three-d-secure/inbound.ts'`),
     ['simulators/acquirer/program.ts:4  a simulator may not import src/three-d-secure/inbound.ts']],
   ['a gateway that imports a simulator', { 'simulators/acquirer/reply.ts': `export const reply = 1\n`, ...more('src/cli/main.ts', `import { reply } from '../../simulators/acquirer/reply.ts'`) },
@@ -208,7 +208,7 @@ test('as a program it prints one line a violation and ends with 1, or says that 
   assert.equal(untidy.status, 1)
   assert.match(
     untidy.stdout,
-    /^src\/base\/clock\.ts:2 {2}nobody imports later: do not export it\ntidy: 1 out of place in 11 files\n$/,
+    /^src\/base\/clock\.ts:2 {2}no module imports later: do not export it\ntidy: 1 out of place in 11 files\n$/,
   )
   violationsOf({})
   const tidied = spawnSync(process.execPath, [program], { encoding: 'utf8', cwd: join(folder, String(planted - 1)) })

@@ -25,7 +25,7 @@ for (const [name, script] of Object.entries(scripts)) {
   const command = program === 'node' ? process.execPath : `node_modules/.bin/${program}`
   const run = (option: string) => spawnSync(command, [...args, option], { encoding: 'utf8', timeout: 60_000 })
 
-  test(`npm run ${name} -- --help says what there is, and does nothing else`, () => {
+  test(`npm run ${name} -- --help lists its options, and does nothing else`, () => {
     const { status, stdout, stderr } = run('--help')
     assert.equal(status, 0, stderr)
     assert.match(stdout, foreign.has(program) ? /Usage/ : name === 'start' ? /npm start/ : new RegExp(`npm (run )?${name}`))

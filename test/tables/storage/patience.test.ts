@@ -44,7 +44,7 @@ test('the minute begins again each time that the database was reached', async ()
   assert.equal(tried, 4)
 })
 
-test('any other failure is said without another try', async () => {
+test('any other failure is reported without another try', async () => {
   const { over, tried } = await begun([{ takesMs: 10, ends: 'wrong' }])
   assert.match(String('error' in over && over.error), /no such table/)
   assert.equal(tried, 1)

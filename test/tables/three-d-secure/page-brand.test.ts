@@ -31,7 +31,7 @@ test('contrast is that of WCAG', () => {
 
 const styleShape = /--brand:(.{7});--on-brand:(.{7})}:root{--accent:(.{7})}[^]*--accent:(.{7})/
 
-test('whatever the colour, text on it and links of it can be read, in the light and in the dark', () => {
+test('text on any colour and links of it can be read, in the light and in the dark theme', () => {
   for (const colour of colours) {
     const [, brand, on, light, dark] = styleShape.exec(brandStyle(colour))!
     assert.equal(brand, colour)

@@ -44,7 +44,7 @@ const textsIn = (said: object, at = ''): [string, string][] =>
     return typeof value === 'string' ? [[place, value]] : textsIn(value as object, place)
   })
 
-test('every language says everything in words of its own', () => {
+test('every language has its own words for every text', () => {
   const [english, ...others] = languages.map((texts) => new Map(textsIn(texts)))
   // Words that a language shares with English.
   const shared = /^\.(?:dir|receipt\.date|sum\.card)/

@@ -67,7 +67,7 @@ test('a token that was changed, or is for another payment, is not genuine', () =
   }
 })
 
-test('a client with a signing secret believes no return without a token', () => {
+test('a client with a signing secret accepts no return without a token', () => {
   const settings = { baseUrl: 'http://127.0.0.1:1', endpoint: 1, login: 'shop', controlKey }
   assert.equal(openClient(settings).readReturn(form({}, ''), mine).is, 'return')
   assert.equal(openClient({ ...settings, signingSecret: judge.signingSecret }).readReturn(form({}, ''), mine).is, 'not genuine')

@@ -65,7 +65,7 @@ const whole: Partial<OrderRequest> = {
   zipCode: '95113',
 }
 
-test('AReq has all that is known of the cardholder', () => {
+test('AReq has all known data of the cardholder', () => {
   const { browserIP, email, cardholderName, ...areq } = written({ request: whole })
   assert.deepEqual([browserIP, email, cardholderName], ['203.0.113.7', 'ada@example.com', 'ADA LOVELACE'])
   const address = Object.entries(areq).filter(([name]) => name.startsWith('billAddr'))
@@ -125,7 +125,7 @@ test('names of cardholder and merchant are sent in ASCII, letter by letter, with
   assert.deepEqual([cardholderName, merchantName], [undefined, 'Merchant'])
 })
 
-test('a field that is optional is left out where its value is blank or does not fit, and carries the rest', () => {
+test('an optional field is left out if its value is blank or does not fit, and the rest stays', () => {
   const long = 'x'.repeat(51)
   // oxfmt-ignore
   const rows: [name: string, said: Partial<OrderRequest>, carried: unknown][] = [
@@ -173,7 +173,7 @@ test('browser data is sent without control characters, and a value stands for wh
   for (const [name, said, carried] of rows) assert.equal(written({ browser: said })[name], carried, JSON.stringify(said))
 })
 
-test('whatever is said, the request can be written', () => {
+test('any values can be written into the request', () => {
   const unit = fc.oneof(
     fc.constantFrom(' ', '\u0000', '\t', '\ud800', '\udc00', '😀', 'é', 'A', '@', '.'),
     fc.string({ maxLength: 1 }),

@@ -84,7 +84,7 @@ test('only authorities issue: a merchant or issuer with a good certificate makes
   assert.equal(heard(below, textsOf(below), [plain]), noPath)
 })
 
-test('every certificate was valid when the purchase was made, whatever it is now', async () => {
+test('every certificate must have been valid at the time of the purchase', async () => {
   const times = [
     [at(-10), at(-1), 'the certificate was not valid at the time of the purchase', noPath],
     [at(1), at(10), 'the certificate was not valid at the time of the purchase', noPath],

@@ -236,7 +236,7 @@ test('only the algorithms that issuers use, and nothing that can be computed wit
   refuses('the signature does not hold', signed({}, { mac: () => '' }))
 })
 
-test('the one thing that may be signed is the PARes, as it is', () => {
+test('only the PARes itself may be signed', () => {
   for (const uri of [
     '',
     '#',
@@ -269,7 +269,7 @@ test('the one thing that may be signed is the PARes, as it is', () => {
   for (const one of transforms) refuses('Transforms', signed({}, { transforms: one }))
 })
 
-test('an unsigned PARes counts for nothing, wherever it stands beside or around a signed one', () => {
+test('an unsigned PARes is ignored, beside or around a signed one', () => {
   refuses('not one PARes and one Signature', documentOf(good))
   refuses('not one PARes and one Signature', documentOf(signature))
   refuses('not one PARes and one Signature', documentOf(''))

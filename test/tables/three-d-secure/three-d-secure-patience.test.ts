@@ -98,7 +98,7 @@ const odds: readonly Row[] = [
   ['Erro', '',  'errorDescription',     null,                undefined,              'errorDescription empty',       '201'],
 ]
 
-test('a field that decides nothing never makes a message unusable: it is mended or left out, and noted', () => {
+test('a field that decides nothing never makes a message unusable: it is corrected or left out, and noted', () => {
   for (const [type, status, field, sent, expected, noted, code] of odds) {
     const message = { ...(status === '' ? good(type, '2.2.0') : about(type, status)), [field]: sent }
     const { read, strict, odd } = hear(type, JSON.stringify(message))

@@ -20,7 +20,7 @@ function becomes(items: readonly RangeItem[], expected: readonly string[]) {
   return result.ranges
 }
 
-test('a delta adds, deletes and modifies, in whatever order a range and its parts come', () => {
+test('a delta adds, deletes and modifies, with ranges and their parts in any order', () => {
   becomes([], ['4000000000000000', '5000000000000000'])
   becomes([item('A', '6000000000000', '6000009999999')], ['4000000000000000', '5000000000000000', '6000000000000'])
   becomes([item('D', '4000000000000000', '4000009999999999')], ['5000000000000000'])
@@ -43,7 +43,7 @@ test('a delta adds, deletes and modifies, in whatever order a range and its part
 
 const older = { acsEndProtocolVersion: '2.1.0' }
 
-test('a change that repeats what is there, whole or in part and in whatever spelling, changes nothing for any card', () => {
+test('a change that repeats existing ranges, in any spelling, changes nothing for any card', () => {
   for (const one of [
     item('A', '4000000000000000', '4000009999999999'),
     item('A', '4000000000000000000', '4000009999999999999'),

@@ -109,7 +109,7 @@ test('an answer to another request is a stray: logged as an error and reported; 
   assert.equal((await outcome).is, 'declined')
 })
 
-test('an answer under the STAN of the next request disturbs neither: the next gets its own, the first is lost', async (t) => {
+test('an answer under the STAN of the next request does not affect it: the next gets its own, the first is lost', async (t) => {
   const clock = new HandClock()
   const { peer, connector, strays } = await openConnector(t, clock)
   const first = connector.authorise(ask, 60_000, always)

@@ -9,7 +9,7 @@ import { always, anyAnswer, lineMac, MemoryWire, openLine, openUp, sale, stanOf 
 import { type AcquirerPeer, replyTo, until } from '../../harness/acquirer/acquirer-peer.ts'
 import { seeded } from '../../harness/world/mutate.ts'
 
-test('five hundred requests in flight each get their own reply, in whatever order the replies come', async (t) => {
+test('five hundred open requests each get their own reply, in any order of replies', async (t) => {
   const { peer, link, ask, strays } = await openUp(t)
   const stans = Array.from({ length: 500 }, (_, i) => i + 1)
   const answers = stans.map((stan) => ask(stan))
@@ -39,7 +39,7 @@ test('a request without an answer is lost at its deadline, and the late reply is
   assert.equal(link.state().mode, 'up')
 })
 
-test('a process that stood still beyond the deadline reads the reply before it gives the request up', async (t) => {
+test('a suspended process reads the reply before it gives the request up, even after the deadline', async (t) => {
   const { peer, clock, ask } = await openUp(t)
   const [answered, silent] = [ask(1, 20_000), ask(2, 20_000)]
   await until('both have arrived', () => peer.payments.length === 2)
@@ -213,7 +213,7 @@ test('a request not sent within thirty seconds, or before its deadline, is never
   assert.equal(peer.payments.length, 0)
 })
 
-test('whether it may still be sent is asked right before the write, and a no means not sent', async (t) => {
+test('right before the write the connector asks whether it may still send, and a no means not sent', async (t) => {
   const { peer, ask, link } = await openLine(t)
   let allowed = true
   let asked = 0
@@ -252,7 +252,7 @@ test('a message that cannot be packed is not sent, and the line stays up', async
   assert.equal(link.state().mode, 'up')
 })
 
-test('requests of one tick leave in one write', async (t) => {
+test('requests of one tick are sent in one write', async (t) => {
   const wire = new MemoryWire()
   const { link, ask } = await openUp(t, { connect: () => wire.open() })
   const answers = Array.from({ length: 10 }, (_, i) => ask(i + 1))

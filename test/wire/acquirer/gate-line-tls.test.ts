@@ -78,7 +78,7 @@ test('a sale goes through a gate by TLS, and neither card number nor CVV2 is rea
   for (const text of [pan, '92003123']) assert.ok(!secure.text().includes(text), text)
 })
 
-test('a gate is set to clear and back while the gateway runs; what the first protected is readable in the second', async () => {
+test('a gate is switched to an unencrypted line and back while the gateway runs; only then is the line readable', async () => {
   await say('gate', 'set', name, '--port', String(clear.port), '--tls', 'off')
   assert.equal((await secrets()).secrets_sealed, null)
   await holds('the line signs on', () => clear.text().includes('1814'))
@@ -100,7 +100,7 @@ test('another certificate is used by the next connection, without a restart', as
   await say('gate', 'set', name, '--port', String(secure.port), ...client)
 })
 
-test('an authority of the same name is another one, and a change says so', async () => {
+test('a different authority of the same name counts as a change', async () => {
   await say(...add('spare', '--host', '127.0.0.1', '--port', '1', ...byTls))
   const other = (await makeLineCertificates()).file('ds-ca.pem')
   const said = await tell(['gate', 'set', 'spare', '--tls-ca', other])
@@ -166,7 +166,7 @@ test('settings that cannot protect a line are refused by their option, and chang
   assert.deepEqual(await json('gate', 'show', name), before)
 })
 
-test('a line in clear to a public address is taken with --plain-line on, and with TLS', async () => {
+test('an unencrypted line to a public address is accepted with --plain-line on, and with TLS', async () => {
   const quiet = newOrderId()
   await tell(add(quiet, '--host', '127.0.0.1', '--port', String(secure.port)))
   await tell(['gate', 'disable', quiet])
@@ -191,7 +191,7 @@ test('the doctor opens the line as the gateway does, and says why it fails', asy
   assert.match((await examine()).join('\n'), /^ok: gate .* takes connections, .*$/)
 })
 
-test('the doctor warns of a line in clear that leaves the machine, and of certificates that end', async () => {
+test('the doctor warns of an unencrypted line that leaves the machine, and of expiring certificates', async () => {
   const gate = { gateId: 1n, name: 'g', enabled: true }
   const { settings } = (await database.query<{ settings: GateRow }>('select settings from gate where name = $1', [name])).rows[0]!
   const warned = async (changes: Partial<GateRow>, at = systemClock.now()) => {

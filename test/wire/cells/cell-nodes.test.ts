@@ -101,7 +101,7 @@ test('a dead node is left for its successor', async () => {
   lineOf(second).accept()
 })
 
-test('a node that does not answer is not gone to before it does', async () => {
+test('a node that does not answer is not used before it does', async () => {
   lineOf(second).refuse()
   await moveTo(second)
   for (let sales = 0; sales < 3; sales++) await pays()

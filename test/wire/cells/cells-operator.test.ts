@@ -79,7 +79,7 @@ test('orders of three cells come newest first, page by page, also those of one m
   )
 })
 
-test('an export goes on over all pages and cells, and the trail has who asked before it and how many came after', async () => {
+test('an export covers all pages and cells, and the trail has the user before it and the count after', async () => {
   const all: number[] = []
   for (const cellNo of [1, 2]) {
     const { orderid } = await cells.paid(cellNo)
@@ -154,7 +154,7 @@ interface Delivered {
   next: string | null
 }
 
-test('callbacks of three cells are listed page by page, and sent again where they are', async () => {
+test('callbacks of three cells are listed page by page, and sent again from their cells', async () => {
   const made = await nineOrders({ server_callback_url: 'http://127.0.0.1:1/nobody' })
   for (const { cellNo, id } of made)
     await cells.rows(

@@ -99,7 +99,7 @@ const readiness = async () => {
   return { http: answer.httpStatus, ...(JSON.parse(answer.body) as { cells?: { cell: number; ready: boolean }[] }) }
 }
 
-test('with cell 0 alone nothing speaks of cells', async () => {
+test('with only cell 0 no output mentions cells', async () => {
   assert.doesNotMatch(await cli.tell(['doctor']), /cell/)
   const { cells, http } = await readiness()
   assert.deepEqual([http, cells], [200, undefined])

@@ -73,7 +73,7 @@ const waitsForLock = statement<{ waits: boolean }>(`
   select exists (select from pg_locks l where not l.granted and l.relation = 'orders'::regclass
     and l.database = (select oid from pg_database where datname = current_database())) as waits`)
 
-test('a transaction that is in its midst is waited for, and copied', async () => {
+test('the move waits for a running transaction, and copies it', async () => {
   const from = await cellOf()
   const pool = pools[from]
   const orderId = await sell(true)

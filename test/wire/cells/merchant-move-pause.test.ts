@@ -180,7 +180,7 @@ test('a callback that is under way is waited for, and not sent again', async () 
   }
 })
 
-test('sales that are made all the while are refused with code 20 at most, and neither lost nor doubled', async () => {
+test('sales during the move get code 20 at worst, and are neither lost nor doubled', async () => {
   const made: Order[] = []
   const codes = new Set<string | undefined>()
   const over = new AbortController()

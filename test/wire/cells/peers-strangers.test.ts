@@ -102,7 +102,7 @@ test('processes reach each other while the key is replaced, and none by a versio
     }
   }))
 
-test('strangers get nothing, whatever they send, and others are served meanwhile', () =>
+test('strangers get no answer to any message, and others are served meanwhile', () =>
   scene(async ({ peer }) => {
     const { place, handled, counted } = await peer(() => ok)
     const port = Number(new URL(place.url).port)
@@ -141,7 +141,7 @@ test('strangers get nothing, whatever they send, and others are served meanwhile
     assert.equal(await post(place, keys), 'answered')
   }))
 
-test('who says nothing is disconnected', () =>
+test('a silent connection is closed', () =>
   scene(async ({ peer }) => {
     const { place, counted } = await peer(() => ok)
     const silent = connect(Number(new URL(place.url).port), '127.0.0.1')
@@ -210,7 +210,7 @@ test('an altered request is not carried out, and its answer is lost', () =>
     assert.equal(handled.length, 0)
   }))
 
-test('a connection that is led to another process, or back to its sender, comes to nothing', () =>
+test('a connection that is redirected to another process, or back to its sender, fails', () =>
   scene(async ({ peer, sender }) => {
     const other = await peer(() => ok, { instance: 'other', cells: [1] })
     const own = await peer(() => ok, { instance: 'sender', cells: [1] })

@@ -63,7 +63,7 @@ test('a password alone shows nothing; a code counts once, and a recovery code on
   assert.equal((await third.send('/sign-in/code', { code: recovery! })).status, 403, 'the recovery code was used')
 })
 
-test('nothing is learned of who there is', async () => {
+test('an answer never reveals which users exist', async () => {
   const { user } = await known('owner')
   const answers = await Promise.all(
     [user, 'nobody-of-this-name'].map(async (name) => {
@@ -93,7 +93,7 @@ test('after ten failures a name waits, longer each time; a success, an owner and
   assert.equal((await signIn(elsewhere(desk.visit()), user)).status, 303)
 })
 
-test('who has the password guesses no code: a right password forgives nothing before the second factor', async () => {
+test('an attacker with the password cannot guess codes: it forgives nothing before the second factor', async () => {
   const one = await known('owner')
   const open = await comeIn(one)
   minutes(11)
@@ -183,7 +183,7 @@ test('a form counts only from a page of the same session', async () => {
   assert.match((await visit.send('/me', { ...fields, form })).html, /Your password is set/)
 })
 
-test('where to after signing in, and after the second factor, is a path of this console', async () => {
+test('the address after signing in, and after the second factor, is a path of this console', async () => {
   const { user, recovery } = await known('owner')
   // oxfmt-ignore
   const rows = [

@@ -34,7 +34,7 @@ function fieldsIn(html: string, path: string): Fields {
 const open = async (visit = one) => fieldsIn((await visit.get('/gate/set?gate=acme')).html, 'gate/set')
 const shown = async () => JSON.parse(await desk.tell(['gate', 'show', 'acme', '--json'])) as Record<string, unknown>
 
-test('a form has what is there, and what was left as it is stays', async () => {
+test('a form has the present values, and fields left unchanged stay', async () => {
   const fields = await open()
   assert.equal(fields['descriptor'], 'Shop')
   const { status } = await one.send('/gate/set', { ...fields, descriptor: 'Shop & Son' })

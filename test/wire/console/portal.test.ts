@@ -118,7 +118,7 @@ const cases: Case[] = [
   ['return',            usd,        part,            sha1('shop', 'o-1', '1000001', key),                                 'mistaken', 'the parts of another operation: login + client_orderid + orderid'],
   ['return',            usd,        order,           sha1('shop', 'o-1', '1000001', key),                                 'right'],
   ['capture',           usd,        part,            sha1('shop', '1000001', '500', 'USD', key),                          'mistaken', 'a part is missing: client_orderid'],
-  ['capture',           usd,        part,            sha1(`shop|o-1|1000001|5.00|USD|${key}`),                            'mistaken', 'the amount in another spelling', 'something between the parts: "|"'],
+  ['capture',           usd,        part,            sha1(`shop|o-1|1000001|5.00|USD|${key}`),                            'mistaken', 'the amount in another spelling', 'separators between the parts: "|"'],
   ['void',              usd,        order,           sha1(sha1('shop', 'o-1', '1000001', key)),                           'mistaken', 'hashed twice'],
   ['create-card-ref',   usd,        order,           sha1('shop', 'o-1', '1000001', key.toLowerCase()),                   'mistaken', 'the control key in another spelling'],
   ['get-card-info',     usd,        ref,             sha1('shop', '540462', '01234567-89AB-CDEF-0123-456789ABCDEF'),      'mistaken', 'the key of the documents'],
@@ -164,7 +164,7 @@ test('the page says if a request was refused before the check of its control', a
   assert.equal(verdict, 'unread')
 })
 
-test('a request without an address, or of v4, is asked for what it lacks', async () => {
+test('for a request without an address, or of v4, the page asks for the missing part', async () => {
   const asked = async (body: object) => {
     const { status, json } = await api.ask('signature/explain', body, { token })
     return [status, json['field']]
@@ -208,7 +208,7 @@ test('the page distinguishes a replaced key from one that is still accepted', as
   assert.deepEqual([verdict, mistakes[0]?.name], ['mistaken', 'a control key that was replaced'])
 })
 
-test('the guide has the merchant’s own ids, and what it has to copy makes a control that is right', async () => {
+test('the guide has the merchant’s own ids, and its sample request has the right control', async () => {
   const visit = await visitOf('support', 'shop')
   const { html } = await visit.get('/merchant/guide')
   for (const id of [usd, jpy, hundredths]) assert.ok(html.includes(id))

@@ -58,7 +58,7 @@ function assertRefused({ status, html, headers }: Awaited<ReturnType<typeof sign
 const failed = /Signing in there failed/
 const untied = /No user is linked to your account at the provider/
 
-test('an account signs in the user whom it is tied to, who then shows the second factor', async () => {
+test('an account signs in the user it is linked to, who then proves the second factor', async () => {
   const { user, key, subject } = await withAccount()
   const visit = desk.visit()
   assert.match((await visit.get('/sign-in')).html, new RegExp(`Sign in with ${new URL(provider.issuer).host}`))
@@ -86,7 +86,7 @@ test('users are known by issuer and subject alone: another account with the same
   assert.ok(!JSON.stringify(users).includes('jane@example.com'), 'signing in makes no user')
 })
 
-test('a user who is off or no longer tied does not come in, and an account is of one user', async () => {
+test('a user who is off or no longer linked cannot enter, and an account belongs to one user', async () => {
   const { user, subject } = await withAccount()
   const second = await withAccount()
   const link = ['user', 'link', second.user, '--issuer', provider.issuer, '--subject', subject]

@@ -51,7 +51,7 @@ const codes = async (times: number, ask: () => Promise<Record<string, string>>) 
 }
 const refusedBy = async (limit: string) => (await metricsOf(world))(`tollgate_limit_refused_total{limit="${limit}"}`) ?? 0
 
-test('who fails too often for a login is refused with 20 from this address, and the merchant from no other', async () => {
+test('after too many failures for a login, this address is refused with 20, and the merchant from no other address', async () => {
   const [guesser, shop] = [newAddress(), newAddress()]
   const before = await refusedBy('pair')
   assert.deepEqual(await codes(8, () => status(guesser, wrong)), [...Array(6).fill('2'), '20', '20'])
@@ -76,7 +76,7 @@ test('a success that is sent again forgives no failure, and a new one does', asy
   assert.deepEqual(await codes(5, () => status(other, wrong)), Array(5).fill('2'))
 })
 
-test('a sale that is refused so makes no order', async () => {
+test('a sale refused by a limit makes no order', async () => {
   const guesser = newAddress()
   await codes(6, () => status(guesser, wrong))
   const fields = signedSale(world, { client_orderid: newOrderId() })

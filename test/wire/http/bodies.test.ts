@@ -55,7 +55,7 @@ describe('bodies that are too large', () => {
   it('are answered when their sender has written all of it, and is not cut off before', async () => {
     assert.match(await answerAfter(3 * mebi, 48), /^HTTP\/1\.1 200 [^]*error-code=3\b/)
   })
-  it('are answered although nothing of them comes, or not all', async () => {
+  it('are answered even if the body never arrives, or not completely', async () => {
     for (const pieces of [0, 30]) assert.match(await answerAfter(3 * mebi, pieces), /^HTTP\/1\.1 200 [^]*error-code=3\b/)
   })
 })

@@ -160,7 +160,7 @@ describe('strange HTTP, or none', { concurrency: 4 }, () => {
       assert.equal(codes.length, 1, String(codes))
       assert.ok(codes[0]! >= 400 && codes[0]! < 500, String(codes))
     })
-  it('lines that end with a line feed alone are refused or read, and never two requests', async () => {
+  it('lines that end with a line feed alone are refused or read, and never become two requests', async () => {
     const said = await talk(post(saleUrl(world), ['Content-Length: 7'], body).replaceAll('\r\n', '\n'), oneAnswer)
     assert.ok(statusCodes(said).length <= 1)
   })
@@ -230,7 +230,7 @@ const hold = (bytes: string): Promise<Socket> =>
   })
 
 describe('many requests together', () => {
-  it('four hundred clients that never finish, in a header, a body or between chunks, keep no other waiting', async () => {
+  it('four hundred clients that never finish, in a header, a body or between chunks, delay no other client', async () => {
     const long = 'x'.repeat(10_000)
     const halves = [
       `POST ${path(saleUrl(world))} HTTP/1.1\r\nHost: x\r\nX-Slow: `,

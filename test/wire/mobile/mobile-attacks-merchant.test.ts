@@ -258,7 +258,7 @@ test('sales whose merchant hangs fill half of a gate that two share, then more a
 
 const refusalOf = ({ status, body }: Awaited<ReturnType<App['perform']>>) => [status, (body.error as Json | undefined)?.['cause']]
 
-test('whatever it said, the gateway is the same process, its log has no line that it did not write, and it sells', async () => {
+test('after all answers the gateway is the same process, its log has only its own lines, and it sells', async () => {
   const written = readFileSync(join(world.directory, 'log', 'gateway.log'), 'utf8')
   // The gateway still writes, so the text after the last line break may be half a line.
   const log = written.slice(0, written.lastIndexOf('\n') + 1)

@@ -101,7 +101,7 @@ describe('the page', () => {
     assert.equal((await send('GET', `${world.baseUrl}/view-receipt/${endpoint}/${token}/`)).httpStatus, 404)
   })
 
-  test('is in no frame, runs no script, posts to itself alone, is not cached, and takes nothing after the end', async () => {
+  test('is in no frame, runs no script, posts only to itself, is not cached, and accepts nothing after the end', async () => {
     const asked = await sums.asked(begin())
     for (const when of ['asking', 'over']) {
       const answer = await fetch(asked.url)

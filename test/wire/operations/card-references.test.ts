@@ -97,7 +97,7 @@ test('a reference is read back unchanged', async () => {
   assert.equal(openReference(made, keys).pan.reveal(), pan)
 })
 
-test('asking again for a payment answers the same reference, whatever was sent with it, and draws nothing', async () => {
+test('repeated registration of a payment returns the same reference, and draws no new id', async () => {
   const fresh = payment(newPan())
   const made = await register(fresh)
   const nothing: Random = { bytes: () => assert.fail('something was drawn') }

@@ -262,7 +262,7 @@ test('one card is freed from a limit, by its number or its hash, and the others 
   assert.match(await refuse(1, ...reset(one)), /is removed already/)
 })
 
-test('an address is freed as it is counted, and what counts nothing has none to free', async () => {
+test('an address is reset under its normalised form, and a filter that counts nothing has none to reset', async () => {
   const email = newEmail()
   const { filter: no } = await addByCommand('velocity', '--per', 'email', '--limit', '1', '--within', '24h')
   await allRead()

@@ -39,7 +39,7 @@ const lines = ({ stats: rows }: Stats) =>
     return [...Object.values(by), ended, outcomes, percent]
   })
 
-test('without payments there is nothing, and that is said', async () => {
+test('without payments the statistics are empty and say so', async () => {
   assert.deepEqual((await stats()).stats, [])
   assert.match(await tell(['stats']), /Nothing ended in that time\./)
 })

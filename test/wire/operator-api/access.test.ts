@@ -18,7 +18,7 @@ const routes = await offers()
 /** More than any action takes: whoever may do it is refused for that, and nothing is done. */
 const foreign = { no_action_takes_this: 1 }
 
-test('a stranger learns nothing: each path, known or not, gets the same 401', async () => {
+test('a stranger gets the same 401 for each path, known or not', async () => {
   const paths = [...routes.map(({ path }) => path), 'none', 'no/such', 'backup/check']
   const answers = new Set<string>()
   for (const path of paths)

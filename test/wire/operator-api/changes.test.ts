@@ -283,7 +283,7 @@ test('a page of another site gets nothing: no header lets it read, and a form is
   assert.ok(preflight.status >= 400)
 })
 
-test('the trail names user and token, never what was asked', async () => {
+test('the trail names user and token, never the inputs', async () => {
   await keyed('key-9', 'user/add', { name: 'trailed', role: 'support' })
   const { entries } = (await ask('audit/list', { about: 'user trailed' })).json as { entries: { who: string; action: string }[] }
   assert.deepEqual([entries[0]!.action, /^owner-all-\S+ \(token [0-9]+\)$/.test(entries[0]!.who)], ['user add', true])

@@ -29,7 +29,7 @@ async function newest(about: string): Promise<Entry | undefined> {
 const factsOf = ({ who, action, subject, details }: Entry) => ({ who, action, subject, details })
 const who = userInfo().username
 
-test('who looks at the card of an order, or searches orders, is in the trail', async () => {
+test('a user who views the card of an order, or searches orders, is in the trail', async () => {
   const made = await order(world)
   await settled(world, made)
   await tell(['order', 'show', made.orderid])

@@ -237,7 +237,7 @@ async function park(orderid: string): Promise<boolean> {
   }
 }
 
-test('the line to the acquirer is troubled and mended', async () => {
+test('the line to the acquirer is disturbed and repaired', async () => {
   assert.deepEqual(await json('acquirer', 'fault', 'line', '--latency', '120ms'), {
     ...(await json<object>('acquirer', 'fault', 'line')),
     closed: 0,

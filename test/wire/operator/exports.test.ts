@@ -61,7 +61,7 @@ test('an export of orders has the rows and columns of the search, with times in 
   assert.match(await refuse(2, 'order', 'export', '--as', 'xlsx'), /--as must be csv or ndjson/)
 })
 
-test('who exports orders is in the trail, with what was searched by, how many there were and never a value', async () => {
+test('the trail has the user, the filters and the number of an export of orders, and no value', async () => {
   const made = await paid()
   await tell(['order', 'export', '--client-orderid', made.client_orderid])
   const [entry] = await trailOf('order export orders')

@@ -73,7 +73,7 @@ test('an action beyond a role is refused, changes nothing, and is in the trail w
   assert.deepEqual(await perform('auditor', 'gate list', {}), [])
 })
 
-test('an input may need a permission of its own, which counts where it is asked for', async () => {
+test('an input may need its own permission, which is checked when it is used', async () => {
   const id = 4711n
   await assert.rejects(perform('support', 'order show', { id }), refused('unknown'))
   await assert.rejects(perform('support', 'order show', { id, payer: false }), refused('unknown'))

@@ -190,7 +190,7 @@ test('payments go on while it waits; interrupted, it is run again and finishes',
   assert.match(done(await detach()), /^No partition lies wholly before/)
 })
 
-test('to merchants its orders are unknown, and new ones are taken', async () => {
+test('merchants cannot see the orders of a detached partition, and new orders are accepted', async () => {
   const codeOf = (reply: Fields) => [reply.type, reply['error-code'], reply['error-message']]
   const unknown = codeOf(await status(world, { client_orderid: 'nobody', orderid: '999' }))
   assert.deepEqual(codeOf(await statusOf(world, sold)), unknown)
@@ -291,7 +291,7 @@ test('a damaged export can be made again', async () => {
   assert.equal(names().length, 9)
 })
 
-test('only what is proven is dropped, when it is wanted; all else stays, and the trail has each step', async () => {
+test('only proven partitions are dropped, on request; the rest stays, and the trail has each step', async () => {
   assert.equal(done(await partitions('drop', '--from', files)), 'Can be dropped: partition 0. To do it, add --yes.\n')
   assert.equal(await stateOf(0), 'exported')
   assert.equal(done(await partitions('drop', '--from', files, '--yes')), 'Dropped partition 0.\n')

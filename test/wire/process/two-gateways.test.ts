@@ -206,7 +206,7 @@ test('one is killed under load: the other finishes, nothing is lost or charged t
   }
 })
 
-test('no two attempts of any process have the same name at the acquirer', async () => {
+test('no two attempts of any process share a name at the acquirer', async () => {
   const twins = await rows('select terminal_id, stan, count(*) from all_attempts group by 1, 2 having count(*) > 1')
   assert.deepEqual(twins, [])
   const shared = await rows('select rrn from all_attempts group by rrn having count(distinct order_id) > 1')

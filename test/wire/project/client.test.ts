@@ -250,7 +250,7 @@ describe('an idempotencyKey', () => {
   })
 })
 
-describe('when the answer is not what it should be', () => {
+describe('an unexpected answer', () => {
   const serve = async (listener: RequestListener) => `${(await openHttp(listener)).origin}/gateway`
   const at = (baseUrl: string, more: object = {}): Client =>
     openClient({ ...settings, ...more, baseUrl, endpoint: world.endpoints.plain })
