@@ -38,7 +38,7 @@ for (const { width, height, size, frame } of [
         [size],
       )
       const inside = page.frames().find((one) => one.name() === 'three-d-secure-challenge')
-      // The frame of another site is told its size a moment after it is there.
+      // The frame of another site gets its size a moment after it is there.
       const sizeInside = () => inside?.evaluate<number[]>('[window.innerWidth, window.innerHeight]')
       assert.deepEqual(await until(sizeInside, (seen) => seen?.join() === frame.join()), frame)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0, 'nothing sticks out')

@@ -63,7 +63,7 @@ const all = await offers()
 const isTimeOut = (one: string): boolean => /meta-refresh: .*url=\/challenge\/state/.test(one)
 
 type Look = (page: Page, url?: string) => Promise<void>
-/** Goes through pages on a phone and at a desk, both at once. */
+/** Goes through pages on a phone and at a desk, both in parallel. */
 async function looked(pages: (page: Page, look: Look) => Promise<void>): Promise<void> {
   const said: string[] = []
   const look: Look = async (page, url) => {

@@ -29,7 +29,7 @@ const call = (page: Page, path: RegExp) => page.locator('#calls > li').filter({ 
  */
 async function opened(page: Page, path: RegExp, signature?: string): Promise<string> {
   const row = call(page, path)
-  // The row is made anew when that comes, and would lose a click that it meets.
+  // The row is drawn again when that comes, and would lose a click that it meets.
   const signed = signature === undefined ? undefined : row.getByText(`= ${signature}`, { exact: true })
   await signed?.waitFor({ state: 'attached' })
   await row.locator('summary').click()

@@ -55,7 +55,7 @@ for (const { scenario, expects } of [
     browser.visit({ expects }, async (page) => {
       const sold = await shop.sell({ scenario })
       await standStill(page)
-      // The gateway is not told that the method begins, or its own ten seconds would run beside
+      // The gateway gets no notice that the method begins, or its own ten seconds would run beside
       // those of the page.
       await page.route(/\/3ds\/[\w-]+\/begun$/, (route) => route.fulfill({ body: '' }))
       const asked = page.waitForRequest(/\/method\//)

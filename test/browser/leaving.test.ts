@@ -80,7 +80,7 @@ async function open(page: Page, order: Parameters<typeof pages.put>[0], waitUnti
   await page.goto((await pages.get(pages.put(order))).url, { waitUntil }).catch(goneOn)
 }
 
-/** A page that goes on at once may do so before it was seen. */
+/** A page that goes on immediately may do so before it was seen. */
 const goneOn = (error: Error) => assert.match(error.message, /interrupted|ERR_ABORTED|context was destroyed/)
 
 const asks = (wanted: Set<string>, url: string, how: string, meanwhile?: () => Promise<void>) =>

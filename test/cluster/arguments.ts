@@ -39,7 +39,7 @@ export interface Wishes {
   keep: boolean
 }
 
-/** The options, or how to end at once: with which code, and what to print where. */
+/** The options, or how to end immediately: with which code, and what to print where. */
 export function readArguments(args: readonly string[], carrier: Carrier): Wishes | { code: number; says: string } {
   try {
     const word = { type: 'string' } as const

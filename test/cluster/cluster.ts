@@ -134,7 +134,7 @@ export class Cluster implements Engine {
     return answers.every((one) => one?.status === 200)
   }
 
-  /** Who has the role now; undefined if nobody. */
+  /** Who has the role now; undefined if it is vacant. */
   async having(role: 'leader' | 'sync_standby'): Promise<No | undefined> {
     const name = (await this.members()).find((one) => one.role === role)?.name
     return members.find((no) => `pg${no}` === name)
@@ -196,7 +196,7 @@ export class Cluster implements Engine {
     const how = words.at(-1)
     if (who === 'gateway' || who === 'proxy') return troubleOfPart((who === 'gateway' ? gateways : this.proxies)[which % 2]!, how)
     if (who === 'etcd') {
-      // Every other time its leader, who has to be elected anew.
+      // Every other time its leader, which has to be elected again.
       const no = (which % 2 === 0 ? await this.etcdLeader() : undefined) ?? members[which % 3]!
       return troubleOfPart(this.etcds[no], how)
     }

@@ -9,7 +9,7 @@ export interface Trouble {
   undo?: () => Promise<void> | void
   /** What is left to do when all is well again. */
   finish?: () => Promise<void>
-  /** The cells that nobody can serve until it is undone. */
+  /** The cells that no process can serve until it is undone. */
   down?: readonly number[]
 }
 
@@ -32,7 +32,7 @@ export interface Engine {
   isWell(): Promise<boolean>
   /** Gateways that use a server which they should not, in words. */
   strayed(): Promise<string[]>
-  /** Undefined if nobody has the role now. */
+  /** Undefined if the role is vacant now. */
   troubleOf(act: Act, gateways: readonly [Part, Part]): Promise<Trouble | undefined>
   close(keep: boolean): Promise<void>
 }

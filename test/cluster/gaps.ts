@@ -8,7 +8,7 @@ export interface Made {
   beganAt: number
   /** When everything was well again; undefined if it never was. */
   wellAt: number | undefined
-  /** Cells that nobody could serve for so long. */
+  /** Cells that no process could serve for this long. */
   down?: { cells: readonly number[]; ms: number }
 }
 
@@ -43,7 +43,7 @@ export interface Timeline {
  * How long there was no service after each trouble, up to the next one. A trouble of the database
  * counts for each gateway, since none may stay with a primary that is none any more; one of a
  * gateway, or of its proxy, for the best of them, since merchants then go to the other. Cells that
- * nobody can serve are judged apart from the others, which must not be disturbed.
+ * no process can serve are judged apart from the others, which must not be disturbed.
  */
 export function gapsOf(all: readonly Made[], timelines: readonly Timeline[], endedAt: number): Gap[] {
   return all.flatMap((made, i) => {

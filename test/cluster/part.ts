@@ -14,7 +14,7 @@ export interface PartSettings {
   log: string
   /** Learns of each process, and of its end. */
   watch: (pid: number, is: 'begun' | 'ended') => void
-  /** It ended although nobody asked it to. */
+  /** It ended without a request to. */
   onEnd: (says: string) => void
 }
 

@@ -70,7 +70,7 @@ export class Site {
     return path
   }
 
-  /** A file of that user, which nobody else reads. */
+  /** A file of that user, which no other user reads. */
   ownFile(path: string, text: string): string {
     writeFileSync(path, text, { mode: 0o600 })
     if (this.user) chownSync(path, this.user.uid, this.user.gid)

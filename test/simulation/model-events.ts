@@ -75,7 +75,7 @@ const demanded = (attemptNo: number): Authentication => ({
   pageToken: `page ${attemptNo}`,
 })
 
-/** Of 3-D Secure; most fit the state, and some are of another authentication. */
+/** Events of 3-D Secure; most fit the state, and some are of another authentication. */
 export function authenticationEventFor({ no, state }: Transaction, now: Authentication, chance: Chance, at: number): Event {
   const of = chance.happens(0.9) ? now.threeDSServerTransId : serial(9n)
   const about = { transactionNo: no, of }
@@ -145,7 +145,7 @@ export function newOrder(orderId: bigint, clientOrderid: string, now: number, ch
   }
 }
 
-/** Who takes the messages that go at once: nobody, or a process those of two orders of three. */
+/** Who takes the messages that go out immediately: none, or a process those of two in three. */
 export const leaseOf = (chance: Chance): DeliveryLease | undefined => {
   const processId = chance.pick([undefined, ...processes])
   return processId === undefined ? undefined : ({ orderId }) => (orderId % 3n === 0n ? undefined : processId)

@@ -63,7 +63,7 @@ async function send(merchant: Merchant, book: Book, { name, path, method, body }
       bodyTimeout: 20_000,
     })
     const text = await reply.body.text()
-    // A gateway that is still starting answers everything alike.
+    // A gateway that is still starting gives the same answer to everything.
     if (reply.statusCode === 503 && reply.headers['retry-after'] !== undefined) return false
     // 408: a gateway was suspended for longer than the head of a request may take.
     // Without a database the reply is `error` with code 100, like any other then.

@@ -13,7 +13,7 @@ export interface Load {
    * `withinMs` at the latest.
    */
   stop(withinMs: number): Promise<void>
-  /** Ends everything at once. */
+  /** Ends everything immediately. */
   end(): void
 }
 
@@ -39,13 +39,13 @@ interface Asked {
 interface Run {
   /** Aborted when no new sales are made. */
   stopping: AbortSignal
-  /** Aborted when everything ends at once. */
+  /** Aborted when everything ends immediately. */
   over: AbortSignal
   wait: (ms: number) => Promise<void>
 }
 
 /**
- * Merchants at work: sales, some asked for twice at once or again later, and the status of each
+ * Merchants at work: sales, some sent twice together or again later, and the status of each
  * until it is final.
  */
 export function startLoad({ merchant, receiver, book, inFlight, draw }: Parts): Load {

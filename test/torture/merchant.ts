@@ -52,7 +52,7 @@ export class Merchant {
     this.#origin = origin
   }
 
-  /** A sale that nobody made before. */
+  /** A sale with a new client_orderid. */
   sale(draw: () => number, callbackUrl: string): Sale {
     const clientOrderid = `t${++this.#names}-${Math.floor(draw() * 2 ** 32).toString(36)}`
     const { endpoint: name, currency } = pick(draw, currencies)

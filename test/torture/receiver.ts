@@ -8,7 +8,7 @@ import type { Book } from './book.ts'
  */
 export class Receiver {
   mood: 'well' | 'refuses' | 'hangs' = 'well'
-  /** Of a single answer, while it is well. */
+  /** The time of a single answer, while it is well. */
   errorChance: number
   url = ''
   received = 0

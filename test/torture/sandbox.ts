@@ -217,7 +217,7 @@ export class Sandbox {
 }
 
 /**
- * Should this process be killed, nobody else would end what it started: a shell reads a pipe that
+ * Should this process be killed, no other would end what it started: a shell reads a pipe that
  * this process alone can write, remembers the last process it was told, and at the end of the pipe
  * kills that and the database and removes the files.
  */

@@ -34,7 +34,7 @@ const wait = (ms: number, { ended }: Scene): Promise<void> =>
     () => undefined,
   )
 
-/** False: there was nobody to trouble. */
+/** False if there was no process to disturb. */
 async function perform(trouble: Trouble, scene: Scene): Promise<boolean> {
   const { sandbox, receiver, say } = scene
   switch (trouble.is) {

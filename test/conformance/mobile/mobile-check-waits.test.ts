@@ -8,7 +8,7 @@ import { begin, openMobile, orderOf, rested, statusOf, type Accepted } from './m
 
 /**
  * The check when the merchant's server does not answer: 10 s per try, 3 tries within 30 s after no
- * answer or a 5xx. Each case takes that long, so all run at once. Choices.md section 8.
+ * answer or a 5xx. Each case takes that long, so all run together. Choices.md section 8.
  */
 
 const world = await openWorld()

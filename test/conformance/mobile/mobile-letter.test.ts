@@ -8,7 +8,7 @@ import { until } from '../../harness/clock/until.ts'
 import { at, changed, ok, type Behaviour, type Kind } from './mobile-merchant.ts'
 import { begin, cardAt, ends, initiate, openMobile, orderOf, perform, refused, signature } from './mobile.ts'
 
-/** Requests that differ in one detail, and reports on a transaction that charged nobody. */
+/** Requests that differ in one detail, and reports on a transaction that charged nothing. */
 
 const shop = closing(await openReceiver(() => 200))
 const world = await openWorld()

@@ -13,7 +13,7 @@ const mobile = await openMobile(world, [world.endpoints.plain, world.endpoints.m
 closing(mobile.shop)
 
 const kinds: Kind[] = ['verification', 'sale', 'transfer']
-/** The same made anew with changes, rightly signed. */
+/** The same request with changes, correctly signed. */
 function anew(made: Made, changes: Json, way: Partial<Made> = {}): Made {
   const next = { ...made, ...way, body: changed(made.body, changes) }
   const text = signature(next.kind, next.endpoint, next.invoiceId, next.body, world.merchant.controlKey)

@@ -13,7 +13,7 @@ import { v4 } from '../requests/oauth.ts'
 const world = await openWorld()
 const mobile = await openMobile(world, [world.endpoints.plain, world.other.endpoint])
 closing(mobile.shop)
-/** A card that this merchant was told of, and one that the other was. */
+/** A card that was reported to this merchant, and one that was reported to the other. */
 const mine = await mapped()
 const theirs = await mapped({}, { endpoint: world.other.endpoint, as: world.other })
 

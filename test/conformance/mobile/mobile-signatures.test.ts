@@ -55,7 +55,7 @@ describe('the service signs as these do', () => {
     return { endpoint: Number(/^Endpoint (\d+) /.exec(added)?.[1]), as: { login, controlKey } }
   }
   const roubles = { transaction: { amountCentis: 1000, currency: 'RUB' } }
-  /** Performs what must be accepted as soon as the endpoint is known; what check was told. */
+  /** Performs a request that must be accepted with this endpoint; returns the check's body. */
   async function checked(made: Made): Promise<Call> {
     const told = await until(
       () => perform(mobile, made),

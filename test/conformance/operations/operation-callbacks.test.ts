@@ -21,7 +21,7 @@ interface Told extends Order {
   server: string
 }
 
-/** An order, approved, whose merchant is told at two paths of its own, and was. */
+/** An approved order, whose merchant was notified at two paths of its own. */
 async function told(operation: Initial, changes: Changes = {}): Promise<Told> {
   const [notify, server] = [`/notify/${(paths += 1)}`, `/server/${paths}`]
   const urls = { notify_url: `${merchant.origin}${notify}?shop=7`, server_callback_url: `${merchant.origin}${server}` }

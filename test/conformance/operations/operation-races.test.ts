@@ -9,8 +9,8 @@ import { approved, booked, bySerial, follow, followed, line, moved, notAllowed, 
 import { untilDeclined, type FollowUp, type Initial } from './operations.ts'
 
 /**
- * The same request twice, and requests at once: what moves money moves it once, and never more than
- * there is.
+ * The same request twice, and simultaneous ones: what moves money moves it once, and never more
+ * than there is.
  */
 
 const world = await openWorld()

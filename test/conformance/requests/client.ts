@@ -139,7 +139,7 @@ export const callbackControl = (outcome: string, orderId: string, clientOrderId:
 
 export const newOrderId = (): string => `c-${randomUUID()}`
 export const nextYear = new Date().getUTCFullYear() + 1
-/** Of a card that ends with this month; with the next where this one is over before a test is. */
+/** A card that ends with this month, or with the next if this one is over before a test is. */
 export function endingMonth(): Changes {
   const soon = new Date(Date.now() + 300_000)
   return { expire_month: String(soon.getUTCMonth() + 1), expire_year: String(soon.getUTCFullYear()) }

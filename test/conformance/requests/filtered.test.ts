@@ -20,7 +20,7 @@ const filters = openFilters(world)
 await filters.add('black', '--of', 'email', '--value', listed, '--code', '3077')
 const { made: stopped, seen } = await filteredOrder(world, listed, { amount: '10.5', merchant_data: ' my = data ' })
 
-/** Insists on an order that a filter stopped, and that nobody else was asked about. */
+/** Insists on an order that a filter stopped, and that no other party was asked about. */
 async function wasStopped(reply: Fields, stage: string, orderid: string): Promise<void> {
   assert.deepEqual([reply.type, reply.status, reply['order-stage']], ['status-response', 'filtered', stage])
   assert.match(reply['error-code'] ?? '', /^3[0-9]{3}$/)

@@ -30,7 +30,7 @@ const page = pageOf(await post(v4Url(world, 'create-card-ref'), body, undefined)
 
 const operations: Operation[] = ['create-card-ref', 'status']
 
-/** Insists on the denial; its page, but for the nonce that a page's style has anew each time. */
+/** Insists on the denial; its page, without the nonce that a page's style has each time. */
 function pageOf({ httpStatus, contentType, body: html }: Answer): string {
   assert.equal(httpStatus, 403, html)
   assert.match(contentType, /^text\/html;\s*charset=utf-8$/i)

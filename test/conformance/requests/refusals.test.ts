@@ -5,7 +5,7 @@ import { openWorld } from '../../harness/world/opening.ts'
 import { accepted, invalid, newOrderId, order, refused, required, sale, signedSale, signedStatus, status } from './client.ts'
 import type { Changes, Order } from './client.ts'
 
-/** The one order of refusals, docs/choices.md: requests with one, two and three faults at once. */
+/** The order of refusals, docs/choices.md: requests with one, two and three faults together. */
 
 const world = await openWorld()
 const paid = await order(world)

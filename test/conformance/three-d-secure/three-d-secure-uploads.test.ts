@@ -100,7 +100,7 @@ describe('mandatory fields', { concurrency: 4 }, () => {
       refused(reply, 1, either(['login', 'cres'], /is required$/))
     })
   }
-  // Of the names whose order the documents give alike.
+  // The names whose order the documents give in the same way.
   // oxfmt-ignore
   const firsts: [Upload, string[], string[]][] = [
     ['method-url', ['login', 'control'],                        ['login']],

@@ -138,7 +138,7 @@ async function paid(payment: 'sale' | 'preauth') {
 }
 const ask = async (operation: Operation, made: Order) => accepted(await follow(world, operation, made)).serial
 
-/** At the most one entry of its own, standing exactly when it is approved; one outcome is told. */
+/** At most one entry of its own, standing exactly when it is approved; one outcome is reported. */
 async function settledWell({ one, made, serial, path }: Asked): Promise<Fields> {
   const final = await ended(world, made, serial)
   const own = (await desk.entries(made.orderid)).slice(1)

@@ -5,7 +5,7 @@ import { until } from '../../harness/clock/until.ts'
 import { takenUpWithinMs } from './crash-payments.ts'
 import { desk, merchant, servedAt, world, type UnderWay } from './crash-scene.ts'
 
-/** More at once than one commit takes. */
+/** More simultaneous requests than one commit takes. */
 
 const acknowledged: Order[] = []
 

@@ -149,7 +149,7 @@ const coming: UnderWay = {
     const many = await Promise.all(Array.from({ length: 6 }, () => stage.atChallenge()))
     await rests()
     return async () => {
-      // Who has not begun when it is killed finds nobody to ask where results go.
+      // A sale that has not begun when it is killed finds no process at the port for results.
       const nobody = { httpStatus: 0, message: {} }
       const told = Promise.all(many.map((one) => result(one).catch(() => nobody)))
       await until(

@@ -39,7 +39,7 @@ test('1,000 callbacks that hang delay no callback of another merchant, at any ti
   const selling = Promise.all(Array.from({ length: 32 }, shop))
   const delays = [await otherIsToldAfterMs()]
   await selling
-  // A sale is accepted before it has an outcome to be told.
+  // A sale is accepted before it has an outcome to report.
   const waitingCalls = `select count(*)::int as n from delivery where state = 'due' and origin = $1`
   const due = async () => (await desk.rows<{ n: number }>(waitingCalls, [hangs.origin]))[0]!.n
   assert.equal(await until(due, (n) => n >= waiting, 120_000), waiting)
@@ -68,7 +68,7 @@ test('the breaker spares a merchant that does not answer, and when he answers ag
     )[0]!
   const { tries, delivered } = await count()
   assert.equal(delivered, 0)
-  // 32 at once time out after 10 s; then the lane is open, and probed by one call at a time.
+  // 32 calls time out together after 10 s; then the lane is open, and probed by one call at a time.
   assert.ok(tries >= 10 && tries < 100, `${tries} tries`)
   hanging = false
   const seen = await until(count, (now) => now.delivered === waiting, 240_000)

@@ -8,7 +8,7 @@ import { startServe } from '../../harness/world/serve.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 import type { World } from '../../harness/world/world.ts'
 
-/** Two gateway processes on one database, asked for more of one order at once than it has. */
+/** Two gateway processes on one database, asked together for more of one order than it has. */
 
 const world = await openWorld()
 const desk = closing(await openFaultDesk(world))
@@ -158,7 +158,7 @@ test('30 rounds: a void against a return, and a cancel against a capture: one of
       [rival, { comment: 'b' }],
     ]
     const replies = await all(round % 4 < 2 ? one : one.toReversed(), made)
-    // Two voids alike are one; the second of two rivals, differently commented, is refused.
+    // Two equal voids are one; the second of two rivals, with another comment, is refused.
     const kinds = await desk.rows<{ kind: string }>(
       'select kind from all_transactions where order_id = $1 and transaction_no > 1',
       [made.orderid],

@@ -22,7 +22,7 @@ const desk = closing(await openFaultDesk(world))
 
 let moment: 'before' | 'after' = 'before'
 
-/** Sells until it is stopped, from several places at once. */
+/** Sells until it is stopped, from several places in parallel. */
 function startLoad(places: number) {
   const ended: (Order & { begun: typeof moment })[] = []
   const stopped = new AbortController()

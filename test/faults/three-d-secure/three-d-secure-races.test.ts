@@ -13,7 +13,7 @@ import type { Challenged } from '../../harness/three-d-secure/three-d-secure-net
 import { encoded, receipt, refusal, said } from '../../harness/three-d-secure/three-d-secure-wire.ts'
 import { closing, openWorld } from '../../harness/world/opening.ts'
 
-/** Everybody around a payment at once, in every order, and late: it is made once or not at all. */
+/** All parties of a payment together, in every order, and late: it is made once or not at all. */
 
 const merchant = closing(await openReceiver(() => 200))
 const world = await openWorld()

@@ -28,7 +28,7 @@ export interface Visit {
    * of a cardholder whom motion disturbs.
    */
   moving?: true
-  /** Takes certificates that nobody vouches for. */
+  /** Accepts certificates without a known authority. */
   trusting?: true
   /** British English otherwise. */
   locale?: string

@@ -48,8 +48,8 @@ function packaged(archives: string, place: string): Chromium {
 }
 
 /**
- * Unpacked beside its place and then renamed. If several test processes do so at once the first one
- * wins, and none sees half of it.
+ * Unpacked beside its place and then renamed. If several test processes do so together the first
+ * one wins, and none sees half of it.
  */
 function unpack(archives: string, place: string): void {
   mkdirSync(dirname(place), { recursive: true })

@@ -87,7 +87,7 @@ export function tokensOf(tell: (args: readonly string[]) => Promise<string>) {
 
 interface OwnServing {
   databaseUrl: string
-  /** Of `keyFileIn`. */
+  /** The file of `keyFileIn`. */
   keyFile: string
   clock?: Clock
   limits?: Partial<LimitSettings>

@@ -16,7 +16,7 @@ interface Grant {
   save(): Promise<void>
 }
 
-/** Not a literal, so that nobody asks for its types. */
+/** Not a literal, so that the compiler does not look for its types. */
 const name: string = 'oidc-provider'
 
 export const client = { id: 'console', secret: 'a secret of the console' }

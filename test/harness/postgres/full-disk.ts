@@ -35,7 +35,7 @@ export async function fillLog(url: string): Promise<Free> {
     `select current_setting('data_directory') as data, pg_walfile_name(pg_current_wal_lsn()) as name`,
   )
   const back = fill(join(String(row!['data']), 'pg_wal', nextSegment(String(row!['name']))))
-  // It may die of it at once.
+  // It may die of it immediately.
   await query(url, 'select pg_switch_wal()').catch(() => undefined)
   return async () => back()
 }

@@ -66,7 +66,7 @@ function endWithUs(pid: number, directory: string): () => void {
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   sitter.unref()
-  // A child's pipe is a socket, which holds this process open unless told not to.
+  // A child's pipe is a socket, which holds this process open by default.
   if ('unref' in sitter.stdin && typeof sitter.stdin.unref === 'function') sitter.stdin.unref()
   return () => sitter.kill('SIGKILL')
 }
@@ -86,8 +86,8 @@ let shared: Shared | undefined
 
 /**
  * An empty database for this test alone, or a copy of the database named `template` on the same
- * server, to which nobody may be connected. Without TOLLGATE_TEST_POSTGRES, when a file is run by
- * hand, the first caller of the process starts a server and the last one to close stops it.
+ * server, to which no client may be connected. Without TOLLGATE_TEST_POSTGRES, when a file is run
+ * by hand, the first caller of the process starts a server and the last one to close stops it.
  */
 export async function testDatabase(template?: string): Promise<TestDatabase> {
   const server = await openServer()

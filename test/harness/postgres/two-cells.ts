@@ -34,7 +34,7 @@ export type Pools = readonly [Pool, Pool]
 /** Goes on with a statement, or with the command of a transaction. */
 type Step = <T>(text: string, go: () => Promise<T>) => Promise<T>
 
-/** A merchant in one of two cells, with a door at each; nobody does the steps of its orders. */
+/** A merchant in one of two cells, with a door at each; no loop does the steps of its orders. */
 export async function openTwoCells() {
   const closes: (() => unknown)[] = []
   const { pool, processId, url } = await openDoorGround(closes)

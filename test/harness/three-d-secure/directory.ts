@@ -66,7 +66,7 @@ export const rangeEntry = (first: string, other: object = {}) => ({
   ...other,
 })
 
-/** A PRes to the PReq that was told. */
+/** A PRes to the PReq that was received. */
 export const presTo = (
   told: Told,
   serialNum: string | undefined,

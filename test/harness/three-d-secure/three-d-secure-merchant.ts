@@ -27,7 +27,7 @@ type Sender = World['merchant']
 export interface Sold extends Order {
   card: string
   amountMinor: string
-  /** Of the authentication, once it has begun. */
+  /** The id of the authentication, once it has begun. */
   transId: string
   /** The gateway's own page. */
   page: string

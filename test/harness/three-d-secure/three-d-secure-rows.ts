@@ -29,7 +29,7 @@ interface Stored {
   dueInMs: number | null
   authentication: Json | null
   cvv2: Buffer | null
-  /** Of the key that sealed it: hours since 1970. */
+  /** The hour of the key that sealed it: hours since 1970. */
   keyHour: number | null
 }
 

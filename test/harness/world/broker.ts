@@ -21,7 +21,7 @@ import { startWorld, type SharedWorld, type World } from './world.ts'
 interface Place {
   world: World
   pool: Pool
-  /** Merchants that the gateway knows and nobody has used. */
+  /** Merchants that the gateway knows and no test has used. */
   next(): Promise<{ own: Own; server: RunningMerchant }>
   /** Kills or starts its gateway. */
   obey: (command: Command) => Promise<void>

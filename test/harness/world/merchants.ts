@@ -75,7 +75,7 @@ const resettleGates = statement<object>(
      and (g.enabled, g.settings - 'port') is distinct from (b.enabled, b.settings - 'port') returning gate_id`,
 )
 const forgetSums = statement<object>(`delete from wrong_sum`)
-/** Cards, tokens and invoices belong to a consumer; calls to nobody. */
+/** Cards, tokens and invoices belong to a consumer; calls do not. */
 const emptyServer = statement<object>(`truncate merchant_server.consumers, merchant_server.calls cascade`)
 
 /** Writes merchants into the configuration of the sandbox in this directory. */
@@ -111,7 +111,7 @@ export async function openMerchants(pool: Pool, directory: string) {
       return { endpoints, other }
     },
     /**
-     * Two merchants whom nobody has used. `serve` starts the first one's server and returns its
+     * Two unused merchants. `serve` starts the first one's server and returns its
      * URL.
      */
     async strangers(serve: (own: Omit<Own, 'other'>) => Promise<string>): Promise<Own> {

@@ -85,7 +85,7 @@ export interface WorldOptions {
 
 /**
  * A world that other files of the run had before, with merchants of this file's own; with options,
- * or when one file is run by hand, a sandbox that nobody had before.
+ * or when one file is run by hand, a new sandbox.
  */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const broker = process.env.TOLLGATE_TEST_WORLDS

@@ -181,7 +181,7 @@ const transfer: Wish = {
 
 /**
  * Runs a transfer against these answers to status, one after the other; answers what was sent
- * where, and what the screen was told.
+ * where, and what the screen was sent.
  */
 async function run(answers: Told[], choose: Screen['chooseFee']) {
   const sent: [url: string, body: unknown][] = []

@@ -8,7 +8,7 @@ import { failureOf } from '../../../src/storage/pool.ts'
 
 const log = openLog({ level: 'silent', destination: process.stderr })
 
-/** Waits are over at once, and count as time all the same; nothing else does. */
+/** Waits end immediately, and still count as time; nothing else does. */
 function quickClock(): Clock {
   let aheadMs = 0
   return {

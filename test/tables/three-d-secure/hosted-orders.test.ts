@@ -7,7 +7,7 @@ import type { Order, State, Transaction } from '../../../src/order/decide/order.
 import { hostedOrders, type HostedWorld } from '../../../src/pages/three-d-secure-order.ts'
 import { now, orderIn } from '../order/decide-orders.ts'
 
-/** What the hosted page has of a payment that is over, as time passes and money is given back. */
+/** The hosted page of a payment that is over, as time passes and money is returned. */
 
 const personal = {
   email: 'ada@example.com',

@@ -195,7 +195,7 @@ async function result(body: string, strict?: ReadonlySet<string>): Promise<{ ans
 test('a result counts with any mark and spelling of its ids; a strict reader wants each exactly', async () => {
   const odd = { ...about('RReq', 'N'), authenticationType: undefined, interactionCounter: '1', eci: null }
   const { answer, taken: read } = await result(`\ufeff${JSON.stringify({ ...odd, ...capitals })}\r\n`)
-  // Of RRes, ids are as in RReq, except our own.
+  // In RRes, ids are as in RReq, except our own.
   const { threeDSServerTransID, acsTransID, dsTransID, messageType } = answer
   assert.deepEqual(
     [messageType, threeDSServerTransID, acsTransID, dsTransID],
@@ -274,7 +274,7 @@ test('status, ids and proof are read as sent, with any value in the fields that 
       const sent = about(type, status)
       const { read } = hear(type, (isMarked ? '\ufeff' : '') + JSON.stringify({ ...sent, ...Object.fromEntries(changes) }))
       const why = verdictOf(read)
-      // Of all that is odd only a critical extension, and names of JavaScript's own, may refuse it.
+      // Only a critical extension, and names of JavaScript's own, may refuse it.
       if (/^20[234]/.test(why) && changes.some(([, value]) => typeof value === 'object' && value !== null)) return
       assert.equal(why, 'ok', JSON.stringify(changes))
       for (const name of [

@@ -188,7 +188,7 @@ export class GatewayEnd {
     return this.replies.filter((reply) => reply.fields[11] === fields[11])
   }
 
-  /** Resolves once an echo came back: what the acquirer answers at once has then been answered. */
+  /** Resolves once an echo came back: immediate answers of the acquirer have then arrived. */
   async echo(stan: number): Promise<void> {
     await this.ask('1804', network(stan, '831'))
   }

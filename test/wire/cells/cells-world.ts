@@ -95,7 +95,7 @@ export async function startCells(): Promise<CellsWorld> {
   }
 }
 
-/** Copies an order of a cell so often, as made at that time; their ids are of no other order. */
+/** Copies an order of a cell this many times, as made at that time, under unused ids. */
 export async function copyOrder({ rows }: CellsWorld, cellNo: number, id: number, count: number, at: string): Promise<number[]> {
   const sql = `update public.id_block set next_id = next_id + $1 where name = 'order' returning (next_id - $1)::float8 as first`
   const [{ first } = { first: 0 }] = await rows<{ first: number }>(0, sql, [count])

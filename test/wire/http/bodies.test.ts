@@ -5,7 +5,7 @@ import { formType, order, readReply, saleUrl, send, settled, statusUrl } from '.
 import { until } from '../../harness/clock/until.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 
-/** Memory for bodies is bounded, and nobody can take it from the others with less than bytes. */
+/** Memory for bodies is bounded, and a client can take it from others only by sending bytes. */
 
 const world = await openWorld()
 

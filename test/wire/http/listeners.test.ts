@@ -23,7 +23,7 @@ const accept = (message: unknown) => void accepted.push((message as { socket: So
 subscribe('net.server.socket', accept)
 after(() => unsubscribe('net.server.socket', accept))
 
-/** Connects so often before this process has its next turn; the kernel keeps the connections. */
+/** Connects this many times before this process has its next turn; the kernel keeps them. */
 function connectWithinATurn(times: number, port: number): void {
   const each = `require('node:net').connect(${port}, '127.0.0.1').once('connect', () => ++made === ${times} && process.exit())`
   execFileSync(process.execPath, ['-e', `let made = 0; for (let i = 0; i < ${times}; i++) ${each}`])

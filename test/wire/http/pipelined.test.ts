@@ -18,7 +18,7 @@ import { holds } from '../../harness/clock/until.ts'
 
 const log = openLog({ level: 'silent', destination: process.stdout })
 
-/** A server whose replies to `/held` wait; `/free` is answered at once. */
+/** A server whose replies to `/held` wait; `/free` is answered immediately. */
 async function serverOf(t: TestContext, more: Partial<ServerSettings> = {}) {
   const limits = { maxBodiesBytes: 100_000, maxConnections: 300 }
   const ground = { turns: openTurns(nextTurn), random: systemRandom, log }

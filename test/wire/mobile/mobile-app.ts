@@ -35,7 +35,7 @@ interface Wish {
   number?: string
   securityCode?: string
   reference?: Json
-  /** Of a transfer: the card that is credited, or its reference. */
+  /** For a transfer: the card that is credited, or its reference. */
   to?: Json
   amountCentis?: number
   currency?: string

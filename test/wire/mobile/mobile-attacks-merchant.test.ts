@@ -19,8 +19,8 @@ import type { Lie } from './mobile-peer.ts'
  */
 
 /**
- * Payments the gate takes at once. A merchant's half is more than the hundred invoices a sweep
- * takes into memory, so the hanging ones would stop the sweep if they counted there.
+ * How many payments the gate takes in parallel. A merchant's half is more than the hundred invoices
+ * a sweep takes into memory, so the hanging ones would stop the sweep if they counted there.
  */
 const roomAtGate = 240
 
@@ -30,7 +30,7 @@ const desk = closing(await openFaultDesk(world))
 await desk.gate({ maxOpen: roomAtGate })
 const app = await openApp(world)
 closing(app.merchant)
-/** Where redirects lead: nobody comes. */
+/** The target of redirects, which no request reaches. */
 const trap = closing(await startTrap())
 const lies = new Map<string, (answer: Json) => Lie>()
 app.merchant.lie = (path, answer) => lies.get(/\/([^/]+)\/check$/.exec(path)?.[1] ?? '')?.(answer) ?? {}

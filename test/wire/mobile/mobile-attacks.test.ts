@@ -16,7 +16,7 @@ await database.connect()
 const app = await openApp(world)
 closing(app.merchant)
 const endpoints = { ...world.endpoints, plain: world.other.endpoint }
-/** Of the second merchant, whose server has a key of its own. */
+/** The world of the second merchant, whose server has a key of its own. */
 const other = await openApp({ ...world, merchant: world.other, endpoints }, [world.other.endpoint])
 closing(other.merchant)
 

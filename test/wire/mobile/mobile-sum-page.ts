@@ -57,7 +57,7 @@ export function openSumPage(world: World, app: App, database: Client) {
     return seen.body
   }
 
-  /** What the acquirer has of the hold once it is given back. */
+  /** The acquirer's entries of the hold once it is released. */
   async function released({ holdId }: Asked): Promise<Fields[]> {
     const isReleased = (entries: Fields[]) => entries.length > 0 && entries.every(({ state }) => state === 'reversed')
     const entries = await until(() => ledger(world, holdId), isReleased, 60_000)

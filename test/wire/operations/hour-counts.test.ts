@@ -91,7 +91,7 @@ test('numbers are the sums of minutes, before an hour is gathered and after', as
   const some = await gathered()
   assert.ok(some.hours > 50, `${some.hours} hours`)
   await allSame()
-  // Two processes at once.
+  // Two processes together.
   await Promise.all([gatherHours(pool, now), gatherHours(pool, now)])
   await allSame()
   const all = await gathered()

@@ -57,7 +57,7 @@ async function pagesOf(path: string, fields: Record<string, string>) {
 const routes = await offers()
 const namedIn = (takes: object) => Object.entries(takes as Record<string, { names?: Owned }>).filter(([, { names }]) => names)
 
-/** What there is of each kind, of this merchant, of the other one, and of nobody. */
+/** The things of each kind: of this merchant, of the other one, and unknown ones. */
 const things: Readonly<Record<Owned, { mine: string; theirs: string; none: string }>> = {
   merchant: { mine: own, theirs, none: 'nobody-at-all' },
   endpoint: { mine: String(world.endpoints.plain), theirs: String(world.other.endpoint), none: '999999999' },

@@ -71,7 +71,7 @@ test('the chain of the trail holds with them', async () => {
   await tell(['audit', 'verify'])
 })
 
-// The end of the audit trail is one locked row: its holder delays other commands, and nobody else.
+// The end of the audit trail is one locked row: its holder delays only other commands.
 
 const log = openLog({ level: 'fatal', destination: process.stderr })
 const pool = closing(openPool({ url: world.databaseUrl, connections: 1, use: 'admin', log }))

@@ -12,7 +12,7 @@ import { run } from './cli-run.ts'
 import { openDirectory } from '../../harness/world/opening.ts'
 
 // `serve` reads the environment before it starts, and the file that makes it a 3DS Server.
-// All complaints are reported at once.
+// All complaints are reported together.
 
 const directory = openDirectory('config')
 await makeCertificates(join(directory, 'certificates'), systemRandom, systemClock.now())

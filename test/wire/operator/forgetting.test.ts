@@ -194,7 +194,7 @@ test('one process at a time erases, and another goes on where it stopped', async
   await first.die()
   await roundEnds(installation)
   assert.deepEqual([await left(), second.cards()], [0, rest], 'no card twice, and none left out')
-  // A process that starts anew begins where nothing is left to do.
+  // A process that starts again begins where nothing is left to do.
   await second.stop()
   const third = await openProcess(installation, 3n)
   clock.pass(hourMs)

@@ -199,7 +199,7 @@ test('merchants cannot see the orders of a detached partition, and new orders ar
   const registered = await register(world, kept)
   assert.equal(registered['error-code'], unknown[1])
   refusedMobile(await askStatus(mobile, app.made, app.made.session), 'ORDER_NOT_FOUND', 'invoiceId is not known')
-  // Its name is still taken: the same request charges nobody again, and another one is refused.
+  // Its name is still taken: the same request charges nothing again, and another one is refused.
   const again = accepted(await postSale(world, soldFields))
   assert.equal(again.orderid, sold.orderid)
   assert.deepEqual(codeOf(await statusOf(world, again)), unknown)

@@ -85,7 +85,7 @@ test('a CRes that the gateway accepts ends the challenge immediately; a refused 
   delete says.upload
   await order.challengeReturned(new URLSearchParams({ cres: trans('one') }))
   await passUntil('answered')
-  // A second authentication asks anew.
+  // A second authentication asks again.
   says.status = { ...challenge, 'tds-creq-form-creq': trans('two') }
   await passUntil('challenge')
 })

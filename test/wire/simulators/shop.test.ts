@@ -61,7 +61,7 @@ async function nothingSecretIn(order: string): Promise<void> {
   )
 }
 
-/** Of the cards of 1.0.2, which the list for the other tests leaves out. */
+/** The cards of 1.0.2, which the list for the other tests leaves out. */
 const legacyNumbers = async (): Promise<string[]> => {
   const cards = (await (await fetch(`${world.acsUrl}/test-cards.json`)).json()) as { number: string; version: string }[]
   return cards.filter(({ version }) => version === '1.0.2').map(({ number }) => number)

@@ -118,7 +118,7 @@ export async function loaded(clock: HandClock): Promise<Refresh> {
   return refresh
 }
 
-/** Asks at once, as the sandbox does when it starts, and waits until that is stored. */
+/** Requests now, as the sandbox does when it starts, and waits until that is stored. */
 export async function forced(clock: HandClock, questions: number) {
   const refresh = start(clock, true)
   await asked(questions)

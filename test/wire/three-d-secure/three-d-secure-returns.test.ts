@@ -189,7 +189,7 @@ test('an address that takes posts leads back to the payment when a browser asks 
       const answer = await pages.get(`${token}/${path}`)
       assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/gateway/3ds/${token}`], path)
     }
-    // These pages go to the issuer at once: both might send a browser round and round.
+    // These pages go to the issuer immediately: both might send a browser round and round.
     for (const order of [challenge, payer]) {
       const token = pages.put(order)
       const { status, page } = await read(await pages.get(`${token}/${path}`))
