@@ -79,7 +79,7 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
       look({ loaded: false, ranges: 0n, tries: 1, error: 'refused' }),
       'problem',
       /none loaded yet.*the last try failed: refused/,
-      /THREE_DS_CONFIG.*asked again in 1 h/,
+      /THREE_DS_CONFIG.*The next try is in 1 h/,
     ],
     [look({ dueAt: now - hour }), 'warning', /no gateway requests them/, /delete from directory_state where directory = 'visa'/],
     [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
