@@ -154,7 +154,7 @@ const calls: [path: string, short: string, means: RegExp][] = [
   ['/auth/request-access-token',                        '/auth/request-access-token',                  /logs in/],
   ['/cards?accessToken=0123…cdef',                      '/cards?accessToken=0123…cdef',                /by name/],
   ['/verification/initiate-verification',               '/verification/initiate-verification',         /its own merchant/],
-  [`/gateway/dapi/v1/sale/104/${invoice}`,              '/gateway/dapi/v1/sale/104/4cfb8211…',         /to nobody else/],
+  [`/gateway/dapi/v1/sale/104/${invoice}`,              '/gateway/dapi/v1/sale/104/4cfb8211…',         /goes only to the gateway/],
   [`/gateway/dapi/v1/sale/104/${invoice}/status`,       '/gateway/dapi/v1/sale/104/4cfb8211…/status',  /Is it over/],
   [`/gateway/dapi/v1/transfer/107/${invoice}/acme-1`,   '/gateway/dapi/v1/transfer/107/4cfb8211…/acme-1', /has chosen/],
   [`/sale/${invoice}/check`,                            '/sale/4cfb8211…/check',                       /does not believe/],

@@ -24,7 +24,7 @@ test('a sale is approved over the wire, and the log shows neither the card, nor 
   const processedAt = Math.floor(ask.startedAt / 1_000) * 1_000
   const data = { rrn: '000000000017', terminalId: 'TERM1', approvalCode: 'A1B2C3', processedAt }
   assert.deepEqual(await outcome, { is: 'approved', actionCode: '000', data })
-  await until('the doubled reply is logged', () => lines.some((line) => line.includes('nobody waits for')))
+  await until('the doubled reply is logged', () => lines.some((line) => line.includes('no request is waiting for it')))
   // Lines about the connection have a port and the time of day, which may read like anything.
   const logged = lines.filter((line) => !/"port":|"message":"18/.test(line)).join('')
   assert.match(logged, /"gate":"1".*"message":"1200 2=411111\*{6}1111 3=000000 4=000000010500/)
