@@ -68,7 +68,7 @@ test('a line in clear to a public address opens no connection; the reason names 
     const socket = openTransport({ host, port: 8583 })
     assert.equal(socket.connecting, false)
     const [error] = (await once(socket, 'error')) as [Error]
-    assert.match(error.message, /clear/)
+    assert.match(error.message, /unencrypted/)
     assert.ok(error.message.includes(host), error.message)
   }
 })

@@ -145,7 +145,7 @@ const refusals: [why: RegExp, args: string[]][] = [
   [/--tls-ca must be a file of certificates/,  ['gate', 'set', name, '--tls-ca', file('cavv.key')]],
   [/--tls-ca: .*cannot be read/,               ['gate', 'set', name, '--tls-ca', file('none.pem')]],
   [/--tls-ca must .*expired on 20/,            ['gate', 'set', name, '--tls-ca', old.file('ds-ca.pem')]],
-  [/--tls-cert must .*tollgate-line has ex/, ['gate', 'set', name, '--tls-cert', old.file('gateway-line.pem'), '--tls-key', old.file('gateway-line.key')]],
+  [/--tls-cert must .*tollgate-line ex/, ['gate', 'set', name, '--tls-cert', old.file('gateway-line.pem'), '--tls-key', old.file('gateway-line.key')]],
   [/--tls-key is needed/,                      ['gate', 'set', name, '--tls-cert', file('stranger.pem')]],
   [/--tls-cert is needed/,                     ['gate', 'set', name, '--tls-key', file('stranger.key')]],
   [/--tls-key must be the key of the first/,   ['gate', 'set', name, '--tls-cert', file('stranger.pem'), '--tls-key', file('acs.key')]],

@@ -39,7 +39,7 @@ test('a link is over after its time, after another one, and when its user is off
   for (const [expires, then] of rows) {
     const { user, path } = await desk.invited('support', undefined, expires)
     await then(user)
-    assert.match((await elsewhere(desk.visit()).send(path, {})).html, /its time is over/)
+    assert.match((await elsewhere(desk.visit()).send(path, {})).html, /has expired/)
   }
 })
 

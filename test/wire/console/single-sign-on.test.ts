@@ -55,7 +55,7 @@ function assertRefused({ status, html, headers }: Awaited<ReturnType<typeof sign
   assert.match(html, words, name)
   assert.equal(headers.get('set-cookie'), null, name)
 }
-const failed = /Signing in there failed/
+const failed = /Signing in at the provider failed/
 const untied = /No user is linked to your account at the provider/
 
 test('an account signs in the user it is linked to, who then proves the second factor', async () => {

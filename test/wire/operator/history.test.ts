@@ -177,7 +177,7 @@ test('the history of a secret shows only that it changed; secrets and additions 
     await tell(args)
     const { change, secrets, before, after } = await newest('merchant', 'history', 'shop')
     assert.deepEqual([secrets, before, after], [[args[1] === 'rotate-key' ? 'control key' : 'signing secret'], {}, {}])
-    assert.match(await refuse(words`merchant undo ${change}`), /is not kept/)
+    assert.match(await refuse(words`merchant undo ${change}`), /were not kept/)
   }
   await tell(words`merchant set shop --logo ${file('logo.png', image('png', 16, 16))}`)
   const logo = await newest('merchant', 'history', 'shop')
