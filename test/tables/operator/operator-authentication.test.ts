@@ -82,12 +82,12 @@ test('the doctor reads the card ranges, and warns where 3-D Secure is wanted and
       /THREE_DS_CONFIG.*The next try is in 1 h/,
     ],
     [look({ dueAt: now - hour }), 'warning', /no gateway requests them/, /delete from directory_state where directory = 'visa'/],
-    [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway asks/, /names it/],
+    [look({ dueAt: now - hour, loaded: false }), 'warning', /none loaded, and no gateway requests them/, /names it/],
     [
       look({ leftOutCount: 1, leftOut: ['4 to 3: odd'] }),
       'warning',
       /^visa: 33 ranges, refreshed 1 h ago; left out 1 that cannot be used: 4 to 3: odd$/,
-      /not enrolled.*whoever runs visa/,
+      /not enrolled.*the operator of visa/,
     ],
     [
       look({ leftOutCount: 5, leftOut: ['a', 'b', 'c', 'd'], error: 'timeout', tries: 1 }),
