@@ -15,6 +15,7 @@ import { printFailures, printSlowest, printTable, printTimes } from './test/summ
 const style = [
   { name: 'lint', command: 'npm', args: ['run', '--silent', 'lint'] },
   { name: 'format', command: 'npm', args: ['run', '--silent', 'format:check'] },
+  { name: 'spelling', command: 'npm', args: ['run', '--silent', 'spelling'] },
   { name: 'tidy', command: process.execPath, args: [join('dist', 'tools', 'tidy.js')] },
 ]
 

@@ -22,6 +22,7 @@ import {
   roomsImportUpwards,
   subjectsAreEnteredByTheOffice,
 } from './tidy/structure.ts'
+import { textsArePlain } from './tidy/prose.ts'
 import { readTree, type Tree, type Violation } from './tidy/tree.ts'
 
 const rules: ((tree: Tree) => Violation[])[] = [
@@ -40,6 +41,7 @@ const rules: ((tree: Tree) => Violation[])[] = [
   linesAndFunctionsAreShort,
   nothingIsPutOff,
   linksLeadSomewhere,
+  textsArePlain,
 ]
 
 /**

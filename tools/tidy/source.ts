@@ -9,7 +9,7 @@ export interface Source {
   exports: Export[]
   comments: Comment[]
   /** The text in strings, and in the parts of templates between expressions. */
-  strings: string[]
+  strings: { value: string; start: number }[]
   /**
    * Identifiers but members, `a.b` as one, `new A()` without arguments, `a({ b })` for an option.
    */
@@ -87,10 +87,10 @@ function readNode(node: Node, parent: Node | undefined, source: Source, text: st
   const at = node.start
   switch (node.type) {
     case 'Literal':
-      if (typeof node.value === 'string') source.strings.push(node.value)
+      if (typeof node.value === 'string') source.strings.push({ value: node.value, start: at })
       return
     case 'TemplateElement':
-      source.strings.push(node.value.raw)
+      source.strings.push({ value: node.value.raw, start: at })
       return
     case 'ImportExpression':
       if (node.source.type === 'Literal') source.imports.push({ from: String(node.source.value), names: ['*'], at })

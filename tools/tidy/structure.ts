@@ -179,7 +179,7 @@ export function everyAssetIsNamed({ sources, texts }: Tree): Violation[] {
     [...sources.values()]
       .filter(({ path }) => /^(?:src|simulators)\//.test(path))
       .flatMap(({ path, strings, imports }) =>
-        [...strings, ...imports.map(({ from }) => from)]
+        [...strings.map(({ value }) => value), ...imports.map(({ from }) => from)]
           .map((name) => posix.join(posix.dirname(path), name))
           .filter((file) => file !== path),
       ),
@@ -192,7 +192,7 @@ export function everyAssetIsNamed({ sources, texts }: Tree): Violation[] {
 function startedByName(sources: Tree['sources']): (path: string) => boolean {
   const starters = [...sources.values()]
     .filter(({ path }) => /\.mjs$|^(?:bench|test)\//.test(path))
-    .map(({ path, strings }) => ({ path, strings: strings.filter((said) => said.includes('js')) }))
+    .map(({ path, strings }) => ({ path, strings: strings.map(({ value }) => value).filter((said) => said.includes('js')) }))
   return (path) => {
     const name = path.split('/').at(-1)!.replace(/\.ts$/, '.js')
     return starters.some((by) => by.path !== path && by.strings.some((said) => said === name || said.includes(`/${name}`)))

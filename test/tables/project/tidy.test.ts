@@ -47,7 +47,7 @@ const tidyProject: Files = {
     `import { test } from 'node:test'`,
     `test('a sale is taken', () => fork('victim.js', '../harness/victim.js'))`,
   ),
-  'README.md': lines('See [the clock](src/base/clock.ts#L1), [the site](https://example.com/none.md) and `[code](none.md)`.'),
+  'README.md': lines('See [the clock](src/base/clock.ts#L1), [the site](https://example.com/none.md), `[code](none.md)`.'),
 }
 
 let planted = 0
@@ -76,6 +76,10 @@ const marks = [
   ['oxlint-', 'disable'],
 ].map((halves) => halves.join(''))
 const mostLines = 330
+const [nobody, told] = [
+  ['no', 'body'],
+  ['to', 'ld'],
+].map((halves) => halves.join(''))
 const ignore = '// oxfmt-ignore'
 const blank = (count: number): string[] => Array.from({ length: count }, () => '')
 
@@ -136,6 +140,11 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['tools/tidy/world.ts:1  src/http/outgoing.ts need not be in the list']],
   ['a folder without a name of its own', { 'src/base/utils/a.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../base/utils/a.ts'`) },
     ['src/base/utils:1  a folder is called after what is in it']],
+  ['a phrase that is read twice, and wide prose', {
+    ...more('src/base/clock.ts', `// ${nobody} else`, `const why = 'is ${told}'`, `console.log(why)`),
+    ...more('README.md', `O${'f'} the two, \`${told}\` is code.`, `| a wide row of a table may have more columns | ${'x'.repeat(80)} |`, 'word '.repeat(21).trim(), '```', 'word '.repeat(21), '```') },
+    ['README.md:2  "Of the": write the subject first', 'README.md:4  104 columns; at most 100 for prose',
+     `src/base/clock.ts:2  "${nobody}": write which process, user or program does not`, `src/base/clock.ts:3  "${told}": write reported, sent, shown, notified or distinguished`]],
   ['a barrel', { 'src/base/index.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../base/index.ts'`) },
     ['src/base/index.ts:1  no barrels: import the file that is meant']],
   ['a mark that puts something off', more('src/base/clock.ts', ...marks.map((mark) => `/* ${mark}: later */`)),
