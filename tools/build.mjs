@@ -23,6 +23,7 @@ export function buildTree(tree) {
   compile(tree)
   bundle(tree)
   copyAssets(tree)
+  makePages(tree)
 }
 
 function install() {
@@ -79,8 +80,36 @@ function copyAssets(tree) {
   }
 }
 
-function run(command, args, complaint) {
-  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+/**
+ * The pages of /docs, when what they are made of has changed: documents, samples, looks, and the
+ * program itself.
+ */
+function makePages(tree) {
+  const program = join(tree, 'dist', 'tools', 'site.js')
+  // An older commit has none.
+  if (!existsSync(program)) return
+  const place = join(tree, 'dist', 'site')
+  const noted = join(tree, 'dist', 'site.made-of')
+  const folders = ['docs', 'client', 'examples', 'tools/site', 'dist/tools/site', 'dist/src/look', 'dist/src/spec']
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(tree, folder), { recursive: true }).map((name) => join(folder, name)),
+  )
+  const sum = createHash('sha256').update(readFileSync(stamp))
+  for (const file of [...files, ...readdirSync(tree).filter((name) => name.endsWith('.md'))].toSorted((one, other) =>
+    one < other ? -1 : 1,
+  )) {
+    if (!/\.(?:map|d\.ts)$/.test(file) && statSync(join(tree, file)).isFile())
+      sum.update(file).update(readFileSync(join(tree, file)))
+  }
+  const madeOf = sum.digest('hex')
+  if (existsSync(place) && existsSync(noted) && readFileSync(noted, 'utf8') === madeOf) return
+  step('Making the pages of /docs')
+  run(process.execPath, [program, place], 'The pages of /docs could not be made; the lines above say why.', tree)
+  writeFileSync(noted, madeOf)
+}
+
+function run(command, args, complaint, cwd = root) {
+  const result = spawnSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
   if (result.status !== 0) fail(complaint)
 }
 

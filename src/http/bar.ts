@@ -1,6 +1,6 @@
 import { html, type Markup } from './page.ts'
 
-export type BarPage = 'Shop' | 'App' | 'Callbacks' | 'API' | 'Acquirer' | 'Directory server' | 'Issuer'
+export type BarPage = 'Shop' | 'App' | 'Callbacks' | 'Docs' | 'Acquirer' | 'Directory server' | 'Issuer'
 
 /** The pages of a sandbox and their URLs, in the order of the bar. Empty until all of it serves. */
 export type BarPages = Partial<Record<BarPage, string>>

@@ -9,7 +9,7 @@ import { refusalFields } from '../spec/gateway/reply.ts'
 import { refusals } from '../spec/refusals.ts'
 import { finalStatuses, kindWords, statusMeans, type Status } from '../spec/words.ts'
 import { exampleBaseUrl, exampleKey, exampleMerchantUrl } from './example.ts'
-import { code, mdTable, operationPage, page, sentence } from './markdown.ts'
+import { code, mdTable, operationPage, page, samplesOf, sentence } from './markdown.ts'
 import { mobileFiles } from './mobile-markdown.ts'
 import { mobileOpenApi } from './mobile-openapi.ts'
 import { openApi } from './openapi.ts'
@@ -71,7 +71,7 @@ const errors = (): string =>
       '`Accept: application/vnd.pay+json`, and 200 in the form format.',
     mdTable(['Code', 'error-message', 'type', 'HTTP'], refusalNames, (name) => {
       const { code: number, type, http } = refusals[name]
-      return [String(number), code(refusalText(name)), type, String(http)]
+      return [String(number), code(refusalText(name)), code(type), String(http)]
     }),
     'A v4 call with a wrong signature gets HTTP 403 in both formats, with an HTML page that says *Access is denied*.',
   )
@@ -88,6 +88,7 @@ const callbacks = (): string =>
       row.means,
     ]),
     `\`control\` is the SHA-1 of ${code(inWords(callbackFormula))}.`,
+    samplesOf('callback'),
   )
 
 const stageOf = (state: State): string => stages[state as keyof typeof stages] ?? state

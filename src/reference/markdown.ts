@@ -8,9 +8,7 @@ import { replyRows, requestRows } from './rows.ts'
 import { hiddenKey } from './signing.ts'
 
 /** The document with prose about an operation, below docs/. */
-export const chapters: Readonly<
-  Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>
-> = {
+const chapters: Readonly<Record<ReturnType<typeof operationRow>['kind'], readonly (readonly [text: string, to: string])[]>> = {
   payment: [
     ['Sale', 'choices.md#sale'],
     ['Idempotency', 'choices.md#idempotency'],
@@ -82,12 +80,16 @@ export function operationPage(operation: Operation): string {
     ),
     ...(hasIdempotencyKey(operation) ? [`A header \`Idempotency-Key\` of 1 to 128 visible ASCII characters ${keyMeaning}.`] : []),
     ...signing(operation),
+    ...(operation === 'sale' || operation === 'status' ? [samplesOf(operation)] : []),
     '## Reply',
     mdTable(['Name', 'Meaning'], replyRows(reply), (row) => [code(row.name), row.means]),
     'Fields without a value are left out.',
     ...refused(operation),
   )
 }
+
+/** The site puts files of examples/ here, in each language. */
+export const samplesOf = (name: string): string => `## In your language\n\n<!-- samples: ${name} -->`
 
 /** The effect of an `Idempotency-Key`, as the rest of a sentence about it. */
 export const keyMeaning =

@@ -20,10 +20,10 @@ export const mobileFiles = (): [name: string, text: string][] => [
 const fileOf = (operation: MobileOperation): string => `mobile-${operation}.md`
 
 /** The base address of the path. */
-export const rootOf = ({ side }: MobileOperationRow): string =>
+const rootOf = ({ side }: MobileOperationRow): string =>
   side === 'service' ? '<base URL>' : "<address of the merchant's server>"
 
-export const callerOf = ({ caller }: MobileOperationRow): string =>
+const callerOf = ({ caller }: MobileOperationRow): string =>
   caller === 'app' ? "the merchant's app calls it" : 'the service calls it'
 
 function index(): string {

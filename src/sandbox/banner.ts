@@ -10,7 +10,7 @@ export const placesOf = ({ base_url, merchant_server_url: merchant, shop_url, si
   Shop: forBrowsers(shop_url),
   App: `${merchant}/app`,
   Callbacks: `${merchant}/`,
-  API: new URL('/docs', base_url).href,
+  Docs: new URL('/docs', base_url).href,
   Acquirer: `${simulators.acquirer_admin_url}/`,
   'Directory server': simulators.directory_server_url,
   Issuer: `${simulators.acs_url}/`,
@@ -42,7 +42,7 @@ Tollgate is ready. Everything runs on this machine; no money moves.
   The console      ${link}
                    every payment, callback and setting; this link works once, for ten minutes
   A payment app    ${places.App}   register a card, pay, send money: every call beside it
-  Try the API      ${places.API}   every operation, with the control computed for you
+  Docs and API     ${places.Docs}   every document, and every operation with its control computed for you
 
   Base URL         ${file.base_url}
   Merchant login   ${login}

@@ -5,14 +5,14 @@ import { until } from '../harness/clock/until.ts'
 import { follow, type Visit } from '../harness/browser/browser.ts'
 import { sharedStand } from './stand.ts'
 
-/** The reference of the sandbox in a browser, where each operation can be tried. */
+/** The documents in a browser, where each operation can be tried. */
 
 const { world, browser } = await sharedStand()
 const origin = new URL(world.baseUrl).origin
 
 const open = async (page: Page, operation: string) => {
   await page.goto(`${origin}/docs`)
-  await follow(page, page.getByRole('link', { name: new RegExp(`^${operation}\\s*POST`) }))
+  await follow(page, page.getByRole('link', { name: operation, exact: true }).first())
   await page.getByRole('heading', { name: operation, level: 1 }).waitFor()
 }
 
@@ -35,7 +35,7 @@ for (const [what, how] of visits)
       await open(page, 'preauth')
       await press(page, 'Send')
       await replied(page, 'async-response')
-      await follow(page, page.getByRole('link', { name: 'status', exact: true }))
+      await follow(page, page.locator('#result').getByRole('link', { name: 'status', exact: true }))
       // It is approved a moment after it was accepted.
       const isApproved = async () => {
         await press(page, 'Send')
@@ -45,7 +45,7 @@ for (const [what, how] of visits)
       assert.ok(await until(isApproved, (approved) => approved, 60_000))
       const orderid = await page.locator('input[name=orderid]').inputValue()
       const name = await page.locator('input[name=client_orderid]').inputValue()
-      await page.goto(`${origin}/docs/capture?${new URLSearchParams({ orderid, client_orderid: name }).toString()}`)
+      await page.goto(`${origin}/docs/reference/capture?${new URLSearchParams({ orderid, client_orderid: name }).toString()}`)
       await press(page, 'Send')
       await replied(page, 'async-response')
     }))
@@ -54,10 +54,11 @@ test('a call of v4 shows base string and header, and is let in', () =>
   browser.visit({}, async (page) => {
     await open(page, 'status-v4')
     await press(page, 'Make one')
-    await page.getByText(/^POST&http%3A%2F%2F127\.0\.0\.1/).waitFor()
+    const signed = page.locator('.columns')
+    await signed.getByText(/^POST&http%3A%2F%2F127\.0\.0\.1/).waitFor()
     await press(page, 'Send')
     await replied(page, 'status-response')
-    await page.getByText(/^Authorization: OAuth oauth_consumer_key="sandbox"/).waitFor()
+    await signed.getByText(/^Authorization: OAuth oauth_consumer_key="sandbox"/).waitFor()
   }))
 
 test('the gateway names the missing fields of a form, and typed values stay', () =>
@@ -82,7 +83,7 @@ test('by keyboard alone', () =>
 for (const [what, how] of widths)
   test(`no page is wider than the window, ${what}`, () =>
     browser.visit(how, async (page) => {
-      for (const path of ['', '/sale', '/status', '/upload-pares-result']) {
+      for (const path of ['', '/reference/sale', '/reference/status', '/reference/upload-pares-result']) {
         await page.goto(`${origin}/docs${path}`)
         if ((await page.getByRole('button', { name: 'Make one' }).count()) > 0) await press(page, 'Make one')
         if (path !== '') await press(page, 'Send')
@@ -90,7 +91,8 @@ for (const [what, how] of widths)
         if (path !== '') await page.getByRole('heading', { name: /^The reply: / }).waitFor()
         const { width } = page.viewportSize()!
         const beside = await page.evaluate<string[]>(
-          `[...document.querySelectorAll('main, main :is(section, form, table, pre, input)')]
+          // A table scrolls within its rows.
+          `[...document.querySelectorAll('main, main :is(section, form, .rows, pre, input)')]
             .filter((one) => {
               const { left, right } = one.getBoundingClientRect()
               return left < 0 || right > ${width} + (one.matches('main') ? 0 : 1)
@@ -101,7 +103,7 @@ for (const [what, how] of widths)
       }
     }))
 
-const places = ['Shop', 'App', 'Callbacks', 'API', 'Acquirer', 'Directory server', 'Issuer']
+const places = ['Shop', 'App', 'Callbacks', 'Docs', 'Acquirer', 'Directory server', 'Issuer']
 
 for (const [what, how] of widths)
   test(`one bar leads from every page to all others, ${what}`, () =>

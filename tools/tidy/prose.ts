@@ -25,7 +25,9 @@ export function textsArePlain({ texts, sources }: Tree): Violation[] {
   return texts.flatMap(({ path, text }) => {
     const source = sources.get(path)
     if (path.endsWith('.md')) return [...plain(path, 1, withoutCode(text)), ...narrow(path, text)]
-    return [...(source?.comments ?? []), ...(source?.strings ?? [])].flatMap(({ value, start }) =>
+    // A string of one word is a value and no text.
+    const sentences = (source?.strings ?? []).filter(({ value }) => /\s/.test(value))
+    return [...(source?.comments ?? []), ...sentences].flatMap(({ value, start }) =>
       plain(path, lineOf(text, start), value),
     )
   })

@@ -1,25 +1,21 @@
-/** The reference as pages of the sandbox, on which each operation can be tried. */
+/** The documents as pages of the sandbox, and a form on the page of each operation. */
 import { reasonOf } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
-import type { BarPages } from '../../http/bar.ts'
-import { html } from '../../http/page.ts'
+import { html, type Markup } from '../../http/page.ts'
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import { exampleMerchantUrl } from '../../reference/example.ts'
 import { mobileOpenApi } from '../../reference/mobile-openapi.ts'
 import { openApi } from '../../reference/openapi.ts'
-import { referenceFiles } from '../../reference/files.ts'
 import type { Pairs } from '../../spec/field.ts'
 import { readForm } from '../../spec/form.ts'
 import { trialRequest } from '../../spec/gateway/examples.ts'
-import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
-import { isMobileOperation } from '../../spec/mobile/operations.ts'
-import { docsPage, operationList } from './frame.ts'
-import { mobileContent, mobileIndex } from './mobile.ts'
-import { operationContent, type OperationPage } from './operation.ts'
-import { needOf, sendAttempt, signatureOf, type Account, type Need, type Post } from './try.ts'
+import { isOperation, operationRow, type Operation } from '../../spec/gateway/operations.ts'
+import { tryContent, type OperationPage } from './form.ts'
+import type { DocsSite } from './site.ts'
+import { needOf, sendAttempt, signatureOf, urlOf, type Account, type Need, type Post } from './try.ts'
 
 export interface DocsParts {
-  places: BarPages
+  site: DocsSite
   random: Random
   account: Account
   /** Paths of the merchant with their names, the usual one first. */
@@ -33,40 +29,40 @@ export interface DocsParts {
 /** Names of this machine. Any other name may belong to a stranger and resolve to this machine. */
 const hostNames = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?$/i
 
-const nothing = html`<h1>There is no such page</h1>
-  <p class="lead">All operations are at <a href="/docs">/docs</a>.</p>`
-
 export function docsRoutes(parts: DocsParts): Route[] {
+  const { site, account } = parts
   const guarded = (handle: Route['handle']) => (request: Incoming) =>
     hostNames.test(String(request.headers.host))
       ? handle(request)
       : plain(421, 'This is the reference of a sandbox; open it as 127.0.0.1 or localhost')
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle: guarded(handle) })
-  const missing = () => docsPage(parts, 404, 'Not found', nothing)
-  const index = () => docsPage(parts, 200, 'Reference', indexContent(parts))
+  const missing = () => site.page('missing', 404) ?? plain(404, 'The pages are not built: npm run build')
+  const at = (path: string): Answer => site.file(path) ?? site.page(path, 200) ?? missing()
+  const index = () => site.page('index', 200, whoOneIs(parts)) ?? missing()
   return [
-    get('/', () => ({ ...plain(302, 'The reference is at /docs'), headers: { location: '/docs' } })),
+    get('/', () => movedTo('/docs')),
     get('/docs', index),
     get('/docs/', index),
-    get('/docs/openapi.json', () => json(openApi(parts.account.baseUrl))),
-    get('/docs/openapi-mobile.json', () => json(mobileOpenApi('service', parts.account.baseUrl))),
+    get('/docs/openapi.json', () => json(openApi(account.baseUrl))),
+    get('/docs/openapi-mobile.json', () => json(mobileOpenApi('service', account.baseUrl))),
     get('/docs/openapi-merchant-server.json', () => json(mobileOpenApi('merchant', exampleMerchantUrl))),
-    get('/docs/mobile/:operation', ({ params }) => {
+    // Where the operations of the mobile API were once.
+    get('/docs/mobile/:operation', ({ params }) =>
+      movedTo(`/docs/reference/mobile-${encodeURIComponent(params.operation ?? '')}`),
+    ),
+    get('/docs/reference/:operation', ({ params, query }) => {
       const operation = params.operation ?? ''
-      return isMobileOperation(operation) ? docsPage(parts, 200, operation, mobileContent(operation)) : missing()
+      return isOperation(operation) ? shown(parts, operation, new URLSearchParams(query)) : at(`reference/${operation}`)
     }),
-    get('/docs/reference/:file', ({ params }) => {
-      // Made here: all files together would cost each start 60 ms.
-      const text = referenceFiles().get(params.file ?? '')
-      return text === undefined ? missing() : { status: 200, type: 'text/plain;charset=utf-8', body: text }
-    }),
-    get('/docs/:operation', ({ params, query }) => {
-      const operation = params.operation ?? ''
-      return isOperation(operation) ? shown(parts, operation, new URLSearchParams(query)) : missing()
+    get('/docs/:section/:page', ({ params }) => at(`${params.section}/${params.page}`)),
+    // And those of the gateway API.
+    get('/docs/:page', ({ params, query }) => {
+      const name = params.page ?? ''
+      return isOperation(name) ? movedTo(`/docs/reference/${name}${query && `?${query}`}`) : at(name)
     }),
     {
       method: 'POST',
-      path: '/docs/:operation',
+      path: '/docs/reference/:operation',
       handle: guarded((request) => {
         const operation = request.params.operation ?? ''
         if (!isOperation(operation)) return missing()
@@ -96,35 +92,13 @@ const json = (document: object): Answer => ({
 
 const plain = (status: number, text: string): Answer => ({ status, type: 'text/plain;charset=utf-8', body: `${text}\n` })
 
-const indexContent = ({ account }: DocsParts) =>
-  html`<h1>Every operation, ready to try</h1>
-    <p class="lead">
-      Choose one, press Send, and see the request, what was signed of it, and the reply. You are merchant
-      <strong>${account.login}</strong> of this sandbox, at <code>${account.baseUrl}</code>. No money moves. The mobile API,
-      further below, needs an app and a merchant's server: its operations are here to read.
-    </p>
-    <div class="index">${Object.entries(groups).map(([kind, name]) => groupOf(kind, name))} ${mobileIndex()}</div>
-    <p class="quiet">
-      All of it as OpenAPI 3.1: <a href="/docs/openapi.json">the gateway API</a>,
-      <a href="/docs/openapi-mobile.json">the mobile API</a>,
-      <a href="/docs/openapi-merchant-server.json">the merchant's server</a>; and as <a href="/docs/reference/README.md">text</a>.
-      On the command line, <code>npx tollgate sign</code> computes the same controls.
-    </p>`
+const movedTo = (location: string): Answer => ({ ...plain(302, `It is at ${location}`), headers: { location } })
 
-const groups: Readonly<Record<ReturnType<typeof operationRow>['kind'], string>> = {
-  payment: 'Payments',
-  status: 'Status',
-  follow: 'Captures, returns, voids',
-  reference: 'Kept cards',
-  rebill: 'Recurrent payments',
-  upload: '3-D Secure on your own pages',
-}
-
-const groupOf = (kind: string, heading: string) => {
-  const operations = operationNames.map((name) => ({ name, ...operationRow(name) })).filter((row) => row.kind === kind)
-  const listed = operations.map(({ name, path, means }) => ({ name, at: `/docs/${name}`, call: `POST ${path}`, means }))
-  return operationList(heading, listed)
-}
+const whoOneIs = ({ account }: DocsParts): Markup =>
+  html`<p class="notice">
+    This is a sandbox: you are its merchant <strong>${account.login}</strong>, at <code>${account.baseUrl}</code>. Each operation
+    of the gateway API can be tried on its page, such as <a href="/docs/reference/sale">sale</a>. No money moves.
+  </p>`
 
 /** The page before anything is sent, with fields filled in from the address. */
 function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): Answer {
@@ -159,15 +133,16 @@ const pathOf = ({ paths }: DocsParts, wanted: string | null | undefined, operati
   return paths.find(([path]) => path === wanted)?.[0] ?? usual?.[0] ?? paths[0]![0]
 }
 
-type Trial = Omit<OperationPage, 'paths' | 'signature' | 'need'>
+type Trial = Omit<OperationPage, 'paths' | 'signature' | 'need' | 'url'>
 
 const sentPairs = (values: Pairs): Pairs => values.filter(([, value]) => value.trim() !== '')
 
 function page(parts: DocsParts, trial: Trial, signature = signed(parts, trial)): Answer {
   const isNamed = trial.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
   const need = isNamed ? undefined : needOf[trial.operation]
-  const content = operationContent({ ...trial, paths: parts.paths, signature, need })
-  return docsPage(parts, trial.trouble === undefined ? 200 : 502, trial.operation, content)
+  const content = tryContent({ ...trial, url: urlOf(trial, parts.account), paths: parts.paths, signature, need })
+  const slug = `reference/${trial.operation}`
+  return parts.site.page(slug, trial.trouble === undefined ? 200 : 502, content) ?? plain(404, 'The pages are not built')
 }
 
 const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Trial) =>

@@ -6,6 +6,7 @@ import { systemRandom } from '../../base/random.ts'
 import type { BarPages } from '../../http/bar.ts'
 import type { Route } from '../../http/server.ts'
 import { docsRoutes } from './page.ts'
+import { openSite } from './site.ts'
 import { signatureOf, sendAttempt, type Account, type Need, type Post } from './try.ts'
 import { trialRequest } from '../../spec/gateway/examples.ts'
 import type { Operation } from '../../spec/gateway/operations.ts'
@@ -33,7 +34,7 @@ export function sandboxDocs({ world, oauthKeyFile, acsUrl, places }: SandboxDocs
       post,
       prepare: preparing(account, world, acsUrl),
       random: systemRandom,
-      places,
+      site: openSite(places),
       now: systemClock.now,
     })
   }

@@ -36,6 +36,8 @@ export interface Account {
   baseUrl: string
 }
 
+export const jsonType = 'application/vnd.pay+json'
+
 /** Posts to the loopback; provided by the caller. */
 export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<Posted>
 
@@ -57,7 +59,8 @@ export interface TriedRequest {
   pairs: Pairs
 }
 
-const urlOf = ({ operation, path }: TriedRequest, account: Account) => `${account.baseUrl}${operationRow(operation).path}/${path}`
+export const urlOf = ({ operation, path }: Omit<TriedRequest, 'pairs'>, account: Account) =>
+  `${account.baseUrl}${operationRow(operation).path}/${path}`
 
 export function signatureOf(attempt: TriedRequest, account: Account, nonce: string, now: number): Signature {
   const { operation, path, pairs } = attempt
@@ -93,14 +96,14 @@ export async function sendAttempt(
   const url = urlOf(attempt, account)
   const posted = await post(url, writeForm(pairs), {
     ...(isOauth ? { authorization: signature.authorization } : {}),
-    ...(json ? { accept: 'application/vnd.pay+json' } : {}),
+    ...(json ? { accept: jsonType } : {}),
   })
   const reply = replyOf(posted)
   return { ...posted, url, pairs, reply, next: nextOf(attempt, reply) }
 }
 
 function replyOf({ type, body }: Posted): Pairs {
-  if (type.startsWith('application/vnd.pay+json')) return Object.entries(JSON.parse(body) as Record<string, string>)
+  if (type.startsWith(jsonType)) return Object.entries(JSON.parse(body) as Record<string, string>)
   return body.startsWith('<') ? [] : (readForm(Buffer.from(body)) ?? [])
 }
 
@@ -110,7 +113,7 @@ function nextOf({ operation, path }: TriedRequest, reply: Pairs): Sent['next'] {
   const [order, name, card] = [fields.get('gateway-order-id'), fields.get('merchant-order-id'), fields.get('card-ref-id')]
   const endpoint = fields.get('end-point-id') ?? path
   const to = (wanted: Operation, values: Record<string, string>) =>
-    [wanted, `/docs/${wanted}?${new URLSearchParams({ _path: endpoint, ...values }).toString()}`] as const
+    [wanted, `/docs/reference/${wanted}?${new URLSearchParams({ _path: endpoint, ...values }).toString()}`] as const
   if (card !== undefined)
     return operationNames.filter((one) => needOf[one] === 'card reference').map((one) => to(one, { cardrefid: card }))
   if (order === undefined || name === undefined) return []

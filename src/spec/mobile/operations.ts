@@ -148,7 +148,6 @@ const operations = {
 export type MobileOperation = keyof typeof operations
 
 export const mobileOperationNames = Object.keys(operations) as MobileOperation[]
-export const isMobileOperation = (name: string): name is MobileOperation => Object.hasOwn(operations, name)
 export const mobileRow = (operation: MobileOperation): MobileOperationRow => operations[operation]
 
 /** Whether failures name the invoice: all do, except those of a merchant's server to its app. */

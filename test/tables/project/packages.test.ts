@@ -41,7 +41,14 @@ test('the package has every program and migration, and no source, test or map', 
     ...simulators.map((one) => `${one}/program`),
   ])
     assert.ok(paths.includes(`dist/${program}.js`), program)
-  for (const path of ['bin/tollgate.mjs', 'LICENSE', 'README.md', 'sbom.cdx.json', 'src/storage/migrations/0001-tables.sql'])
+  for (const path of [
+    'bin/tollgate.mjs',
+    'LICENSE',
+    'README.md',
+    'sbom.cdx.json',
+    'dist/site/index.html',
+    'src/storage/migrations/0001-tables.sql',
+  ])
     assert.ok(paths.includes(path), path)
 })
 

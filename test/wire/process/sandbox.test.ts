@@ -62,7 +62,13 @@ const yearsIn = (text: string): number[] =>
 test('no card that it prints or serves expires within three years', async () => {
   const soon = new Date().getUTCFullYear() + 3
   const pageOf = async (base: string, path: string) => [path, await (await fetch(new URL(base).origin + path)).text()] as const
-  const paths = ['/docs/sale', '/docs/preauth', '/docs/mobile/perform-sale', '/docs/openapi.json', '/docs/openapi-mobile.json']
+  const paths = [
+    '/docs/reference/sale',
+    '/docs/reference/preauth',
+    '/docs/reference/mobile-perform-sale',
+    '/docs/openapi.json',
+    '/docs/openapi-mobile.json',
+  ]
   const served = await Promise.all(paths.map((path) => pageOf(world.baseUrl, path)))
   const files = [...referenceFiles()].filter(([, text]) => text.includes('expire_year='))
   for (const [name, text] of [['banner', world.output()], await pageOf(world.merchantServerUrl, '/app'), ...served, ...files]) {

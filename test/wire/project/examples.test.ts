@@ -30,6 +30,7 @@ const authenticated = 'verified-3d-status AUTHENTICATED, eci 05'
 // oxfmt-ignore
 const prints: Readonly<Record<string, readonly string[]>> = {
   sale:                     ['approved: order …'],
+  status:                   ['approved: sale_approved'],
   answers:                  ['ship the shoes', 'tell the customer: Not sufficient funds', 'mend the request: 3 Parameter email is invalid: it is not an e-mail address', 'mend the request: 8 Currency is not supported'],
   'sale-frictionless':      ['method frame, at sale_3d_validating', 'approved', authenticated],
   'sale-challenge':         ['method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'approved', authenticated],

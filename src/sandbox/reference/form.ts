@@ -1,22 +1,23 @@
-/** One operation in the sandbox's reference: its fields, and a form to try it. */
+/** The form on the page of an operation: it sends the request, and shows signature and reply. */
 import { mask } from '../../base/log.ts'
 import { html, type Markup } from '../../http/page.ts'
-import { chapters, sentence } from '../../reference/markdown.ts'
-import { checkRows, laterRefusals, refusalText } from '../../reference/refusal-rows.ts'
-import { replyRows, requestRows } from '../../reference/rows.ts'
+import { curlCommand } from '../../reference/curl.ts'
+import { sentence } from '../../reference/markdown.ts'
+import { requestRows } from '../../reference/rows.ts'
 import { hiddenKey } from '../../reference/signing.ts'
 import type { Pairs, Table } from '../../spec/field.ts'
+import { writeForm } from '../../spec/form.ts'
 import { inWords } from '../../spec/gateway/control.ts'
 import { operationRow, type Operation } from '../../spec/gateway/operations.ts'
-import { refusalFields } from '../../spec/gateway/reply.ts'
-import { refusals } from '../../spec/refusals.ts'
-import type { Need, Signature, Sent } from './try.ts'
+import { refusalFields, type ReplyTable } from '../../spec/gateway/reply.ts'
+import { jsonType, type Need, type Signature, type Sent } from './try.ts'
 
 export interface OperationPage {
   operation: Operation
   /** Possible paths, such as `101` or `group/104`, with their names. */
   paths: readonly (readonly [path: string, name: string])[]
   path: string
+  url: string
   /** As shown in the form. */
   values: Pairs
   json: boolean
@@ -28,18 +29,14 @@ export interface OperationPage {
   need?: Need | undefined
 }
 
-export function operationContent(page: OperationPage): Markup {
-  const { operation, sent, trouble } = page
-  const { means, note, path, kind } = operationRow(operation)
-  return html`<h1>${operation}</h1>
-    <p class="lead">
-      ${sentence(means)} ${note} Explained in
-      ${chapters[kind].map(([text, to], i) => html`${i > 0 ? ', ' : ''}<code title="${text}">docs/${to}</code>`)}.
-      <code class="path">POST …${path}/&lt;endpoint id&gt;</code>
-    </p>
+export function tryContent(page: OperationPage): Markup {
+  const { sent, trouble } = page
+  return html`<h2 id="try-it">Try it</h2>
     ${trouble && html`<p class="notice bad" role="alert">That did not work: ${trouble}</p>`} ${sent && sentPanel(page, sent)}
-    <div class="columns">${tryPanel(page)} ${signaturePanel(page)}</div>
-    ${requestPanel(operation)} ${replyPanel(operation)} ${refusalPanel(operation)}`
+    <div class="columns">
+      ${tryPanel(page)}
+      <div>${signaturePanel(page)} ${curlPanel(page)}</div>
+    </div>`
 }
 
 const needs: Readonly<Record<Need, string>> = {
@@ -61,8 +58,7 @@ function tryPanel({ operation, paths, path, values, json, need }: OperationPage)
       ><code>${name}</code> ${must === 'mandatory' ? html`<em title="mandatory">*</em>` : ''}
       <input name="${name}" value="${given.get(name)}" autocomplete="off" spellcheck="false"
     /></label>`
-  return html`<form class="panel" method="post" action="/docs/${operation}">
-    <h2>Try it</h2>
+  return html`<form class="panel" method="post" action="/docs/reference/${operation}#try-it">
     ${
       need &&
       html`<div class="notice" role="status">
@@ -105,14 +101,14 @@ function tryPanel({ operation, paths, path, values, json, need }: OperationPage)
 function signaturePanel({ operation, signature, need }: OperationPage): Markup {
   if ('complaint' in signature)
     return html`<section class="panel">
-      <h2>Signature</h2>
+      <h3>Signature</h3>
       <p class="${need ? 'quiet' : 'bad'}">
         ${need ? 'The string to sign appears here once the fields are filled in.' : signature.complaint}
       </p>
     </section>`
   if (signature.is === 'OAuth')
     return html`<section class="panel">
-      <h2>Signature</h2>
+      <h3>Signature</h3>
       <p class="quiet">OAuth 1.0a with RSA-SHA256. The base string of this request:</p>
       <pre class="scroll" tabindex="0">${signature.baseString}</pre>
       <p class="quiet">The header, good for five minutes and one call:</p>
@@ -120,7 +116,7 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
     </section>`
   const formula = operationRow(operation).signed
   return html`<section class="panel">
-    <h2>Signature</h2>
+    <h3>Signature</h3>
     <p class="quiet">The string to sign is these parts, without separators:</p>
     <p><code>${inWords(signature.parts.map(({ name }) => name))}</code></p>
     <p class="signed">
@@ -164,15 +160,24 @@ const pairRow = (name: string, value: string, means: string | undefined): Markup
 
 function sentPanel({ operation }: OperationPage, { url, pairs, status, type, body, reply, next }: Sent): Markup {
   const { request, reply: replied } = operationRow(operation)
-  const meaning = (name: string) => ({ ...refusalFields, ...replied })[name]?.means
-  const refused = status !== 200 || reply.some(([name]) => name === 'error-code')
+  const kind = reply.find(([name]) => name === 'type')?.[1] ?? `HTTP ${status}`
+  const isRefusal = kind === 'validation-error' || kind === 'error'
+  const rows: ReplyTable = isRefusal ? refusalFields : replied
   return html`<section class="panel" id="result">
-    <h2>
+    <h3>
       The reply:
-      <span class="${refused ? 'bad' : 'good'}">${reply.find(([name]) => name === 'type')?.[1] ?? `HTTP ${status}`}</span>
-    </h2>
+      <span class="${isRefusal || status !== 200 ? 'bad' : 'good'}">${kind}</span>
+    </h3>
     <p class="quiet">HTTP ${status}, <code>${type}</code></p>
-    ${rowsOf(reply.map(([name, value]) => pairRow(name, cut(value), meaning(name))))}
+    ${
+      isRefusal
+        ? html`<p>
+            ${kind === 'error' ? 'The order may exist: ask status.' : 'The request was refused: nothing was stored or charged.'}
+            What each code means and what to do about it: <a href="/docs/errors#refusals">errors</a>.
+          </p>`
+        : undefined
+    }
+    ${rowsOf(reply.map(([name, value]) => pairRow(name, cut(value), rows[name]?.means)))}
     ${
       next.length > 0 ? html`<p class="buttons">Next: ${next.map(([name, href]) => html`<a href="${href}">${name}</a>`)}</p>` : ''
     }
@@ -188,62 +193,31 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
   </section>`
 }
 
-export const rowsOf = (rows: readonly (readonly Markup[])[], head?: readonly string[], short: readonly number[] = []): Markup =>
-  html`<div class="wide">
+const rowsOf = (rows: readonly (readonly Markup[])[]): Markup =>
+  html`<div class="rows values" tabindex="0">
     <table>
-      ${
-        head &&
-        html`<thead>
-          <tr>
-            ${head.map((text) => html`<th>${text}</th>`)}
-          </tr>
-        </thead>`
-      }
       <tbody>
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map((one, i) => html`<td ${short.includes(i) ? html`class="short"` : ''}>${one}</td>`)}
+              ${row.map((one) => html`<td>${one}</td>`)}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`
 
-const requestPanel = (operation: Operation): Markup =>
-  html`<section class="panel">
-    <h2>Request</h2>
-    ${rowsOf(
-      requestRows(operationRow(operation).request).map(({ name, alias, kind, length, need, means }) => [
-        html`<code>${name}</code>${alias === undefined ? '' : html`<br /><span class="quiet">or <code>${alias}</code></span>`}`,
-        html`${kind}`,
-        html`${length}`,
-        html`${need}`,
-        html`${means}`,
-      ]),
-      ['Name', 'Kind', 'Length', 'Need', 'Meaning'],
-      [1, 2],
-    )}
+/** With the whole card, as it is in the form above, or the command would not work. */
+function curlPanel({ url, values, json, signature }: OperationPage): Markup {
+  if ('complaint' in signature) return html``
+  const pairs: Pairs = signature.is === 'OAuth' ? values : [...values, ['control', signature.control]]
+  const headers = [
+    ...(json ? [`Accept: ${jsonType}`] : []),
+    ...(signature.is === 'OAuth' ? [`Authorization: ${signature.authorization}`] : []),
+  ]
+  const body = writeForm(pairs.filter(([, value]) => value.trim() !== ''))
+  return html`<section class="panel curl">
+    <h3>As a curl command</h3>
+    <pre class="scroll" tabindex="0">${curlCommand(url, headers, body)}</pre>
   </section>`
-
-const replyPanel = (operation: Operation): Markup =>
-  html`<section class="panel">
-    <h2>Reply</h2>
-    <p class="quiet">Fields without a value are left out.</p>
-    ${rowsOf(replyRows(operationRow(operation).reply).map(({ name, means }) => [html`<code>${name}</code>`, html`${means}`]))}
-  </section>`
-
-const refusalPanel = (operation: Operation): Markup =>
-  html`<section class="panel">
-    <h2>Refusals</h2>
-    <p class="quiet">
-      These must hold, in this order; the first that does not decides the reply. What to do about each is in docs/errors.md.
-    </p>
-    ${rowsOf(
-      [
-        ...checkRows(operation).map(({ promise, codes }) => [html`${promise}`, html`${codes}`]),
-        ...laterRefusals(operation).map((name) => [html`after them: ${refusalText(name)}`, html`${refusals[name].code}`]),
-      ],
-      ['What must hold', 'Code'],
-    )}
-  </section>`
+}

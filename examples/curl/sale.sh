@@ -1,0 +1,37 @@
+#!/bin/sh
+# A sale without 3-D Secure: the request, and what became of it.
+# The sandbox prints BASE_URL, LOGIN, CONTROL_KEY and ENDPOINT when it starts.
+set -eu
+
+# The checksum of a request: SHA-1 of its parts and the key, with nothing between them.
+control() { printf %s "$1$CONTROL_KEY" | openssl dgst -sha1 -r | cut -d ' ' -f 1; }
+# A field of a reply, which is a form.
+field() { tr '&' '\n' | sed -n "s/^$1=//p"; }
+
+NAME=curl-$(date +%s)-$$
+EMAIL=jane@example.com
+# The amount is signed in minor units: 10.42 is 1042.
+REPLY=$(curl -sS "$BASE_URL/api/v2/sale/$ENDPOINT" \
+  -d client_orderid="$NAME" \
+  -d order_desc=Shoes \
+  -d amount=10.42 \
+  -d currency=USD \
+  --data-urlencode email="$EMAIL" \
+  -d ipaddress=203.0.113.7 \
+  -d credit_card_number=4111111111111111 \
+  --data-urlencode card_printed_name='JANE DOE' \
+  -d expire_month=12 \
+  -d expire_year=$(($(date +%Y) + 4)) \
+  -d cvv2=123 \
+  -d control="$(control "$ENDPOINT${NAME}1042$EMAIL")")
+ORDER=$(echo "$REPLY" | field gateway-order-id)
+if [ -z "$ORDER" ]; then echo "refused: $REPLY" && exit 1; fi
+
+STATUS=processing
+while [ "$STATUS" = processing ] || [ "$STATUS" = unknown ]; do
+  sleep 1
+  STATUS=$(curl -sS "$BASE_URL/api/v2/status/$ENDPOINT" \
+    -d login="$LOGIN" -d client_orderid="$NAME" -d orderid="$ORDER" \
+    -d control="$(control "$LOGIN$NAME$ORDER")" | field status)
+done
+echo "$STATUS: order $ORDER"
