@@ -18,9 +18,9 @@ interface Payment {
   redirect_url?: string
   redirect_success_url?: string
   redirect_fail_url?: string
-  /** Told the outcome of this order. */
+  /** Receives the outcome of this order. */
   server_callback_url?: string
-  /** Told the outcome, and what happens to the order later. */
+  /** Receives the outcome, and what happens to the order later. */
   notify_url?: string
   purpose?: string
   comment?: string

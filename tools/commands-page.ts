@@ -20,8 +20,8 @@ export async function commandsReference(): Promise<string> {
   return `# Commands
 
 Run each as \`npx tollgate\` and these words. \`--json\` prints JSON for programs. The exit code is 0
-when done, 1 when not, 2 on wrong usage. Which installation they work on, and which database user they
-need: [install.md](../install.md#the-commands).
+when done, 1 when not, 2 on wrong usage. Which installation they work on, and which database user
+they need: [install.md](../install.md#the-commands).
 
 ${permissionsTable()}
 

@@ -41,8 +41,8 @@ ago). Spans of settings are milliseconds. A member that the action does not know
 removes a setting.
 
 Lists that take \`limit\` and \`after\` come in pages: \`next\` of an answer is \`after\` of the next page,
-or null. An \`export\` answers with all rows of a list as CSV or NDJSON (\`as\`), while it reads them. If
-it fails, the connection breaks off: an export that ends normally is complete.
+or null. An \`export\` answers with all rows of a list as CSV or NDJSON (\`as\`), while it reads them.
+If it fails, the connection breaks off: an export that ends normally is complete.
 
 Actions marked *GET too* also take GET, with the same members as a query: they change nothing, and
 their members contain no personal data. A flag is \`true\`.

@@ -35,7 +35,7 @@ const tables = [
     session_token  text unique,
     check_question text,
     check_answer   text,
-    -- Told to the gateway in the check, and kept with the cards that come of it.
+    -- Sent to the gateway in the check, and kept with the cards that come of it.
     email          text,
     cards_noted    text,
     check ((state = 'initiated') = (session_token is null))

@@ -58,7 +58,7 @@ export function withCvv2(sealed: SealedCard, card: Card, orderKey: SealedFor, ke
 /** No key has it. */
 const lostVersion = 0n
 
-/** One that is lost already stays lost. */
+/** A CVV2 that is lost already stays lost. */
 export function sealCvv2(
   cvv2: NonNullable<Card['cvv2']>,
   context: string,

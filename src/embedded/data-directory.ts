@@ -170,7 +170,7 @@ export function unprivilegedUser(): User {
   const found = ['postgres', '_postgres', 'nobody'].map((name) => users.find((u) => u.name === name)).find((u) => u !== undefined)
   if (found) return found
   throw new Error(
-    'PostgreSQL does not run as root, and /etc/passwd has neither a user postgres nor nobody. ' +
+    'PostgreSQL does not run as root, and /etc/passwd has neither a user `postgres` nor `nobody`. ' +
       'Run the gateway as an ordinary user, or set DATABASE_URL to a PostgreSQL of your own.',
   )
 }
@@ -178,7 +178,7 @@ export function unprivilegedUser(): User {
 function passwd(): User[] {
   if (!existsSync('/etc/passwd')) return []
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
-  // macOS writes nobody's id as -2, the kernel takes 2^32 - 2.
+  // macOS writes the id of `nobody` as -2, the kernel takes 2^32 - 2.
   return lines
     .map((line) => line.split(':'))
     .map(([name, , uid, gid]) => ({ name: name!, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }))

@@ -157,7 +157,7 @@ async function methodPageOf(parts: ThreeDSecureParts, token: string, order: Meth
 
 /**
  * The page's script reports its browser in full, where the headers were not enough to start the
- * wait for the method. Nobody waits for the answer.
+ * wait for the method. The page does not wait for the answer.
  */
 async function takeBegun(parts: ThreeDSecureParts, request: Incoming, { token, order }: Located): Promise<Answer> {
   const field = await fieldsOf(parts, request)

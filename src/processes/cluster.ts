@@ -15,7 +15,7 @@ const keyDescriptor = 4
  * listening socket, so no other gateway can take the port, and the slots, while one of them lives.
  *
  * *Rejected:* by turns (SCHED_RR). The parent accepts all connections and passes one on for each
- * turn of a busy process. One that stands still keeps those that it was given. Processes of a
+ * turn of a busy process. A process that stands still keeps those that it was given. Processes of a
  * parent that was killed would not hold the port, and their work would be taken over while they do
  * it.
  */

@@ -28,7 +28,7 @@ export function textsArePlain({ texts, sources }: Tree): Violation[] {
     // A string of one word is a value and no text.
     const sentences = (source?.strings ?? []).filter(({ value }) => /\s/.test(value))
     return [...(source?.comments ?? []), ...sentences].flatMap(({ value, start }) =>
-      plain(path, lineOf(text, start), value),
+      plain(path, lineOf(text, start), withoutCode(value)),
     )
   })
 }
@@ -50,7 +50,7 @@ function narrow(file: string, text: string): Violation[] {
   return text.split('\n').flatMap((line, index) => {
     if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
     const isFree =
-      isCode || /^\s*\||^#|^\[[^\]]+\]:/.test(line) || !/\S\s+\S+\s+\S/.test(line.replaceAll(/\[[^\]]*\]\([^)]*\)/g, 'x'))
+      isCode || /^\s*\||^#|^\[[^\]]+\]:/.test(line) || !/\S\s+\S+\s+\S/.test(line.replaceAll(/`[^`]*`|\[[^\]]*\]\([^)]*\)/g, 'x'))
     const columns = Array.from(line).length
     return isFree || columns <= mostColumns
       ? []

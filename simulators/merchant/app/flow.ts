@@ -51,7 +51,7 @@ export interface Screen {
   chooseFee(fees: readonly Fee[]): Promise<string>
 }
 
-export interface Told {
+export interface Reported {
   state: string
   bankOrderId?: string
   orderId?: string
@@ -121,7 +121,7 @@ export function openApp(place: Place) {
   }
 
   /** From initiate to the outcome. */
-  async function run(wish: Wish, screen: Screen): Promise<Told> {
+  async function run(wish: Wish, screen: Screen): Promise<Reported> {
     const token = await accessToken()
     const { kind, endpointId, currency, amountCentis } = wish
     const transaction = { currency, ...(amountCentis === undefined ? {} : { amountCentis }) }
@@ -149,12 +149,12 @@ export function openApp(place: Place) {
  * Polls until there is an outcome; meanwhile the cardholder may have to visit a page, or to choose
  * the fee of a transfer.
  */
-async function follow({ send, pause }: Place, at: string, session: object, screen: Screen): Promise<Told> {
+async function follow({ send, pause }: Place, at: string, session: object, screen: Screen): Promise<Reported> {
   let redirected = false
   let choice: Promise<string> | undefined
   let completed = false
   for (;;) {
-    const status = (await send(`${at}/status`, { session })) as Told
+    const status = (await send(`${at}/status`, { session })) as Reported
     screen.state(status.state)
     if (status.state === 'APPROVED' || status.state === 'DECLINED') return status
     if (status.state === 'REDIRECT_REQUEST' && !redirected) {

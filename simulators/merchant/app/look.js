@@ -1,7 +1,7 @@
 /**
  * The phone's screens and forms. What the app does is in `flow.ts`; the browser gets that and
  * `calls.ts` as they are compiled. Whatever is shown is set as text, never as markup.
- * @import { Card, Destination, Fee, Source, Told, Wish } from './flow.js'
+ * @import { Card, Destination, Fee, Source, Reported, Wish } from './flow.js'
  */
 import { beganAt, clearList, followJournal, relayPath, send } from './call-list.js'
 import { all, byId, fact, fieldOf, make, noAnswer, pause } from './elements.js'
@@ -40,7 +40,7 @@ function showWallet() {
   readWallet(app.savedCards).catch((error) => over(failed(error), {}))
 }
 
-/** Without an answer it is not known what happened. @param {Error} error @returns {Told} */
+/** Without an answer it is not known what happened. @param {Error} error @returns {Reported} */
 const failed = ({ message }) => ({ state: 'UNKNOWN', errorMessage: message })
 
 // The texts that are typed into the forms
@@ -204,7 +204,7 @@ const moneyOf = { DECLINED: 'Nothing was charged.' }
 const screens = { verification: 'register', sale: 'pay', transfer: 'send' }
 const approved = { verification: 'Registered', sale: 'Paid', transfer: 'Sent' }
 
-/** @param {Told} outcome @param {Partial<Wish>} wish */
+/** @param {Reported} outcome @param {Partial<Wish>} wish */
 function over(outcome, { kind, amountCentis }) {
   const isGood = outcome.state === 'APPROVED'
   byId('over-mark').textContent = isGood ? '✓' : '✕'

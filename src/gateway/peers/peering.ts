@@ -18,7 +18,7 @@ import type { Meters } from '../watch.ts'
 /** Where others reach a process, and where it listens for them: `PEER_URL`. */
 export interface PeerAddress {
   host: string
-  /** 0 picks a free port. Of several processes on a machine each has one more than the last. */
+  /** 0 picks a free port. With several processes on a machine, each has one more than the last. */
   port: number
 }
 

@@ -136,7 +136,7 @@ export type InvoiceChange = (
   | ({ state: 'declined' } & Decline)
 ) & { confirmed?: Confirmed; fee?: Fee; hold?: Hold; wrongAnswers?: number; sumStatus?: SumStatus }
 
-/** One that does not end the invoice. */
+/** A change that does not end the invoice. */
 export type OnwardChange = Exclude<InvoiceChange, { state: 'ordered' | 'declined' }>
 
 /** A decision about an invoice as it was read. */

@@ -221,7 +221,7 @@ function paymentOf(
       expiryMonth: 0,
       expiryYear: 0,
       printedName: '',
-      // Nobody else's id: what is not known must not look like a card that is.
+      // An id of its own: an unknown card must not look like a known one.
       hashId: desk.random.bytes(16).toString('hex'),
     },
     events: 0,

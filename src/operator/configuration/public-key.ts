@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { publicKeyComplaint } from '../../merchant/oauth.ts'
 
 const privateWarning =
-  'This is a private key. Give it to nobody, not even to us: anybody who has it can sign as the merchant. ' +
+  'This is a private key. Do not give it to anyone, not even to us: whoever has it can sign as the merchant. ' +
   'Nothing was stored.\nIf others could read it on its way here, make a new pair. ' +
   'Give the public half: openssl pkey -in private.pem -pubout -out public.pem'
 

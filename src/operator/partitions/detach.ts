@@ -85,7 +85,7 @@ async function detachSpan(
   await note(desk, cell, span)
   const isFirst = ({ table }: PartitionPiece) => first.has(table)
   for (const piece of span.pieces.filter(isFirst)) await detachPiece(pool, piece)
-  // Nobody can change these orders now; what began before the first look is over, and is seen.
+  // No process can change these orders now; what began before the first look is over, and is seen.
   const lateNeeds = await needsOf(desk, cell, span, endedBefore)
   if (lateNeeds.length > 0) {
     await putBack(desk, cell, span)

@@ -7,9 +7,9 @@ import type { PartitionNeed } from './words.ts'
 const next = statement<{ next_id: bigint }>(`select next_id from id_block where name = 'order'`)
 const later = statement<{ later_at: number | null }>(`select min(created_at) as later_at from orders where order_id >= $1`)
 /**
- * Ids are reserved in blocks, which a process that sells little may keep for long. One that began
- * after the ids beyond were in use has none of these; an hour is for clocks that disagree. The row
- * of a dead process may stay for an hour.
+ * Ids are reserved in blocks, which a process that sells little may keep for long. A process that
+ * began after the ids beyond were in use has none of these; an hour is for clocks that disagree.
+ * The row of a dead process may stay for an hour.
  */
 const earlier = entities<{ instance: string; startedAt: number }>(`
   select instance, started_at from heartbeat

@@ -80,7 +80,7 @@ export const returnedMinor = (order: Order): bigint => sum(order, 'return')
 const isReleased = (order: Order): boolean =>
   order.transactions.some((t) => (t.kind === 'void' || t.kind === 'cancel') && counts(t))
 
-/** Whether money of the order was given back or let go, or may have been. */
+/** Whether money of the order was returned or released, or may have been. */
 export const givesBack = (order: Order): boolean => returnedMinor(order) > 0n || isReleased(order)
 
 /**

@@ -109,7 +109,7 @@ export function openHand(): Hand {
       const key = orderKeyText(order)
       const running = steps.get(key) ?? new Map<number, Transaction>()
       drop(key)
-      // At once: its submitter may hear of the commit later, and it would count twice until then.
+      // Now: its submitter may hear of the commit later, and it would count twice until then.
       loads.arrived(key)
       if (!card || running.size + begun.length === 0) return undefined
       const held = { order, card, since }

@@ -9,7 +9,7 @@ import type { Answer } from '../../http/server.ts'
 /** Beside the compiled sources, in a package too. */
 const folder = fileURLToPath(new URL('../../../site/', import.meta.url))
 
-/** Nothing is loaded from elsewhere, nothing runs that is written into a page, nobody frames it. */
+/** Nothing is loaded from elsewhere, no script in a page runs, and no site frames it. */
 const policy =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"

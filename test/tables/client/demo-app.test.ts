@@ -17,7 +17,7 @@ import {
   openApp,
   textOfCentis,
   type Screen,
-  type Told,
+  type Reported,
   type Wish,
 } from '../../../simulators/merchant/app/flow.ts'
 
@@ -183,7 +183,7 @@ const transfer: Wish = {
  * Runs a transfer against these answers to status, one after the other; answers what was sent
  * where, and what the screen was sent.
  */
-async function run(answers: Told[], choose: Screen['chooseFee']) {
+async function run(answers: Reported[], choose: Screen['chooseFee']) {
   const sent: [url: string, body: unknown][] = []
   const seen: string[] = []
   const app = openApp({
@@ -209,13 +209,13 @@ async function run(answers: Told[], choose: Screen['chooseFee']) {
   return { told, sent, seen, paths: sent.map(([url]) => url).filter((url) => !url.endsWith('/status')) }
 }
 
-const listing: Told = {
+const listing: Reported = {
   state: 'TRANSFER_FEE_REQUEST',
   transferFeeList: [{ assignedId: 'cheap.one', commissionCentis: 50, currency: 'USD' }],
 }
 
 test('a transfer: initiate with the known digits, perform, one choice, one completion, the page opened once', async () => {
-  const redirect: Told = { state: 'REDIRECT_REQUEST', redirectUrl: 'page' }
+  const redirect: Reported = { state: 'REDIRECT_REQUEST', redirectUrl: 'page' }
   const answers = [{ state: 'PROCESSING' }, listing, listing, listing, redirect, redirect, { state: 'APPROVED' }]
   let offered = 0
   const { told, sent, seen, paths } = await run(answers, async (fees) => (offered++, fees[0]!.assignedId))

@@ -76,9 +76,10 @@ const marks = [
   ['oxlint-', 'disable'],
 ].map((halves) => halves.join(''))
 const mostLines = 330
-const [nobody, told] = [
+const [nobody, told, of] = [
   ['no', 'body'],
   ['to', 'ld'],
+  ['O', 'f'],
 ].map((halves) => halves.join(''))
 const ignore = '// oxfmt-ignore'
 const blank = (count: number): string[] => Array.from({ length: count }, () => '')
@@ -142,7 +143,7 @@ const cases: [what: string, files: Files, found: string[]][] = [
     ['src/base/utils:1  a folder is called after what is in it']],
   ['a phrase that is read twice, and wide prose', {
     ...more('src/base/clock.ts', `// ${nobody} else`, `const why = 'is ${told}'`, `console.log(why)`),
-    ...more('README.md', `O${'f'} the two, \`${told}\` is code.`, `| a wide row of a table may have more columns | ${'x'.repeat(80)} |`, 'word '.repeat(21).trim(), '```', 'word '.repeat(21), '```') },
+    ...more('README.md', `${of} the two, \`${told}\` is code.`, `| a wide row of a table may have more columns | ${'x'.repeat(80)} |`, 'word '.repeat(21).trim(), '```', 'word '.repeat(21), '```') },
     ['README.md:2  "Of the": write the subject first', 'README.md:4  104 columns; at most 100 for prose',
      `src/base/clock.ts:2  "${nobody}": write which process, user or program does not`, `src/base/clock.ts:3  "${told}": write reported, sent, shown, notified or distinguished`]],
   ['a barrel', { 'src/base/index.ts': `console.log(1)\n`, ...more('src/cli/main.ts', `import '../base/index.ts'`) },
