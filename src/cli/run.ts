@@ -5,6 +5,7 @@ import { actionsOf, subjects } from '../operator/subjects.ts'
 import { addSubject } from './rows.ts'
 import { failureOf, WrongUsage } from './failure.ts'
 import { addApiCommand, addConsoleCommand } from './programs/operators.ts'
+import { addHealthCommand } from './programs/health.ts'
 import { addMerchantServerCommand } from './programs/merchant-server.ts'
 import { addMigrateCommand } from './programs/migrate.ts'
 import { addSandboxCommand } from './programs/sandbox.ts'
@@ -17,7 +18,7 @@ import { versionText } from './version.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
 /** Beside what an operator can do, which comes between them. */
-const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addConsoleCommand, addMigrateCommand]
+const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addConsoleCommand, addMigrateCommand, addHealthCommand]
 const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCommand, addSimulateCommand]
 
 /**

@@ -132,9 +132,7 @@ function configOf(
     databaseUrl,
     ownerAllowed: read.ALLOW_DATABASE_OWNER,
     kek: kek!,
-    // A name below localhost, such as console.localhost, is this machine.
-    host: /[.]?localhost$/.test(url.hostname) ? '127.0.0.1' : bare(url),
-    port: Number(url.port || (tls ? 443 : 80)),
+    ...listensAt(url),
     limits: read.ACCESS_LIMITS,
     logLevel: read.LOG_LEVEL,
     ...(read.TRUSTED_PROXIES?.length && { trustedProxies: read.TRUSTED_PROXIES }),
@@ -142,4 +140,8 @@ function configOf(
   }
 }
 
-const bare = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+/** A name below localhost, such as console.localhost, is this machine. */
+export const listensAt = ({ hostname, port, protocol }: URL): { host: string; port: number } => ({
+  host: /[.]?localhost$/.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[|\]$/g, ''),
+  port: Number(port || (protocol === 'https:' ? 443 : 80)),
+})
