@@ -25,13 +25,13 @@ export function findInstallation(env: Environment): Installation {
     throw new WrongUsage(
       `No sandbox is running in ${resolve(env.TOLLGATE_DIR)}. Start it: TOLLGATE_DIR=${env.TOLLGATE_DIR} npx tollgate sandbox`,
     )
-  if (named && env.DATABASE_URL && named.databaseUrl !== env.DATABASE_URL)
+  const databaseUrl = readBy(databaseUrlOf, env)
+  if (named && databaseUrl && named.databaseUrl !== databaseUrl)
     throw new WrongUsage('TOLLGATE_DIR names a sandbox with another database than DATABASE_URL. Unset the wrong one.')
   if (named) return named
-  if (env.DATABASE_URL) {
-    if (!isDatabaseUrl(env.DATABASE_URL))
+  if (databaseUrl) {
+    if (!isDatabaseUrl(databaseUrl))
       throw new WrongUsage('DATABASE_URL is not a postgres:// URL, such as postgres://user:password@host:5432/database')
-    const databaseUrl = readBy(databaseUrlOf, env)
     return { databaseUrl, kek: () => kekOf(env), callbackPolicy: { plainHttp: false, loopbackAnyPort: false } }
   }
   const here = readSandbox(resolve('.tollgate'))
@@ -44,7 +44,7 @@ export function findInstallation(env: Environment): Installation {
 const kekOf = (env: Environment): KeyEncryption => encryptionBy(readBy(kekSource, env)!, systemRandom)
 
 /** A wrong environment counts as wrong usage. */
-function readBy<Value>(read: (env: Environment, complaints: string[]) => Value, env: Environment): Value {
+export function readBy<Value>(read: (env: Environment, complaints: string[]) => Value, env: Environment): Value {
   const complaints: string[] = []
   const value = read(env, complaints)
   if (complaints.length > 0) throw new WrongUsage(complaints.join('\n'))

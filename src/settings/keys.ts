@@ -1,14 +1,15 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { secret, type Secret } from '../base/secret.ts'
+import type { Secret } from '../base/secret.ts'
 import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../keys/encryption.ts'
 import type { HourKeys } from '../keys/hour-keys.ts'
-import { isInMemory, openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
+import { openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
 import { keyServiceHours } from '../keys/service-hours.ts'
 import { keyServiceKek, tokenIn, type KeyService } from '../keys/service.ts'
+import { refuseOpen, secretIn, secretOf } from './secrets.ts'
 import { complaining, type Environment } from './variables.ts'
 
 /** Where the key-encryption keys of an installation come from. */
@@ -61,12 +62,10 @@ function keyServiceOf(env: Environment, complaints: string[]): KeyService | unde
   return url && file ? { url: url.origin, key, token: tokenIn(file), timeoutMs: keyServiceTimeoutMs } : undefined
 }
 
-/**
- * The URL of the database, with the password of DATABASE_PASSWORD_FILE where that is set: the
- * environment of a process is seen in more places than a file.
- */
+/** The URL of the database, with the password of DATABASE_PASSWORD_FILE if that is set. */
 export function databaseUrlOf(env: Environment, complaints: string[]): string {
-  const { DATABASE_URL: text = '', DATABASE_PASSWORD_FILE: file } = env
+  const text = secretOf(env, 'DATABASE_URL', complaints)?.reveal() ?? ''
+  const { DATABASE_PASSWORD_FILE: file } = env
   if (!file || !isDatabaseUrl(text)) return text
   const url = new URL(text)
   if (url.password !== '' || url.hostname === '') {
@@ -77,18 +76,11 @@ export function databaseUrlOf(env: Environment, complaints: string[]): string {
   return url.href
 }
 
-/** The secret in the file that a variable names. */
-export function secretIn(name: string, file: string, complaints: string[]): Secret<string> | undefined {
-  const read = () => {
-    refuseOpen(name, file, complaints)
-    return secret(readFileSync(file, 'utf8').replace(/\r?\n$/, ''))
-  }
-  return complaining(complaints, read, `${name}: `)
-}
-
 /** The same of a process that cannot do without it; `which` database that is. */
 export function safeDatabaseUrl(env: Environment, which: string, complaints: string[]): string {
+  const before = complaints.length
   const url = databaseUrlOf(env, complaints)
+  if (complaints.length > before) return url
   if (url === '') complaints.push(`DATABASE_URL is missing: ${which}`)
   else if (!isDatabaseUrl(url)) complaints.push('DATABASE_URL is not a postgres:// URL')
   else complaints.push(...[lineComplaint(url) ?? []].flat())
@@ -118,18 +110,6 @@ function localSource(env: Environment, complaints: string[]): KekSource | undefi
       : readKeks('TOLLGATE_KEY', text ?? '')
     return { from: descriptor ? 'descriptor' : 'environment', read: () => keks }
   })
-}
-
-/**
- * Complains if other users of the machine can read or change the file. A secret that a container
- * platform mounts is root's, on a memory file system, and open to the user of the container, whom
- * the platform does not know: no other user is in there.
- */
-function refuseOpen(name: string, path: string, complaints: string[]): void {
-  const { mode, uid } = statSync(path)
-  const isMounted = uid === 0 && (mode & 0o022) === 0 && isInMemory(path)
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0 && !isMounted)
-    complaints.push(`${name}: other users can read ${path}, which holds a secret: chmod 600 ${path}`)
 }
 
 export function descriptorNo(text: string): number {

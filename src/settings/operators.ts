@@ -1,11 +1,11 @@
 /** The environment of the processes that serve operators: `api` and `console`. */
 import { defined } from '../base/defined.ts'
-import { secret } from '../base/secret.ts'
 import type { SsoSettings } from '../console/entry/single-sign-on.ts'
 import type { Settings } from '../entity/fields.ts'
 import { anyText, choice, kind, Unreadable } from '../entity/kinds.ts'
 import { isLoopbackHost } from '../http/address.ts'
-import { kekSource, safeDatabaseUrl, secretIn } from './keys.ts'
+import { kekSource, safeDatabaseUrl } from './keys.ts'
+import { secretOf } from './secrets.ts'
 import { ConfigError, serveVariables } from './serve.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
@@ -43,6 +43,7 @@ const s = serveVariables
 // oxfmt-ignore
 const shared = {
   DATABASE_URL:           { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, migrated, as a member of the role tollgate_operator' },
+  DATABASE_URL_FILE:      s.DATABASE_URL_FILE,
   DATABASE_PASSWORD_FILE: s.DATABASE_PASSWORD_FILE,
   ALLOW_DATABASE_OWNER:   s.ALLOW_DATABASE_OWNER,
   TOLLGATE_KEY_FILE:      s.TOLLGATE_KEY_FILE,
@@ -95,17 +96,17 @@ export function apiConfig(env: Environment) {
 export function consoleConfig(env: Environment) {
   const complaints: string[] = []
   const read = readVariables(consoleVariables, env, complaints)
-  const sso = ssoOf(read, complaints)
+  const sso = ssoOf(env, read, complaints)
   const config = configOf(env, read, { CONSOLE_URL: read.CONSOLE_URL }, complaints)
   return { ...config, origin: (read.CONSOLE_ORIGIN ?? read.CONSOLE_URL).origin, ...defined({ sso }) }
 }
 
-function ssoOf(read: Settings<typeof singleSignOn>, complaints: string[]): SsoSettings | undefined {
-  const { CONSOLE_OIDC_ISSUER: provider, CONSOLE_OIDC_CLIENT_ID: clientId, CONSOLE_OIDC_CLIENT_SECRET: text } = read
-  const { CONSOLE_OIDC_CLIENT_SECRET_FILE: file, CONSOLE_OIDC_SECOND_FACTOR: stands } = read
-  const clientSecret = file ? secretIn('CONSOLE_OIDC_CLIENT_SECRET_FILE', file, complaints) : text && secret(text)
+function ssoOf(env: Environment, read: Settings<typeof singleSignOn>, complaints: string[]): SsoSettings | undefined {
+  const { CONSOLE_OIDC_ISSUER: provider, CONSOLE_OIDC_CLIENT_ID: clientId, CONSOLE_OIDC_SECOND_FACTOR: stands } = read
+  const before = complaints.length
+  const clientSecret = secretOf(env, 'CONSOLE_OIDC_CLIENT_SECRET', complaints)
   if (provider && clientId && clientSecret) return { issuer: provider, clientId, clientSecret, vouches: stands === 'provider' }
-  if (provider || clientId || clientSecret)
+  if ((provider || clientId || clientSecret) && complaints.length === before)
     complaints.push('CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET must all be set, or none of them')
   return undefined
 }

@@ -129,6 +129,7 @@ const listening = {
 // oxfmt-ignore
 export const serveVariables = {
   DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '../install.md#the-line-to-the-database' },
+  DATABASE_URL_FILE:           { is: file,                                means: 'instead: the file with that URL, which may have a password' },
   DATABASE_PASSWORD_FILE:      { is: file,                                means: 'file with the password of that user, instead of one in DATABASE_URL' },
   ALLOW_DATABASE_OWNER:        { is: onOff,                usual: false,  means: 'on: serve may connect as the owner of the tables, with a warning; for trials' },
   TOLLGATE_KEY_FILE:           { is: file,                                means: 'file with the key-encryption key, 32 bytes in base64; further lines are older keys, which still open', see: '../run.md#keys' },

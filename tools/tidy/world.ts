@@ -32,6 +32,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/processes/slot.ts',
   'src/processes/supervisor.ts',
   'src/settings/keys.ts',
+  'src/settings/secrets.ts',
   'src/settings/three-d-secure.ts',
   'src/settings/tls.ts',
   'src/storage/durable-file.ts',

@@ -4,11 +4,12 @@ import type { Secret } from '../../base/secret.ts'
 import { parsed, text } from '../../entity/kinds.ts'
 import { signMessage, type MessageToSign } from '../../merchant/message-sign.ts'
 import { readSigningSecret } from '../../merchant/signing-secret-rows.ts'
+import { secretOf } from '../../settings/secrets.ts'
 import { merchantAt } from '../desk.ts'
 import { bytesOf, reads } from '../rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { Failure, WrongUsage } from '../failure.ts'
-import { findInstallation } from '../installation.ts'
+import { findInstallation, readBy } from '../installation.ts'
 import { privateKeyIn } from './sign.ts'
 
 const secretVariable = 'TOLLGATE_SIGNING_SECRET'
@@ -44,8 +45,9 @@ export function addSignRequestCommand(program: Command, terminal: Terminal): voi
     .addHelpText(
       'after',
       `
-Without --private-key it signs with HMAC-SHA256 under the signing secret of the merchant, from ${secretVariable}
-(whsec_…) or from the installation. The secret is never an argument, and is never printed.
+Without --private-key it signs with HMAC-SHA256 under the signing secret of the merchant (whsec_…): from ${secretVariable},
+from the file that ${secretVariable}_FILE names, or from the installation. The secret is never an argument, and is
+never printed.
 The signature is valid for five minutes and one request. The body must already contain its control, made by npx tollgate sign.
 
 Examples
@@ -68,7 +70,7 @@ async function signRequest(terminal: Terminal, url: URL, options: Options): Prom
 
 /** From one source only: two that disagree would give a signature without an explanation. */
 async function signerFor(terminal: Terminal, { login, privateKey }: Options): Promise<Pick<MessageToSign, 'login' | 'key'>> {
-  const variable = terminal.env[secretVariable]
+  const variable = readBy((env, complaints) => secretOf(env, secretVariable, complaints)?.reveal(), terminal.env)
   if (variable && privateKey)
     throw new WrongUsage(`--private-key and ${secretVariable} both name a key to sign with. Leave one out.`)
   const whose = login ?? (variable || privateKey ? undefined : findInstallation(terminal.env).sandbox?.login)

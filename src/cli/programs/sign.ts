@@ -10,9 +10,10 @@ import type { EndpointSettings } from '../../merchant/fields/endpoint.ts'
 import { hiddenKey, signingOf } from '../../reference/signing.ts'
 import { inWords, pathId } from '../../spec/gateway/control.ts'
 import { isOperation, operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
+import { secretOf } from '../../settings/secrets.ts'
 import { merchantAt } from '../desk.ts'
 import type { Terminal } from '../terminal.ts'
-import { findInstallation } from '../installation.ts'
+import { findInstallation, readBy } from '../installation.ts'
 import { blockText } from '../present.ts'
 
 const keyVariable = 'TOLLGATE_CONTROL_KEY'
@@ -47,7 +48,8 @@ export function addSignCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-The control key is never an argument: it is that of --login, that of ${keyVariable}, or comes by standard input.
+The control key is never an argument: it is that of --login, that of ${keyVariable}, that in the file
+that ${keyVariable}_FILE names, or comes by standard input.
 It is never printed.
 Unsigned fields may be given too and have no effect. If login is left out, it is the merchant's.
 For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, valid for five minutes
@@ -107,10 +109,10 @@ interface Key {
 
 /** From one source only: two that disagree would give a control without an explanation. */
 async function keyFor(terminal: Terminal, request: Request, { login, keyStdin }: Options): Promise<Key> {
-  const variable = terminal.env[keyVariable]
+  const variable = readBy((env, complaints) => secretOf(env, keyVariable, complaints), terminal.env)
   const named = [login && '--login', keyStdin && '--key-stdin', variable && keyVariable].filter(Boolean)
   if (named.length > 1) throw new WrongUsage(`${named.join(' and ')} both name a control key. Leave one out.`)
-  if (variable) return { key: secret(variable) }
+  if (variable) return { key: variable }
   if (keyStdin) {
     const typed = await terminal.readInput()
     if (typed === '') throw new WrongUsage('--key-stdin: there is no key on standard input.')
