@@ -6,6 +6,7 @@ import { addSubject } from './rows.ts'
 import { failureOf, WrongUsage } from './failure.ts'
 import { addApiCommand, addConsoleCommand } from './programs/operators.ts'
 import { addHealthCommand } from './programs/health.ts'
+import { addInitCommand } from './programs/init.ts'
 import { addMerchantServerCommand } from './programs/merchant-server.ts'
 import { addMigrateCommand } from './programs/migrate.ts'
 import { addSandboxCommand } from './programs/sandbox.ts'
@@ -18,7 +19,15 @@ import { versionText } from './version.ts'
 import { openTerminal, type Shell, type Terminal } from './terminal.ts'
 
 /** Beside what an operator can do, which comes between them. */
-const firstPrograms = [addSandboxCommand, addServeCommand, addApiCommand, addConsoleCommand, addMigrateCommand, addHealthCommand]
+const firstPrograms = [
+  addSandboxCommand,
+  addInitCommand,
+  addMigrateCommand,
+  addServeCommand,
+  addApiCommand,
+  addConsoleCommand,
+  addHealthCommand,
+]
 const lastPrograms = [addSignCommand, addSignRequestCommand, addMerchantServerCommand, addSimulateCommand]
 
 /**

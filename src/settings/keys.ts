@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Secret } from '../base/secret.ts'
-import { isDatabaseUrl, lineComplaint } from '../storage/database-line.ts'
 import { localKeks, readKeks, type KeyEncryption } from '../keys/encryption.ts'
 import type { HourKeys } from '../keys/hour-keys.ts'
 import { openHourKeys, prepareKeyDirectory, usualKeyDirectory } from '../keys/hour-key-files.ts'
 import { keyServiceHours } from '../keys/service-hours.ts'
 import { keyServiceKek, tokenIn, type KeyService } from '../keys/service.ts'
-import { refuseOpen, secretIn, secretOf } from './secrets.ts'
+import { refuseOpen } from './secrets.ts'
 import { complaining, type Environment } from './variables.ts'
 
 /** Where the key-encryption keys of an installation come from. */
@@ -60,31 +59,6 @@ function keyServiceOf(env: Environment, complaints: string[]): KeyService | unde
   if (!file) complaints.push('TOLLGATE_KMS_TOKEN_FILE is missing: the file with the token for TOLLGATE_KMS_URL')
   else if (existsSync(file)) refuseOpen('TOLLGATE_KMS_TOKEN_FILE', file, complaints)
   return url && file ? { url: url.origin, key, token: tokenIn(file), timeoutMs: keyServiceTimeoutMs } : undefined
-}
-
-/** The URL of the database, with the password of DATABASE_PASSWORD_FILE if that is set. */
-export function databaseUrlOf(env: Environment, complaints: string[]): string {
-  const text = secretOf(env, 'DATABASE_URL', complaints)?.reveal() ?? ''
-  const { DATABASE_PASSWORD_FILE: file } = env
-  if (!file || !isDatabaseUrl(text)) return text
-  const url = new URL(text)
-  if (url.password !== '' || url.hostname === '') {
-    complaints.push('DATABASE_PASSWORD_FILE is set: then DATABASE_URL names a host and a user, and has no password')
-    return text
-  }
-  url.password = encodeURIComponent(secretIn('DATABASE_PASSWORD_FILE', file, complaints)?.reveal() ?? '')
-  return url.href
-}
-
-/** The same of a process that cannot do without it; `which` database that is. */
-export function safeDatabaseUrl(env: Environment, which: string, complaints: string[]): string {
-  const before = complaints.length
-  const url = databaseUrlOf(env, complaints)
-  if (complaints.length > before) return url
-  if (url === '') complaints.push(`DATABASE_URL is missing: ${which}`)
-  else if (!isDatabaseUrl(url)) complaints.push('DATABASE_URL is not a postgres:// URL')
-  else complaints.push(...[lineComplaint(url) ?? []].flat())
-  return url
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)

@@ -4,7 +4,8 @@ import type { SsoSettings } from '../console/entry/single-sign-on.ts'
 import type { Settings } from '../entity/fields.ts'
 import { anyText, choice, kind, Unreadable } from '../entity/kinds.ts'
 import { isLoopbackHost } from '../http/address.ts'
-import { kekSource, safeDatabaseUrl } from './keys.ts'
+import { safeDatabaseUrl } from './database.ts'
+import { kekSource } from './keys.ts'
 import { secretOf } from './secrets.ts'
 import { ConfigError, serveVariables } from './serve.ts'
 import { tlsFiles } from './tls.ts'
@@ -45,6 +46,7 @@ const shared = {
   DATABASE_URL:           { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, migrated, as a member of the role tollgate_operator' },
   DATABASE_URL_FILE:      s.DATABASE_URL_FILE,
   DATABASE_PASSWORD_FILE: s.DATABASE_PASSWORD_FILE,
+  DATABASE_PASSWORD_DIRECTORY: s.DATABASE_PASSWORD_DIRECTORY,
   ALLOW_DATABASE_OWNER:   s.ALLOW_DATABASE_OWNER,
   TOLLGATE_KEY_FILE:      s.TOLLGATE_KEY_FILE,
   TOLLGATE_KEY_FD:        s.TOLLGATE_KEY_FD,
@@ -78,6 +80,11 @@ export const apiVariables = {
 
 export const consoleVariables = {
   CONSOLE_URL: { is: listenUrl, usual: new URL('http://console.localhost:9181'), means, see: '../install.md#the-console' },
+  CONSOLE_HOST: {
+    is: anyText('host'),
+    none: 'that of CONSOLE_URL',
+    means: 'address where it listens instead; for a container, whose port is published at a loopback address or to a proxy',
+  },
   CONSOLE_ORIGIN: {
     is: origin,
     none: 'that of CONSOLE_URL',
@@ -98,7 +105,8 @@ export function consoleConfig(env: Environment) {
   const read = readVariables(consoleVariables, env, complaints)
   const sso = ssoOf(env, read, complaints)
   const config = configOf(env, read, { CONSOLE_URL: read.CONSOLE_URL }, complaints)
-  return { ...config, origin: (read.CONSOLE_ORIGIN ?? read.CONSOLE_URL).origin, ...defined({ sso }) }
+  const seenAt = read.CONSOLE_ORIGIN ?? read.CONSOLE_URL
+  return { ...config, ...(read.CONSOLE_HOST && { host: read.CONSOLE_HOST }), origin: seenAt.origin, ...defined({ sso }) }
 }
 
 function ssoOf(env: Environment, read: Settings<typeof singleSignOn>, complaints: string[]): SsoSettings | undefined {
@@ -122,7 +130,7 @@ function configOf(
   complaints: string[],
 ) {
   const kek = kekSource(env, complaints)
-  const databaseUrl = safeDatabaseUrl(env, 'the database of the installation', complaints)
+  const databaseUrl = safeDatabaseUrl(env, { as: 'operator', which: 'the database of the installation' }, complaints)
   const [[name, url] = ['', undefined]] = Object.entries(listens)
   const isSecure = url?.protocol === 'https:'
   const tls = isSecure ? tlsFiles(env, complaints) : undefined

@@ -11,7 +11,8 @@ import { readNetworks, type Network } from '../http/client-address.ts'
 import { limitNames, usualLimits, type LimitSettings } from '../merchant/access-limits.ts'
 import type { SandboxConfig } from '../sandbox/run.ts'
 import { mostCell } from '../storage/cells.ts'
-import { cvv2Keys, kekSource, safeDatabaseUrl, sandboxKeyDirectory } from './keys.ts'
+import { safeDatabaseUrl } from './database.ts'
+import { cvv2Keys, kekSource, sandboxKeyDirectory } from './keys.ts'
 import { readThreeDSecure } from './three-d-secure.ts'
 import { tlsFiles } from './tls.ts'
 import { readVariables, type Environment } from './variables.ts'
@@ -131,6 +132,7 @@ export const serveVariables = {
   DATABASE_URL:                { is: anyText('url'),          means: 'PostgreSQL 15 or newer, migrated (by migrate), as a member of the role tollgate_serve', see: '../install.md#the-line-to-the-database' },
   DATABASE_URL_FILE:           { is: file,                                means: 'instead: the file with that URL, which may have a password' },
   DATABASE_PASSWORD_FILE:      { is: file,                                means: 'file with the password of that user, instead of one in DATABASE_URL' },
+  DATABASE_PASSWORD_DIRECTORY: { is: anyText('directory'), means: 'or: a directory with the password of each user in a file of its name; without a user in DATABASE_URL, serve is gateway, the other programs are clerk', see: '../install.md#database-users' },
   ALLOW_DATABASE_OWNER:        { is: onOff,                usual: false,  means: 'on: serve may connect as the owner of the tables, with a warning; for trials' },
   TOLLGATE_KEY_FILE:           { is: file,                                means: 'file with the key-encryption key, 32 bytes in base64; further lines are older keys, which still open', see: '../run.md#keys' },
   TOLLGATE_KEY_FD:             { is: anyText('number'),    means: 'instead: the number of an open file descriptor; the key is read from it once' },
@@ -158,7 +160,7 @@ export function serveConfig(env: Environment) {
   const kek = kekSource(env, complaints)
   const hourKeys = cvv2Keys(env, kek, complaints)
   const which = 'the URL of a PostgreSQL 15 or newer, postgres://user:password@host:5432/database'
-  const databaseUrl = safeDatabaseUrl(env, which, complaints)
+  const databaseUrl = safeDatabaseUrl(env, { as: 'serve', which }, complaints)
   const read = readVariables(serveVariables, env, complaints)
   const { PUBLIC_URL: [first, ...others] = [], TOLLGATE_CELLS: cells = [], CARDS_FORGET: kept, PEER_URL: at } = read
   const operatorPort = read.OPERATOR_PORT ?? (read.PORT === 0 ? 0 : read.PORT + 1_000)

@@ -31,6 +31,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/processes/cluster.ts',
   'src/processes/slot.ts',
   'src/processes/supervisor.ts',
+  'src/settings/database.ts',
   'src/settings/keys.ts',
   'src/settings/secrets.ts',
   'src/settings/three-d-secure.ts',

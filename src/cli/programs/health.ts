@@ -19,10 +19,7 @@ type Served = (typeof programs)[number]
 const answersWithinMs = 3_000
 const pauseMs = 200
 
-interface Options {
-  ready?: true
-  wait?: number
-}
+type Options = { ready?: true; wait?: number }
 
 export function addHealthCommand(program: Command, terminal: Terminal): void {
   program
@@ -60,15 +57,15 @@ async function check({ env, clock, print }: Terminal, named: Served, { ready, wa
 function operatorOrigin(env: Environment): string {
   const { OPERATOR_HOST, OPERATOR_PORT, PORT } = serveVariables
   const read = configured((complaints) => readVariables({ OPERATOR_HOST, OPERATOR_PORT, PORT }, env, complaints))
-  const port = read.OPERATOR_PORT ?? (read.PORT === 0 ? 0 : read.PORT + 1_000)
+  const port = read.OPERATOR_PORT ?? (read.PORT && read.PORT + 1_000)
   if (port === 0) throw new WrongUsage('OPERATOR_PORT is missing: serve takes a free port, which cannot be known here.')
   return `http://${reached(read.OPERATOR_HOST)}:${port}`
 }
 
 function originOf(named: 'api' | 'console', env: Environment): string {
   const row = named === 'api' ? apiVariables.OPERATOR_API_URL : consoleVariables.CONSOLE_URL
-  const variable = named === 'api' ? 'OPERATOR_API_URL' : 'CONSOLE_URL'
-  const url = configured((complaints) => readVariables({ [variable]: row }, env, complaints))[variable]!
+  const name = named === 'api' ? 'OPERATOR_API_URL' : 'CONSOLE_URL'
+  const url = configured((complaints) => readVariables({ [name]: row }, env, complaints))[name]!
   const { host, port } = listensAt(url)
   return `${url.protocol}//${reached(host)}:${port}`
 }

@@ -1,21 +1,37 @@
 import type { Command } from 'commander'
 import { openLog } from '../../base/log.ts'
+import { ensureLogins } from '../../storage/logins.ts'
 import { migrateAll } from '../../storage/migrate-cells.ts'
 import { isDatabaseUrl } from '../../storage/database-line.ts'
-import { ConfigError, configured } from '../../settings/serve.ts'
-import { databaseUrlOf } from '../../settings/keys.ts'
+import { ConfigError, configured, serveVariables } from '../../settings/serve.ts'
+import { databaseUrlOf, loginsIn } from '../../settings/database.ts'
+import { variablesHelp } from '../../settings/variables.ts'
 import type { Terminal } from '../terminal.ts'
 import { openDatabase } from '../installation.ts'
+
+const s = serveVariables
+// oxfmt-ignore
+export const migrateVariables = {
+  DATABASE_URL:                { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, as the owner of the tables' },
+  DATABASE_URL_FILE:           s.DATABASE_URL_FILE,
+  DATABASE_PASSWORD_FILE:      s.DATABASE_PASSWORD_FILE,
+  DATABASE_PASSWORD_DIRECTORY: { ...s.DATABASE_PASSWORD_DIRECTORY, means: 'or: a directory with the password of each user in a file of its name; migrate is tollgate_owner, and makes the users gateway, clerk, monitor and retention whose files are there' },
+  LOG_LEVEL:                   { ...s.LOG_LEVEL, usual: 'warn' as const },
+} as const
 
 export function addMigrateCommand(program: Command, terminal: Terminal): void {
   program
     .command('migrate')
     .description('brings the database of DATABASE_URL to this version, with all cells')
+    .addHelpText('after', `\nEnvironment (more in docs/install.md)\n${variablesHelp(migrateVariables)}`)
     .action(migrateDatabase.bind(undefined, terminal))
 }
 
-async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise<void> {
-  const url = configured((complaints) => databaseUrlOf(env, complaints))
+async function migrateDatabase({ env, stderr, clock, random, print }: Terminal): Promise<void> {
+  const { url, logins } = configured((complaints) => ({
+    url: databaseUrlOf(env, complaints, 'owner'),
+    logins: loginsIn(env, complaints),
+  }))
   if (!url) throw new ConfigError(['DATABASE_URL is missing: the PostgreSQL to migrate'])
   if (!isDatabaseUrl(url)) throw new ConfigError(['DATABASE_URL is not a postgres:// URL'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'warn', destination: stderr })
@@ -26,6 +42,8 @@ async function migrateDatabase({ env, stderr, clock, print }: Terminal): Promise
     const what = (cellNo: number) => (cellNo === 0 ? 'Applied' : `Applied to cell ${cellNo}`)
     for (const { cellNo, names } of changed) print(`${what(cellNo)}: ${names.join(', ')}`)
     if (changed.length === 0) print('The database is up to date.')
+    await ensureLogins(pool, logins, random)
+    if (logins.length > 0) print(`Users with the passwords of their files: ${logins.map(({ name }) => name).join(', ')}`)
   } finally {
     await pool.close()
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { keepHeapSmall } from '../../base/heap.ts'
-import { databaseUrlOf } from '../../settings/keys.ts'
+import { databaseUrlOf } from '../../settings/database.ts'
 import { configured, sandboxConfig } from '../../settings/serve.ts'
 import type { Terminal } from '../terminal.ts'
 

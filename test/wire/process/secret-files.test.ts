@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/random.ts'
 import { serveConfig, serveVariables } from '../../../src/settings/serve.ts'
+import { migrateVariables } from '../../../src/cli/programs/migrate.ts'
 import { apiVariables, consoleConfig, consoleVariables } from '../../../src/settings/operators.ts'
 import { testDatabase } from '../../harness/postgres/postgres.ts'
 import { closing, openDirectory } from '../../harness/world/opening.ts'
@@ -86,6 +87,7 @@ test('migrate and the commands connect by the URL in a file', async () => {
 test('the tables of variables name the file of each secret', () => {
   for (const [table, names] of [
     [serveVariables, ['DATABASE_URL', 'TOLLGATE_KEY']],
+    [migrateVariables, ['DATABASE_URL']],
     [apiVariables, ['DATABASE_URL', 'TOLLGATE_KEY']],
     [consoleVariables, ['DATABASE_URL', 'TOLLGATE_KEY', 'CONSOLE_OIDC_CLIENT_SECRET']],
   ] as const)
