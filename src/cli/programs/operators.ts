@@ -9,6 +9,7 @@ import { encryptionBy } from '../../settings/keys.ts'
 import { apiConfig, apiVariables, consoleConfig, consoleVariables } from '../../settings/operators.ts'
 import { variablesHelp, type Variables } from '../../settings/variables.ts'
 import { whileRestarting } from '../../storage/patience.ts'
+import { reportStart } from '../process-start.ts'
 import type { Terminal } from '../terminal.ts'
 
 export const addApiCommand = (program: Command, terminal: Terminal): void =>
@@ -53,7 +54,7 @@ function addProgram(program: Command, { name, does, about, variables, run }: Ser
 
 /** Serves until a signal. Its command alone loads `start`: the others answer sooner without it. */
 async function serve(
-  { stdout, clock, random }: Terminal,
+  { env, stdout, clock, random }: Terminal,
   called: string,
   { logLevel, kek, ...config }: ReturnType<typeof apiConfig>,
   start: (options: ServingOptions) => Promise<Serving>,
@@ -67,6 +68,8 @@ async function serve(
   const options = { ...config, clock, random, log, ...policy, kek: () => encryptionBy(kek, random) }
   const started = await whileRestarting(() => start(options), { clock, log })
   log.info({ port: started.port }, `${called} serves`)
-  log.info({ why: await untilSignal() }, `${called} stops`)
+  const stops = untilSignal()
+  reportStart(env, log, stops)
+  log.info({ why: await stops }, `${called} stops`)
   await started.stop()
 }

@@ -13,7 +13,7 @@ import { whileRestarting } from '../../storage/patience.ts'
 import { ConfigError, mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../settings/serve.ts'
 import { variablesHelp } from '../../settings/variables.ts'
 import { encryptionBy, hourKeysBy } from '../../settings/keys.ts'
-import { keyByDescriptor, processesOf } from '../process-start.ts'
+import { keyByDescriptor, processesOf, reportStart } from '../process-start.ts'
 import type { Terminal } from '../terminal.ts'
 import { reads } from '../rows.ts'
 
@@ -62,9 +62,13 @@ async function serve(terminal: Terminal, slot?: OwnSlot): Promise<void> {
   }
   const gateway = await whileRestarting(() => startGateway(options), { clock, log })
   const { port, operatorPort } = gateway
+  const stops = Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
   if (slot) slot.serves(gateway)
-  else log.info({ port, operatorPort }, 'the gateway serves')
-  const why = await Promise.race([untilSignal(), gateway.lost.then(() => 'lease lost')])
+  else {
+    log.info({ port, operatorPort }, 'the gateway serves')
+    reportStart(env, log, stops)
+  }
+  const why = await stops
   log.info({ why }, slot ? 'this process stops' : 'the gateway stops')
   slot?.stops()
   await gateway.stop()
@@ -80,7 +84,9 @@ async function serveTogether(count: number, terminal: Terminal): Promise<void> {
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
   const start = openStarter(keyByDescriptor(env))
-  const { why, code } = await new Processes({ count, start, clock, random, log }).run(untilSignal())
+  const signal = untilSignal()
+  const onServing = () => reportStart(env, log, signal)
+  const { why, code } = await new Processes({ count, start, onServing, clock, random, log }).run(signal)
   if (code !== 0) terminal.complain(`The gateway ends: ${why}.`)
   terminal.exitCode = code
 }
