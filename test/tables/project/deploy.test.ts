@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { migrateVariables } from '../../../src/cli/programs/migrate.ts'
 import { databaseUsers } from '../../../src/settings/database.ts'
 import { consoleVariables } from '../../../src/settings/operators.ts'
@@ -60,4 +61,99 @@ test('every setting in the files that init copies is one that a program reads', 
     'machine.txt',
     'tollgate.env',
   ])
+})
+
+interface Service {
+  image: string
+  user?: string
+  command?: string[]
+  environment?: Record<string, string>
+  env_file?: string
+  secrets?: string[]
+  ports?: string[]
+  volumes?: string[]
+  healthcheck?: { test?: string[]; disable?: boolean }
+  depends_on?: Record<string, { condition: string }>
+  network_mode?: string
+  read_only?: boolean
+  cap_drop?: string[]
+  security_opt?: string[]
+}
+interface Compose {
+  services: Record<string, Service>
+  secrets: Record<string, { file: string }>
+  volumes: Record<string, unknown>
+  networks: { default: { ipam: { config: { subnet: string }[] } } }
+}
+const compose = parse(textOf('compose.yaml'), { merge: true }) as Compose
+const services = Object.entries(compose.services)
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+
+test('every container is confined, and answers a health check or is a step that ends', () => {
+  for (const [name, service] of services) {
+    assert.equal(service.read_only, true, name)
+    assert.deepEqual(service.cap_drop, ['ALL'], name)
+    assert.deepEqual(service.security_opt, ['no-new-privileges'], name)
+    const isStep = services.some(([, other]) => other.depends_on?.[name]?.condition === 'service_completed_successfully')
+    assert.deepEqual([name, service.healthcheck?.disable === true], [name, isStep])
+    if (!isStep) assert.equal(service.healthcheck?.test?.[0], 'CMD', `${name} needs no shell`)
+    for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+      assert.notEqual(condition, 'service_started', `${name} after ${other}`)
+      assert.ok(other in compose.services)
+    }
+  }
+})
+
+test('every image has the tag of a version, and Tollgate that of this one', () => {
+  for (const [name, { image, env_file }] of services)
+    if (env_file && name !== 'proxy') assert.equal(image, `\${TOLLGATE_IMAGE:-localhost/tollgate:${version}}`)
+    else assert.match(image, /^docker\.io\/library\/[a-z]+:\d+\.\d+[\w.-]*$/, name)
+})
+
+test('ports are for this machine alone, but for those of the proxy', () => {
+  for (const [name, { ports = [] }] of services)
+    for (const port of ports) assert.match(port, name === 'proxy' ? /^(80:80|443:443)$/ : /^127\.0\.0\.1:\d+:\d+$/, name)
+  assert.equal(compose.services['postgres']?.network_mode, 'none', 'PostgreSQL is reached by its socket')
+  assert.equal(compose.services['gateway']?.environment?.['TRUSTED_PROXIES'], compose.networks.default.ipam.config[0]?.subnet)
+})
+
+test('each program gets the secrets that it needs, from the files that init writes', () => {
+  const { owner, serve, operator } = databaseUsers
+  for (const [name, { file }] of Object.entries(compose.secrets)) assert.equal(file, `./secrets/${name}`)
+  assert.deepEqual(Object.keys(compose.secrets).sort(), ['key', owner, serve, operator].sort())
+  const given = Object.fromEntries(services.map(([name, { secrets = [] }]) => [name, secrets]))
+  assert.deepEqual(given, {
+    postgres: [owner],
+    migrate: [owner, serve, operator],
+    gateway: ['key', serve],
+    console: ['key', operator],
+    proxy: [],
+  })
+})
+
+test('containers have settings that programs read, and the database in a volume that has a name', () => {
+  for (const [name, { environment = {}, env_file }] of services)
+    for (const one of Object.keys(environment)) assert.ok(env_file === undefined || known.has(one), `${name}: ${one}`)
+  // Before version 18 it was /var/lib/postgresql/data.
+  assert.ok(compose.services['postgres']?.volumes?.includes('data:/var/lib/postgresql'))
+  for (const [name, { volumes = [] }] of services)
+    for (const volume of volumes)
+      assert.ok(volume.startsWith('./') || Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name}: ${volume}`)
+})
+
+test('the image has a numeric user, a base of a fixed version, and no shell at work', () => {
+  const lines = textOf('Containerfile')
+    .replaceAll(/^#.*\n/gm, '')
+    .split('\n')
+  const after = (word: string) => lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1))
+  assert.deepEqual(after('FROM'), ['${BASE} AS build', '${BASE}'])
+  const args = Object.fromEntries(after('ARG').map((line) => line.split('=') as [string, string]))
+  assert.match(args['BASE']!, /^docker\.io\/library\/node:\d+\.\d+\.\d+-[a-z-]+$/)
+  assert.equal(args['VERSION'], version)
+  assert.match(after('USER').at(-1)!, /^\d+:\d+$/)
+  for (const word of ['ENTRYPOINT', 'CMD']) assert.match(after(word).at(-1)!, /^\[/)
+  assert.match(after('HEALTHCHECK')[0]!, / CMD \["node", "\/app\/bin\/tollgate\.mjs", "health"\]$/)
+  assert.ok(after('ENV').includes('NODE_ENV=production'))
+  assert.ok(!/latest/.test(lines.join('\n') + JSON.stringify(compose)))
+  assert.equal(readFileSync('.dockerignore', 'utf8'), readFileSync('.containerignore', 'utf8'))
 })
