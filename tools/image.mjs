@@ -52,8 +52,8 @@ function buildImage() {
     ['--build-arg', `VERSION=${version}`],
     ['--build-arg', `REVISION=${git('rev-parse', 'HEAD')}`],
     ['--build-arg', `CREATED=${new Date().toISOString()}`],
-    ...(base ? [['--build-arg', `BASE=${base}`]] : []),
-    ...(npmrc ? [['--secret', `id=npmrc,src=${npmrc}`]] : []),
+    ...(base ? [['--build-arg', `BASE=${String(base)}`]] : []),
+    ...(npmrc ? [['--secret', `id=npmrc,src=${String(npmrc)}`]] : []),
   ]
   const file = ['--network', 'host', '--format', 'docker', '-f', join(root, 'deploy', 'Containerfile'), '-t', image, root]
   const { status } = spawnSync('podman', ['build', ...options.flat(), ...file], { stdio: ['ignore', 'inherit', 'inherit'] })
