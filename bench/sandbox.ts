@@ -122,7 +122,7 @@ export async function startSandbox(
 ): Promise<Sandbox> {
   const own = kept === undefined ? makeDirectory() : { directory: kept, stop() {} }
   const { directory } = own
-  // One that was killed leaves its file behind.
+  // A sandbox that was killed leaves its file behind.
   rmSync(join(directory, 'sandbox.json'), { force: true })
   const child = spawnTollgate(directory, ['sandbox'], { PORT: '0', ...allConnections, ...settings })
 

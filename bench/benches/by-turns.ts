@@ -29,7 +29,7 @@ const roundsEach = 2
 
 /**
  * Measures the sides by turns: what else runs on the machine comes and goes, and in this way it
- * meets them alike. The figures of each side's rounds.
+ * affects all of them equally. Returns the figures of each side's rounds.
  */
 export async function measureTurns(run: Run, name: string, sides: readonly Side[], inFlight: number): Promise<Figures[][]> {
   const { people, lines, progress } = run.output

@@ -132,7 +132,7 @@ async function withGateway(
 }
 
 async function idleWith({ output }: Run, { sandbox }: Carried, count: number): Promise<Idle> {
-  output.progress.say(`Nobody pays, ${idleMs / 1_000} s`)
+  output.progress.say(`No payments for ${idleMs / 1_000} s`)
   const gauges = openGauges(sandbox)
   try {
     await pause(settledMs)

@@ -19,8 +19,8 @@ export const newConnections = 256
 const withinMs = 60_000
 
 /**
- * Opens so many connections at once, each with one `status` that is refused; how long each took to
- * the first byte of its reply, in milliseconds.
+ * Opens so many connections at the same time, each with one `status` that is refused. Returns how
+ * long each took to the first byte of its reply, in milliseconds.
  */
 export async function measureConnects(origin: string): Promise<number[]> {
   const { hostname, port, host } = new URL(origin)

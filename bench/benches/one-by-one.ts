@@ -28,7 +28,7 @@ export const oneByOneSettings = { TOLLGATE_MAX_BATCH: '1', TOLLGATE_HAND_OVER: '
 
 /**
  * Measures both in short rounds by turns and compares the medians: what else runs on the machine
- * comes and goes, and in this way it meets both sides alike. A rate is that of the whole round,
+ * comes and goes, and in this way it affects both sides equally. A rate is of the whole round,
  * from the first request to the last final status: one by one, all sales in flight end in one wave
  * as long as a window, and a window would see a whole one or none.
  */

@@ -5,8 +5,8 @@ import { errorOf, fieldOf, orderForm, type Merchant } from '../load/merchant.ts'
 import { sameForm, signedForm } from './sale.ts'
 
 /**
- * A registered card is charged again, by the merchant: no card data in the request, and nobody to
- * authenticate.
+ * The merchant charges a registered card again: the request has no card data, and there is no
+ * cardholder to authenticate.
  */
 export const recurrent: Bench = {
   name: 'recurrent',

@@ -13,8 +13,8 @@ import type { ByName } from '../wishes.ts'
 const inFlight = 256
 
 /**
- * The sandbox's own process and both others run in all rounds, so that what they do without sales
- * is in every figure alike.
+ * The sandbox's own process and both others run in all rounds, so that every figure includes what
+ * they do without sales.
  */
 export const secured: ByName = {
   name: 'secured',

@@ -90,7 +90,7 @@ class Connection {
 
   #read(packet: Buffer): boolean {
     const asked = this.#asked
-    // Nobody waits for it who could fail, so it ends the process.
+    // No caller waits for these bytes, so the error ends the process.
     if (asked === undefined) throw new Error(`${packet.length} bytes came without a request.`)
     try {
       const reply = this.#reader.read(packet)

@@ -36,7 +36,7 @@ export interface Step {
 /**
  * The tables and the effects of the statements in memory: the meaning of src/order/store*.ts,
  * src/delivery/store.ts and the heartbeat, without SQL. A transaction sees committed rows, locks
- * the rows that it writes, and takes effect at once at its commit. test/simulation/model.test.ts
+ * the rows that it writes, and takes effect as a whole at its commit. test/simulation/model.test.ts
  * compares the model with the real store.
  */
 export class StoreModel {

@@ -30,7 +30,7 @@ export function openMobile({ installation, ledger, paying, watch, trace, ...part
   servers.onChecked = watch.checked
   servers.onNotified = (notification) => {
     const { invoice, source, destination, answer } = notification
-    trace(() => `merchant ${invoice.invoiceId} is told cards ${source} and ${destination}: ${answer}`)
+    trace(() => `merchant ${invoice.invoiceId} is notified of cards ${source} and ${destination}: ${answer}`)
     watch.notified(notification)
   }
   for (const { invoices } of installation.cells)
@@ -51,11 +51,11 @@ export function openMobile({ installation, ledger, paying, watch, trace, ...part
       },
       onChoosing: watch.choosing,
       onChosen(invoice, assignedId, reply) {
-        trace(() => `app      ${invoice.invoiceId} is told of ${assignedId}: ${JSON.stringify(reply)}`)
+        trace(() => `app      ${invoice.invoiceId} is answered about ${assignedId}: ${JSON.stringify(reply)}`)
         watch.chosen(invoice, assignedId, reply)
       },
       onStatus(invoice, reply, isOwner) {
-        trace(() => `app      ${invoice.invoiceId} is told ${JSON.stringify(reply)}`)
+        trace(() => `app      ${invoice.invoiceId} is sent ${JSON.stringify(reply)}`)
         watch.status(invoice, reply, isOwner)
       },
       trace,

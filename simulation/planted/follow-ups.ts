@@ -167,7 +167,7 @@ export const plantedInFollowUps: readonly Planted[] = [
   { name: 'charge the next amount after an unknown answer', breaks: ['a list of amounts is charged once', 'the books are equal'], wrap: chargeTheNext },
   { name: 'charge another amount than the list has', breaks: ['a list of amounts is charged once'], wrap: {
     connector: (c) => ({ ...c, authorise: (ask, ...rest) => c.authorise(ask.recurrent ? { ...ask, amountMinor: ask.amountMinor + 1n } : ask, ...rest) }) } },
-  { name: 'find the card reference of another merchant', breaks: ['nobody charges the card of another merchant'], wrap: findAnybodys },
+  { name: 'find the card reference of another merchant', breaks: ['no merchant charges the card of another'], wrap: findAnybodys },
   { name: 'name the amount that was asked, not the one that was approved', breaks: ['the acquirer can read what it is sent'], wrap: {
     connector: (c) => ({ ...c, follow: (ask, ...rest) => c.follow({ ...ask, originalMinor: ask.originalMinor + 1n }, ...rest) }) } },
 ]

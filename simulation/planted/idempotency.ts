@@ -171,13 +171,13 @@ const keys: readonly Invariant[] = [
 // oxfmt-ignore
 export const plantedInIdempotency: readonly Planted[] = [
   { name: 'forget that an equal request was just approved', breaks: once, wrap: judgedBy(forgetApprovals) },
-  { name: 'take an equal request for a repeat for ever', breaks: repeats, wrap: judgedBy(keepApprovals) },
+  { name: 'take an equal request for a repeat forever', breaks: repeats, wrap: judgedBy(keepApprovals) },
   { name: 'take a request with a key for another than the same without', breaks: once, wrap: judgedBy(nameTheNameless) },
   { name: 'take two requests that differ in their keys for one', breaks: repeats, wrap: judgedBy(forgetKeys) },
   { name: 'take two requests that differ in their comments for one', breaks: [...repeats, 'a key names one request'], wrap: forgetComments },
   { name: 'take one that was declined for an obstacle', breaks: repeats, wrap: judgedBy(takeForApproved) },
   { name: 'forget what a key stands for', breaks: keys, wrap: forgetAllKeys },
-  { name: 'save at once without a look at the key', breaks: keys, wrap: forgetKeysAtOnce },
+  { name: 'save immediately without a look at the key', breaks: keys, wrap: forgetKeysAtOnce },
   { name: 'forget what a key stands for after a second', breaks: keys, wrap: forgetSoon },
   { name: 'let a key stand for one request of each order and operation', breaks: keys, wrap: keyByPlace },
   { name: 'answer any request under a key with its first', breaks: keys, wrap: believeTheKey },

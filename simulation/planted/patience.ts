@@ -77,9 +77,9 @@ const alone = 'what may still be answered is left alone'
 export const plantedInPatience: readonly Planted[] = [
   { name: 'take a payment over before its deadline', breaks: [alone], wrap: withoutPatience('authorise') },
   { name: 'store another version of a payment before its deadline', breaks: [alone], wrap: bumpTheVersion },
-  { name: 'wait for a process whose place is taken', breaks: ['a known dead process is taken over at once', 'every order ends'], wrap: waitForTheGone },
+  { name: 'wait for a process whose place is taken', breaks: ['a known dead process is taken over immediately', 'every order ends'], wrap: waitForTheGone },
   { name: 'fail an authentication as soon as its process is silent', breaks: [alone], wrap: withoutPatience('authenticate') },
-  { name: 'count the time without the database', breaks: ['time without the database counts against nobody'], wrap: {
+  { name: 'count the time without the database', breaks: ['time without the database counts against no process'], wrap: {
     heartbeat: (h) => ({ ...h, judges: () => true }) } },
   { name: 'ask again under a new STAN on recovery', breaks: ['the books are equal', 'an authentication is used once', 'an attempt is recorded before it is sent', 'a list of amounts is charged once', 'a transfer moves money once and whole'], wrap: askUnderANewStan },
 ]

@@ -249,14 +249,14 @@ export const planted: readonly Planted[] = [
   { name: 'answer before the commit', breaks: ['an acknowledged order exists', 'an invoice ends once'], wrap: answerBeforeTheCommit },
   { name: 'believe a commit whose connection was lost', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is reported'], wrap: believeTheCommit },
   { name: 'take ROLLBACK for COMMIT', breaks: ['an acknowledged order exists', 'an attempt is recorded before it is sent', 'every order ends', 'the books are equal', 'nothing is leased forever', 'the same request has the same answer', 'a final status stays', 'every outcome is reported'], wrap: takeRollbackForCommit },
-  { name: 'save at once over a version that moved', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once', 'no more is returned than was settled'], wrap: ignoreTheConflict },
-  { name: 'save at once without claiming the name', breaks: ['one live order a name', 'the same request has the same answer'], wrap:
+  { name: 'save immediately over a version that moved', breaks: ['no decision is lost', 'a final status stays', 'an issuer is asked once', 'no more is returned than was settled'], wrap: ignoreTheConflict },
+  { name: 'save immediately without claiming the name', breaks: ['one live order a name', 'the same request has the same answer'], wrap:
     inOrders((o) => ({ saveAtOnce: (batch) => o.saveAtOnce({ ...batch, claims: [] }) })) },
   { name: 'show a copy that is outdated', breaks: ['a final status stays'], wrap: believeTheCopy },
   { name: 'send again on recovery', breaks: ['an attempt is sent once'], wrap: resendOnRecovery },
   { name: 'give a block of STANs out twice', breaks: ['names are used once'], wrap: {
     stores: (s) => ({ ...s, reserve: async (name, count) => (name === 'attempt' ? 1n : s.reserve(name, count)) }) } },
-  { name: 'send without looking at the lease', breaks: ['nobody sends without its lease', 'an attempt is sent once'], wrap: {
+  { name: 'send without looking at the lease', breaks: ['no process sends without its lease', 'an attempt is sent once'], wrap: {
     heartbeat: (h) => ({ ...h, holding: () => true }) } },
   { name: 'forget to erase the CVV2', breaks: ['a CVV2 is gone when it is not needed'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => ({ ...c, eraseCvv2: false })), lease) })) },
@@ -273,16 +273,16 @@ export const planted: readonly Planted[] = [
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: t.state === 'due' ? 'given up' : t.state })), id) })) },
   { name: 'take a failed message for delivered', breaks: ['delivered means accepted', 'a card is sent where it is due'], wrap:
     inDeliveries((d) => ({ saveTries: (tries, id) => d.saveTries(tries.map(({ dueAt: _dueAt, ...t }) => ({ ...t, state: 'delivered' })), id) })) },
-  { name: 'reverse at once when an answer is lost', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((_deadlineAt, startedAt) => startedAt) },
+  { name: 'reverse immediately when an answer is lost', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((_deadlineAt, startedAt) => startedAt) },
   { name: 'count the time of an original from its record', breaks: ['a reversal never overtakes its original'], wrap: reverseAt((deadlineAt) => deadlineAt) },
-  { name: 'reverse at once what a dead process left', breaks: ['a reversal never overtakes its original'], wrap:
+  { name: 'reverse immediately what a dead process left', breaks: ['a reversal never overtakes its original'], wrap:
     inTables((t) => ({ save: (changes, lease) => t.save(changes.map((c) => {
       const lost = c.rows.find((r) => r.event === 'lease lost')
       return lost ? { ...c, after: { ...c.after, transactions: c.after.transactions.map((o) => (o.state === 'owed' ? { ...o, dueAt: lost.at } : o)) } } : c
     }), lease) })) },
-  { name: 'count the lease from the answer to a beat', breaks: ['nobody sends without its lease', 'a reversal never overtakes its original'], wrap:
+  { name: 'count the lease from the answer to a beat', breaks: ['no process sends without its lease', 'a reversal never overtakes its original'], wrap:
     inPulse('heart', (pulse, clock) => ({ beatenAt: { get: () => pulse.beatenAt, set: () => (pulse.beatenAt = clock.monotonic()) } })) },
-  { name: 'judge the lease by the turns of its loop, not by its beats', breaks: ['nobody sends without its lease', 'an attempt is sent once'], wrap:
+  { name: 'judge the lease by the turns of its loop, not by its beats', breaks: ['no process sends without its lease', 'an attempt is sent once'], wrap:
     inPulse('loop', (pulse) => ({ beatenAt: { get: () => pulse.turnedAt } })) },
   { name: 'beat on for a loop that hangs', breaks: ['every order ends', 'nothing is leased forever', 'every outcome is reported'], wrap:
     inPulse('heart', () => ({ turnedAt: { get: () => Infinity } })) },

@@ -49,10 +49,10 @@ const countForms = inSums((sums, invoices) => ({
 
 // oxfmt-ignore
 export const plantedInSums: readonly Planted[] = [
-  { name: 'never give a random sum back', breaks: ['a random sum is given back'], wrap: keepHolds },
+  { name: 'never give a random sum back', breaks: ['a random sum is returned'], wrap: keepHolds },
   { name: 'take a wrong sum for the right one', breaks: ['only the right sum confirms'], wrap: inSums((s) => ({
     answer: (invoice, answer, ...rest) => s.answer(invoice, { ...answer, sumMinor: invoice.hold!.sumMinor }, ...rest) })) },
-  { name: 'ask nobody for the sum', breaks: ['only the right sum confirms'], wrap: askNobody },
+  { name: 'confirm without asking for the sum', breaks: ['only the right sum confirms'], wrap: askNobody },
   { name: 'judge a tenth wrong sum', breaks: ['wrong sums are limited'], wrap: {
     sums: (sums) => Object.assign(sums, { count: () => 0 }) } },
   { name: 'count wrong sums under the newest fingerprint key alone', breaks: ['wrong sums are limited'], wrap: {

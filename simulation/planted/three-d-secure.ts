@@ -294,7 +294,7 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'keep the proof when the payment is over', breaks: ['a proof is gone when it is not needed'], wrap: after(['approved', 'declined', 'not sent', 'answer lost', 'lease lost'], keptProof) },
   { name: 'keep the CVV2 of a payment that was not authenticated', breaks: ['a CVV2 is gone when it is not needed'], wrap:
     inChanges((c) => (isOver(c.after) && c.after.attempts.length === 0 ? { ...c, eraseCvv2: false } : c)) },
-  { name: 'rest without the CVV2 when the issuer is asked at once', breaks: ['what came with a CVV2 is not charged without it'], wrap:
+  { name: 'rest without the CVV2 when the issuer is asked immediately', breaks: ['what came with a CVV2 is not charged without it'], wrap:
     inChanges((c) => (c.before || !c.sealed || !c.rows.some((row) => row.event === 'method uploaded') ? c : { ...c, sealed: withoutCvv2(c.sealed) })) },
   { name: 'take an authentication that failed for one that succeeded', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === undefined) },
   { name: 'charge what the issuer refused', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead((e) => e.learned.status === 'N' || e.learned.status === 'R') },
@@ -308,7 +308,7 @@ export const plantedInThreeDSecure: readonly Planted[] = [
   { name: 'take a No without a reason for a Yes', breaks: ['nothing is charged that was not authenticated'], wrap: authenticatedInstead(({ learned }) => learned.status === 'N' && learned.statusReason === undefined) },
   { name: 'refuse a result for what decides nothing', breaks: ['what an issuer says is understood'], wrap: strictWithResults },
   { name: 'leave out an ECI of one digit', breaks: ['the acquirer gets the proof that the issuer gave'], wrap: inResults((message) => (String(message['eci']).length === 1 ? { ...message, eci: undefined } : undefined)) },
-  { name: 'refuse an upload that comes again', breaks: ['an upload is answered alike'], wrap: {
+  { name: 'refuse an upload that comes again', breaks: ['a repeated upload has the same answer'], wrap: {
     uploads: ({ method, ...others }) => ({ ...others, method: (asked, ports) =>
       asked.order.transactions[0]!.state === 'awaiting method' ? method(asked, ports) : Promise.resolve(refuse('wrong state', 'it is over')) }) } },
 ]

@@ -93,7 +93,7 @@ export function watchMessages(parts: MessageParts): AcquirerMessages {
       patience.sent(message)
       const order = orderOf(orderId)
       if (order && !holdsLease(numbers, order))
-        breaks('nobody sends without its lease', `process ${name} sent ${what} after its lease`)
+        breaks('no process sends without its lease', `process ${name} sent ${what} after its lease`)
       const attempt = order?.attempts.find((a) => a.stan === fields[11] && a.terminalId === fields[41])
       if (order && attempt) ofAttempt(message, order, attempt, what)
       else breaks('an attempt is recorded before it is sent', `${what} was sent and is not stored`)

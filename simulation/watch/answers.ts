@@ -59,7 +59,7 @@ export function watchAnswers(orderOf: (orderId: bigint) => Order | undefined, ke
       if (referenceOf !== merchantId) {
         const what = `${clientOrderid} of merchant ${merchantId} names a card of ${referenceOf}`
         if (refused !== 'card reference not found')
-          breaks('nobody charges the card of another merchant', `${what}, and is not refused`)
+          breaks('no merchant charges the card of another', `${what}, and is not refused`)
       } else if ('refused' in answer) breaks('the same request has the same answer', `${clientOrderid} was refused: ${refused}`)
       else {
         const order = orderOf(answer.orderId)

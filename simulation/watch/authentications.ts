@@ -143,6 +143,6 @@ function watchUploads(breaks: Breaks, now: () => number): Authentications['uploa
     const before = acknowledged.get(key)
     if (!('refused' in reply)) acknowledged.set(key, before ?? now())
     else if (isRight || (before !== undefined && before < reachedAt))
-      breaks('an upload is answered alike', `${what} for order ${orderId} was refused: ${reply.refused}`)
+      breaks('a repeated upload has the same answer', `${what} for order ${orderId} was refused: ${reply.refused}`)
   }
 }

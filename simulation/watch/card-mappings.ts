@@ -21,14 +21,14 @@ export function notificationFault(
   order: Order | undefined,
 ): string | undefined {
   const { invoiceId, merchantId } = invoice
-  if (!order || statusOf(order) !== 'approved') return `a card of ${invoiceId} was told, which is ${order && statusOf(order)}`
+  if (!order || statusOf(order) !== 'approved') return `a card of ${invoiceId} was reported, which is ${order && statusOf(order)}`
   const due = cardsDueOf(invoice)
   const paid = due.source ? String(installation.references.ofOrder(merchantId, order.orderId)?.ids.cardRefId) : undefined
   const credited = due.destination
     ? String(installation.references.ofDestination(merchantId, order.orderId)?.ids.dstCardRefId)
     : undefined
   if (paid === source && credited === destination) return undefined
-  return `${invoiceId} was told as ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
+  return `${invoiceId} was reported with ${source} and ${destination}, not ${[paid, credited].join(' and ')}`
 }
 
 /** The fault, at the end of a world, of the notification about an invoice's cards. */
@@ -44,7 +44,7 @@ export function mappingFault(
   const about = `the card of ${invoiceId}`
   if (mappings.length !== (isDue ? 1 : 0)) return `${about} has ${mappings.length} messages; it is ${isDue ? '' : 'not '}due`
   const { state, tries, dueAt } = mappings[0] ?? {}
-  if (state === 'delivered' && !heard.has('accepted')) return `${about} is delivered, and nobody accepted it`
+  if (state === 'delivered' && !heard.has('accepted')) return `${about} is delivered, and no server accepted it`
   if (state === 'given up' && !heard.has('refused') && tries! < maxTries) return `${about} was given up after ${tries} tries`
   return state === 'due' && dueAt! < wall - slackMs && `${about} is due since ${wall - dueAt!} ms`
 }

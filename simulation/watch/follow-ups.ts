@@ -134,7 +134,7 @@ function owedOf(order: Order): string[] {
 }
 
 const whenCreated: Checks<Order> = {
-  'nobody charges the card of another merchant': ({ orderId, request, merchantId }) =>
+  'no merchant charges the card of another': ({ orderId, request, merchantId }) =>
     request.recurrent &&
     request.email !== payerOf(merchantId) &&
     `order ${orderId} of merchant ${merchantId} charges the card of ${request.email}`,

@@ -83,7 +83,7 @@ export const whenOrdered: Checks<Ordered> = {
   'nothing is ordered that the merchant did not confirm'(view) {
     const { servers, order, invoiceId } = view
     const initiated = servers.initiated.get(invoiceId)
-    const fault = initiated ? differenceFrom(initiated, view) : 'nobody initiated it'
+    const fault = initiated ? differenceFrom(initiated, view) : 'no server initiated it'
     return fault && `order ${order.orderId} is for invoice ${invoiceId}: ${fault}`
   },
 }
@@ -103,7 +103,7 @@ export const whenSettled: Checks<Settled> = {
   'a final status stays'({ row: { invoice }, order, shownAs }) {
     const status = order && statusOf(order)
     const isOtherwise = shownAs !== undefined && (shownAs === 'APPROVED') !== (status === 'approved')
-    return isOtherwise && `invoice ${invoice.invoiceId} was told as ${shownAs}; its order is ${status}`
+    return isOtherwise && `invoice ${invoice.invoiceId} was reported as ${shownAs}; its order is ${status}`
   },
 
   'a card is sent where it is due': ({ installation, servers, row, order, wall }) =>

@@ -129,9 +129,9 @@ function watchShown(transfers: TransferInvariants, breaks: Breaks) {
       if (status >= 500) return
       if (!isOwner) {
         if (status === 200 || body.error?.cause !== 'ORDER_NOT_FOUND')
-          breaks('a stranger learns nothing', `a stranger was told ${body.state ?? body.error?.cause} of ${invoiceId}`)
+          breaks('a stranger learns nothing', `a stranger was shown ${body.state ?? body.error?.cause} of ${invoiceId}`)
       } else if (status !== 200) {
-        const what = `invoice ${invoiceId} was acknowledged, and is told as ${body.error?.message}`
+        const what = `invoice ${invoiceId} was acknowledged, and is reported as ${body.error?.message}`
         breaks('an acknowledged order exists', what)
       } else {
         checkSame(invoice, body.state)

@@ -60,7 +60,7 @@ export function watchPatience(
       const isLeft = t.dueAt! <= at && t.alarm === undefined && !isLocked && !taken.some((s) => s.t === t)
       if (isLeft && t.lease !== undefined && !cell.heartbeats.has(t.lease) && !isSpared({ ...order, ...t }, by))
         breaks(
-          'a known dead process is taken over at once',
+          'a known dead process is taken over immediately',
           `process ${by.processId} leaves ${t.step} of order ${order.orderId} to ${t.lease}, which is gone`,
         )
     }
@@ -92,7 +92,7 @@ function watchOutages(installation: Installation, breaks: Breaks, now: () => num
       const sinceMs = now() - outage.until
       if (outage.until - outage.from >= noticedMs && sinceMs < deadAfterMs)
         breaks(
-          'time without the database counts against nobody',
+          'time without the database counts against no process',
           `process ${lease} is judged dead ${Math.round(sinceMs)} ms after the database came back`,
         )
     },

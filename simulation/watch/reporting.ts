@@ -46,7 +46,7 @@ export function report({ installation, peers, trace }: Reporting, invariants: In
   network.onReached = (message) => invariants.messages.reached(message)
   merchants.onCallback = (callback) => {
     const { url, status, orderId, accepted } = callback
-    trace(() => `merchant ${url} is told ${status} of order ${orderId}${accepted ? '' : ', and refuses'}`)
+    trace(() => `merchant ${url} is sent ${status} of order ${orderId}${accepted ? '' : ', and refuses'}`)
     invariants.statuses.calledBack(callback)
   }
 }

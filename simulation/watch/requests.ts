@@ -105,7 +105,7 @@ export function watchRequests({ installation, orderOf, keys, breaks }: RequestPa
         const intent = intentOf(t)
         const what = `transaction ${t.no} of order ${order.orderId}`
         if (intent) done(order, intent, t, what)
-        else breaks('a request is done as it was asked', `nobody asked for ${what}`)
+        else breaks('a request is done as it was asked', `no request asked for ${what}`)
       }
     },
   }

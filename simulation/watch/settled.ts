@@ -124,7 +124,7 @@ function checkReported(
     const heard = accepted.get(message) ?? 0
     if (row.state === 'delivered') accepted.set(message, heard - 1)
     if (row.state === 'delivered' && heard <= 0)
-      breaks('delivered means accepted', `${whose} is delivered, and nobody accepted it`)
+      breaks('delivered means accepted', `${whose} is delivered, and no server accepted it`)
     if (row.state !== 'due') continue
     if (row.dueAt! < wall - deliverySlackMs) breaks('every outcome is reported', `${whose} is due since ${wall - row.dueAt!} ms`)
     if (row.lease !== undefined && installation.isDead(row.lease, order.merchantId))

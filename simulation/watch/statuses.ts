@@ -35,7 +35,7 @@ export function watchStatuses(orderOf: (orderId: bigint) => Order | undefined, b
       const order = orderOf(BigInt(orderId || '0'))
       const about = order?.transactions.filter((t) => t.origin === 'request' && kindWords[t.kind].callbackType === type)
       if (!order || !about?.some((t) => statusOfState(t.state) === status))
-        breaks('a final status stays', `${url} was told ${status} of the ${type} of order ${orderId}`)
+        breaks('a final status stays', `${url} was sent ${status} of the ${type} of order ${orderId}`)
       else if (about[0]!.no === 1) seen(order.orderId, status, 'a callback')
     },
   }

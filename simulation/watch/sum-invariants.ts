@@ -35,7 +35,7 @@ export function watchSums(installation: Installation, ledger: Ledger, now: () =>
   function countWrong(row: InvoiceRow, answerNo: number): void {
     const { invoiceId } = row.invoice
     if (sentFor(row, answerNo).length === 0)
-      breaks('a form is one answer', `nobody gave invoice ${invoiceId} a ${answerNo}. answer, and it counts as wrong`)
+      breaks('a form is one answer', `no form gave invoice ${invoiceId} a ${answerNo}. answer, and it counts as wrong`)
     const card = cardOf(row)
     const recent = (wrongAt.get(card) ?? []).filter((at) => at > now() - mostWrong.withinMs)
     wrongAt.set(card, [...recent, now()])
@@ -57,7 +57,7 @@ export function watchSums(installation: Installation, ledger: Ledger, now: () =>
       for (let no = before.invoice.wrongAnswers + 1; no <= wrongAnswers; no++) countWrong(after, no)
       if (sumStatus !== 'AUTHENTICATED' || before.invoice.sumStatus === sumStatus) return
       if (!sentFor(after, wrongAnswers + 1).includes(String(hold?.sumMinor)))
-        breaks('only the right sum confirms', `invoice ${invoiceId} is confirmed, and nobody named ${hold?.sumMinor}`)
+        breaks('only the right sum confirms', `invoice ${invoiceId} is confirmed, and no form named ${hold?.sumMinor}`)
       if ((wrongAt.get(cardOf(after)) ?? []).filter((at) => at > now() - mostWrong.withinMs).length >= mostWrong.ofCard)
         breaks('wrong sums are limited', `invoice ${invoiceId} is confirmed after nine wrong sums of its card`)
     },
@@ -71,9 +71,9 @@ export function watchSums(installation: Installation, ledger: Ledger, now: () =>
       const hold = holdOf(row)
       if (!hold) return
       const { invoiceId } = row.invoice
-      if (!isRandomSum(hold)) breaks('a random sum is given back', `the hold of invoice ${invoiceId} is another order`)
+      if (!isRandomSum(hold)) breaks('a random sum is returned', `the hold of invoice ${invoiceId} is another order`)
       const kept = ledger.search({ orderId: String(hold.orderId), state: 'approved', limit: Infinity }).entries
-      if (kept.length > 0) breaks('a random sum is given back', `the hold of invoice ${invoiceId} stands in the acquirer's books`)
+      if (kept.length > 0) breaks('a random sum is returned', `the hold of invoice ${invoiceId} stands in the acquirer's books`)
     },
   }
 }

@@ -67,7 +67,7 @@ const whenBooked: Checks<BookedView> = {
   },
 
   'the fee is the one that was chosen'({ order, legs, wanted, gate }) {
-    if (!wanted || !gate) return `nobody chose the gate of order ${order.orderId}`
+    if (!wanted || !gate) return `no user chose the gate of order ${order.orderId}`
     const { terminalId } = gate.settings
     const sum = BigInt(wanted.amountCentis!)
     const due = { debit: sum + commissionAt(gate.gateId, sum), credit: sum }

@@ -7,8 +7,8 @@ import { sharedBrowser } from './stand.ts'
 const browser = await sharedBrowser()
 
 /**
- * Nobody answers the issuer. It waits 30 s for the cardholder instead of ten minutes, and 1.5 s for
- * the browser instead of 30 s.
+ * No cardholder answers the issuer. It waits 30 s for the cardholder instead of ten minutes, and
+ * 1.5 s for the browser instead of 30 s.
  */
 describe('in a world whose time is short', () => {
   let world: World

@@ -80,7 +80,7 @@ const callback: Target = {
   words: ['&control=', '&orderid=', '%00', '__proto__=1'],
   run(input) {
     const read = readCallback(input.toString('latin1'), 'key', { orderid: '7', client_orderid: 'c' })
-    assert.equal(read.is, 'not genuine', 'nobody signed it')
+    assert.equal(read.is, 'not genuine', 'the key did not sign it')
   },
 }
 

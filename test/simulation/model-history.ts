@@ -212,7 +212,7 @@ async function readShown({ store, chance, versions, made, note }: State): Promis
         { ...order, serialNumber: serial(order.orderId * 1_000n + BigInt(chance.whole(1, 4))) },
         { merchantId: 2n, orderId: order.orderId },
       ]),
-      await store.orders.locate([pageKey(serial(order.orderId)), 'a key of nobody']),
+      await store.orders.locate([pageKey(serial(order.orderId)), 'a key of no order']),
     ])
   const ids = versions.flatMap((o) => o.transactions.flatMap((t) => t.authentication ?? []))
   const locators = ids.flatMap((a) => [authenticationKey(a.threeDSServerTransId), pageKey(a.pageToken)])

@@ -74,7 +74,7 @@ async function send(merchant: Merchant, book: Book, { name, path, method, body }
     if (!refused) book.break('hostile requests', `${name} was answered ${reply.statusCode} ${text.slice(0, 200)}`)
     return true
   } catch {
-    // Nobody there, or the connection was cut: that is refused too.
+    // No process listens, or the connection was cut: that is refused too.
     return false
   }
 }

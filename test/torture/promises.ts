@@ -81,7 +81,7 @@ function lost({ state, book }: Run): Complaint[] {
   const rows = new Map(state.orders.map((o) => [String(o.order_id), o]))
   return [...book.orders.values()].flatMap((seen) => {
     const row = rows.get(seen.orderid)
-    const how = seen.acknowledged ? 'was acknowledged' : 'was told of'
+    const how = seen.acknowledged ? 'was acknowledged' : 'was reported'
     if (!row) return [of(seen.orderid, `${seen.clientOrderid} ${how} and is not there`)]
     return row.client_orderid === seen.clientOrderid
       ? []
@@ -220,7 +220,7 @@ function untold({ state, book }: Run): Complaint[] {
     const [d] = own
     if (d!.state === 'given up') return [of(o.order_id, 'its callback was given up')]
     if (d!.state === 'delivered' && !((seen?.taken ?? 0) > 0 && d!.taken))
-      return [of(o.order_id, 'its callback counts as delivered, nobody took it')]
+      return [of(o.order_id, 'its callback counts as delivered, and no merchant took it')]
     // Still due is allowed to what the receiver turned away, and only until the next try.
     if (d!.state === 'due' && d!.tries === 0) return [of(o.order_id, 'its callback was never tried')]
     return []

@@ -218,8 +218,8 @@ export class Sandbox {
 
 /**
  * Should this process be killed, no other would end what it started: a shell reads a pipe that
- * this process alone can write, remembers the last process it was told, and at the end of the pipe
- * kills that and the database and removes the files.
+ * this process alone can write, remembers the last process id it read, and at the end of the pipe
+ * kills that process and the database and removes the files.
  */
 function sit(directory: string): ChildProcess {
   const script = `while read -r pid; do last=$pid; done

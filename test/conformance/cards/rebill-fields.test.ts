@@ -89,7 +89,7 @@ describe('values that fit and values that do not', { concurrency: 4 }, () => {
     refuses(`recurrent_scenario ${other}`, 'recurrent_scenario', { recurrent_scenario: other })
   for (const other of ['SHOP', 'REGULAR', 'MERCHANTS', 'M'.repeat(51)])
     refuses(`recurrent_initiator ${other}`, 'recurrent_initiator', { recurrent_initiator: other })
-  takes('a field that nobody knows', { shoe_size: '44' })
+  takes('a field that no operation has', { shoe_size: '44' })
   it('a field given twice: refused', async () => {
     const pairs: [string, string][] = [...Object.entries(signedRebill(world, ref)), ['cardrefid', ref]]
     refused(readReply(await send('POST', urlOf(world, 'make-rebill'), encodePairs(pairs))), 3, invalid('cardrefid'))

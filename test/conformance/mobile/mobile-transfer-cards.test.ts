@@ -178,8 +178,8 @@ describe('a serverCardId that does not fit declines', { concurrency: 4 }, () => 
     ['both for two cards',                    {},                 ({ source, destination }) => ({ source, destination })],
     ['another merchant’s source',             { ...from, ...to }, ({ destination }, { source }) => ({ source, destination })],
     ['another merchant’s destination',        { ...from, ...to }, ({ source }, { destination }) => ({ source, destination })],
-    ['nobody’s source',                       { ...from, ...to }, ({ destination }) => ({ source: '999999999999999999', destination })],
-    ['nobody’s destination',                  { ...from, ...to }, ({ source }) => ({ source, destination: '999999999999999999' })],
+    ['an unknown source',                     { ...from, ...to }, ({ destination }) => ({ source: '999999999999999999', destination })],
+    ['an unknown destination',                { ...from, ...to }, ({ source }) => ({ source, destination: '999999999999999999' })],
   ]
   for (const [what, changes, way] of cases) {
     it(what, async () => {

@@ -42,7 +42,7 @@ describe('on a known operation path everything is answered 200 in the reply form
     ['a form with the content type of plain text', () => good(),                                               { 'content-type': 'text/plain' }],
     ['a multipart form',                           () => '--b\r\n\r\n--b--\r\n',                               { 'content-type': 'multipart/form-data; boundary=b' }],
     ['a form without a content type',              () => good(),                                               { 'content-type': undefined }],
-    ['a content type that only begins alike',      () => good(),                                               { 'content-type': `${formType}-x` }],
+    ['a content type with the same beginning',     () => good(),                                               { 'content-type': `${formType}-x` }],
     ['a percent sign at the end',                  () => `${good()}&city=a%`],
     ['a percent sign with one digit',              () => `${good()}&city=a%4`],
     ['a percent sign with no digits',              () => `${good()}&city=100%zz`],

@@ -9,8 +9,8 @@ import { encodePairs, readReply, send, type Answer, type Changes, type Fields, t
 import { ask, header, nowSeconds, parametersOf, post, v4, v4Url, type Operation, type Pairs, type Signing } from './oauth.ts'
 
 /**
- * Version 4: whatever the reason, HTTP 403 with the same page, which says only access denied. Of a
- * body above 64 KiB nothing is read, and a page says so.
+ * Version 4: whatever the reason, HTTP 403 with the same page, which says only access denied. A
+ * body above 64 KiB is not read, and a page says so.
  */
 
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey

@@ -100,7 +100,7 @@ describe('eci and verified-3d-status in callbacks', { concurrency: 4 }, () => {
     ['off', [undefined, undefined]],
   ] as const)
     it(`are there where the endpoint has --authentication-in-callback ${setting}: ${shown.join(' ')}`, async () => {
-      const path = await endpointWith(`told ${setting}`, '--three-d-secure', 'on', '--authentication-in-callback', setting)
+      const path = await endpointWith(`reported ${setting}`, '--three-d-secure', 'on', '--authentication-in-callback', setting)
       const { url, call } = listening()
       const { made, seen } = await atMethod(world, 'frictionless', { server_callback_url: url }, { path })
       await uploadMethod(world, made, seen, {}, { path })
@@ -156,7 +156,7 @@ describe('an endpoint without a browser asks the issuer immediately', { concurre
     return [status, verified]
   }
   it('without a challenge the payment is approved, and no step was shown to anybody', async () => {
-    const path = await at('at once')
+    const path = await at('immediate')
     for (const card of ['frictionless', 'no-method-frictionless'])
       assert.deepEqual(
         await paid(await secureOrder(world, card, saleBrowser, { path }), path),
@@ -165,7 +165,7 @@ describe('an endpoint without a browser asks the issuer immediately', { concurre
       )
   })
   it('with a challenge it waits for the cardholder, and the CVV2 is sent to the acquirer all the same', async () => {
-    const path = await at('at once, challenged')
+    const path = await at('immediate, challenged')
     for (const card of ['challenge', 'no-method-challenge']) {
       const made = await secureOrder(world, card, { ...saleBrowser, cvv2: '116' }, { path })
       const { cres } = await passChallenge(await waitsFor(world, made, 'CReqForm'))
@@ -175,7 +175,7 @@ describe('an endpoint without a browser asks the issuer immediately', { concurre
     }
   })
   it('a sale that does not describe the browser waits for the upload, as everywhere', async () => {
-    const path = await at('at once, undescribed')
+    const path = await at('immediate, undescribed')
     const made = await secureOrder(world, 'frictionless', {}, { path })
     await waitsFor(world, made, 'MethodUrlFrame')
   })

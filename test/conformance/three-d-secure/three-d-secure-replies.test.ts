@@ -130,7 +130,7 @@ describe('with Accept: application/vnd.pay+json the replies are JSON objects of 
       [{ threeDSCompInd: 'X' },                  url,                                                3, 400],
       [{ control: 'x' },                         url,                                                2, 403],
       [{},                                       uploadUrl(world, 'method-url', 999_999_999),        4, 404],
-      [{ 'client-order-id': 'nobody knows it' }, url,                                                6, 404],
+      [{ 'client-order-id': 'an unknown name' }, url,                                                6, 404],
       [{ threeDSServerTransID: randomUUID() },   url,                                                9, 400],
     ]
     for (const [changes, to, code, httpStatus] of refusals) {

@@ -7,8 +7,8 @@ import { metricsOf } from '../../harness/world/metrics.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 
 /**
- * One body of a stranger must not stop the gateway: what is too large is not read, what nobody
- * asked for is not parsed, and everybody else is served meanwhile.
+ * One body of a stranger must not stop the gateway: what is too large is not read, what no
+ * operation needs is not parsed, and all other clients are served meanwhile.
  */
 
 const world = await openWorld()

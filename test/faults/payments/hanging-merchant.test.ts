@@ -23,7 +23,7 @@ async function otherIsToldAfterMs(): Promise<number> {
   const as = { login: world.other.login, controlKey: world.other.controlKey }
   const sold: Order = await order(world, { server_callback_url: `${answers.origin}${path}` }, { path: world.other.endpoint, as })
   const [call] = await until(() => answers.calls(path), notEmpty)
-  assert.ok(call, 'the other merchant was told')
+  assert.ok(call, 'the other merchant was notified')
   const [row] = await desk.rows<{ at: number }>(
     'select extract(epoch from final_at)::float8 * 1000 as at from orders where order_id = $1',
     [sold.orderid],

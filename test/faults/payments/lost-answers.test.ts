@@ -217,7 +217,7 @@ test('the books are equal, and each order had one callback, with its final statu
   )
   for (const { path, orderid, client_orderid, final } of made) {
     const calls = merchant.calls(path)
-    assert.equal(calls.length, 1, `${orderid} was told ${calls.length} times`)
+    assert.equal(calls.length, 1, `${orderid} was reported ${calls.length} times`)
     const said = Object.fromEntries(calls[0]!.query)
     assert.deepEqual([said.status, said.error_code], [final!.status, final!['error-code']])
     assert.equal(said.control, callbackControl(final!.status!, orderid, client_orderid, world.merchant.controlKey))

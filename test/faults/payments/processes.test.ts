@@ -183,7 +183,7 @@ test('a slot that a later start does not have is found dead by its silence, and 
   assert.ok(ofThird.length > 0)
   await forget()
   gateway = await start('2')
-  assert.equal(await leaseOf(2), leases[2], 'nobody removed its row')
+  assert.equal(await leaseOf(2), leases[2], 'no process removed its row')
   await endOf(sold)
   const taken = new Set((await desk.rows<{ id: string }>(lostLeases)).map(({ id }) => id))
   for (const id of ofThird) assert.ok(taken.has(id), `order ${id} was taken over`)

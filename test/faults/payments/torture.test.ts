@@ -112,7 +112,7 @@ const damages: readonly (readonly [what: string, promise: string, damage: (run: 
   ['an attempt booked twice',             'one entry per attempt',     ({ state }) => void state.ledger.push({ ...state.ledger[1]! })],
   ['a second charge of an order',         'no order is charged twice', ({ state }) => void state.ledger.push({ ...state.ledger[0]!, stan: '9' })],
   ['two orders for one request',          'repeated requests',         ({ state }) => void (state.orders[1]!.client_orderid = 't1')],
-  ['a callback nobody took',              'callbacks',                 ({ book }) => void (book.orders.get('1')!.taken = 0)],
+  ['a callback that no merchant took',    'callbacks',                 ({ book }) => void (book.orders.get('1')!.taken = 0)],
   ['a callback never tried',              'callbacks',                 ({ state }) => void Object.assign(state.deliveries[0]!, { state: 'due', tries: 0 })],
   ['a callback with a wrong control',     'callbacks',                 ({ book }) => book.callback('1', 'approved', 't1', false, true)],
   ['an outcome without a callback',       'callbacks',                 ({ state }) => void state.deliveries.pop()],

@@ -16,7 +16,7 @@ const bounded = { timeout: 300_000 }
 const left: [what: string, text: string][] = [
   ['a process that is gone', JSON.stringify({ pid: 4_194_304, incarnation: 'x', nonce: '1' })],
   ['an earlier life of a pid that lives', JSON.stringify({ pid: process.pid, incarnation: 'an earlier one', nonce: '1' })],
-  ['nobody that can be told', JSON.stringify({ pid: 4_194_304 })],
+  ['a process that cannot be identified', JSON.stringify({ pid: 4_194_304 })],
   ['a crash of the machine, which left it empty', ''],
   ['somebody who writes something else', '12345\n'],
 ]

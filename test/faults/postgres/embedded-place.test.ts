@@ -236,8 +236,8 @@ if (isRoot) {
 }
 
 /**
- * A copy that has its own version, so that what is made from it is nobody else's. Most files are in
- * `share`, which no program reads to say its version.
+ * A copy that has its own version, so that no other test uses what is made from it. Most files are
+ * in `share`, which no program reads to say its version.
  */
 async function copyOfPackage(above: string): Promise<string> {
   const folder = join(above, 'linux-test')

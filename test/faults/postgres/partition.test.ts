@@ -71,7 +71,7 @@ test('no answer of the database arrives, with authorisations under way: the othe
     () => sale(world),
     (seen) => seen['error-code'] === '20',
   )
-  assert.equal(code, '20', 'after ten seconds it is refused at once')
+  assert.equal(code, '20', 'after ten seconds it is refused immediately')
   await allEnded()
   way.resume()
   await forget()

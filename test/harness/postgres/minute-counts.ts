@@ -30,8 +30,8 @@ const attemptReason = reason("a.outcome = 'approved'", 'false', "a.outcome <> 'd
 
 /**
  * Minute counts beside the orders and attempts themselves; no row where they are equal. What 3-D
- * Secure said when an attempt ended is not stored, so it is compared for orders alone. Of all
- * merchants, or of one.
+ * Secure said when an attempt ended is not stored, so it is compared for orders alone. The
+ * statement compares the counts of all merchants, or of one.
  */
 export const miscounts = statement<Miscount>(`
   with stored as (

@@ -16,7 +16,7 @@ export const merchantId = 1n
 
 export const other = (cellNo: 0 | 1): 0 | 1 => (cellNo === 0 ? 1 : 0)
 
-/** Nobody waits for gateways to read the configuration: there are none. */
+/** No step waits for gateways to read the configuration: there are none. */
 const clock: Clock = { ...systemClock, after: (_ms, fn) => systemClock.after(0, fn) }
 
 const stored = statement<{ order_id: bigint; status: string; version: number; events: bigint; keys: bigint }>(`

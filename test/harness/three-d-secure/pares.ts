@@ -64,7 +64,7 @@ export async function makeParty(name: string, parts: PartyParts = {}): Promise<P
   }
 }
 
-/** A public key of so many bits. Nobody has its private key: to find primes takes half a minute. */
+/** A public key of so many bits. It has no private key: to find primes takes half a minute. */
 export function publicKeyOf(bits: number): Promise<webcrypto.CryptoKey> {
   const modulus = Buffer.alloc(bits / 8, 0xff).toString('base64url')
   const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }

@@ -95,7 +95,7 @@ export function openSecureRows(desk: Pick<FaultDesk, 'rows'>): SecureRows {
         const statuses = calls.map(({ query }) => query.get('status'))
         const sent = (killed ? [...new Set(statuses)] : statuses).join()
         if (sent !== status || owed !== 1)
-          untold.push(`order ${orderid} is ${status}, owed ${owed} callbacks, and was told: ${sent || 'nothing'}`)
+          untold.push(`order ${orderid} is ${status}, owed ${owed} callbacks, and was sent: ${sent || 'nothing'}`)
       }
       return untold
     },

@@ -29,7 +29,7 @@ const strange: [what: string, text: string, complaint: RegExp][] = [
   ['chunks',                    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n', /without content-length/],
   ['no length',                 'HTTP/1.1 200 OK\r\nserver: x\r\n\r\n',                                      /without content-length/],
   ['another length than bytes', `${sale}x`,                                                                  /1 bytes after the reply/],
-  ['two replies at once',       sale + sale,                                                                 /bytes after the reply/],
+  ['two replies together',      sale + sale,                                                                 /bytes after the reply/],
   ['an interim reply',          'HTTP/1.1 100 Continue\r\n\r\n',                                             /Not a reply of HTTP\/1.1/],
   ['another protocol',          'SSH-2.0-x\r\n\r\n',                                                         /Not a reply of HTTP\/1.1/],
   ['an old protocol',           'HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n',                              /Not a reply of HTTP\/1.1/],

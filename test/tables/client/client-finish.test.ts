@@ -61,7 +61,7 @@ const word = (ending: Ending): string =>
 
 // oxfmt-ignore
 const cases: readonly (readonly [what: string, reply: Reply<Accepted>, answers: Reply<OrderStatus>[], options: FinishOptions, ends: string, asked: number])[] = [
-  ['an outcome at once',                     accepted,                             [seen('approved')],                                  {}, 'approved', 1],
+  ['an immediate outcome',                   accepted,                             [seen('approved')],                                  {}, 'approved', 1],
   ['an outcome after a while',               accepted,                             [processing, processing, seen('declined')],          {}, 'declined', 3],
   ['a lost answer of the acquirer',          accepted,                             [processing, seen('unknown'), seen('error')],        {}, 'error', 3],
   ['a status that is not answered',          accepted,                             [lost('status'), refused('error', 20), seen('approved')], {}, 'approved', 3],

@@ -115,7 +115,7 @@ const word = (ending: MobileEnding): string =>
 
 // oxfmt-ignore
 const waits: readonly (readonly [what: string, replies: MobileReply<MobileStatus>[], options: MobileFinishOptions, ends: string, asked: number])[] = [
-  ['an outcome at once',                [seen('APPROVED')],                          {},                                  'APPROVED', 1],
+  ['an immediate outcome',              [seen('APPROVED')],                          {},                                  'APPROVED', 1],
   ['an outcome after a while',          [processing, processing, seen('DECLINED')],  {},                                  'DECLINED', 3],
   ['a web view',                        [processing, redirect],                      {},                                  'redirect', 2],
   ['a web view that was shown',         [redirect, redirect, seen('APPROVED')],      { past: 'https://pay.example/1' },   'APPROVED', 3],

@@ -28,7 +28,7 @@ test('only the hash of a password is stored, in one form for all compositions of
   assert.equal(await isPassword(secret('cafe\u0301 at the corner'), kept), true)
   for (const wrong of ['', 'cafe at the corner', 'caf\u00e9 at the corner '])
     assert.equal(await isPassword(secret(wrong), kept), false)
-  assert.equal(await isPassword(secret(''), undefined), false, 'nobody without a password comes in')
+  assert.equal(await isPassword(secret(''), undefined), false, 'no user signs in without a password')
   const again = await hashPassword(secret('caf\u00e9 at the corner'), systemRandom)
   assert.notEqual(again.hash, kept.hash)
 })

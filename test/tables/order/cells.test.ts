@@ -57,8 +57,8 @@ for (const [what, params, cellNo] of [
   ['an endpoint of the mobile API', { endpointId: '12', invoiceId: 'x' }, 3],
   ['a receipt', { endpoint: '12', receipt: 'x' }, 3],
   ['a page', { token }, 3],
-  ['a page that nobody has', { token: 'x' }, 0],
-  ['an endpoint that nobody has', { id: '99' }, undefined],
+  ['an unknown page', { token: 'x' }, 0],
+  ['an unknown endpoint', { id: '99' }, undefined],
   ['no number', { id: 'x' }, undefined],
   ['nothing', {}, undefined],
 ] as const)

@@ -49,15 +49,15 @@ describe('requests of one batch by their keys', () => {
   // oxfmt-ignore
   const rows: [what: string, items: Submission[], held: ReturnType<typeof held>[], expected: string][] = [
     ['none has a key',                        [asked(undefined, 'a', 's1'), asked(undefined, 'a', 's2')], [],                       'open, open'],
-    ['a key that nobody holds',               [asked('k', 'a', 's1')],                                    [],                       'open'],
+    ['a key that no request holds',           [asked('k', 'a', 's1')],                                    [],                       'open'],
     ['the same request as held',              [asked('k', 'a', 's1')],                                    [held('k', 'a')],         'repeat of 2'],
     ['another request than held',             [asked('k', 'b', 's1')],                                    [held('k', 'a')],         'key in use'],
     ['the key of another merchant',           [asked('k', 'b', 's1', 2n)],                                [held('k', 'a')],         'open'],
     ['another spelling of the key',           [asked('K', 'b', 's1')],                                    [held('k', 'a')],         'open'],
     ['its own row, by a commit that was lost', [asked('k', 'a', 's1')],                                   [held('k', 'a', 's1')],   'open'],
-    ['two copies at once',                    [asked('k', 'a', 's1'), asked('k', 'a', 's2')],             [],                       'open, open'],
-    ['two requests at once',                  [asked('k', 'a', 's1'), asked('k', 'b', 's2')],             [],                       'open, key in use'],
-    ['three, two of them alike',              [asked('k', 'a', 's1'), asked('k', 'b', 's2'), asked('k', 'a', 's3')], [],            'open, key in use, open'],
+    ['two copies at the same time',           [asked('k', 'a', 's1'), asked('k', 'a', 's2')],             [],                       'open, open'],
+    ['two requests at the same time',         [asked('k', 'a', 's1'), asked('k', 'b', 's2')],             [],                       'open, key in use'],
+    ['three, two of them equal',              [asked('k', 'a', 's1'), asked('k', 'b', 's2'), asked('k', 'a', 's3')], [],            'open, key in use, open'],
     ['its own row, and a copy',               [asked('k', 'a', 's1'), asked('k', 'a', 's2')],             [held('k', 'a', 's1')],   'open, repeat of 2'],
   ]
   for (const [what, items, at, expected] of rows) test(`${what}: ${expected}`, () => assert.equal(answers(items, at), expected))

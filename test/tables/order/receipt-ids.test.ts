@@ -50,7 +50,7 @@ test('changing one bit of an id leads nowhere near its order', () => {
     if (id[35] === other) continue
     const found = receipts.orderKeyOf(id.slice(0, 35) + other)
     assert.notDeepEqual(found, orderKey, other)
-    assert.ok(found!.orderId > 2n ** 30n, 'an order number that nobody has')
+    assert.ok(found!.orderId > 2n ** 30n, 'an order number that no order has')
   }
 })
 

@@ -62,7 +62,7 @@ function holds({ order, booked }: Life): void {
     assert.deepEqual([debit.amountMinor, credit.amountMinor], [amount + commission, amount])
     assert.equal(order.attempts.find((a) => a.transactionNo === 1)?.outcome, 'approved', 'only what was debited is paid out')
   }
-  if (returned) assert.equal(returned.amountMinor, amount + commission, 'the debit is given back whole')
+  if (returned) assert.equal(returned.amountMinor, amount + commission, 'the whole debit is returned')
   if (credit && returned) {
     assert.ok(
       ['declined', 'error'].includes(statusOfState(credit.state)),

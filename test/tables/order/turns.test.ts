@@ -96,7 +96,7 @@ test('a turn begins as many requests as its budget; the others follow in their o
     begun,
     Array.from({ length: 22 }, (_, i) => i),
   )
-  assert.equal(turns.rush(), undefined, 'nobody waits any more')
+  assert.equal(turns.rush(), undefined, 'no request waits any more')
   assert.deepEqual(turns.counts().requests, { total: 22, most: turnBudget.requests })
 })
 

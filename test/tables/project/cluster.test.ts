@@ -118,7 +118,7 @@ const gapsIn = (troubles: readonly Made[], byGateway: readonly number[][], ended
 
 // oxfmt-ignore
 const judged: readonly (readonly [what: string, made: Made, first: number[], second: number[], gapMs: number, isKept: boolean])[] = [
-  ['nobody noticed',                             made('etcd killed', 10_000),            acknowledged(),                 acknowledged(),                 100,    true],
+  ['no gateway noticed',                         made('etcd killed', 10_000),            acknowledged(),                 acknowledged(),                 100,    true],
   ['both gateways were without the primary',     made('primary killed', 10_000),         acknowledged([10_000, 14_000]), acknowledged([10_000, 15_000]), 5_000,  true],
   ['one gateway stayed with the old primary',    made('primary killed', 10_000),         acknowledged([10_000, 14_000]), acknowledged([10_000, 30_000]), 20_000, false],
   ['the key had to run out',                     made('primary node killed', 10_000),    acknowledged([10_000, 34_000]), acknowledged([10_000, 34_000]), 24_000, true],

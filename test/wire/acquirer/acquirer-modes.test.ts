@@ -89,7 +89,7 @@ test('a process that stood still while an echo was under way reads what came mea
 })
 
 test('each failure to connect doubles the wait, with jitter, up to five seconds, and a sign-on resets it', async (t) => {
-  // Nobody listens on port 1; a port that was let go could be another's by now.
+  // No process listens on port 1; another process could use a released port by now.
   let isAway = false
   const { peer, clock, link } = await openUp(t, {
     connect: (host, port) => connect({ host, port: isAway ? 1 : port, noDelay: true }),

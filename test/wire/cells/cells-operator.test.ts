@@ -113,7 +113,7 @@ test('an export covers all pages and cells, and the trail has the user before it
     [ended, { by }, ended, { by }],
   )
 
-  const gone = Object.assign(new Error('nobody reads'), { code: 'EPIPE' })
+  const gone = Object.assign(new Error('no process reads'), { code: 'EPIPE' })
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done(gone) })
   const shell = { env: { TOLLGATE_DIR: cells.world.directory }, stdout, stderr: new PassThrough() }
   const stdin = () => Readable.from([])

@@ -33,7 +33,7 @@ interface Moving {
 }
 
 function opened(): Moving {
-  let [at, doubts, moved] = [old.url, 0, (_to: CellDatabase): void => assert.fail('nobody listens')]
+  let [at, doubts, moved] = [old.url, 0, (_to: CellDatabase): void => assert.fail('no pool listens')]
   const where: Whereabouts = {
     now: () => ({ url: at }),
     onMove(listener) {

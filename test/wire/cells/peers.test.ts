@@ -208,7 +208,7 @@ async function begin(passer: Sender, slow: Slow, many: number, ask: () => Ask) {
   for (let i = 0; i < many; i++) {
     const passing = passer.pass(ask())
     const end = await Promise.race([slow.begun(), passing])
-    assert.ok(typeof end === 'function', `request ${i + 1} of ${many} ends at once`)
+    assert.ok(typeof end === 'function', `request ${i + 1} of ${many} ends immediately`)
     all.push({ passing, end })
   }
   return all

@@ -121,7 +121,7 @@ test('in an open session codes are not guessed either', async () => {
     tries.push(await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: '000000' }))
   assert.match(tries[9]!.html, /This was not correct/)
   assert.match(tries[10]!.html, /too many wrong codes/)
-  assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'which slows nobody elsewhere')
+  assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'which slows no sign-in elsewhere')
 })
 
 test('after ten failures an address waits, whatever names it tries', async () => {

@@ -49,7 +49,7 @@ const come = (visit: Visit, { search }: URL) => visit.get(back + search)
 const signIn = async (visit: Visit, subject: string, ...leaving: [to?: string, changed?: Record<string, string | undefined>]) =>
   come(visit, await provider.walk(await leave(visit, ...leaving), subject))
 
-/** Nobody came in, and the reason is this. */
+/** The sign-in was refused for this reason. */
 function assertRefused({ status, html, headers }: Awaited<ReturnType<typeof signIn>>, words: RegExp, name?: string): void {
   assert.equal(status, 403, name)
   assert.match(html, words, name)

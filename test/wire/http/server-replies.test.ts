@@ -48,7 +48,7 @@ const routes: Route[] = [
     method: 'POST',
     path: '/unanswered',
     handle: async () => {
-      throw new Unanswered('nobody knows')
+      throw new Unanswered('the outcome is unknown')
     },
   },
 ]
@@ -166,7 +166,7 @@ test('a request whose connection has closed while it waited for its turn never b
   assert.deepEqual([waited, begun], [true, 0])
 })
 
-const full = 'while too many requests wait for their turn, those of every route are refused at once, new work first'
+const full = 'while too many requests wait for their turn, those of every route are refused immediately, new work first'
 test(full, { timeout: 20_000 }, async () => {
   const begins: (() => void)[] = []
   const turns = {

@@ -230,7 +230,7 @@ test('serve speaks TLS to the client library, which trusts an authority of its o
     const baseUrl = served.world.baseUrl.replace('http:', 'https:')
     const settings = { ...world.merchant, baseUrl, endpoint: world.endpoints.plain }
     const program = `import { openClient } from ${JSON.stringify(client)}
-      const { is } = await openClient(${JSON.stringify(settings)}).status({ client_orderid: 'nobody' })
+      const { is } = await openClient(${JSON.stringify(settings)}).status({ client_orderid: 'unknown' })
       console.log(is)`
     const says = async (NODE_EXTRA_CA_CERTS: string) => {
       const args = ['--input-type=module', '-e', program]

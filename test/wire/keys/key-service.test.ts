@@ -172,7 +172,7 @@ test('machines share the hourly keys of CVV2 values by the service, which delete
   assert.deepEqual(late.version(first.version)?.reveal(), first.key.reveal(), 'a machine that starts later')
   service.calls.length = 0
   assert.ok(one.current() && late.current())
-  assert.deepEqual(service.calls, [], 'a sale asks nobody')
+  assert.deepEqual(service.calls, [], 'a sale does not call the service')
 
   const { token } = service
   service.token = 'another'

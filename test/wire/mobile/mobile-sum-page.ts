@@ -61,7 +61,7 @@ export function openSumPage(world: World, app: App, database: Client) {
   async function released({ holdId }: Asked): Promise<Fields[]> {
     const isReleased = (entries: Fields[]) => entries.length > 0 && entries.every(({ state }) => state === 'reversed')
     const entries = await until(() => ledger(world, holdId), isReleased, 60_000)
-    assert.ok(isReleased(entries), `the hold ${holdId} is given back: ${JSON.stringify(entries)}`)
+    assert.ok(isReleased(entries), `the hold ${holdId} is reversed: ${JSON.stringify(entries)}`)
     return entries
   }
 

@@ -12,7 +12,7 @@ const env = {
   DATABASE_URL: url,
   TOLLGATE_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 1)).toString('base64'),
 }
-// At once, so that they compete for the end of the chain.
+// They run at the same time, so that they compete for the end of the chain.
 const added = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((login) => run(env, ['merchant', 'add', '--login', login])))
 for (const { code, err } of added) assert.equal(code, 0, err)
 

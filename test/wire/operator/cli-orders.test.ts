@@ -78,7 +78,7 @@ test('order show has request, states, attempt with STAN and RRN, callback with i
     assert.match(told, part)
   const all = told + JSON.stringify(await json<Shown>('order', 'show', made.orderid))
   assert.ok(!all.includes('4111111111111111'))
-  assert.ok(!all.includes('\u001b'), 'no colour where nobody looks')
+  assert.ok(!all.includes('\u001b'), 'no colour without a terminal')
 })
 
 test('orders are found by name, card, status, amount, merchant and time, and everything given must hold', async () => {

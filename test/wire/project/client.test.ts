@@ -159,7 +159,7 @@ describe('each operation, once as it should be and once refused', () => {
 })
 
 describe('keys and paths', () => {
-  /** One that cannot be read is refused before its checksum is looked at. */
+  /** A CRes that cannot be read is refused before its checksum is checked. */
   function readableCres(): string {
     const ids = { threeDSServerTransID: randomUUID(), acsTransID: randomUUID(), messageVersion: '2.2.0' }
     const cres = { messageType: 'CRes', challengeCompletionInd: 'Y', transStatus: 'Y', ...ids }

@@ -75,7 +75,7 @@ test('a frictionless payment, server to server, is shown from the first message 
   const story = await until(order, isSettled)
   assert.equal(story.status, 'approved')
   inThisOrder(story, [...sale, ...method, ...authentication, ...money, 'gateway > merchant: callback'])
-  assert.ok(!arrows(story).some((one) => one.endsWith('CReq')), 'nobody was asked')
+  assert.ok(!arrows(story).some((one) => one.endsWith('CReq')), 'the cardholder was not asked')
   const upload = story.messages.find(({ name }) => name === 'upload-method-url-result')
   assert.equal(upload?.fields['threeDSCompInd'], 'Y')
   await nothingSecretIn(order)

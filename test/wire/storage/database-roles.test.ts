@@ -17,7 +17,7 @@ const database = closing(await testDatabase())
 const owner = closing(openPool({ url: database.url, connections: 2, use: 'admin', log }))
 await migrate(owner, systemClock.now(), log)
 const as = new Map<string, Pool>()
-/** The addresses of the users; `nobody` is a member of no role. */
+/** The addresses of the users; the last user is a member of no role. */
 const urls = new Map<string, string>()
 
 const sql = (pool: Pool, text: string) => pool.run<Record<string, unknown>>({ name: '', text })

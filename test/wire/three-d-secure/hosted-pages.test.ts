@@ -28,7 +28,7 @@ const described: Fields = {
   customer_browser_screen_width: '1366',
   customer_browser_time_zone: '-60',
   customer_accept_language: 'en-GB',
-  customer_user_agent: 'Of the sale/1',
+  customer_user_agent: 'From the sale/1',
   customer_accept: 'text/html',
 }
 

@@ -40,7 +40,7 @@ test('no turn reads more than its budget of 64 KiB of nesting, members or extens
       sending.on('error', reject).end(body)
     })
   const whole = 65_536
-  assert.equal(await post('{}'), '503 ', 'nobody takes results yet')
+  assert.equal(await post('{}'), '503 ', 'no handler takes results yet')
   await inbound.serve({ wanted: () => Promise.resolve(undefined), result: () => Promise.resolve({ is: 'unknown' }) })
   const worst = [
     '['.repeat(whole),
