@@ -30,7 +30,10 @@ for (const [name, script] of Object.entries(scripts)) {
   test(`npm run ${name} -- --help lists its options, and does nothing else`, () => {
     const { status, stdout, stderr } = run('--help')
     assert.equal(status, 0, stderr)
-    assert.match(stdout, foreign.has(program) ? /Usage/ : name === 'start' ? /npm start/ : new RegExp(`npm (run )?${sameAs[name] ?? name}`))
+    assert.match(
+      stdout,
+      foreign.has(program) ? /Usage/ : name === 'start' ? /npm start/ : new RegExp(`npm (run )?${sameAs[name] ?? name}`),
+    )
   })
 
   test(`npm run ${name} refuses an option that it does not know`, () => {
