@@ -27,7 +27,7 @@ test('an Ed25519 key is accepted unchanged', () => {
   assert.ok(typeof key !== 'string' && key.asymmetricKeyType === 'ed25519')
   const refused = readPublicKey(text(privateKey, 'pkcs8'))
   assert.ok(typeof refused === 'string')
-  assert.match(refused, /Give it to nobody/)
+  assert.match(refused, /Do not give it to anyone/)
 })
 
 test('a key of another kind, too small or damaged, and a file with several keys, are refused with the reason', () => {
@@ -63,6 +63,6 @@ test('a private key is refused in any container, with the warning to keep it sec
   for (const one of given) {
     const complaint = readPublicKey(one)
     assert.ok(typeof complaint === 'string')
-    assert.match(complaint, /Give it to nobody, not even to us/)
+    assert.match(complaint, /Do not give it to anyone, not even to us/)
   }
 })

@@ -148,7 +148,7 @@ const refusals: [why: RegExp, args: string[]][] = [
   [/--tls-cert must .*tollgate-line ex/, ['gate', 'set', name, '--tls-cert', old.file('gateway-line.pem'), '--tls-key', old.file('gateway-line.key')]],
   [/--tls-key is needed/,                      ['gate', 'set', name, '--tls-cert', file('stranger.pem')]],
   [/--tls-cert is needed/,                     ['gate', 'set', name, '--tls-key', file('stranger.key')]],
-  [/--tls-key must be the key of the first/,   ['gate', 'set', name, '--tls-cert', file('stranger.pem'), '--tls-key', file('acs.key')]],
+  [/--tls-key must be the key of our first/, ['gate', 'set', name, '--tls-cert', file('stranger.pem'), '--tls-key', file('acs.key')]],
   [/--tls-key must be a private key in PEM/,   ['gate', 'set', name, '--tls-cert', file('stranger.pem'), '--tls-key', file('acs.pem')]],
   [/--tls-name must be a host name/,           ['gate', 'set', name, '--tls-name', 'a b']],
   [/--tls-name must be left out/,              ['gate', 'set', name, '--tls', 'off', '--tls-name', 'a']],

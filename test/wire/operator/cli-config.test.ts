@@ -176,8 +176,8 @@ test('single sign-on of the console needs issuer, client and secret, which a fil
   writeFileSync(openFile, 'a secret', { mode: 0o644 })
   // oxfmt-ignore
   const refused: [Record<string, string>, RegExp][] = [
-    [asked,                                                                  /come together/],
-    [{ ...shared, CONSOLE_OIDC_CLIENT_SECRET: 'a secret' },                  /come together/],
+    [asked,                                                                  /must all be set/],
+    [{ ...shared, CONSOLE_OIDC_CLIENT_SECRET: 'a secret' },                  /must all be set/],
     [{ ...whole, CONSOLE_OIDC_ISSUER: 'http://id.example.com' },             /CONSOLE_OIDC_ISSUER is/],
     [{ ...whole, CONSOLE_OIDC_ISSUER: `${issuer}?x=1` },                     /CONSOLE_OIDC_ISSUER is/],
     [{ ...whole, CONSOLE_OIDC_SECOND_FACTOR: 'yes' },                        /CONSOLE_OIDC_SECOND_FACTOR is/],

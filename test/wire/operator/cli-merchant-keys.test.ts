@@ -152,7 +152,7 @@ test('a private key is refused with a warning, and nothing of it is stored or pr
   const text = pemOf(made.privateKey, 'pkcs1')
   const file = fileOf('private.pem', text)
   const said = await refuse(2, 'merchant', 'key', 'add', 'sandbox', '--file', file)
-  assert.match(said, /Give it to nobody, not even to us/)
+  assert.match(said, /Do not give it to anyone, not even to us/)
   const piped = await run({ TOLLGATE_DIR: world.directory }, ['merchant', 'key', 'add', 'sandbox'], text)
   assert.equal(piped.code, 2)
   for (const line of text.split('\n').slice(1, -2)) assert.ok(!(said + piped.err + piped.out).includes(line))

@@ -56,7 +56,7 @@ const elsewhere = /db2\.example|^merchant check/
 // oxfmt-ignore
 const refused: [example: RegExp, why: RegExp][] = [
   [/^merchant add .*key\.txt/,         /There is a merchant shop already/],
-  [/^merchant key add .*second/,       /This key is key 1 of shop already/],
+  [/^merchant key add .*second/,       /This key is already key 1 of shop/],
   [/^merchant move shop --to/,         /There is no cell 2/],
   [/^merchant move shop --give-up/,    /no move of it is under way/],
   [/^filter add .*--card-of/,          /There is no order 1000042/],

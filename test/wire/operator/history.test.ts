@@ -185,7 +185,7 @@ test('the history of a secret shows only that it changed; secrets and additions 
   assert.match(await refuse(words`merchant undo ${(await newest('merchant', 'history', 'shop')).change}`), /Page logo/)
   assert.match(await refuse(words`merchant undo ${logo.change}`), /since other values were set/)
   const made = (await historyOf(...words`gate history acme --limit 100`)).at(-1)!
-  assert.match(await refuse(words`gate undo ${made.change}`), /it made gate 1/)
+  assert.match(await refuse(words`gate undo ${made.change}`), /it added gate 1/)
   const stored = JSON.stringify(await sql('select before, after, secrets from setting_change'))
   for (const secret of ['PRIVATE KEY', pem('gateway-line.key').split('\n')[1]!]) assert.ok(!stored.includes(secret))
 })
