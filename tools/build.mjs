@@ -90,7 +90,7 @@ function makePages(tree) {
   if (!existsSync(program)) return
   const place = join(tree, 'dist', 'site')
   const noted = join(tree, 'dist', 'site.made-of')
-  const folders = ['docs', 'client', 'examples', 'tools/site', 'dist/tools/site', 'dist/src/look', 'dist/src/spec']
+  const folders = ['docs', 'client', 'deploy', 'examples', 'tools/site', 'dist/tools/site', 'dist/src/look', 'dist/src/spec']
   const files = folders.flatMap((folder) =>
     readdirSync(join(tree, folder), { recursive: true }).map((name) => join(folder, name)),
   )

@@ -73,6 +73,10 @@ async function check() {
   passed(`tollgate --version: ${tollgate('--version').trim()}`)
   tollgate('simulate', '--seed', '7', '--orders', '5')
   passed('tollgate simulate')
+  tollgate('init', 'real')
+  const { mode } = statSync(join(folder, 'real', 'secrets', 'key'))
+  if ((mode & 0o077) !== 0) throw new Error(`tollgate init wrote a key that others can read: ${mode.toString(8)}`)
+  passed('tollgate init')
 
   writeFileSync(join(folder, 'shop.ts'), shop)
   const program = join(folder, 'node_modules', 'tollgate', 'bin', 'tollgate.mjs')

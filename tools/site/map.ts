@@ -40,6 +40,7 @@ const map: readonly (readonly [section: string, ...groups: (readonly [group: str
   ]]],
   ['How-to', ['', [
     ['docs/install.md',      'Install'],
+    ['deploy/README.md',     'Containers and systemd'],
     ['docs/run.md',          'Run'],
     ['docs/grow.md',         'Grow'],
     ['docs/console.md',      'The console'],
@@ -89,6 +90,7 @@ const map: readonly (readonly [section: string, ...groups: (readonly [group: str
     ]],
   ],
   ['Operations', ['', [
+    ['deploy/monitoring.md', 'Monitoring'],
     ['docs/performance.md', 'Performance'],
     ['docs/scale.md',       'Scale'],
     ['docs/cluster.md',     'A cluster of PostgreSQL'],
@@ -115,7 +117,7 @@ const slugOf = (file: string): string =>
 
 /** Every Markdown file is a page. Those that the map does not know come last in their section. */
 export function sitePages(root: string): SitePage[] {
-  const files = new Set(['.', 'docs', 'client', 'examples'].flatMap((folder) => markdownIn(root, folder)))
+  const files = new Set(['.', 'docs', 'client', 'deploy', 'examples'].flatMap((folder) => markdownIn(root, folder)))
   const mapped = map.flatMap(([section, ...groups]) =>
     groups.flatMap(([group, rows]) => rows.map(([file, title]) => ({ section, group, file, title }))),
   )
