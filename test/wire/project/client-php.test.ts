@@ -61,6 +61,7 @@ test('the README names every setting and every method of the client', () => {
 // oxfmt-ignore
 const prints: Readonly<Record<string, readonly string[]>> = {
   sale:         ['approved: order …'],
+  status:       ['approved: sale_approved'],
   answers:      ['ship the shoes', 'show the customer: Not sufficient funds', 'mend the request: 3 Parameter email is invalid: it is not an e-mail address', 'mend the request: 8 Currency is not supported'],
   'follow-ups': ['preauth 10.42: approved', 'capture 8.00: approved', 'return 3.00: approved', 'the same again: approved', 'return 5.01: refused: 10 Amount exceeds 5.00', 'sale: approved', 'void: approved', 'reversal, void_approved'],
   recurrent:    ['first payment: approved', 'JANE DOE, 411111…1111', 'by the merchant: approved', 'held: approved', 'not registered: 9', 'by v4 the same card: true', 'by v4: sale_approved'],
