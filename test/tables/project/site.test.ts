@@ -18,7 +18,7 @@ after(() => rmSync(directory, { recursive: true }))
 /** A project of a few files. */
 function projectOf(name: string, files: Readonly<Record<string, string>>): string {
   const root = join(directory, name)
-  for (const folder of ['docs', 'client', 'examples']) mkdirSync(join(root, folder), { recursive: true })
+  for (const folder of ['docs', 'client', 'deploy', 'examples']) mkdirSync(join(root, folder), { recursive: true })
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
