@@ -138,7 +138,7 @@ async function photographConsole(page, file, link) {
   const shoot = (name, options) => save(page, join(folder, `${name}.png`), options, mostBytes)
   mkdirSync(folder, { recursive: true })
   await page.goto(link)
-  await press('Come in')
+  await press('Sign in')
   await shoot('overview')
   await go('/order/find?status=approved&currency=USD')
   await shoot('payments')

@@ -114,7 +114,7 @@ test('signing in leads to no other site, and to no earlier session', () =>
     assert.equal(await page.evaluate('document.cookie'), '', 'no script reads it')
     clock.pass(60_000)
     await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
-    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    await follow(page, page.getByRole('button', { name: 'Continue' }))
     assert.equal(page.url(), `${url}/`)
   }))
 
@@ -135,6 +135,6 @@ test('failures of others lock a user out until an owner unlocks the name, and th
     await signIn()
     clock.pass(60_000)
     await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
-    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    await follow(page, page.getByRole('button', { name: 'Continue' }))
     assert.equal(page.url(), wanted)
   }))

@@ -38,7 +38,7 @@ async function user(
   const { path } = await json<{ path: string }>('user', 'invite', name)
   await browser.visit(how, async (page) => {
     await page.goto(at(path))
-    await follow(page, page.getByRole('button', { name: 'Come in' }))
+    await follow(page, page.getByRole('button', { name: 'Sign in' }))
     await use(page, name)
   })
 }
@@ -110,7 +110,7 @@ test('a user whose second factor is old proves it again and returns a part of a 
     await follow(page, page.getByRole('button', { name: 'Return', exact: true }))
     assert.match(await main(page).innerText(), /second factor more than ten minutes ago/)
     await page.getByLabel('Code of your authenticator').fill(recovery)
-    await follow(page, page.getByRole('button', { name: 'Go on' }))
+    await follow(page, page.getByRole('button', { name: 'Continue' }))
     assert.match(await main(page).innerText(), /1\.00/)
     const kinds = () => json<{ transactions: { kind: string; amount_minor: number }[] }>('order', 'show', sold.orderid)
     await until(kinds, (all) => all.transactions.some(({ kind, amount_minor: minor }) => kind === 'return' && minor === 100))

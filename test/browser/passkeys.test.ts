@@ -55,7 +55,7 @@ const holding = (use: (holder: Holder) => Promise<void>, expects: readonly RegEx
     const holder = { page, context, user, totp, device: { cdp, authenticatorId } }
     await withPassword(holder)
     await page.getByLabel('Code of your authenticator').fill(totp())
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await addPasskey(holder, 'The key of this device')
     await page.getByRole('button', { name: 'Sign out' }).click()
@@ -139,7 +139,7 @@ test('a passkey is a second factor after the password, for this session alone', 
     await page.getByRole('button', { name: 'Sign out' }).click()
     await withPassword(holder)
     await page.getByLabel('Code of your authenticator').fill(holder.totp())
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await isIn(page)
   }))
 
@@ -232,7 +232,7 @@ test('passkeys alone are a second factor; there are ten at most, and the last se
       await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
     }
     await page.goto(desk.url + path)
-    await page.getByRole('button', { name: 'Come in' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByLabel('Name of another passkey').waitFor()
     await add()
     await page.goto(`${desk.url}/user/list`)

@@ -32,6 +32,6 @@ test('a user who returns from a provider on another site is signed in, with a st
     await page.getByRole('heading', { name: 'Second factor' }).waitFor()
     clock.pass(60_000)
     await page.getByLabel('Code of your authenticator').fill(codeAt(key, stepAt(clock.now())))
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Users' }).waitFor()
   }))

@@ -73,7 +73,7 @@ export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?
     html`<form method="post" action="/sign-in/code" class="panel">
       <input type="hidden" name="to" value="${to}" />
       ${typed('code', codeLabel, html`${oneTimeCode} autofocus`)}
-      <button>Go on</button>
+      <button>Continue</button>
       ${hasPasskey ? passkeyButton('prove', 'code', 'Use a passkey') : undefined}
     </form>`,
   )
@@ -81,11 +81,11 @@ export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?
 /** Opening the link does nothing: some programs open every link of a mail. */
 export const linkPage = (why?: Why): Answer =>
   page(
-    'Come in',
+    'Sign in by a link',
     why,
     html`<form method="post" class="panel">
       <p>This link works once.</p>
-      <button>Enter</button>
+      <button>Sign in</button>
     </form>`,
   )
 
@@ -94,6 +94,6 @@ export const linkPage = (why?: Why): Answer =>
  * browser that another site sends does not show it.
  */
 export function enteredPage(to: string, cookie: string): Answer {
-  const shown = page('You are in', undefined, html`<p><a href="${to}">Go on</a></p>`)
+  const shown = page('You are in', undefined, html`<p><a href="${to}">Continue</a></p>`)
   return { ...shown, headers: { ...shown.headers, 'set-cookie': cookie, refresh: `0; url=${to}` } }
 }
