@@ -220,7 +220,7 @@ test('a pause that would be too long ends, and the merchant goes on', async () =
   const unscript = await desk.script({}, { hold: true })
   const made = await order(world)
   await authorisedOnce(made.orderid)
-  await refuse([...moveArguments(1), '--pause-at-most', '2s'], /pause of .* would be longer than 2 s: 1 step of it had not ended/)
+  await refuse([...moveArguments(1), '--pause-at-most', '2s'], /pause of .* would be longer than 2 s: 1 step had not ended/)
   await unscript()
   assert.equal((await settled(world, made)).status, 'approved')
   await until(

@@ -312,7 +312,7 @@ test('filter test judges without counting; filter list shows all filters; an inv
     ['time-of-day --from 25:00 --to 06:00',                            /22:00/],
     ['time-of-day --from 01:00 --to 06:00 --zone Mars/Base',           /IANA/],
     ['black --of ip --value 10.0.0.0/99',                              /not an IP address/],
-    ['black --of email --limit 3',                                     /says nothing/],
+    ['black --of email --limit 3',                                     /does not apply/],
     ['black --of email --value a@b.example --code 2001',               /3000 to 3999/],
     ['grey',                                                           /black/],
   ]

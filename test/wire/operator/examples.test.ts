@@ -72,7 +72,7 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/^merchant guide/,                  /There is no endpoint/],
   [/^signature explain/,               /no checksum/],
   [/^keys retire/,                     /its values may still be in use/],
-  [/^reconcile/,                       /no line of terminal SHOP0001/],
+  [/^reconcile/,                       /None of the 0 lines of the record is of terminal SHOP0001/],
   [/^doctor/,                          /no gateway is running/],
   [/^acquirer/,                        /Only a sandbox has a simulated acquirer/],
 ]
