@@ -250,6 +250,6 @@ test('passkeys alone are a second factor; there are ten at most, and the last se
     for (let i = 1; i < 10; i++) await add()
     await page.getByText('Your passkey was added.').waitFor()
     await add()
-    await page.getByText('one of 10 at most').waitFor()
+    await page.getByText('one of at most 10').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Remove it' }).count(), 10)
   }))
