@@ -43,8 +43,8 @@ function withVersion(version: bigint, digest: Buffer): Buffer {
 export type KeyedHashes = readonly [Buffer, ...Buffer[]]
 
 /**
- * Digests of 128 bits; each names the version of its key. What is counted is counted under the
- * first, and what was counted under any of them counts.
+ * Digests of 128 bits; each names the version of its key. New counts are kept under the first; a
+ * limit adds up the counts under all of them.
  */
 export function keyedHashes(keys: Pick<KeyRing, 'versions'>, purpose: 'digest' | 'fingerprint', text: string): KeyedHashes {
   const [current, ...older] = keys

@@ -155,5 +155,4 @@ test('the image has a numeric user, a base of a fixed version, and no shell at w
   assert.match(after('HEALTHCHECK')[0]!, / CMD \["node", "\/app\/bin\/tollgate\.mjs", "health"\]$/)
   assert.ok(after('ENV').includes('NODE_ENV=production'))
   assert.ok(!/latest/.test(lines.join('\n') + JSON.stringify(compose)))
-  assert.equal(readFileSync('.dockerignore', 'utf8'), readFileSync('.containerignore', 'utf8'))
 })
