@@ -74,7 +74,9 @@ function write(directory, { place, tree, notes }) {
   writeFileSync(join(directory, 'SHA256SUMS'), sums.join(''))
 }
 
-const sha256 = (file) => createHash('sha256').update(readFileSync(file)).digest('hex')
+function sha256(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
+}
 
 function versionOf(file) {
   return JSON.parse(readFileSync(join(root, file), 'utf8')).version

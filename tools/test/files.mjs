@@ -65,7 +65,11 @@ function fill(done) {
   if (running.size === 0) done()
 }
 
-/** One file is run as it is. Several are loaded one after the other by a file that is made here. */
+/**
+ * One file is run as it is. Several are loaded one after the other by a file that is made here. Its
+ * first test ends when all are loaded: Node runs what files leave for `after` when no test is left,
+ * and must not take the time between two files for the end.
+ */
 function entryOf({ group, files }) {
   const compiled = files.map((file) => join(root, 'dist', `${file}.js`))
   if (files.length === 1) return compiled[0]
@@ -74,7 +78,11 @@ function entryOf({ group, files }) {
   writeFileSync(
     entry,
     `import { test } from 'node:test'
-for (const url of ${urls}) await import(url).catch((error) => test(url + ' is loaded', () => Promise.reject(error)))\n`,
+let loaded
+const loading = new Promise((resolve) => (loaded = resolve))
+test('every file is loaded', () => loading)
+for (const url of ${urls}) await import(url).catch((error) => test(url + ' is loaded', () => Promise.reject(error)))
+loaded()\n`,
   )
   return entry
 }
