@@ -18,15 +18,16 @@ const mostOfSession = 8
  */
 export function openLive(parts: ConsoleParts) {
   const streams = new Map<bigint, number>()
-  async function* looks(request: Incoming, draw: (visitor: Visitor) => Promise<Markup>) {
+  async function* looks({ session }: Visitor, request: Incoming, draw: (visitor: Visitor) => Promise<Markup>) {
     for (;;) {
-      const visitor = await visitorOf(parts, request, 'looks')
+      const visitor = await visitorOf(parts, request, session)
       if (visitor?.session.provenAt === undefined) return
       yield `data: ${(await draw(visitor)).text.replaceAll('\n', '\ndata: ')}\n\n`
       await sleep(parts.office.clock, everyMs)
     }
   }
-  async function* events(id: bigint, ...asked: Parameters<typeof looks>) {
+  async function* events(...asked: Parameters<typeof looks>) {
+    const id = asked[0].session.sessionId
     const open = streams.get(id) ?? 0
     if (open < mostOfSession)
       try {
@@ -39,11 +40,11 @@ export function openLive(parts: ConsoleParts) {
       }
     yield 'event: over\ndata:\n\n'
   }
-  return ({ session }: Visitor, ...asked: Parameters<typeof looks>): Answer => ({
+  return (...asked: Parameters<typeof looks>): Answer => ({
     status: 200,
     type: 'text/event-stream',
     headers: { 'cache-control': 'no-store' },
     body: '',
-    stream: Readable.from(events(session.sessionId, ...asked)),
+    stream: Readable.from(events(...asked)),
   })
 }

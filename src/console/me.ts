@@ -1,7 +1,6 @@
 /** The page of a user's own password, second factors and sessions. */
 import { renderSVG } from 'uqr'
 import { secret, type Secret } from '../base/secret.ts'
-import { leastCharacters } from '../entry/password.ts'
 import { endSessions } from '../entry/session-rows.ts'
 import { base32, newTotpKey, totpUri } from '../entry/totp.ts'
 import { html, verbatim, type Markup } from '../http/page.ts'
@@ -12,7 +11,7 @@ import type { Written } from './forms.ts'
 import { moment } from './blocks.ts'
 import { askFresh } from './entry/fresh.ts'
 import { ownAccount, setOwnPassword, setOwnTotp } from './entry/own-account.ts'
-import { oneTimeCode, passkeyButton, passwordField, typed } from './entry/pages.ts'
+import { newPasswordFields, oneTimeCode, passkeyButton, passwordField, typed } from './entry/pages.ts'
 import { addOwnPasskey, removeOwnPasskey, type PasskeyFactor } from './entry/passkeys.ts'
 import { officeOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import { framed } from './frame.ts'
@@ -52,8 +51,8 @@ const tasks: Readonly<Record<string, Task>> = {
   },
 }
 
-/** Whoever has stolen a session gets no second way in by it, and guesses no password. */
-const touchy: ReadonlySet<string | undefined> = new Set(['password', 'totp', 'passkey', 'remove'])
+/** A thief of a session gets no second way in by it, guesses no password, and ends no other one. */
+const touchy: ReadonlySet<string | undefined> = new Set(['password', 'totp', 'passkey', 'remove', 'end'])
 
 type Sent = Parameters<typeof askFresh>[3]
 
@@ -135,9 +134,7 @@ const passwordForm = (visitor: Visitor, isSet: boolean): Markup =>
       visitor,
       'password',
       html`<div class="fields">
-          ${isSet ? passwordField('present', 'Present password', 'current') : undefined}
-          ${passwordField('password', `New password, at least ${leastCharacters} characters`, 'new')}
-          ${passwordField('again', 'The same again', 'new')}
+          ${isSet ? passwordField('present', 'Present password', 'current') : undefined} ${newPasswordFields}
         </div>
         <p class="buttons"><button>Set password</button></p>`,
     )}

@@ -9,7 +9,7 @@ import { lookRoutes } from '../look/look.ts'
 import { offers } from '../operator/offered.ts'
 import { troubleOf } from '../operator/trouble.ts'
 import { actionPage, followed } from './action-page.ts'
-import { comesFromUs, dropCookie } from './entry/cookie.ts'
+import { comesFromUs, dropCookie, setCookie } from './entry/cookie.ts'
 import { callerOf, entryRoutes } from './entry/routes.ts'
 import { isSecure, visitorOf, type ConsoleParts, type Visitor } from './entry/visitor.ts'
 import type { Written } from './forms.ts'
@@ -83,27 +83,32 @@ async function visited(parts: ConsoleParts, pages: () => Promise<Pages>, request
   if (!hasSecondFactor && !parts.office.sandbox && path !== '/me') return seeOther('/me')
   if (method !== 'POST') return handle(visitor, request)
   const form = formOf(request)
-  if (form && comesFromUs(request, parts.origin) && sameText(form['form'] ?? '', visitor.formToken))
-    return handle(visitor, request, form)
+  if (form && comesFromUs(request, parts.origin) && sameText(form['form'] ?? '', visitor.formToken)) {
+    const answer = await answered(parts, () => handle(visitor, request, form))
+    const { newCookie } = visitor
+    return newCookie ? { ...answer, headers: { ...answer.headers, 'set-cookie': setCookie(newCookie, isSecure(parts)) } } : answer
+  }
   const content = [html`<p>This form did not come from a page of this session. Open the page again.</p>`]
   return framed(visitor, { status: 403, title: 'Not from this page', content }, await pages())
 }
 
-const failing = ({ log, office }: ConsoleParts, { handle, ...route }: Route): Route => ({
+const failing = (parts: ConsoleParts, { handle, ...route }: Route): Route => ({
   ...route,
-  async handle(request) {
-    try {
-      return await handle(request)
-    } catch (error) {
-      const errorId = uuid(office.random)
-      log.error({ errorId, reason: reasonOf(error) }, 'a page of the console failed')
-      const isTrouble = troubleOf(error) !== undefined
-      const says = isTrouble ? 'The database did not answer in time: limit the times, or choose a merchant' : 'This is a defect'
-      return {
-        status: isTrouble ? 503 : 500,
-        type: 'text/plain;charset=utf-8',
-        body: `${says}; the log has more under ${errorId}.\n`,
-      }
-    }
-  },
+  handle: (request) => answered(parts, async () => handle(request)),
 })
+
+async function answered({ log, office }: ConsoleParts, handle: () => Promise<Answer> | Answer): Promise<Answer> {
+  try {
+    return await handle()
+  } catch (error) {
+    const errorId = uuid(office.random)
+    log.error({ errorId, reason: reasonOf(error) }, 'a page of the console failed')
+    const isTrouble = troubleOf(error) !== undefined
+    const says = isTrouble ? 'The database did not answer in time: limit the times, or choose a merchant' : 'This is a defect'
+    return {
+      status: isTrouble ? 503 : 500,
+      type: 'text/plain;charset=utf-8',
+      body: `${says}; the log has more under ${errorId}.\n`,
+    }
+  }
+}

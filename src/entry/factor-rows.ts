@@ -8,8 +8,8 @@ import { bytea, entities, statement, timestamp, type Pool, type Runner } from '.
 import { digestOf } from './digest.ts'
 import type { HashedPassword } from './password.ts'
 
-/** Second factors come after a password or an account; a link and a passkey stand for both. */
-export type FactorKind = 'link' | 'password' | 'totp' | 'recovery' | 'passkey' | 'account'
+/** A second factor follows a password, an account or a reset; link and passkey stand for both. */
+export type FactorKind = 'link' | 'reset' | 'password' | 'totp' | 'recovery' | 'passkey' | 'account'
 
 /** Id and key in COSE are base64url, as browsers write them. */
 export type Passkey = Record<'name' | 'id' | 'publicKey', string> & { transports: readonly string[] }

@@ -94,6 +94,8 @@ const conflicts = {
   'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
   'account tied': ({ subject }: ProviderAccount) => `The account ${subject} is linked to another user. Unlink it there first.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
+  'no second factor': ({ name }: { name: string }) =>
+    hint(`User ${name} has no second factor, which the link would ask for. Invite the user`, `user invite ${name}`),
   unknown: ({ thing, name }: { thing: Unknown; name: string }) => unknown[thing](name),
   'unknown of merchant': ({ thing, login, name }: { thing: keyof typeof unknownOf; login: string; name: string }) =>
     unknownOf[thing](login, name),

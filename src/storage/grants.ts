@@ -104,7 +104,7 @@ const ofInstallation: Grants = {
   operator_user:    row('',                                           'r a w(role, enabled)',                      'r',             ''),
   operator_token:   row('',                                           'r a w(revoked_at)',                         `r(${ofToken})`, ''),
   operator_factor:  row('',                                           'r a w(secret_sealed, secret_key, step, used_at, ended_at)', 'r(factor_id, user_id, kind, facts, created_at, expires_at, used_at, ended_at)', ''),
-  operator_session: row('',                                           'r a w(proven_at, seen_at, ended_at) d',     'r(session_id, user_id, created_at, seen_at, ended_at)', ''),
+  operator_session: row('',                                           'r a w(digest, proven_at, seen_at, ended_at) d', 'r(session_id, user_id, created_at, seen_at, ended_at)', ''),
   operator_failure: row('',                                           'r a w d',                                   'r',             ''),
   proposal:         row('',                                           'r a w(asked_sealed, asked_key, decided_at, decided_by, outcome) d', 'r(proposal_id, user_id, action, created_at, outcome)', ''),
   proposal_rules:   row('',                                           'r a w',                                     'r',             ''),

@@ -167,6 +167,27 @@ test('a passkey is a fresh second factor where users move, and for another way i
     [/status of 403/],
   ))
 
+test('a passkey is the second factor for a new password, on the link of its own user', () =>
+  holding(async ({ page, user }) => {
+    const other = await desk.known('owner')
+    const [own, foreign] = await Promise.all(
+      [user, other.user].map(async (name) => {
+        const link = await desk.tell(['user', 'reset-password', name, '--json'])
+        return (JSON.parse(link) as { path: string }).path
+      }),
+    )
+    const next = 'another phrase of some length'
+    await page.goto(desk.url)
+    const code = await assertion(page)
+    assert.equal((await desk.visit().send(foreign!, { password: next, again: next, code })).status, 403)
+    await page.goto(desk.url + own!)
+    await page.getByLabel('New password').fill(next)
+    await page.getByLabel('The same again').fill(next)
+    await sentBy(page, 'Use a passkey', 'code')
+    await isIn(page)
+    assert.equal((await desk.signIn(desk.elsewhere(desk.visit()), user, next)).status, 303)
+  }))
+
 test('a passkey that was removed no longer works', () =>
   holding(
     async ({ page }) => {

@@ -26,7 +26,7 @@ test('a user who returns from a provider on another site is signed in, with a st
     await desk.tell(['user', 'link', user, '--issuer', provider.issuer, '--subject', 'subject-1'])
     provider.signsIn('subject-1')
     await page.goto(`${desk.url}/user/list`)
-    await page.getByRole('link', { name: 'Sign in with 127.0.0.1' }).click()
+    await page.getByRole('button', { name: 'Sign in with 127.0.0.1' }).click()
     // Who signs in there is sent here by a page of that site.
     await page.getByRole('link', { name: 'Enter' }).click()
     await page.getByRole('heading', { name: 'Second factor' }).waitFor()

@@ -1,6 +1,7 @@
 /** The cookie of a session, and what shows that a change comes from one of our own pages. */
 import { hash } from 'node:crypto'
 import { secret, type Secret } from '../../base/secret.ts'
+import { keptPart } from '../../entry/session-rows.ts'
 import type { Incoming } from '../../http/server.ts'
 
 /**
@@ -24,8 +25,8 @@ export function cookieIn({ headers }: Pick<Incoming, 'headers'>, isSecure: boole
   return values.length === 1 && /^[\w-]{40,64}$/.test(values[0]!) ? secret(values[0]!) : undefined
 }
 
-/** The token in each form of a session. It cannot be made from anything that a page shows. */
-export const formToken = (cookie: Secret<string>): string => hash('sha256', `form ${cookie.reveal()}`, 'base64url')
+/** In each form of a session. No page shows what makes it, and a new cookie does not change it. */
+export const formToken = (cookie: Secret<string>): string => hash('sha256', `form ${keptPart(cookie)}`, 'base64url')
 
 /** Whether one of our own pages sent the request. A browser that does not say so is too old. */
 export function comesFromUs({ headers }: Pick<Incoming, 'headers'>, origin: string): boolean {

@@ -1,40 +1,54 @@
 /** The actions of users on their own passwords, second factors and sessions. */
 import { secret, type Secret } from '../../base/secret.ts'
 import { change } from '../../operator/change.ts'
+import type { Desk } from '../../operator/desk.ts'
+import type { UserEntry } from '../../operator/known.ts'
 import type { Office } from '../../operator/office.ts'
 import { Refused, unfit } from '../../operator/refused.ts'
-import { addFactor, endFactors, factorIds, factorsOf, sealTotpKey, takeTotpStep, type Factor } from '../../entry/factor-rows.ts'
+import { addFactor, endFactor, endFactors, factorIds, factorsOf, type Factor } from '../../entry/factor-rows.ts'
+import { sealTotpKey, takeTotpStep } from '../../entry/factor-rows.ts'
 import { hashPassword, isPassword, weakness } from '../../entry/password.ts'
-import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
+import { endSessionsOf, openSessions, type Session } from '../../entry/session-rows.ts'
 import { passkeysIn } from './passkeys.ts'
 import type { Visitor } from './visitor.ts'
 import { base32, stepOfCode } from '../../entry/totp.ts'
 
 const codesAtOnce = 10
 
-/** All other sessions of the user end. The password that is there has to be known. */
+/** All other sessions of the user end. If there is a password, the user has to know it. */
 export async function setOwnPassword(
   office: Office,
-  { user: { userId, name }, session: { sessionId } }: Visitor,
+  { user, session: { sessionId } }: Visitor,
   { present, password }: { present: Secret<string>; password: Secret<string> },
 ): Promise<void> {
   const now = office.clock.now()
-  const kept = (await factorsOf(office.pool, userId, now)).find(({ kind }) => kind === 'password')?.hashed
+  const kept = (await factorsOf(office.pool, user.userId, now)).find(({ kind }) => kind === 'password')?.hashed
   if (kept && !(await isPassword(present, kept))) throw new Refused(unfit('present', 'your present password'))
-  const weak = weakness(password, name)
+  const weak = weakness(password, user.name)
   if (weak !== undefined) throw new Refused(unfit('password', `stronger: it must ${weak}`))
+  await replacePassword(office, user, password, { keeps: sessionId })
+}
+
+/** `keeps`: a session that does not end. `link`: a factor that this ends; false if it was over. */
+export async function replacePassword(
+  office: Desk & Pick<Office, 'random'>,
+  { userId, name }: Pick<UserEntry, 'userId' | 'name'>,
+  password: Secret<string>,
+  { keeps, link }: { keeps?: bigint; link?: bigint },
+): Promise<boolean> {
+  const now = office.clock.now()
   const hashed = await hashPassword(password, office.random)
   const factorId = await factorIds(office.pool, 1).take()
-  await change(office, 'orders', async (runner) => {
+  const isOver = new Error('another request has used the link')
+  return change(office, 'orders', async (runner) => {
+    if (link !== undefined && !(await endFactor(runner, link, now))) throw isOver
     await endFactors(runner, userId, ['password'], now)
     await addFactor(runner, factorId, { userId, kind: 'password', hashed, createdAt: now })
-    const others = (await openSessions(runner, now)).filter((one) => one.userId === userId && one.sessionId !== sessionId)
-    await endSessions(
-      runner,
-      others.map((one) => one.sessionId),
-      now,
-    )
-    return { note: { subject: `user ${name}`, details: { password: 'set', sessions_ended: others.length } }, result: undefined }
+    const details = { password: 'set', sessions_ended: await endSessionsOf(runner, userId, now, keeps) }
+    return { note: { subject: `user ${name}`, details }, result: true }
+  }).catch((error: unknown) => {
+    if (error === isOver) return false
+    throw error
   })
 }
 

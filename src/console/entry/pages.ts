@@ -1,4 +1,5 @@
 /** The pages before one has come in. */
+import { leastCharacters } from '../../entry/password.ts'
 import { asset, keptFile, packagedAsset } from '../../http/asset.ts'
 import { html, type Markup } from '../../http/page.ts'
 import type { Answer } from '../../http/server.ts'
@@ -10,7 +11,10 @@ type Why = SignInRefusal | 'not ours' | 'way over'
 const words: Readonly<Record<Why, string>> = {
   wrong: 'The name, the password or the code is wrong.',
   slowed: 'There were too many failed tries. Wait up to 30 minutes, or ask an owner for: npx tollgate user unlock.',
-  'link over': 'This link was used already, or has expired. Ask for a new one: npx tollgate user invite.',
+  'link over': 'This link was used already, or has expired. Ask an owner for a new one.',
+  weak: `The password needs ${leastCharacters} characters, six of them different. A well-known word or your name is not enough.`,
+  differ: 'The two passwords differ.',
+  'wrong code': 'The code or the passkey was not correct. Give all of it again; the link still works.',
   'not ours': 'This form did not come from this page. Try again here.',
   'no passkey': 'This passkey is not accepted. It may have been removed. Try again, or sign in another way.',
   'no account': 'No user is linked to your account at the provider. Ask an owner for: npx tollgate user link.',
@@ -42,6 +46,8 @@ export const typed = (name: string, label: string, is: Markup): Markup =>
   </div>`
 export const passwordField = (name: string, label: string, kind: 'current' | 'new'): Markup =>
   typed(name, label, html`type="password" autocomplete="${kind}-password"`)
+export const newPasswordFields = html`${passwordField('password', `New password, at least ${leastCharacters} characters`, 'new')}
+${passwordField('again', 'The same again', 'new')}`
 export const codeLabel = 'Code of your authenticator, or a recovery code'
 export const oneTimeCode = html`inputmode="numeric" autocomplete="one-time-code"`
 
@@ -63,7 +69,14 @@ export const signInPage = ({ why, name = '', to = '/', host }: SignInShown): Ans
         <input type="hidden" name="answer" />
         ${passkeyButton('sign-in', 'answer', 'Sign in with a passkey')}
       </form>
-      ${host && html`<p><a href="/sign-in/account?${new URLSearchParams({ to }).toString()}">Sign in with ${host}</a></p>`}`,
+      ${
+        host &&
+        html`<form method="post" action="/sign-in/account">
+          <input type="hidden" name="to" value="${to}" />
+          <button class="second">Sign in with ${host}</button>
+        </form>`
+      }
+      <p class="quiet">If you forgot your password, ask an owner for: npx tollgate user reset-password.</p>`,
   )
 
 export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?: string; hasPasskey?: boolean }): Answer =>
@@ -89,11 +102,24 @@ export const linkPage = (why?: Why): Answer =>
     </form>`,
   )
 
+/** The password counts behind the second factor alone, and the link until it is set. */
+export const resetPage = (why?: Why): Answer =>
+  page(
+    'Set a new password',
+    why,
+    html`<form method="post" class="panel">
+      <p>This link works once. It ends all your sessions.</p>
+      ${newPasswordFields} ${typed('code', codeLabel, oneTimeCode)}
+      <button>Set password</button>
+      ${passkeyButton('sign-in', 'code', 'Use a passkey')}
+    </form>`,
+  )
+
 /**
- * The end of the way back from single sign-on. A page of ours leads on: the cookie is strict, so a
- * browser that another site sends does not show it.
+ * The ways to single sign-on and back. A page of ours leads on: the policy of pages lets no form
+ * end on another site, and a browser that another site sends does not show the strict cookie.
  */
-export function enteredPage(to: string, cookie: string): Answer {
-  const shown = page('You are in', undefined, html`<p><a href="${to}">Continue</a></p>`)
+export function onwardPage(title: string, to: string, cookie: string): Answer {
+  const shown = page(title, undefined, html`<p><a href="${to}">Continue</a></p>`)
   return { ...shown, headers: { ...shown.headers, 'set-cookie': cookie, refresh: `0; url=${to}` } }
 }

@@ -12,6 +12,10 @@ import type { Office } from '../../operator/office.ts'
 export type SsoSettings = { issuer: URL; clientId: string; clientSecret: Secret<string>; vouches: boolean }
 export type SingleSignOn = ReturnType<typeof openSingleSignOn>
 
+/** `earlier`: the session that the browser already has. */
+type Leaving = { address: string; earlier?: bigint | undefined }
+type Came = { account: ProviderAccount; to: string; earlier?: bigint }
+
 export const returnPath = '/sign-in/account/back'
 const library = () => import('openid-client')
 
@@ -38,12 +42,12 @@ export function openSingleSignOn(
     host: issuer.host,
     vouches,
     close: outgoing.close,
-    /** Where a browser of `address` goes that wants `to` afterwards, and its cookie for the way. */
-    async leave(to: string, address: string): Promise<{ location: string; cookie: Secret<string> }> {
+    /** Where a browser goes that wants `to` afterwards, and its cookie for the way. */
+    async leave(to: string, { address, earlier }: Leaving): Promise<{ location: string; cookie: Secret<string> }> {
       const { buildAuthorizationUrl } = await library()
       const config = await provider()
       const cookie = secret(random.bytes(32).toString('base64url'))
-      await openChallenge(pool, { text: cookie, purpose: `account ${to}`, address }, clock.now())
+      await openChallenge(pool, { text: cookie, purpose: `account ${to} ${earlier ?? ''}`, address }, clock.now())
       const { state, nonce, verifier } = ofWay(cookie)
       const { href } = buildAuthorizationUrl(config, {
         redirect_uri: origin + returnPath,
@@ -58,8 +62,8 @@ export function openSingleSignOn(
       return { location: href, cookie }
     },
     /** Whose account came back. Undefined if the way is over; throws if what came does not fit. */
-    async back(query: string, cookie: Secret<string>): Promise<{ account: ProviderAccount; to: string } | undefined> {
-      const [, to] = /^account (.*)$/.exec((await takeChallenge(pool, cookie, clock.now())) ?? '') ?? []
+    async back(query: string, cookie: Secret<string>): Promise<Came | undefined> {
+      const [, to, earlier] = /^account (\S+) (\d*)$/.exec((await takeChallenge(pool, cookie, clock.now())) ?? '') ?? []
       if (to === undefined) return undefined
       const { authorizationCodeGrant } = await library()
       const { state, nonce, verifier } = ofWay(cookie)
@@ -71,7 +75,7 @@ export function openSingleSignOn(
         ...(vouches && { maxAge: challengeMs / 1_000 }),
       })
       const { iss, sub } = tokens.claims()!
-      return { account: { issuer: iss, subject: sub }, to }
+      return { account: { issuer: iss, subject: sub }, to, ...(earlier && { earlier: BigInt(earlier) }) }
     },
   }
 }

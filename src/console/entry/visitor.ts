@@ -1,5 +1,6 @@
 /** Somebody who has come in. */
-import { sessionOf, type Session } from '../../entry/session-rows.ts'
+import type { Secret } from '../../base/secret.ts'
+import { openSessions, sessionOf, type Session } from '../../entry/session-rows.ts'
 import type { Incoming } from '../../http/server.ts'
 import { rightsIn } from '../../operator/bearer.ts'
 import { listUsers, type UserEntry } from '../../operator/known.ts'
@@ -12,6 +13,9 @@ import type { SingleSignOn } from './single-sign-on.ts'
 
 export interface Visitor {
   session: Session
+  cookie: Secret<string>
+  /** In place of `cookie`, since this request has shown a second factor. */
+  newCookie?: Secret<string>
   user: UserEntry
   rights: Rights
   /** The token in each form of this session. */
@@ -28,17 +32,20 @@ export interface ConsoleParts extends ServingParts {
 
 export const isSecure = ({ origin }: Pick<ConsoleParts, 'origin'>): boolean => origin.startsWith('https:')
 
-/** Undefined without a session that goes on, of a user who is not switched off. */
-export async function visitorOf(
-  parts: ConsoleParts,
-  request: Incoming,
-  how: 'uses' | 'looks' = 'uses',
-): Promise<Visitor | undefined> {
+/**
+ * Undefined without a session that goes on, of a user who is not switched off. `stream`: a session
+ * that is followed, which this does not prolong; its cookie may have changed since the request.
+ */
+export async function visitorOf(parts: ConsoleParts, request: Incoming, stream?: Session): Promise<Visitor | undefined> {
   const { pool, clock } = parts.office
+  const now = clock.now()
   const cookie = cookieIn(request, isSecure(parts))
-  const session = cookie && (await sessionOf(pool, cookie, clock.now(), how))
+  if (!cookie) return undefined
+  const isOfStream = ({ sessionId }: Session) => sessionId === stream?.sessionId
+  const session = stream ? (await openSessions(pool, now)).find(isOfStream) : await sessionOf(pool, cookie, now)
   const user = session && (await listUsers(pool)).find(({ userId, enabled }) => enabled && userId === session.userId)
-  return user && { session, user, rights: rightsIn(user), formToken: formToken(cookie), views: await viewsOf(pool, user.userId) }
+  const own = user && { user, rights: rightsIn(user), views: await viewsOf(pool, user.userId) }
+  return own && { session, cookie, formToken: formToken(cookie), ...own }
 }
 
 /** The office in which a visitor does something. */

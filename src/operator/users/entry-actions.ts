@@ -3,17 +3,28 @@ import { timeText } from '../../base/moments.ts'
 import { jsonBy, pick, schema } from '../../entity/json.ts'
 import { span } from '../../entity/kinds.ts'
 import { dated } from '../../entity/show.ts'
-import { action, listing, type Actions } from '../action.ts'
+import { action, listing, type Actions, type Gives } from '../action.ts'
 import { change } from '../change.ts'
 import { ofOneMerchant } from '../inputs.ts'
 import { listUsers, ofMerchant, userNamed, type UserEntry } from '../known.ts'
 import type { Runner } from '../../storage/pool.ts'
 import { forgive } from '../../entry/failure-rows.ts'
-import { endSessions, openSessions, type Session } from '../../entry/session-rows.ts'
+import { endSessionsOf, openSessions, type Session } from '../../entry/session-rows.ts'
 import { aUser, issuerText, subjectText } from './user-inputs.ts'
-import { inviteUser, refuseAbove, tieUser } from './user-rows.ts'
+import { linkUser, refuseAbove, tieUser } from './user-rows.ts'
 
 const linkJson = jsonBy('user expires_at:time', (link: { user: string; expiresAt: number }) => link)
+
+/** `does`: what a user does on the page of a link. */
+const link = (does: string): Gives<Awaited<ReturnType<typeof linkUser>>, unknown> => ({
+  json: ({ path, ...rest }) => ({ ...linkJson(rest), path: path.reveal() }),
+  is: schema('path', linkJson.schema),
+  blocks: ({ user, path, expiresAt }) => [
+    `Below the address of the console (CONSOLE_URL), user ${user} ${does} once, until ${timeText(expiresAt)} UTC:`,
+    path.reveal(),
+    'It is not shown again. Earlier links of this user ended.',
+  ],
+})
 
 type UserSession = Session & { user: string } & Pick<UserEntry, 'role' | 'merchantId' | 'login'>
 
@@ -40,18 +51,24 @@ export const entryActions: Actions = {
       user: aUser,
       expires: { is: span('1min', '7d'), usual: 86_400_000, means: 'how long the link is valid' },
     },
-    perform: (office, { user, expires }) => inviteUser(office, user, expires),
-    gives: {
-      json: ({ path, ...link }) => ({ ...linkJson(link), path: path.reveal() }),
-      is: schema('path', linkJson.schema),
-      blocks: ({ user, path, expiresAt }) => [
-        `Below the address of the console (CONSOLE_URL), user ${user} comes in once, until ${timeText(expiresAt)} UTC:`,
-        path.reveal(),
-        'It is not shown again. Earlier links of this user ended.',
-      ],
-    },
+    perform: (office, { user, expires }) => linkUser(office, user, 'link', expires),
+    gives: link('comes in'),
     more: 'It also helps a user who has lost the second factor to set a new one.',
     examples: ['user invite jane', 'user invite jane --expires 1h'],
+  }),
+  'user reset-password': action({
+    does: 'makes a link on which a user sets a new password once, after showing the second factor',
+    needs: 'users',
+    forMerchants: true,
+    once: true,
+    takes: {
+      user: aUser,
+      expires: { is: span('1min', '1d'), usual: 3_600_000, means: 'how long the link is valid' },
+    },
+    perform: (office, { user, expires }) => linkUser(office, user, 'reset', expires),
+    gives: link('sets a new password'),
+    more: 'The new password ends all sessions of the user. Until then the old password still works.',
+    examples: ['user reset-password jane', 'user reset-password jane --expires 10min'],
   }),
   'user sessions': action({
     does: 'lists the open sessions in the console, newest first',
@@ -85,11 +102,8 @@ export const entryActions: Actions = {
       change(office, 'orders', async (runner) => {
         const user = await userNamed(runner, asked.user)
         refuseAbove(office, user)
-        const now = office.clock.now()
-        const own = (await openSessions(runner, now)).filter(({ userId }) => userId === user.userId)
-        const ended = own.map(({ sessionId }) => sessionId)
-        await endSessions(runner, ended, now)
-        return { note: { subject: `user ${user.name}`, details: { sessions_ended: ended.length } }, result: ended.length }
+        const ended = await endSessionsOf(runner, user.userId, office.clock.now())
+        return { note: { subject: `user ${user.name}`, details: { sessions_ended: ended } }, result: ended }
       }),
     gives: {
       json: (ended) => ({ sessions_ended: ended }),

@@ -44,9 +44,11 @@ const switched = (verb: 'disable' | 'enable', does: string): AnyAction =>
     takes: { user: aUser },
     perform: (office, { user }) => setUser(office, user, { enabled: verb === 'enable' }),
     gives: {
-      json: ({ after, ended }) => ({ ...userJson(after), tokens_ended: ended }),
-      is: schema('tokens_ended:count', userJson.schema),
-      blocks: ({ after, ended }) => [`User ${after.name} is ${after.enabled ? 'on' : 'off'}; ${ended} of its tokens ended.`],
+      json: ({ after, ended, sessions }) => ({ ...userJson(after), tokens_ended: ended, sessions_ended: sessions }),
+      is: schema('tokens_ended:count sessions_ended:count', userJson.schema),
+      blocks: ({ after: { name, enabled }, ended, sessions }) => [
+        `User ${name} is ${enabled ? 'on' : 'off'}; ${ended} of its tokens and ${sessions} of its sessions ended.`,
+      ],
     },
     examples: [`user ${verb} jane`],
   })
@@ -96,8 +98,8 @@ export const userActions: Actions = {
     },
     examples: ['user set jane --role auditor'],
   }),
-  'user disable': switched('disable', 'ends all tokens of a user, who cannot get new ones'),
-  'user enable': switched('enable', 'lets a user have tokens again; ended tokens stay ended'),
+  'user disable': switched('disable', 'ends all tokens, sessions and links of a user, who cannot get new ones'),
+  'user enable': switched('enable', 'lets a user have tokens and sessions again; ended ones stay ended'),
   ...entryActions,
   'token add': action({
     does: 'makes a token for the API and shows it once',

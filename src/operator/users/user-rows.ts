@@ -7,7 +7,9 @@ import { rightsIn, type Whose } from '../bearer.ts'
 import { change } from '../change.ts'
 import { listTokens, listUsers, merchantNamed, tokenNumbered, userNamed, type TokenEntry, type UserEntry } from '../known.ts'
 import type { Office } from '../office.ts'
-import { accountText, addFactor, endFactors, factorIds, factorOf, type ProviderAccount } from '../../entry/factor-rows.ts'
+import { accountText, addFactor, endFactors, factorIds, factorOf, factorsOf } from '../../entry/factor-rows.ts'
+import { isSecondFactor, type ProviderAccount } from '../../entry/factor-rows.ts'
+import { endSessionsOf } from '../../entry/session-rows.ts'
 import { within, type OperatorRole } from '../permissions.ts'
 import { Refused } from '../refused.ts'
 
@@ -40,7 +42,7 @@ export async function addUser(
   })
 }
 
-/** Tokens that may do more than the user from now on end with this change. */
+/** Ends tokens that now have more rights than the user, and all sessions of a user who is off. */
 export const setUser = (office: Office, name: string, to: Partial<Pick<UserEntry, 'role' | 'enabled'>>) =>
   change(office, 'orders', async (runner) => {
     const before = await userNamed(runner, name)
@@ -49,10 +51,13 @@ export const setUser = (office: Office, name: string, to: Partial<Pick<UserEntry
     await runner.run(updateUser, [after.userId, after.role, after.enabled])
     const own = (await liveTokens(runner, office)).filter(({ userId }) => userId === after.userId)
     const ended = own.filter((token) => !after.enabled || !within(rightsIn(token), rightsIn(after)))
-    await runner.run(revoke, [ended.map(({ tokenId }) => tokenId), timestamp(office.clock.now())])
+    const now = office.clock.now()
+    await runner.run(revoke, [ended.map(({ tokenId }) => tokenId), timestamp(now)])
+    if (!after.enabled) await endFactors(runner, after.userId, links, now)
+    const sessions = after.enabled ? 0 : await endSessionsOf(runner, after.userId, now)
     return {
-      note: { subject: `user ${name}`, details: { ...to, tokens_ended: ended.length } },
-      result: { after, ended: ended.length },
+      note: { subject: `user ${name}`, details: { ...to, tokens_ended: ended.length, sessions_ended: sessions } },
+      result: { after, ended: ended.length, sessions },
     }
   })
 
@@ -69,8 +74,10 @@ interface NewToken {
   expires: number
 }
 
-/** A link by which a user comes into the console once. Earlier ones end. */
-export async function inviteUser(office: Office, name: string, expiresMs: number) {
+const links = ['link', 'reset'] as const
+
+/** It works once: a `link` signs in, a `reset` sets a new password. Earlier ones end. */
+export async function linkUser(office: Office, name: string, kind: (typeof links)[number], expiresMs: number) {
   const factorId = await factorIds(office.pool, 1).take()
   const text = secret(office.random.bytes(32).toString('base64url'))
   return change(office, 'orders', async (runner) => {
@@ -79,11 +86,14 @@ export async function inviteUser(office: Office, name: string, expiresMs: number
     refuseAbove(office, user)
     const createdAt = office.clock.now()
     const expiresAt = createdAt + expiresMs
-    await endFactors(runner, user.userId, ['link'], createdAt)
-    await addFactor(runner, factorId, { userId: user.userId, kind: 'link', text, createdAt, expiresAt })
+    const isUnguarded = kind === 'reset' && !(await factorsOf(runner, user.userId, createdAt)).some(isSecondFactor)
+    if (isUnguarded) throw new Refused({ what: 'no second factor', name })
+    await endFactors(runner, user.userId, links, createdAt)
+    await addFactor(runner, factorId, { userId: user.userId, kind, text, createdAt, expiresAt })
+    const path = `/${kind === 'link' ? 'come-in' : 'new-password'}/${text.reveal()}`
     return {
       note: { subject: `user ${name}`, details: { link_until: new Date(expiresAt) } },
-      result: { user: name, path: secret(`/come-in/${text.reveal()}`), expiresAt },
+      result: { user: name, path: secret(path), expiresAt },
     }
   })
 }

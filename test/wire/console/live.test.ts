@@ -62,6 +62,20 @@ test('it goes on while the session does, and ends with it', async () => {
   await end
 })
 
+test('it goes on when a second factor in another tab changes the cookie', async () => {
+  const one = await desk.known('owner')
+  const visit = await desk.comeIn(one)
+  clock.pass(11 * 60_000)
+  const { count, events, end, leave } = await follow(visit)
+  await count(1)
+  const before = visit.cookie
+  await visit.post('/me', { do: 'end', session: '0', second_factor: one.recovery[0]! })
+  assert.notEqual(visit.cookie, before)
+  await nextLook(events, 3)
+  await leave()
+  await end.catch(() => undefined)
+})
+
 test('a user who only watches a live page is still signed out after 15 minutes', async () => {
   const visit = await desk.inside('operator')
   const { events, end, count } = await follow(visit)

@@ -35,9 +35,9 @@ async function withAccount() {
 
 /** Where the console sends a browser, as it is or changed on the way. */
 async function leave(visit: Visit, to = '/', changed: Record<string, string | undefined> = {}): Promise<string> {
-  const { status, to: location } = await visit.get(`/sign-in/account?${new URLSearchParams({ to }).toString()}`)
-  assert.equal(status, 303)
-  const url = new URL(location)
+  const { status, headers } = await visit.send('/sign-in/account', { to })
+  assert.equal(status, 200)
+  const url = new URL(/^0; url=(.*)$/.exec(headers.get('refresh')!)![1]!)
   assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
   for (const [name, value] of Object.entries(changed))
     if (value === undefined) url.searchParams.delete(name)
@@ -133,6 +133,38 @@ test("the provider's answer counts once, in the browser that left, for the reque
   assertRefused(await come(again, replayed), failed, 'a code that was used')
 })
 
+test('only the button of our own page leads to the provider', async () => {
+  const way = '/sign-in/account'
+  const { html, headers } = await desk.visit().get(way)
+  assert.equal(headers.get('refresh'), null, 'a link does not')
+  assert.doesNotMatch(html, new RegExp(provider.issuer))
+  const rows: Record<string, Record<string, string>> = {
+    'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    'a sibling': { 'sec-fetch-site': 'same-site' },
+    'no origin': { origin: 'null' },
+  }
+  for (const [name, sent] of Object.entries(rows))
+    assertRefused(await desk.visit().send(way, {}, sent), /did not come from this page/, name)
+  // As of a browser that sends no Sec-Fetch-Site: it has to send its origin.
+  const { url, origin } = desk.visit()
+  const old = (sent: Record<string, string>) =>
+    fetch(url + way, { method: 'POST', body: new URLSearchParams({ to: '/' }), headers: sent })
+  assert.deepEqual([(await old({ origin })).status, (await old({})).status], [200, 403])
+})
+
+test('the earlier session of the browser ends, though the way back does not show it', async () => {
+  const { user, key, subject } = await withAccount()
+  const old = await desk.comeIn({ user, key })
+  const visit = desk.visit()
+  for (const [name, value] of old.cookies) visit.cookies.set(name, value)
+  const url = await provider.walk(await leave(visit), subject)
+  visit.cookies.delete('tollgate-console')
+  assert.equal((await old.get('/me')).status, 200, 'not before')
+  assert.equal((await come(visit, url)).status, 200)
+  assert.match((await old.get('/me')).to, /^\/sign-in\?/)
+  assert.match((await visit.get('/me')).to, /^\/sign-in\/code/)
+})
+
 test('a provider that refuses, or that is away, is no defect of ours', async () => {
   const visit = desk.visit()
   const state = new URL(await leave(visit)).searchParams.get('state')!
@@ -140,7 +172,7 @@ test('a provider that refuses, or that is away, is no defect of ours', async () 
   assertRefused(await visit.get(back), failed)
   const sso = { ...asked, issuer: new URL('http://127.0.0.1:9/'), vouches: false }
   const lonely = closing(await startOwnConsole({ databaseUrl, keyFile, clock, sso }))
-  assertRefused(await lonely.visit().get('/sign-in/account'), failed)
+  assertRefused(await lonely.visit().send('/sign-in/account', {}), failed)
 })
 
 test('where to afterwards is a path of this console', async () => {
@@ -175,7 +207,9 @@ test('where the setting says so the provider stands for the second factor, if it
 test('calls to the provider obey the rules of addresses', async () => {
   const office = { pool, clock: systemClock, random: systemRandom }
   const leaving = (issuer: string) =>
-    closing(openSingleSignOn({ ...asked, issuer: new URL(issuer), vouches: false }, office, desk.url)).leave('/', '203.0.113.1')
+    closing(openSingleSignOn({ ...asked, issuer: new URL(issuer), vouches: false }, office, desk.url)).leave('/', {
+      address: '203.0.113.1',
+    })
   const why = async (issuer: string) => {
     const error = await leaving(issuer).then(
       () => undefined,
