@@ -71,6 +71,7 @@ const refused: [example: RegExp, why: RegExp][] = [
   [/^invoice resume/,                  /No invoice .* is parked/],
   [/^merchant guide/,                  /There is no endpoint/],
   [/^signature explain/,               /no checksum/],
+  [/^user reset-password/,             /User jane has no second factor/],
   [/^keys retire/,                     /its values may still be in use/],
   [/^reconcile/,                       /None of the 0 lines of the record is of terminal SHOP0001/],
   [/^doctor/,                          /no gateway is running/],
