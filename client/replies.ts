@@ -49,7 +49,7 @@ export type Reply<Good> = Good | Refused | NoAnswer
 
 const finals = ['approved', 'declined', 'error', 'filtered'] as const
 export type FinalStatus = (typeof finals)[number]
-/** `unknown`: the acquirer's answer was lost and is being sought. Money may have moved. */
+/** `unknown`: the acquirer's answer was lost; the gateway is finding out. Money may have moved. */
 export type Status = FinalStatus | 'processing' | 'unknown'
 
 /** An order as `status` shows it. */

@@ -124,9 +124,7 @@ const overviewContent = ({ title, sections }: Overview, happened: readonly Happe
           ${calls.map(callContent)} ${notes.length === 0 ? undefined : html`<dl class="facts">${notes.map(noteContent)}</dl>`}
         </section>`,
     )}
-    <noscript
-      ><p class="quiet">The buttons need scripts, which this browser does not run. With curl it goes as well.</p></noscript
-    >
+    <noscript><p class="quiet">The buttons need scripts, which this browser does not run. Use curl instead.</p></noscript>
   </main>`
 
 const happenedContent = ({ at, way, name, says }: Happened): Markup =>

@@ -19,9 +19,13 @@ export async function commandsReference(): Promise<string> {
   }
   return `# Commands
 
-Run each as \`npx tollgate\` and these words. \`--json\` prints JSON for programs. The exit code is 0
-when done, 1 when not, 2 on wrong usage. Which installation they work on, and which database user
-they need: [install.md](../install.md#the-commands).
+The commands for operators: with them you set up merchants, endpoints and gates, look at payments
+and change them, and care for the installation. Put \`npx tollgate\` in front of each; \`--json\`
+prints JSON for programs. The exit code is 0 if the command succeeded, 1 if it failed, and 2 on
+wrong usage. For the installation that the commands work on, and the database user that they need,
+see [install.md](../install.md#the-commands).
+
+Each command needs a permission. A role has these:
 
 ${permissionsTable()}
 
@@ -46,8 +50,8 @@ function actionText([words, action]: Words, all: readonly Words[]): string {
     `### ${words}`,
     inLines(`${head}${action.here ? ', on this machine' : ''}.`),
     ...(shown.length > 0 ? [`| | Meaning |\n|---|---|\n${shown.map(inputRow).join('\n')}`] : []),
-    ...(shown.length < takes.length ? [`And the settings of [${first}](#${first.replaceAll(' ', '-')}).`] : []),
-    ...(action.more === undefined ? [] : [`\`\`\`text\n${withCommands(action.more.trim())}\n\`\`\``]),
+    ...(shown.length < takes.length ? [`Also takes the settings of [${first}](#${first.replaceAll(' ', '-')}).`] : []),
+    ...(action.more === undefined ? [] : [`\`\`\`text\n${withCommands(action.more.replace(/^\n+|\s+$/g, ''))}\n\`\`\``]),
     `\`\`\`\n${action.examples.map((one) => `npx tollgate ${one}`).join('\n')}\n\`\`\``,
   ].join('\n\n')
 }

@@ -12,9 +12,10 @@ import { variablesTable } from '../src/settings/variables.ts'
 
 const intro = `# The API of operators
 
-The actions of [the commands](commands.md) as JSON over HTTP, except those on files and processes
-of the gateway's machine. How to start it: [install.md](../install.md#the-api-of-operators); users
-and tokens: [operators.md](../operators.md). The same as OpenAPI:
+With this API a program can do what [the commands](commands.md) do, by JSON over HTTP; left out are
+the commands that work on files and processes of the gateway's machine. To start the API see
+[install.md](../install.md#the-api-of-operators); for users and tokens see
+[operators.md](../operators.md). The same reference as OpenAPI:
 [openapi-operator.json](openapi-operator.json).
 
 ## A request
@@ -34,18 +35,19 @@ curl https://operator.example${basePath}/endpoint/list \\
 | \`Idempotency-Key\` | for actions that change something: [once](#once) |
 | \`If-Match\` | for changes of settings: the \`ETag\` of \`show\`, or of the last change |
 
-A body has at most 32 MiB; a file, such as a certificate, is a text in it. Ids are text in answers.
-In requests they are text, or numbers up to 2^53; a larger number is refused, because JavaScript
-rounds it. Times are ISO 8601 in answers; in requests also dates and spans such as \`2h\` (how long
-ago). Spans of settings are milliseconds. A member that the action does not know is refused. \`null\`
-removes a setting.
+A body has at most 32 MiB. The content of a file, such as a certificate, is sent as a text. Ids are
+text in answers. In requests they are text, or numbers up to 2^53; a larger number is refused,
+because JavaScript rounds it. Times are ISO 8601 in answers; requests also take dates, and spans
+such as \`2h\` (how long ago). Spans of settings are in milliseconds. A member that the action does
+not know is refused. \`null\` removes a setting.
 
-Lists that take \`limit\` and \`after\` come in pages: \`next\` of an answer is \`after\` of the next page,
-or null. An \`export\` answers with all rows of a list as CSV or NDJSON (\`as\`), while it reads them.
-If it fails, the connection breaks off: an export that ends normally is complete.
+Lists that take \`limit\` and \`after\` come in pages. To get the next page, send the \`next\` of the
+answer as \`after\`; on the last page \`next\` is null. An \`export\` answers with all rows of a list
+as CSV or NDJSON (\`as\`), while it reads them. If it fails, the connection breaks off: an export
+that ends normally is complete.
 
-Actions marked *GET too* also take GET, with the same members as a query: they change nothing, and
-their members contain no personal data. A flag is \`true\`.
+Actions marked *GET too* also take GET, with the same members in the query: they change nothing, and
+their members contain no personal data. In a query a flag is \`true\`.
 
 ## Once
 
@@ -55,14 +57,14 @@ others get its answer, with the header \`Idempotency-Replayed\`, or a refusal:
 | Status | \`code\` | When |
 |---|---|---|
 | 409 | \`under way\` | it is in progress: send the request again in a moment |
-| 409 | \`outcome unknown\` | its process ended: check its outcome |
-| 409 | \`shown once\` | it was done, and its answer had a secret |
-| 422 | \`key used otherwise\` | the key came with another path, version or body, byte by byte |
+| 409 | \`outcome unknown\` | the process that carried it out ended: look whether the change was made |
+| 409 | \`shown once\` | it was done; its answer had a secret, which is not shown again |
+| 422 | \`key used otherwise\` | the key was used with another path, version or body; every byte counts |
 
 A refused request did nothing: its key may be used again.
 
-A change of settings names a version: without \`If-Match\` the answer is 428, and it is 412 if another
-user changed the settings since.
+A change of settings names the version that it is based on. Without \`If-Match\` the answer is 428; if
+another user has changed the settings since that version, it is 412.
 
 ## An answer
 
@@ -74,9 +76,9 @@ user changed the settings since.
 | 400, 413, 415 | the request cannot be read |
 | 401 | no valid token; after too many from an address 429 |
 | 403 | the role lacks the permission that \`permission\` names, or the action concerns all merchants and the user has only one |
-| 404 | no such action, or no such thing. For a user of one merchant, things of other merchants do not exist |
+| 404 | no such action, or no such merchant, order and so on. A user of one merchant does not see those of other merchants |
 | 405 | GET for an action that takes POST |
-| 409 | it conflicts with the present state; \`code\` has the reason |
+| 409 | the request conflicts with the present state; \`code\` has the reason |
 | 412, 428 | \`If-Match\` is stale, or missing |
 | 422 | \`field\` is wrong, missing or unknown |
 | 503 | the database or a key service cannot be reached, or is overloaded. Try again later |
@@ -118,14 +120,14 @@ function routeText({ path, words, action, byGet }: Offer, own: readonly Offer[])
     `Needs \`${action.needs}\``,
     ...(byGet ? ['GET too'] : []),
     ...(changes(action) && action.settings ? ['`If-Match`'] : []),
-    ...(action.forMerchants ? ['users of one merchant too'] : []),
+    ...(action.forMerchants ? ['for users of one merchant too'] : []),
   ]
   return [
     `### ${path}`,
     inLines(`${action.does.charAt(0).toUpperCase()}${action.does.slice(1)}. ${facts.join(' · ')}.`),
     ...(shown.length > 0 ? [`| | Type | Meaning |\n|---|---|---|\n${shown.map(memberRow).join('\n')}`] : []),
     ...givenText(action),
-    ...(shown.length < takes.length ? [`And the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
+    ...(shown.length < takes.length ? [`Also takes the settings of [${first!.path}](#${first!.path.replace('/', '')}).`] : []),
   ].join('\n\n')
 }
 
@@ -134,14 +136,14 @@ const memberRow = ([name, input]: [string, Inputs[string]]): string =>
 
 /** The members of the answer that its schema names; of a list those of a row. */
 function givenText(action: Offer['action']): string[] {
-  if (action.gives.parts) return ['Gives the rows of the list as a text.']
+  if (action.gives.parts) return ['Returns the rows of the list as text.']
   const reply = replyOf(action) as Schema
   const names = (of: Schema | undefined): string =>
     Object.entries(of?.properties ?? {})
       .map(([name, { type, items }]) => `\`${name}\`${type === 'array' && items?.properties ? ` (each ${names(items)})` : ''}`)
       .join(', ')
   const given = reply.type === 'array' ? `a list, each ${names(reply.items)}` : names(reply)
-  return given === '' ? [] : [inLines(`Gives ${given}.`)]
+  return given === '' ? [] : [inLines(`Returns ${given}.`)]
 }
 
 /** The type of a member in JSON, in words. */

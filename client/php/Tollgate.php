@@ -630,7 +630,7 @@ final class OrderStatus
         return ['client_orderid' => $this->clientOrderid, 'orderid' => $this->orderid];
     }
 
-    /** `unknown` is no end: the answer of the acquirer was lost and is being sought. */
+    /** `unknown` is not final: the acquirer's answer was lost, and the gateway is finding out. */
     public function isFinal(): bool
     {
         return self::isFinalStatus($this->status);

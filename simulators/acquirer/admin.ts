@@ -47,19 +47,19 @@ const overview: Overview = {
       get('/ledger/summary',    'counts and sums per currency, kind and state; messages by type, repeats, duplicates (since the start)'),
       get('/ledger/record.csv', 'every entry as npx tollgate reconcile reads it'),
       get('/messages',          'the last messages, newest first, card data masked: ?limit=100 ?order_id='),
-      get('/health',            'is it there, does it accept connections'),
+      get('/health',            'whether it runs, and accepts connections'),
     ] },
     { title: 'Script faults (the first that matches takes the message)', calls: [
-      get('/faults', 'all, with their hits'),
-      { method: 'POST',   path: '/faults', means: 'adds one', body: '{"match": {"card": "1111", "times": 1}, "do": {"no_answer": true}}' },
-      { method: 'DELETE', path: '/faults', means: 'forgets all; /faults/<id> one' },
+      get('/faults', 'all faults, with the number of messages that each took'),
+      { method: 'POST',   path: '/faults', means: 'adds a fault', body: '{"match": {"card": "1111", "times": 1}, "do": {"no_answer": true}}' },
+      { method: 'DELETE', path: '/faults', means: 'removes all faults; /faults/<id> removes one' },
     ], notes: [
       ['match', 'card (last four, first one to six, or masked), amount_minor, order_id, probability with seed, times, message "authorisation" (the default), "reversal" or "any"'],
       ['do',    'decline "116" | delay_ms 2000 | hold | no_answer | duplicate | answer_after_reversal | wrong_stan | wrong_mac | no_mac | garbage | half_frame | close (each true; those of the MAC on a line with a key)'],
     ] },
     { title: 'Trouble the line', calls: [
-      get('/line', 'as it is'),
-      { method: 'POST', path: '/line', means: 'changes what is named: also "refuse": true, "close_now": true', body: '{"refuse": false, "latency_ms": 120, "slow_reversal_ms": 30000}' },
+      get('/line', 'the settings of the line'),
+      { method: 'POST', path: '/line', means: 'changes the settings that you name: also "refuse": true, "close_now": true', body: '{"refuse": false, "latency_ms": 120, "slow_reversal_ms": 30000}' },
     ] },
     { title: 'The CVV2 decides', calls: [], notes: [
       ['123, 1234, 111, 321',     'approved'],

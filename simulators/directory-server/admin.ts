@@ -20,7 +20,7 @@ const overview = (faults: DirectoryFaults): Overview => ({
     { title: 'Look', calls: [
       get('/admin/log',    'the last 500 messages each way, card data masked: ?id=<any transaction id>'),
       get('/admin/ranges', 'the card ranges and their serial number'),
-      get('/health',       'is it there'),
+      get('/health',       'whether it runs'),
     ] },
     { title: 'Script faults (the first that fits is used)', calls: [
       ...faultCalls('{"card": "2164", "message": "AReq", "times": 1, "erro": "403"}',

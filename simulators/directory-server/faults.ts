@@ -2,7 +2,7 @@ import { code, FaultScripts, isTrue, milliseconds, oneOf, words, type EffectRule
 
 const text = {
   fits: (value: unknown) => value === true || (typeof value === 'string' && value.length <= 65_536),
-  must: 'true, or the very text to answer with',
+  must: 'true, or the exact text to answer with',
 }
 const status = {
   fits: (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 400 && value <= 599,
@@ -16,15 +16,15 @@ const legacyCode = {
 
 const rules = {
   down: { ...isTrue, means: 'the message port refuses connections until the fault is deleted', cardless: true },
-  delay_ms: { ...milliseconds, means: 'the answer comes so much later' },
+  delay_ms: { ...milliseconds, means: 'the answer comes this much later' },
   silent: { ...isTrue, means: 'the message is never answered' },
   erro: { ...code, means: 'answers Erro with this code' },
   http_status: { ...status, means: 'answers this HTTP status without a body' },
-  garbage: { ...text, means: 'answers what is no message' },
+  garbage: { ...text, means: 'answers with something that is not a message' },
   wrong_ids: { ...isTrue, means: 'ARes or PRes with another threeDSServerTransID, VERes with another Message id' },
   wrong_version: { ...isTrue, means: 'ARes or PRes with the other messageVersion' },
   stand_in: { ...isTrue, means: 'answers A with a proof for the issuer, as when its ACS is off' },
-  enrolled: { ...oneOf('Y', 'N', 'U'), means: 'VERes says so, whatever the card says', of: 'VEReq' },
+  enrolled: { ...oneOf('Y', 'N', 'U'), means: 'VERes has this value, whatever the card says', of: 'VEReq' },
   veres_url: { ...words(4096), means: 'VERes has this url, however hostile', of: 'VEReq' },
   legacy_error: { ...legacyCode, means: 'VEReq is answered with this Error of 1.0.2', of: 'VEReq' },
   wrong_delta: { ...isTrue, means: 'PRes with ranges that cannot be applied', cardless: true },

@@ -66,9 +66,9 @@ export function adminRoutes<Effect extends string>(app: FastifyInstance, parts: 
 
 /** The calls that script faults; `means` says what one is made of. */
 export const faultCalls = (body: string, means: string): AdminCall[] => [
-  get('/admin/faults', 'all, with their hits'),
+  get('/admin/faults', 'all faults, with the number of messages that each took'),
   { method: 'POST', path: '/admin/faults', means, body },
-  { method: 'DELETE', path: '/admin/faults', means: 'forgets all; /admin/faults/<id> one' },
+  { method: 'DELETE', path: '/admin/faults', means: 'removes all faults; /admin/faults/<id> removes one' },
 ]
 
 const happened = (journal: MessageJournal): Happened[] =>

@@ -38,7 +38,7 @@ export function findInstallation(env: Environment): Installation {
   const here = readSandbox(resolve('.tollgate'))
   if (here) return here
   throw new WrongUsage(`There is no installation to work on. Start the sandbox here (npm start), or name one:
-  TOLLGATE_DIR=…                   a running sandbox elsewhere
+  TOLLGATE_DIR=…                      a running sandbox elsewhere
   DATABASE_URL=… TOLLGATE_KEY_FILE=…  an installation`)
 }
 

@@ -40,12 +40,15 @@ export async function runTollgate(args: readonly string[], shell: Shell): Promis
   program.version(
     /^(-V|--version)$/.test(args[0] ?? '') ? versionText() : '',
     '-V, --version',
-    'print the version, and the commit if it is known',
+    'prints the version, and the commit if known',
   )
+  program.commandsGroup('Programs:')
   for (const add of firstPrograms) add(program, terminal)
+  program.commandsGroup('Commands for operators:')
   for (const [first, { does }] of Object.entries(subjects))
     if (!args.includes(first)) program.command(first).description(does)
     else addSubject(program, terminal, first, { does, actions: await actionsOf(first) })
+  program.commandsGroup('Tools:')
   for (const add of lastPrograms) add(program, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -80,7 +83,7 @@ const programOn = ({ stdout, print, complain }: Terminal): Command =>
     .addHelpText(
       'after',
       `
-The commands from cell on work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
-DATABASE_URL and TOLLGATE_KEY_FILE. Each has --help with examples, and --json for machines.
-The exit code is 0 when done, 1 when not, 2 on wrong usage.`,
+The commands for operators work on the running sandbox of TOLLGATE_DIR or ./.tollgate, or on the installation of
+DATABASE_URL and TOLLGATE_KEY_FILE. Each has --help with examples, and --json for programs.
+The exit code is 0 if the command succeeded, 1 if it failed, and 2 on wrong usage.`,
     )

@@ -147,9 +147,9 @@ function clash(takes: Inputs, { opened, present, written }: Record<'opened' | 'p
   )
   const kept = Object.fromEntries(changed.flatMap(({ field, was, now, yours }) => (yours === was ? [[field, now]] : [])))
   const shown = html`<section class="panel notice bad" role="alert">
-    <h2>Somebody else changed this meanwhile</h2>
+    <h2>Another user has changed this in the meantime</h2>
     <p>
-      Nothing of yours was saved. Below is the form with both changes; where you differ, yours stands. Look, and send it again.
+      Your change was not saved. The form below has both changes; where they differ, it has yours. Check it, and send it again.
     </p>
     <dl class="facts">
       ${changed.map(

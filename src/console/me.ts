@@ -47,7 +47,7 @@ const tasks: Readonly<Record<string, Task>> = {
     const { sessions } = await ownAccount(office, session)
     const one = sessions.find(({ sessionId }) => String(sessionId) === chosen)
     if (one) await endSessions(office.pool, [one.sessionId], office.clock.now())
-    return done(one ? 'The session ended.' : 'This session had ended already.')
+    return done(one ? 'The session ended.' : 'This session has already ended.')
   },
 }
 

@@ -88,7 +88,7 @@ async function visited(parts: ConsoleParts, pages: () => Promise<Pages>, request
     const { newCookie } = visitor
     return newCookie ? { ...answer, headers: { ...answer.headers, 'set-cookie': setCookie(newCookie, isSecure(parts)) } } : answer
   }
-  const content = [html`<p>This form did not come from a page of this session. Open the page again.</p>`]
+  const content = [html`<p>This form was not sent from a page of this session. Open the page again.</p>`]
   return framed(visitor, { status: 403, title: 'Not from this page', content }, await pages())
 }
 

@@ -56,9 +56,9 @@ const row = <C extends Check, const Marks extends string>(
 // oxfmt-ignore
 const rows = [
   //                                            codes   check                        sale pre av  rebill ×3  cap ret void ref v4  info stat v4  meth cres pares
-  row('the service has room',                   '20',   check.serviceHasRoom,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the service is not overloaded',          '20',   check.serviceHasRoom,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the path names an endpoint or group',    '4',    check.endpointExists,        'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
-  row('the merchant and the gate have room',    '20',   check.merchantHasRoom,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
+  row('merchant and gate have few enough open payments', '20',   check.merchantHasRoom,       'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the body is a form',                     '3',    check.bodyIsForm,            'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the fields can be read',                 '1, 3', check.fieldsCanBeRead,       'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('the Idempotency-Key can be read',        '3',    check.keyCanBeRead,          'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
@@ -69,8 +69,8 @@ const rows = [
   row('the challenge response can be read',     '3',    check.cresCanBeRead,         '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    x    .'),
   row('the payer response can be read',         '3',    check.paresCanBeRead,        '.    .   .   .   . .  .   .   .    .   .   .    .    .   .    .    x'),
   row('the control holds',                      '2',    controlHolds,                'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
-  row('the signature holds, if sent or due',    '2',    signatureHolds,              'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
-  row('the merchant keeps to its rate',         '20',   check.merchantKeepsRate,     'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
+  row('the signature holds, if sent or required', '2',    signatureHolds,              'x    x   x   x   x x  x   x   x    x   .   x    x    .   x    x    x'),
+  row('the merchant sends few enough requests', '20',   check.merchantKeepsRate,     'x    x   x   x   x x  x   x   x    x   x   x    x    x   x    x    x'),
   row('no text has a card number',              '3',    textsHaveNoCardNumber,       'x    x   x   x   x x  x   x   x    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.paymentIsEnabled,      'x    x   x   x   x x  .   .   .    .   .   .    .    .   .    .    .'),
   row('the operation is enabled',               '5',    check.followIsEnabled,       '.    .   .   .   . .  x   x   x    .   .   .    .    .   .    .    .'),

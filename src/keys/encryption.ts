@@ -66,8 +66,8 @@ export function readKeks(name: string, text: string): Secret<Buffer>[] {
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#'))
   if (keys.length === 0)
     throw new Error(
-      `${name} is missing: 32 random bytes in base64, for example from \`openssl rand -base64 32\`. ` +
-        'Keep it apart from the database: without it no card can be read any more',
+      `${name} is missing: 32 random bytes in base64, for example from \`openssl rand -base64 32\`, best in a file that ` +
+        'TOLLGATE_KEY_FILE names. Keep a copy apart from the database: without this key no stored card can be read',
     )
   return keys.map((key) => kekOf(name, key))
 }

@@ -25,7 +25,7 @@ const row = <C extends Check, const Marks extends string>(
 // oxfmt-ignore
 const rows = [
   //                                           refusal                   check                       perform status complete
-  row('the service has room',                  'no room',                check.serviceHasRoom,       'x       x      x'),
+  row('the service is not overloaded',         'no room',                check.serviceHasRoom,       'x       x      x'),
   row('the endpoint serves the operation',     'endpoint not served',    check.endpointServes,       'x       .      .'),
   row('the endpoint is known',                 'unknown',                check.endpointIsKnown,      '.       x      x'),
   row('the invoiceId can be read',             'unfit',                  check.invoiceIdCanBeRead,   'x       .      .'),
@@ -35,9 +35,9 @@ const rows = [
   row('the endpoint takes the currency',       'unfit',                  check.currencyIsTaken,      'x       .      .'),
   row('the currency has the amount',           'unfit',                  check.amountCanBeExpressed, 'x       .      .'),
   row('the signature holds',                   'signature does not hold', check.signatureHolds,      'x       .      .'),
-  row('the merchant keeps to its rate',        'no room',                check.merchantKeepsRate,    'x       .      .'),
+  row('the merchant sends few enough requests', 'no room',                check.merchantKeepsRate,    'x       .      .'),
   row('no text has a card number',             'unfit',                  check.textsHaveNoCardNumber, 'x      .      .'),
-  row('the merchant and the gate have room',   'no room',                check.merchantHasRoom,      'x       .      .'),
+  row('merchant and gate have few enough open payments', 'no room',                check.merchantHasRoom,      'x       .      .'),
   row("the invoice is this app's",             'unknown',                check.invoiceIsThisApps,    '.       x      x'),
 ] as const
 

@@ -12,7 +12,7 @@ export interface MobileRefusal {
 export const refuseMobile = (refused: MobileRefusalName, message: string): MobileRefusal => ({ refused, message })
 
 export const unknown = refuseMobile('unknown', 'invoiceId is not known')
-export const noRoom = refuseMobile('no room', 'there is no room for it now; try again')
+export const noRoom = refuseMobile('no room', 'too many requests now; try again')
 
 /** How an operation answers a refusal. */
 export function answerTo(operation: MobileOperation, refused: MobileRefusalName): { cause: string; http: number } {

@@ -56,8 +56,9 @@ function pathItem(route: Offer): Json {
 
 /** How a command gives a value, which JSON gives in its own way. */
 const inCommands = [
-  /,? by comma or given several times/,
-  /; several by comma$/,
+  /; (?:several )?separated by commas(?:, or the option more than once)?$/,
+  /; separated by commas, or the option more than once/,
+  /; the option may be given more than once$/,
   /[;,] ?(?:or )?-(?: or nothing)? (?:is|reads|for)[^;,]*standard input[^;]*/,
   /; standard input if left out/,
   /^file with /,

@@ -7,7 +7,7 @@ export const login = text('login', /^[\x21-\x7e]{1,20}$/, 'one to twenty printab
 /** A login that may be known or not: whoever looks says which. */
 const anyLogin = anyText('login')
 export const aLogin = { is: anyLogin, names: 'merchant', argument: true, needed: true, means: 'login of the merchant' } as const
-export const whose = { is: anyLogin, names: 'merchant', needed: true, means: 'whose it is' } as const
+export const whose = { is: anyLogin, names: 'merchant', needed: true, means: 'the merchant that it belongs to' } as const
 export const ofOneMerchant = { is: anyLogin, names: 'merchant', means: 'only of this merchant' } as const
 
 /** A number of the gateway's own, named by its place in a command. */

@@ -19,12 +19,12 @@ export const permissions = {
   configure: { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'change merchants, endpoints, gates and filters' },
   money:     { changes: true,  all: [true, true,  false, false], one: [true,  true,  false, false], means: 'capture, return, void, resume and settle payments, play test payments' },
   deliver:   { changes: true,  all: [true, true,  true,  false], one: [true,  true,  true,  false], means: 'send callbacks again' },
-  secrets:   { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'give a merchant new keys' },
+  secrets:   { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'register merchants and give them new keys' },
   persons:   { changes: false, all: [true, false, false, false], one: [true,  false, false, false], means: 'find and export the data of a person' },
-  erase:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'erase the data of a person, and numbers of cards' },
-  users:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'users of the API and their tokens' },
+  erase:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'erase the data of a person, and card numbers' },
+  users:     { changes: true,  all: [true, false, false, false], one: [true,  false, false, false], means: 'manage users and their tokens' },
   audit:     { changes: false, all: [true, false, false, true ], one: [false, false, false, false], means: 'read the audit trail' },
-  system:    { changes: true,  all: [true, false, false, false], one: [false, false, false, false], means: 'keys, cells, partitions and backups' },
+  system:    { changes: true,  all: [true, false, false, false], one: [false, false, false, false], means: 'manage keys, cells, partitions and backups' },
 } as const satisfies Record<string, PermissionRow>
 
 export type Permission = keyof typeof permissions

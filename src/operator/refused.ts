@@ -29,16 +29,17 @@ const misfits = {
     `${called(field)} cannot be used: ${why}${allow === undefined ? '' : ` (or allow it with ${called(allow)} on)`}.`,
   /** A value that a list of this kind cannot hold. */
   'no entry': ({ value, of, must }: { value: string; of: string; must: string }, called: Called) => {
-    const cards = of === 'card' ? ` (numbers of cards come by ${called('file')}, or by ${called('cardOf')} an order)` : ''
+    const cards =
+      of === 'card' ? ` (give card numbers in a file by ${called('file')}, or the card of an order by ${called('cardOf')})` : ''
     return `${JSON.stringify(maskCardNumbers(value))} is not ${must}${cards}.`
   },
   'no list of this kind': ({ kind }: { kind: string }, called: Called) =>
     `Filters of the kind ${kind} have no list, so they take no ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
   'no entries': (_: object, called: Called) => `Give values: ${called('value')}, ${called('file')} or ${called('cardOf')}.`,
   /** The line is not repeated: it may be almost a card number. */
-  'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not the number of a card.`,
+  'no card in line': ({ line }: { line: number }) => `Line ${line} of the file is not a card number.`,
   'card of another merchant': ({ orderId, login }: { orderId: bigint; login: string }) =>
-    `Order ${orderId} belongs to another merchant than ${login}, and a card has a different hash at each merchant.`,
+    `Order ${orderId} is not an order of ${login}, and a card has a different hash at each merchant.`,
   'unusable BIN table': ({ why }: { why: string }) => `The table cannot be used: ${why}. Nothing was changed.`,
   'weak key': ({ why }: { why: string }, called: Called) =>
     `${called('controlKey')}: ${why}. Leave it out and the gateway makes one.`,
@@ -67,7 +68,8 @@ const misfits = {
     `${called('file')} and ${called('login')} both name a control key. Leave one out.`,
   'no server named': (_: object, called: Called) =>
     `Whose server is it? Name the merchant by ${called('login')}, or a file with control_key by ${called('file')}.`,
-  'no deliveries named': () => hint('Say which: an order, or a filter such as --state given-up. See', 'delivery resend --help'),
+  'no deliveries named': () =>
+    hint('Name the callbacks: by an order, or by a filter such as --state given-up. See', 'delivery resend --help'),
   'many deliveries': ({ count }: { count: number }, called: Called) =>
     `That is ${count} callbacks. Look at them with delivery list and the same filters, then add ${called('yes')}.`,
 }
@@ -76,11 +78,11 @@ const misfits = {
 const conflicts = {
   'not permitted': ({ permission }: { permission: Permission }) => `This needs the permission ${permission}.`,
   /** Whoever works for one merchant asked for what concerns others too. */
-  'not of one merchant': () => 'This concerns the whole installation: no user of one merchant may do it.',
+  'not of one merchant': () => 'This concerns the whole installation: users of one merchant may not do it.',
   /** Somebody changed the settings since. */
   stale: () => 'The settings were changed since they were read. Nothing was changed: read them again.',
   'two persons needed': ({ rule }: { rule: string }) =>
-    `Two users make this change together (rule ${rule}): propose and confirm it in the console, or by the API.`,
+    `This change needs two users (rule ${rule}): one proposes and another confirms it, in the console or by the API.`,
   /** Nothing was changed yet. */
   proposed: ({ proposalId, until }: { proposalId: bigint; until: number }) =>
     hint(
@@ -91,7 +93,8 @@ const conflicts = {
   'maker without right': ({ maker }: { maker: string }) => `${maker}, who proposed this, may not do it any more. Reject it.`,
   'proposal over': ({ proposalId }: { proposalId: bigint }) =>
     hint(`Proposal ${proposalId} was decided, or its time is over. See`, `proposal show ${proposalId}`),
-  'above own rights': ({ role }: { role: string }) => `The role ${role} may do more than you. Choose one that may not.`,
+  'above own rights': ({ role }: { role: string }) =>
+    `The role ${role} may do more than you may. Choose a role with fewer permissions.`,
   'account tied': ({ subject }: ProviderAccount) => `The account ${subject} is linked to another user. Unlink it there first.`,
   'user off': ({ name }: { name: string }) => hint(`User ${name} is off. Switch it on first`, `user enable ${name}`),
   'no second factor': ({ name }: { name: string }) =>
@@ -114,7 +117,7 @@ const conflicts = {
       `merchant rotate-key ${login}`,
     ),
   'key not for mobile': () =>
-    'The mobile API needs a control key of 32 hexadecimal digits (dashes do not count), and this is another.',
+    'The mobile API needs a control key of 32 hexadecimal digits (dashes do not count). This key has another form.',
   /** A new control key for a merchant with an endpoint of the mobile API. */
   'key unfit for endpoint': ({ endpointId }: { endpointId: bigint }) =>
     `Endpoint ${endpointId} serves the mobile API, whose control keys are 32 hexadecimal digits. ` +
@@ -127,7 +130,7 @@ const conflicts = {
   'no list': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
     `Filter ${filterNo} of ${login} has no list: ${does}.`,
   'no limit': ({ login, filterNo, does }: { login: string; filterNo: number; does: string }) =>
-    `Filter ${filterNo} of ${login} is no limit and counts nothing: ${does}.`,
+    `Filter ${filterNo} of ${login} is not a limit, so it counts nothing: ${does}.`,
   'nothing counted': ({ login, filterNo, per }: { login: string; filterNo: number; per: string }) =>
     `Filter ${filterNo} of ${login} counts no payment of this ${per} now: there was none, or its time is over.`,
   'list full': ({ most }: { most: number }) =>
@@ -252,7 +255,7 @@ const unknown = {
   endpoint: (id: string) => hint(`There is no endpoint ${id}. See`, 'endpoint list'),
   group: (id: string) => hint(`There is no endpoint group ${id}. See`, 'group list'),
   gate: (name: string) => hint(`There is no gate ${JSON.stringify(name)}. See`, 'gate list'),
-  change: (id: string) => `There is no change ${id} of this kind of thing.`,
+  change: (id: string) => `There is no change ${id} of this kind.`,
   fault: () => hint('There is no fault with this id. See', 'acquirer fault list'),
   user: (name: string) => hint(`There is no user ${JSON.stringify(name)}. See`, 'user list'),
   token: (id: string) => hint(`There is no token ${id}. See`, 'token list'),

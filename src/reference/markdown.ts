@@ -64,7 +64,7 @@ export function operationPage(operation: Operation): string {
   )
   return page(
     `# ${operation}`,
-    [sentence(means), ...(note === undefined ? [] : [note]), `More of it: ${links.join(', ')}.`].join(' '),
+    [sentence(means), ...(note === undefined ? [] : [note]), `See also: ${links.join(', ')}.`].join(' '),
     block(`POST <base URL>${path}/<endpoint id>`, `POST <base URL>${path}/group/<group id>`),
     '## Request',
     mdTable(
@@ -93,8 +93,8 @@ export const samplesOf = (name: string): string => `## In your language\n\n<!-- 
 
 /** The effect of an `Idempotency-Key`, as the rest of a sentence about it. */
 export const keyMeaning =
-  'names the request: for 24 hours a repeat under this key (all fields equal, except control and cvv2) gets the reply of ' +
-  'the first request, whatever its outcome. Any other request of the merchant under this key, of any operation that ' +
+  'names the request. For 24 hours a repeat with this key (all fields equal, except control and cvv2) gets the reply of ' +
+  'the first request, whatever its outcome. A different request of the merchant with this key, to any operation that ' +
   'moves money, is refused with code 11'
 
 /** Clients can name requests that move money. */
@@ -107,16 +107,17 @@ function signing(operation: Operation): string[] {
   if (example.signed.is === 'OAuth')
     return [
       '## Signature',
-      '[OAuth 1.0a](../choices.md#oauth) with RSA-SHA256, all parameters in the header. The base string of the example below:',
+      '[OAuth 1.0a](../choices.md#oauth) with RSA-SHA256; the parameters of OAuth go into the header. This is the base string ' +
+        'of the example:',
       block(example.signed.baseString),
-      'and the request, with the signature in Base64 and percent-encoded in place of `…`:',
+      'And this is the request. In place of `…` put the signature in Base64, percent-encoded.',
       block(`POST ${example.url}`, `Authorization: ${example.signed.authorization}`, '', ...wrapped(example.body)),
     ]
   const { parts, text, control } = example.signed
   return [
     '## String to sign',
     ...formulaLines(signed as Formula),
-    '`control` is the SHA-1 of it, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). ' +
+    '`control` is the SHA-1 of this string, in lower-case hexadecimal ([Checksums](../choices.md#checksums)). ' +
       `With the example key ${code(exampleKey)}:`,
     mdTable(['Part', 'Value'], parts, ({ name, value }) => [name === pathId ? name : code(name), code(value)]),
     block(text + hiddenKey, `control=${control}`),
@@ -126,9 +127,10 @@ function signing(operation: Operation): string[] {
 
 const formulaLines = (formula: Formula): string[] =>
   formula.map(({ parts, when, ofTheOrder }, i) => {
-    const condition = when === undefined ? '' : `When ${when}: `
-    const also = i > 0 && (ofTheOrder || when === undefined) ? 'Accepted as well: ' : ''
-    return also + condition + code(inWords(parts)) + (ofTheOrder ? ' with amount and currency of the order' : '')
+    const also = i > 0 && (ofTheOrder || when === undefined)
+    const condition = [...(also ? ['also accepted'] : []), ...(when === undefined ? [] : [`if ${when}`])].join(' ')
+    const rest = ofTheOrder ? ' with amount and currency of the order' : ''
+    return (condition && `${sentence(condition).slice(0, -1)}: `) + code(inWords(parts)) + rest
   })
 
 /** A one-line form is broken before `&` for readability. */
@@ -146,14 +148,14 @@ function refused(operation: Operation): string[] {
   const first =
     operationRow(operation).signed === 'OAuth'
       ? 'The signature is checked first: if it is wrong, the reply is HTTP 403 with a page that says ' +
-        '*Access is denied*. Then'
-      : 'These'
+        '*Access is denied*. Then the other checks'
+      : 'The checks'
   return [
     '## Refusals',
-    `${first} must hold, in this order; the first that does not decides the reply ` +
+    `${first} run in this order, and the first that fails decides the reply ` +
       '([reply](errors.md), [what to do](../errors.md#refusals)).',
-    mdTable(['What must hold', 'Code'], checkRows(operation), ({ promise, codes }) => [promise, codes]),
-    'Later checks may refuse the request with:',
+    mdTable(['Check', 'Code'], checkRows(operation), ({ promise, codes }) => [promise, codes]),
+    'After these checks the request can still be refused with:',
     mdTable(['Code', 'error-message'], laterRefusals(operation), (name) => [
       String(refusals[name].code),
       code(refusalText(name)),

@@ -30,10 +30,10 @@ const descriptions = {
     "The calls that a merchant's app makes. The merchant's server begins each transaction and signs it; " +
     'the app carries the signature here.',
   merchant:
-    "The calls that a merchant's server answers: those of its own app, which begins transactions, and those of the " +
-    'service, which asks whether a transaction is as it began, and reports the id of a registered card. Signatures are ' +
-    'HMAC-SHA1 over the named values, without separators, in upper-case hexadecimal (lower case is accepted); the key is the ' +
-    'control key without dashes, read as hexadecimal digits.',
+    "The calls that a merchant's server answers. Its own app begins transactions. The service asks the server to confirm " +
+    'a transaction, and reports the id of a registered card. A signature is the HMAC-SHA1 of the named values, joined ' +
+    'without separators, in upper-case hexadecimal (lower case is accepted). The key is the control key without its ' +
+    'dashes, read as hexadecimal digits.',
 } as const
 
 export function mobileOpenApi(side: MobileOperationRow['side'], url: string): Json {
@@ -61,7 +61,7 @@ export function mobileOpenApi(side: MobileOperationRow['side'], url: string): Js
 const parameters: Readonly<Record<string, Json>> = {
   endpointId: parameter('endpointId', 'the endpoint that the answer of initiate named', '^[1-9][0-9]{0,17}$'),
   invoiceId: parameter('invoiceId', 'the invoice that the answer of initiate named', '^[A-Za-z0-9._-]{1,128}$'),
-  assignedId: parameter('assignedId', 'of the fee that was chosen', '^[A-Za-z0-9._-]+$'),
+  assignedId: parameter('assignedId', 'assignedId of the chosen fee', '^[A-Za-z0-9._-]+$'),
 }
 
 function parameter(name: string, description: string, pattern: string): Json {
@@ -97,7 +97,7 @@ function openSchemas() {
 const invoiceRow: MobileTable[string] = {
   is: { must: 'a text', schema: { type: 'string' }, fits: (value) => typeof value === 'string' },
   need: 'mandatory',
-  means: 'as in the path; for a notification that of its token, empty if there is none',
+  means: 'as in the path; for a notification, the invoice of its token, or empty if there is none',
 }
 
 function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchemas>): Json {
@@ -105,7 +105,7 @@ function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchem
   const { path, method, means, request, choices, answer } = row
   const same = {
     summary: sentence(means),
-    description: [signedText('carries', row.carries), signedText('is answered with', row.answers)].filter(Boolean).join(' '),
+    description: [signedText('The request', row.carries), signedText('The answer', row.answers)].filter(Boolean).join(' '),
     security: [],
     responses: {
       200: { description: 'The answer.', content: content(schemas.of(answer, `${operation}-answer`)) },
@@ -131,10 +131,10 @@ function itemOf(operation: MobileOperation, schemas: ReturnType<typeof openSchem
 
 const content = (schema: Json): Json => ({ 'application/json': { schema } })
 
-function signedText(verb: string, signed: SignedText | undefined): string {
+function signedText(which: string, signed: SignedText | undefined): string {
   if (signed === undefined) return ''
-  const parts = signed.parts.map(({ path, optional }) => `\`${path}\`${optional ? ' (where there is one)' : ''}`)
-  return `It ${verb} \`${signed.at}\` over ${parts.join(' + ')}.`
+  const parts = signed.parts.map(({ path, optional }) => `\`${path}\`${optional ? ' (if there is one)' : ''}`)
+  return `${which} has \`${signed.at}\`, which signs ${parts.join(' + ')}.`
 }
 
 function refusalsOf(row: MobileOperationRow, schemas: ReturnType<typeof openSchemas>): Json {

@@ -32,7 +32,7 @@ export const mobileRows = (table: MobileTable): MobileRow[] =>
 /** Which of several members are required, in words. */
 export function choiceText({ at, has, of }: Choice, code: (path: string) => string): string {
   const ways = of.map((names) => names.map((name) => code(`${at}.${name}`)).join(' and '))
-  return has === 'exactly one' ? `Exactly one of ${ways.join(' and ')}.` : `At least ${ways.join(', or ')}.`
+  return has === 'exactly one' ? `Send exactly one of ${ways.join(' and ')}.` : `Send at least ${ways.join(', or ')}.`
 }
 
 export interface SignedExample {

@@ -27,9 +27,10 @@ export function openApi(baseUrl = exampleBaseUrl): Json {
       version: '1',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
-        'Payments by card. Every operation is a form POST. Most are signed by the field `control`: SHA-1, in lower-case ' +
-        'hexadecimal, of the parts that the description of the operation names, without separators, the control key of ' +
-        'the merchant last. Operations of v4 are signed with OAuth 1.0a instead. A reply has only fields with a value.',
+        'Card payments. Every operation is a POST of a form. Most are signed by the field `control`: the SHA-1, in lower-case ' +
+        'hexadecimal, of the parts that the description of the operation names, joined without separators; the last part ' +
+        'is the control key of the merchant. Operations of v4 are signed with OAuth 1.0a instead. Fields without a value ' +
+        'are left out of replies.',
     },
     servers: [{ url: baseUrl, description: 'the base URL of an installation' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
@@ -137,7 +138,7 @@ const responses = (): Json => ({
     ]),
   ),
   'access-denied': {
-    description: 'The signature is wrong (a page, in either format), or the request is refused with code 2 or 5.',
+    description: 'The signature is wrong (an HTML page in both formats), or the request is refused with code 2 or 5.',
     content: {
       [pairs]: { schema: { type: 'string', description: 'An HTML page that says: Access is denied.' } },
       [json]: { schema: schemaRef('refusal') },
@@ -186,6 +187,6 @@ const signedText = (formula: Formula): string =>
   `Signed over ${formula
     .map(
       ({ parts, when, ofTheOrder }) =>
-        `\`${inWords(parts)}\`${when ? ` when ${when}` : ''}${ofTheOrder ? ', with those of the order' : ''}`,
+        `\`${inWords(parts)}\`${when ? ` if ${when}` : ''}${ofTheOrder ? ', with amount and currency of the order' : ''}`,
     )
     .join('; or ')}.`

@@ -43,7 +43,7 @@ const s = serveVariables
 
 // oxfmt-ignore
 const shared = {
-  DATABASE_URL:           { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, migrated, as a member of the role tollgate_operator' },
+  DATABASE_URL:           { ...s.DATABASE_URL, means: 'URL of a PostgreSQL 15 or newer, migrated, with a user who is a member of the role tollgate_operator' },
   DATABASE_URL_FILE:      s.DATABASE_URL_FILE,
   DATABASE_PASSWORD_FILE: s.DATABASE_PASSWORD_FILE,
   DATABASE_PASSWORD_DIRECTORY: s.DATABASE_PASSWORD_DIRECTORY,
@@ -58,7 +58,7 @@ const shared = {
   TLS_KEY_FILE:           s.TLS_KEY_FILE,
   TRUSTED_PROXIES:        s.TRUSTED_PROXIES,
   MAX_CONNECTIONS:        { ...s.MAX_CONNECTIONS, none: '500', means: 'how many connections may be open' },
-  ACCESS_LIMITS:          { ...s.ACCESS_LIMITS, means: '`address`: requests with a wrong token a minute from one address' },
+  ACCESS_LIMITS:          { ...s.ACCESS_LIMITS, means: 'only address counts here: how many requests a minute with a wrong token one address may send' },
   LOG_LEVEL:              s.LOG_LEVEL,
 } as const
 

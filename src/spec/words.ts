@@ -9,11 +9,11 @@ export type Status = 'processing' | 'unknown' | 'approved' | 'declined' | 'error
 export const finalStatuses: ReadonlySet<Status> = new Set(['approved', 'declined', 'error', 'filtered'])
 
 export const statusMeans: Readonly<Record<Status, string>> = {
-  processing: 'under way',
-  unknown: "the acquirer's answer was lost and is being sought; money may have moved",
+  processing: 'in progress',
+  unknown: "the acquirer's answer was lost, and the gateway is finding out; money may have moved",
   approved: 'charged, held or verified',
-  declined: 'refused by issuer, acquirer or the gateway itself; not charged',
-  error: 'it failed for technical reasons, or was reversed after a lost answer; not charged',
+  declined: 'refused by the issuer, the acquirer or the gateway; not charged',
+  error: 'failed for technical reasons, or reversed after a lost answer; not charged',
   filtered: 'refused by risk rules; not charged',
 }
 

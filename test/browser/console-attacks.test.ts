@@ -50,7 +50,7 @@ test('a form of another site makes no user, with or without what a form of ours 
     const other = await context.newPage()
     await other.goto(evilOrigin)
     await follow(other, other.getByRole('button', { name: 'Go' }))
-    assert.match(await other.locator('body').innerText(), /Sign in|did not come from a page/)
+    assert.match(await other.locator('body').innerText(), /Sign in|was not sent from a page/)
     assert.equal(await users(), before)
   }))
 
@@ -63,7 +63,7 @@ test('a page of another site of the same host can send the cookie, and still doe
     const other = await context.newPage()
     await other.goto(evil.origin.replace('127.0.0.1', 'console.localhost'))
     await follow(other, other.getByRole('button', { name: 'Go' }))
-    assert.match(await other.locator('body').innerText(), /did not come from a page of this session/)
+    assert.match(await other.locator('body').innerText(), /was not sent from a page of this session/)
     assert.equal(await users(), before)
   }))
 

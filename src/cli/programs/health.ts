@@ -24,14 +24,14 @@ type Options = { ready?: true; wait?: number }
 export function addHealthCommand(program: Command, terminal: Terminal): void {
   program
     .command('health')
-    .description('whether serve, api or console answers on this machine: ends with 0 or 1')
+    .description('checks whether serve, api or console answers on this machine; the exit code is 0 or 1')
     .argument('[program]', `${programs.join(', ')}; serve if left out`, reads(choice(programs)), 'serve')
-    .option('--ready', 'whether serve is ready to take payments, and not only running')
-    .option('--wait <span>', 'ask again until the answer is good, for at most this long', reads(span('1s', '1h')))
+    .option('--ready', 'also checks whether serve is ready to take payments')
+    .option('--wait <span>', 'asks again until the answer is good, for at most this long', reads(span('1s', '1h')))
     .addHelpText(
       'after',
       `
-It finds the program by the environment of the program. One answer may take ${answersWithinMs / 1_000} seconds.
+Give it the environment of the program, from which it knows host and port. One answer may take ${answersWithinMs / 1_000} seconds.
 
 Examples
   npx tollgate health

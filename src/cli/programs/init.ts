@@ -35,9 +35,9 @@ export function addInitCommand(program: Command, terminal: Terminal): void {
   program
     .command('init')
     .description('writes a directory with settings and new secrets, to run the gateway for real')
-    .argument('[directory]', 'a new or an empty one', 'tollgate')
+    .argument('[directory]', 'a new or an empty directory', 'tollgate')
     .option('--database-url <url>', `where PostgreSQL is (${usualDatabase})`, reads(aDatabase))
-    .option('--compose', 'for containers: compose.yaml and what it needs, with a PostgreSQL of its own')
+    .option('--compose', 'writes compose.yaml for containers, with its own PostgreSQL')
     .addHelpText(
       'after',
       `
@@ -58,7 +58,7 @@ Examples
 function init({ random, print }: Terminal, directory: string, url: URL, compose: boolean): void {
   const there = statSync(directory, { throwIfNoEntry: false })
   if (there && !(there.isDirectory() && readdirSync(directory).length === 0))
-    throw new Failure(`${directory} is there already, and is not an empty directory. It was left as it is.`)
+    throw new Failure(`${directory} already exists, and is not an empty directory. Nothing was changed.`)
   const fresh = `${directory}.${random.bytes(6).toString('hex')}.new`
   const write = (name: string, text: string) => writeFileSync(join(fresh, name), text, { mode: 0o600 })
   try {

@@ -7,28 +7,28 @@ import type { Terminal } from '../terminal.ts'
 export function addMerchantServerCommand(program: Command, terminal: Terminal): void {
   program
     .command('merchant-server')
-    .description("an example of a merchant's server for the mobile API: tokens, initiate, check, notification, cards")
+    .description("starts an example of a merchant's server for the mobile API: tokens, initiate, check, notification, cards")
     .addHelpText(
       'after',
       `
 Environment
   MERCHANT_SERVER_CONFIG   a JSON file:
 
-    login              the merchant's
+    login              login of the merchant
     control_key        32 hexadecimal digits, dashes not counted
     endpoints          for verification, sale and transfer an endpoint id, or ids by currency: {"USD": 104, "EUR": 105};
-                       a list in the place of an id lets the app choose by endpointId at initiate, the first if it does not
+                       instead of an id a list: the app chooses by endpointId at initiate, and the first is the default
     database_url       PostgreSQL; the tables are made in the schema merchant_server
     host, port         where to listen (127.0.0.1; 0, a free port)
     rates              min and max, texts: what a transfer may cost, for the app to show
-    check              currency: true tells it in each answer; random_sum_centis: 100 to 999 asks for that sum
+    check              currency: true puts the currency into each answer; random_sum_centis: 100 to 999 asks for that sum
     consumers          by name: email, birth_day (ddMMyyyy), billing
-    blocked_consumers  names that are answered FILTERED
+    blocked_consumers  names of consumers who get the answer FILTERED
     journal            true keeps the last 200 calls and shows them to anybody at /log: not for production
 
   LOG_LEVEL                debug, info, warn, error (info), on standard error
 
-When it serves it prints one line of JSON with its port and URL. The sandbox starts one by itself.
+When the server is ready, it prints one line of JSON with its port and URL. The sandbox starts one itself.
 
 Examples
   MERCHANT_SERVER_CONFIG=/etc/shop/mobile.json npx tollgate merchant-server`,

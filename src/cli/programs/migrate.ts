@@ -12,17 +12,17 @@ import { openDatabase } from '../installation.ts'
 const s = serveVariables
 // oxfmt-ignore
 export const migrateVariables = {
-  DATABASE_URL:                { ...s.DATABASE_URL, means: 'PostgreSQL 15 or newer, as the owner of the tables' },
+  DATABASE_URL:                { ...s.DATABASE_URL, means: 'URL of a PostgreSQL 15 or newer, with the owner of the tables as its user' },
   DATABASE_URL_FILE:           s.DATABASE_URL_FILE,
   DATABASE_PASSWORD_FILE:      s.DATABASE_PASSWORD_FILE,
-  DATABASE_PASSWORD_DIRECTORY: { ...s.DATABASE_PASSWORD_DIRECTORY, means: 'or: a directory with the password of each user in a file of its name; migrate is tollgate_owner, and makes the users gateway, clerk, monitor and retention whose files are there' },
+  DATABASE_PASSWORD_DIRECTORY: { ...s.DATABASE_PASSWORD_DIRECTORY, means: 'or: a directory with a file for each user, named like the user, with the password; migrate connects as tollgate_owner, and creates the users gateway, clerk, monitor and retention that have a file' },
   LOG_LEVEL:                   { ...s.LOG_LEVEL, usual: 'warn' as const },
 } as const
 
 export function addMigrateCommand(program: Command, terminal: Terminal): void {
   program
     .command('migrate')
-    .description('brings the database of DATABASE_URL to this version, with all cells')
+    .description('brings the database of DATABASE_URL, with all cells, to this version')
     .addHelpText('after', `\nEnvironment (more in docs/install.md)\n${variablesHelp(migrateVariables)}`)
     .action(migrateDatabase.bind(undefined, terminal))
 }

@@ -15,8 +15,8 @@ import type { Terminal } from '../terminal.ts'
 export const addApiCommand = (program: Command, terminal: Terminal): void =>
   addProgram(program, {
     name: 'api',
-    does: "the JSON API of operators, with the operator's database user",
-    about: 'To allow users: npx tollgate user add, npx tollgate token add. Reference: docs/reference/operator.md',
+    does: "starts the JSON API of operators, with the operator's database user",
+    about: 'To add a user: npx tollgate user add, then npx tollgate token add. Reference: docs/reference/operator.md',
     variables: apiVariables,
     run: () =>
       serve(terminal, 'the API of operators', apiConfig(terminal.env), async (options) =>
@@ -27,8 +27,8 @@ export const addApiCommand = (program: Command, terminal: Terminal): void =>
 export const addConsoleCommand = (program: Command, terminal: Terminal): void =>
   addProgram(program, {
     name: 'console',
-    does: "the pages of operators and merchants, with the operator's database user",
-    about: `To allow a user: npx tollgate user add jane --role owner, then npx tollgate user invite jane, which gives a link that
+    does: "starts the pages of operators and merchants, with the operator's database user",
+    about: `To add a user: npx tollgate user add jane --role owner, then npx tollgate user invite jane, which prints a link that
 works once. Users set a password and a second factor themselves.`,
     variables: consoleVariables,
     run() {

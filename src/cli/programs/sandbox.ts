@@ -7,13 +7,13 @@ import type { Terminal } from '../terminal.ts'
 export function addSandboxCommand(program: Command, terminal: Terminal): void {
   program
     .command('sandbox')
-    .description('everything on this machine, offline: gateway, database, a simulated card world, a shop')
+    .description('starts everything on this machine, offline: gateway, database, a simulated card world, a shop')
     .addHelpText(
       'after',
       `
 Environment
-  PORT           of the gateway (8080; 0 takes a free one); the other parts take free ports
-  OPERATOR_PORT  of its /health, /ready and /metrics (a free one)
+  PORT           port of the gateway (8080; 0 takes a free one); the other parts take free ports
+  OPERATOR_PORT  port of the gateway's /health, /ready and /metrics (a free one)
   TOLLGATE_DIR   where data, keys and sandbox.json are kept (./.tollgate)
   DATABASE_URL   use this PostgreSQL 15 or newer instead of the embedded one; also DATABASE_URL_FILE
 

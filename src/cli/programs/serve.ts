@@ -20,7 +20,7 @@ import { reads } from '../rows.ts'
 export function addServeCommand(program: Command, terminal: Terminal): void {
   program
     .command('serve')
-    .description('the gateway alone, configured by the environment')
+    .description('starts the gateway alone, configured by the environment')
     .option('--processes <number>', 'how many processes share the ports, instead of PROCESSES', reads(whole(1, mostProcesses)))
     .addHelpText(
       'after',

@@ -34,12 +34,12 @@ const aUrl = parsed('url', 'a URL, such as https://pay.example/gateway/api/v2/sa
 export function addSignRequestCommand(program: Command, terminal: Terminal): void {
   program
     .command('sign-request')
-    .description('signs a whole request beside its control, and prints the headers to send with it')
+    .description('signs a whole request, in addition to its control, and prints the headers to send with it')
     .argument('<url>', 'the URL of the request, as the gateway sees it', reads(aUrl))
     .option('--method <method>', 'the method of the request', reads(aMethod), 'POST')
     .option('--body <file>', 'the file with the body, byte for byte; standard input if left out', '-')
     .option('--login <login>', "the merchant; the sandbox's own if left out")
-    .option('--private-key <file>', 'sign with this Ed25519 key in PEM, whose public half the operator registered')
+    .option('--private-key <file>', 'sign with this Ed25519 key in PEM; the operator registered its public half')
     .option('--idempotency-key <key>', 'the Idempotency-Key of the request, which the signature covers', reads(anIdempotencyKey))
     .option('--json', 'print JSON for machines')
     .addHelpText(

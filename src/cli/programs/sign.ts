@@ -48,10 +48,9 @@ export function addSignCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-The control key is never an argument: it is that of --login, that of ${keyVariable}, that in the file
-that ${keyVariable}_FILE names, or comes by standard input.
-It is never printed.
-Unsigned fields may be given too and have no effect. If login is left out, it is the merchant's.
+The control key is never an argument, and is never printed. It comes from the installation (--login), from ${keyVariable},
+from the file that ${keyVariable}_FILE names, or from standard input (--key-stdin).
+You may also give fields that are not signed; they have no effect. A login that you leave out is filled in.
 For v4 (create-card-ref-v4, status-v4) it prints the base string of OAuth and the Authorization header, valid for five minutes
 and one call. npx tollgate sign-request signs a request as a whole.
 
@@ -175,7 +174,7 @@ export function privateKeyIn(file: string, kind: keyof typeof kindOfKey): KeyObj
     if (key.asymmetricKeyType === kind) return key
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new WrongUsage(`--private-key: ${file} is not there.`)
+      throw new WrongUsage(`--private-key: ${file} does not exist.`)
   }
   throw new WrongUsage(`--private-key: ${file} is not a private ${kindOfKey[kind]} key in PEM.`)
 }

@@ -11,15 +11,19 @@ import { reads } from '../rows.ts'
 export function addSimulateCommand(program: Command, terminal: Terminal): void {
   program
     .command('simulate')
-    .description('replay one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
-    .requiredOption('--seed <number>', 'which world', reads(whole(0, 999_999_999_999)))
+    .description('replays one seed of the simulation: two gateways, an acquirer and merchants, in one process on a virtual clock')
+    .requiredOption('--seed <number>', 'the seed, which decides everything that happens', reads(whole(0, 999_999_999_999)))
     .option('--orders <number>', 'how many sales to make (300)', reads(whole(1, 1_000_000)))
-    .option('--cells <number>', 'how many cells, with three gateways and merchants that move: 8', reads(whole(1, 8)))
-    .option('--trace', 'print the whole time line; without it only its end, after a failure')
+    .option(
+      '--cells <number>',
+      'how many cells, at most 8; there are then three gateways, and merchants move between cells',
+      reads(whole(1, 8)),
+    )
+    .option('--trace', 'prints the whole time line; without it only the end, and only after a failure')
     .addHelpText(
       'after',
       `
-The same seed gives the same time line to the byte. The run stops at the first broken promise, and ends with 1.
+The same seed gives the same time line, byte for byte. The run stops at the first broken promise, with exit code 1.
 
 Examples
   npx tollgate simulate --seed 42

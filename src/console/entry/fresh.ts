@@ -28,7 +28,8 @@ export async function askFresh(
   const { [field]: code, form: _token, ...rest } = form
   const proven = code === undefined ? false : await proveAgain(parts, visitor, secret(code), caller)
   if (proven === true) return undefined
-  const why = proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner.' : 'This was not correct.'
+  const why =
+    proven === 'slowed' ? 'There were too many wrong codes. Wait, or ask an owner to unlock you.' : 'This code was not correct.'
   return html`<form method="post" action="/${path}" class="panel notice">
     ${code === undefined ? undefined : html`<p class="complaint" role="alert">${why}</p>`}
     <input type="hidden" name="form" value="${formToken}" />

@@ -10,14 +10,14 @@ type Why = SignInRefusal | 'not ours' | 'way over'
 
 const words: Readonly<Record<Why, string>> = {
   wrong: 'The name, the password or the code is wrong.',
-  slowed: 'There were too many failed tries. Wait up to 30 minutes, or ask an owner for: npx tollgate user unlock.',
+  slowed: 'There were too many failed tries. Wait up to 30 minutes, or ask an owner to run npx tollgate user unlock.',
   'link over': 'This link was used already, or has expired. Ask an owner for a new one.',
   weak: `The password needs ${leastCharacters} characters, six of them different. A well-known word or your name is not enough.`,
   differ: 'The two passwords differ.',
   'wrong code': 'The code or the passkey was not correct. Give all of it again; the link still works.',
-  'not ours': 'This form did not come from this page. Try again here.',
+  'not ours': 'This form was not sent from this page. Try again here.',
   'no passkey': 'This passkey is not accepted. It may have been removed. Try again, or sign in another way.',
-  'no account': 'No user is linked to your account at the provider. Ask an owner for: npx tollgate user link.',
+  'no account': 'No user is linked to your account at the provider. Ask an owner to link it (npx tollgate user link).',
   'way over': 'Signing in at the provider failed: it took too long, was refused, or got no answer. Try again, or sign in here.',
 }
 
@@ -47,7 +47,7 @@ export const typed = (name: string, label: string, is: Markup): Markup =>
 export const passwordField = (name: string, label: string, kind: 'current' | 'new'): Markup =>
   typed(name, label, html`type="password" autocomplete="${kind}-password"`)
 export const newPasswordFields = html`${passwordField('password', `New password, at least ${leastCharacters} characters`, 'new')}
-${passwordField('again', 'The same again', 'new')}`
+${passwordField('again', 'The same password again', 'new')}`
 export const codeLabel = 'Code of your authenticator, or a recovery code'
 export const oneTimeCode = html`inputmode="numeric" autocomplete="one-time-code"`
 
@@ -76,7 +76,7 @@ export const signInPage = ({ why, name = '', to = '/', host }: SignInShown): Ans
           <button class="second">Sign in with ${host}</button>
         </form>`
       }
-      <p class="quiet">If you forgot your password, ask an owner for: npx tollgate user reset-password.</p>`,
+      <p class="quiet">If you forgot your password, ask an owner to run npx tollgate user reset-password.</p>`,
   )
 
 export const codePage = ({ why, to = '/', hasPasskey = false }: { why?: Why; to?: string; hasPasskey?: boolean }): Answer =>

@@ -43,7 +43,7 @@ const mandatory = kind<string>({
     isPaymentField(name)
       ? name
       : new Unreadable(
-          `fields of a payment. ${JSON.stringify(name)} is none; an endpoint can demand ${[...choosableFields].join(', ')}`,
+          `fields that an endpoint can demand, which ${JSON.stringify(name)} is not: ${[...choosableFields].join(', ')}`,
         ),
 })
 
@@ -100,23 +100,23 @@ const units: ValueKind<'iso4217' | 'hundredths'> = {
 // oxfmt-ignore
 export const endpointFields = fields({
   threeDSecure:             { is: onOff,                usual: false,      label: '3-D Secure',              means: 'whether cardholders are authenticated' },
-  challengeIndicator:       { is: indicator,            none: 'none (no preference)', label: 'Challenge indicator', means: 'what the gateway asks of the issuer in 3-D Secure, 01 to 09' },
+  challengeIndicator:       { is: indicator,            none: 'none (no preference)', label: 'Challenge indicator', means: 'whether the gateway asks the issuer for a 3-D Secure challenge, 01 to 09' },
   authenticationPolicy:     { is: authenticationPolicy, usual: safePolicy, label: 'Authentication',          means: 'what to do when 3-D Secure does not shift the risk to the issuer, such as unavailable=authorise; or safe' },
-  callbackUrl:              { is: url,                  none: 'none; each request may name its own', label: 'Callback URL', means: 'receives every outcome, besides the URLs of each request' },
-  merchantServerUrl:        { is: url,                  none: 'none (mobile API)', label: 'Merchant server', means: "the merchant's server, which the mobile API calls" },
-  sellerCommission:         { is: shownCommission,                         label: "Seller's commission",     means: 'shown in status and callback: minor units + hundredths of a per cent, such as 30+150; or gate for that of the gate' },
-  acquirerCommission:       { is: shownCommission,                         label: "Acquirer's commission",   means: 'the same for what the acquirer takes' },
+  callbackUrl:              { is: url,                  none: 'none; each request may name its own', label: 'Callback URL', means: 'URL that receives every outcome, in addition to the URLs of each request' },
+  merchantServerUrl:        { is: url,                  none: 'none (mobile API)', label: 'Merchant server', means: "URL of the merchant's server, which the mobile API calls" },
+  sellerCommission:         { is: shownCommission,                         label: "Seller's commission",     means: 'shown in status and callback: minor units + hundredths of a per cent, such as 30+150; or gate, to show that of the gate' },
+  acquirerCommission:       { is: shownCommission,                         label: "Acquirer's commission",   means: "the acquirer's commission, in the same form" },
   authenticationInCallback: { is: onOff,                usual: false,      label: '3-D Secure in callbacks', means: 'whether callbacks have eci and verified-3d-status' },
   withoutMethod:            { is: onOff,                usual: false,      label: 'Without the method',      means: "whether to skip the issuer's method when the sale has the browser's data" },
   consumerDefinedRate:      { is: onOff,                usual: false,      label: 'Consumer-defined rate',   means: 'whether the consumer of a transfer chooses a gate by its commission' },
-  randomSum:                { is: onOff,                usual: false,      label: 'Random sum',              means: 'whether a cardholder without a 3-D Secure challenge must name a small sum that was held' },
-  plainHttpCallbacks:       { is: onOff,                usual: false,      label: 'Plain http callbacks',    means: 'whether callbacks may go by http' },
-  amountsAboveSigned:       { is: onOff,                usual: false,      label: 'Amounts above signed',    means: 'whether enumerate_amounts may exceed the amount, which is the only signed one' },
+  randomSum:                { is: onOff,                usual: false,      label: 'Random sum',              means: 'whether a cardholder who had no 3-D Secure challenge must enter a small random sum that was held on the card' },
+  plainHttpCallbacks:       { is: onOff,                usual: false,      label: 'Plain http callbacks',    means: 'whether callback URLs may be http, not only https' },
+  amountsAboveSigned:       { is: onOff,                usual: false,      label: 'Amounts above signed',    means: 'whether enumerate_amounts may exceed the amount, although only the amount is signed' },
   parameterSignatures:      { is: onOff,                usual: true,       label: 'Parameter signatures',    means: 'whether signatures of v4 may cover the parameters alone, without the address' },
   cardNumbersInText:        { is: onOff,                usual: false,      label: 'Card numbers in text',    means: 'whether descriptions, comments and merchant_data may contain card numbers; never the number of the payment itself' },
   repeatWindowMs:           { is: span('0', '24h'),     usual: 600_000,    label: 'Repeat window',           means: 'how long after its approval an equal capture, return or void counts as a repeat; 0 for never' },
-  mandatoryFields:          { is: listOrNone(mandatory), usual: [],         label: 'Mandatory fields',        means: 'additional mandatory fields, by comma, such as phone,order.description; or none', option: 'mandatory' },
-  optionalFields:           { is: listOrNone(lifted), usual: [],         label: 'Optional fields',         means: 'state, so that it may be left out of an address in US, CA or AU; or none', option: 'optional' },
+  mandatoryFields:          { is: listOrNone(mandatory), usual: [],         label: 'Mandatory fields',        means: 'additional mandatory fields, separated by commas, such as phone,order.description; or none', option: 'mandatory' },
+  optionalFields:           { is: listOrNone(lifted), usual: [],         label: 'Optional fields',         means: 'state, to make it optional in addresses in US, CA and AU; or none', option: 'optional' },
   descriptor:               { is: text('text', /^[^\p{Cc}]{1,64}$/u, 'one to 64 characters on one line'), none: "the gate's", label: 'Descriptor', means: "the text on the cardholder's statement, instead of the gate's" },
   disabledOperations:       { is: operations,           usual: ['capture', 'return', 'void'], label: 'Operations off', means: 'operations to switch on or off, such as sale=off', option: 'operations' },
   controlMinorUnits:        { is: units,                usual: 'iso4217',  label: 'Amounts in checksums',    means: "how amounts are written in checksums: in the currency's minor units, or always in hundredths" },

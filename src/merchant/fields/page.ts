@@ -24,6 +24,6 @@ const logo = kind<LogoFacts, Logo>({
 // oxfmt-ignore
 export const pageFields = fields({
   name:   { is: name,   option: 'page-name', label: 'Page name', means: "shown instead of the merchant's name" },
-  colour: { is: colour, label: 'Page colour', means: 'of lines, links and buttons, such as 0a7d55' },
+  colour: { is: colour, label: 'Page colour', means: 'colour of lines, links and buttons, such as 0a7d55' },
   logo:   { is: logo,   label: 'Page logo',   means: 'a PNG, JPEG or WebP of at most 32 KiB, 16 to 1024 pixels wide and high; - is standard input' },
 })

@@ -46,7 +46,7 @@ export const accessActions: Actions = {
     forMerchants: true,
     takes: {
       merchant: { ...ofOneMerchant, means: "only requests in this merchant's name" },
-      from: { is: moment, means: 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h without it' },
+      from: { is: moment, means: 'since: a date, a time in UTC, or how long ago (2h, 7d); 24h if left out' },
       limit: mostOf('lines'),
     },
     async perform({ pool, clock }, { merchant, from, limit }) {

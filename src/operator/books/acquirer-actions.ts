@@ -71,8 +71,8 @@ const matches = {
   orderId:     { is: anyText('id'), option: 'order',                         means: 'order id of the gateway' },
   message:     { is: choice(['authorisation', 'reversal', 'any'], 'which'), means: 'authorisation (the default), reversal or any' },
   probability: { is: share,                                                means: 'the share of matching messages, from 0 to 1' },
-  seed:        { is: whole(0, 4_294_967_295),                              means: 'selects the same messages each time' },
-  times:       { is: whole(1, 1_000_000_000),                              means: 'only the first messages, this many' },
+  seed:        { is: whole(0, 4_294_967_295),                              means: 'makes the random choice the same each time' },
+  times:       { is: whole(1, 1_000_000_000),                              means: 'applies only to this many messages, the first that match' },
 } as const
 
 // oxfmt-ignore

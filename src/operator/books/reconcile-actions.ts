@@ -97,7 +97,7 @@ export const reconcileActions: Actions = {
       import: { is: flag, means: 'import payments that only the acquirer knows, as approved ones that can be returned later' },
       endpoint: {
         is: list(id, 'ids'),
-        means: 'endpoints to which payments of no known order are booked; several by comma, one for each currency',
+        means: 'endpoints that get the payments without a known order, one for each currency; several separated by commas',
       },
     },
     perform(office, { file, gate, endpoint: endpointIds, ...asked }) {

@@ -101,10 +101,10 @@ without an orderly stop. Overdue: work that is late by more than half a minute. 
     here: true,
     long: true,
     takes: {
-      number: { ...ownNumber, is: whole(1, mostCell), means: `1 to ${mostCell}` },
+      number: { ...ownNumber, is: whole(1, mostCell), means: `number of the new cell, 1 to ${mostCell}` },
       databaseUrl: {
         is: anyText('url'),
-        means: 'its database, if it is not the one of the installation; without user and password',
+        means: 'database of the cell, if not the one of the installation; without user and password',
       },
     },
     perform: (office, { number, databaseUrl }) =>
@@ -158,7 +158,7 @@ lead through it. To bring a cell to another database, add a cell in that databas
       login: aLogin,
       to: goesTo,
       pauseAtMostMs,
-      giveUp: { is: flag, means: 'ends a move that was cut off: the merchant stays in its cell' },
+      giveUp: { is: flag, means: 'gives up a move that was interrupted: the merchant stays in its cell' },
     },
     async perform(office, { login, to, pauseAtMostMs: atMost, giveUp }) {
       if ((to === undefined) === (giveUp === undefined)) throw new Refused({ what: 'missing', field: 'to', or: 'giveUp' })

@@ -17,7 +17,7 @@ const aGroup = { ...ownNumber, is: id, names: 'group', means: 'number of the gro
 const gates = {
   is: list(name, 'gates'),
   label: 'Gates',
-  means: 'gates to acquirers by id or name, the preferred first, by comma or given several times',
+  means: 'gates to acquirers by id or name, the preferred first; separated by commas, or the option more than once',
 } as const
 
 const endpointFacts = (e: EndpointEntry): Fact[] => [
@@ -110,7 +110,7 @@ export const endpointActions: Actions = {
     ],
   }),
   'endpoint list': action({
-    does: 'all endpoints',
+    does: 'lists all endpoints',
     needs: 'read',
     forMerchants: true,
     takes: { merchant: ofOneMerchant },
@@ -124,7 +124,7 @@ export const endpointActions: Actions = {
     examples: ['endpoint list', 'endpoint list --merchant shop --json'],
   }),
   'endpoint show': action({
-    does: 'one endpoint with all its settings',
+    does: 'shows one endpoint with all its settings',
     needs: 'read',
     forMerchants: true,
     settings: (one) => one,
@@ -134,12 +134,12 @@ export const endpointActions: Actions = {
     examples: ['endpoint show 101'],
   }),
   'endpoint set': withDryRun({
-    does: 'changes settings; those not named stay',
+    does: 'changes settings of an endpoint; settings that you do not name stay',
     needs: 'configure',
     settings: ({ after }) => after,
     takes: {
       endpoint: anEndpoint,
-      name: { is: name, means: 'for people' },
+      name: { is: name, means: 'a name to display' },
       gate: gates,
       ...settingsOf(endpointFields.table, 'there'),
     },
@@ -168,20 +168,20 @@ export const endpointActions: Actions = {
     facts: endpointFacts,
     json: endpointJson,
     ids: ({ endpointId }) => ({ endpoint_id: endpointId }),
-    disable: 'rejects new payments; status requests and callbacks go on',
-    enable: 'accepts new payments again',
+    disable: 'rejects new payments at an endpoint; status requests and callbacks go on',
+    enable: 'accepts new payments at an endpoint again',
   }),
   'group add': action({
     does: 'makes a group of endpoints of one merchant',
     needs: 'configure',
     takes: {
       merchant: whose,
-      name: { is: name, needed: true, means: 'for people' },
+      name: { is: name, needed: true, means: 'a name to display' },
       endpoint: {
         is: list(id, 'ids'),
         needed: true,
         names: 'endpoint',
-        means: 'its endpoints, by comma or with several options',
+        means: 'the endpoints of the group; separated by commas, or the option more than once',
       },
     },
     perform: addGroup,
@@ -193,7 +193,7 @@ export const endpointActions: Actions = {
     examples: ['group add --merchant shop --name all --endpoint 101,102'],
   }),
   'group list': action({
-    does: 'all groups',
+    does: 'lists all groups',
     needs: 'read',
     forMerchants: true,
     takes: { merchant: ofOneMerchant },

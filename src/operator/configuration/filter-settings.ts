@@ -45,15 +45,15 @@ const countings = Object.keys(countingWords) as (keyof typeof countingWords)[]
 // oxfmt-ignore
 export const ruleInputs = {
   of:       { is: choice(listedKinds, 'what'),   means: `what a list contains: ${listedKinds.join(', ')}` },
-  per:      { is: choice(countedKinds, 'what'),  means: `what payments are counted by, or added up by: ${countedKinds.join(', ')}` },
+  per:      { is: choice(countedKinds, 'what'),  means: `counts payments, or adds up their amounts, for each: ${countedKinds.join(', ')}` },
   limit:    { is: anyText('number'),             means: 'the number of payments (velocity), or the sum of money (volume)' },
   withinMs: { is: span('1min', '366d'),          means: 'how far back a limit counts, from 1min to 366d' },
   counts:   { is: choice(countings, 'which'),    means: `which payments a limit counts: ${countings.join(', ')} (all)` },
-  currency: { is: isoCurrency,                      means: 'the currency of the payments that volume and amount look at' },
-  least:    { is: anyText('amount'),             means: 'the least amount' },
-  most:     { is: anyText('amount'),             means: 'the most' },
-  from:     { is: minuteOfDay,                   means: 'the time of day from which it fires' },
-  to:       { is: minuteOfDay,                   means: 'the time of day until which it fires' },
+  currency: { is: isoCurrency,                      means: 'the currency of the payments that volume or amount looks at' },
+  least:    { is: anyText('amount'),             means: 'filters payments below this amount' },
+  most:     { is: anyText('amount'),             means: 'filters payments above this amount' },
+  from:     { is: minuteOfDay,                   means: 'the time of day from which the filter applies' },
+  to:       { is: minuteOfDay,                   means: 'the time of day until which the filter applies' },
   zone:     { is: timeZone,                      means: 'the IANA time zone of these times, such as Europe/Berlin (UTC)' },
 } as const
 

@@ -16,9 +16,9 @@ const mostBytes = 256 * 1024 * 1024
 
 // oxfmt-ignore
 export const valueInputs = {
-  value:  { is: list(anyText('text'), 'text'), means: 'a value of the list; may be given more than once, or several by comma' },
+  value:  { is: list(anyText('text'), 'text'), means: 'a value of the list; several separated by commas, or the option more than once' },
   file:   { is: fileText(mostBytes),  means: 'a file with one value a line (card numbers for a list of cards); - is standard input' },
-  cardOf: { is: list(id, 'order'),    means: 'the card of that order; may be given more than once' },
+  cardOf: { is: list(id, 'order'),    means: 'the card of that order; the option may be given more than once' },
 } as const
 
 export type ListValues = Given<typeof valueInputs>

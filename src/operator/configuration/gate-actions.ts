@@ -11,7 +11,7 @@ import { withDryRun } from '../history/dry-run.ts'
 import { gateNamed, listGates, type GateEntry } from '../known.ts'
 import { describe, jsonBy, schema } from '../../entity/json.ts'
 
-const aGate = { is: name, argument: true, needed: true, means: 'its id or name' } as const
+const aGate = { is: name, argument: true, needed: true, means: 'id or name of the gate' } as const
 
 /** Not a number, which would be an id; and lists of gates have commas. */
 const newName: ValueKind<string> = {
@@ -37,7 +37,7 @@ const gateFacts = (g: GateEntry): Fact[] => [
 
 export const gateActions: Actions = {
   'gate add': action({
-    does: 'adds a gate',
+    does: 'adds a gate: a line to an acquirer',
     needs: 'configure',
     takes: {
       name: { is: newName, needed: true, means: 'a name to display and to use in commands' },
@@ -60,7 +60,7 @@ export const gateActions: Actions = {
     ],
   }),
   'gate list': action({
-    does: 'all gates',
+    does: 'lists all gates',
     needs: 'read',
     takes: {},
     perform: ({ pool }) => listGates(pool),
@@ -87,7 +87,7 @@ export const gateActions: Actions = {
     examples: ['gate list'],
   }),
   'gate show': action({
-    does: 'one gate with all its settings',
+    does: 'shows one gate with all its settings',
     needs: 'read',
     settings: (gate) => gate,
     takes: { gate: aGate },
@@ -96,7 +96,7 @@ export const gateActions: Actions = {
     examples: ['gate show acme'],
   }),
   'gate set': withDryRun({
-    does: 'changes settings; those not named stay',
+    does: 'changes settings of a gate; settings that you do not name stay',
     needs: 'configure',
     settings: ({ after }) => after,
     takes: { gate: aGate, ...settingsOf(gateFields.table, 'there'), ...lineInputs },
@@ -127,7 +127,7 @@ export const gateActions: Actions = {
     facts: gateFacts,
     json: gateJson,
     ids: ({ gateId }) => ({ gate_id: gateId }),
-    disable: 'sends no payments to a gate; endpoints use the next of their gates',
+    disable: 'stops sending new payments to a gate; endpoints use the next of their gates',
     enable: 'sends payments to a gate again',
   }),
 }

@@ -64,11 +64,11 @@ const merchantJson = jsonBy(
 
 export const merchantActions: Actions = {
   'merchant add': action({
-    does: 'registers a merchant and prints its control key, this one time',
+    does: 'registers a merchant and prints its control key, which is never shown again',
     needs: 'secrets',
     once: true,
     takes: {
-      login: { is: login, needed: true, means: 'what the merchant signs in with, at most 20 characters' },
+      login: { is: login, needed: true, means: 'the name in the requests of the merchant, at most 20 characters' },
       name: { is: name, means: 'a name to display; the login if left out' },
       controlKey,
       cell: { is: whole(0, mostCell), usual: 0, means: 'the cell for its orders' },
@@ -87,7 +87,7 @@ export const merchantActions: Actions = {
     examples: ['merchant add --login shop --name "The Shop"', 'merchant add --login shop --control-key - < key.txt'],
   }),
   'merchant list': action({
-    does: 'all merchants',
+    does: 'lists all merchants',
     needs: 'read',
     takes: {},
     async perform({ pool }) {
@@ -110,7 +110,7 @@ export const merchantActions: Actions = {
     examples: ['merchant list', 'merchant list --json'],
   }),
   'merchant show': action({
-    does: 'one merchant with its endpoints and groups',
+    does: 'shows one merchant with its endpoints and groups',
     needs: 'read',
     forMerchants: true,
     settings: ({ merchant }) => merchant,
@@ -174,7 +174,7 @@ in the dark one, and are black or white otherwise.`,
       keepOld: {
         is: span('0', '366d'),
         usual: 86_400_000,
-        means: 'how long the present key is accepted beside the new one; 0 ends it immediately',
+        means: 'how long the present key is accepted as well; 0 ends it immediately',
       },
     },
     perform: rotateKey,
@@ -207,6 +207,6 @@ Only one old key is kept: a second rotation within the span ends the first key.`
       jsonOf({ enabled, signedRequests: which, ...pageFields.json(page) }),
     ids: ({ login: of }) => ({ login: of }),
     disable: 'rejects new payments at all endpoints of a merchant; status requests and callbacks go on',
-    enable: 'payments are taken again',
+    enable: 'accepts new payments of a merchant again',
   }),
 }

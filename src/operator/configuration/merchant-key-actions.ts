@@ -108,7 +108,7 @@ ${makeAPair}`,
     examples: ['merchant key list shop', 'merchant key list shop --json'],
   }),
   'merchant key retire': action({
-    does: 'rejects what a key signs, from a second later on; it cannot be undone',
+    does: 'retires a key: one second later, requests that it signs are rejected. This cannot be undone',
     needs: 'configure',
     forMerchants: true,
     takes: { login: aLogin, number: { ...ownNumber, is: whole(1, 1_000_000), means: 'number of the key' } },
@@ -173,7 +173,7 @@ only on request.`,
     examples: ['merchant signing-key shop', 'merchant signing-key shop --off'],
   }),
   'merchant signed-requests': withDryRun({
-    does: 'sets which requests of a merchant must be signed, with its signing secret or by a key of its own',
+    does: 'sets which requests of a merchant must be signed, with its signing secret or its own Ed25519 key',
     needs: 'configure',
     forMerchants: true,
     takes: {

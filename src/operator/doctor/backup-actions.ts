@@ -7,11 +7,11 @@ import { checkCopy } from './check-copy.ts'
 
 export const backupActions: Actions = {
   'backup check': action({
-    does: 'proves that a restored copy is whole, before a gateway starts on it',
+    does: 'checks that a restored copy is complete and intact, before a gateway starts on it',
     needs: 'system',
     here: true,
     long: true,
-    takes: { all: { is: flag, means: 'open every sealed value, instead of some 1,000 of each table' } },
+    takes: { all: { is: flag, means: 'opens every sealed value, not only some 1,000 of each table' } },
     perform: (office, { all }) => eachOf(office, checkCopy(office, all ? 'all' : 'sample')),
     gives: findingsShown((problems) => ({
       json: { whole: problems === 0 },

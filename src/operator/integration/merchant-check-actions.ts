@@ -88,9 +88,9 @@ export const merchantCheckActions: Actions = {
         means: 'instead of a login: a JSON file with control_key, such as the one of MERCHANT_SERVER_CONFIG',
       },
       endpoint: { is: anyText('id'), means: 'the endpoint that the server must name' },
-      currency: { is: currency, usual: 'USD', means: 'of the transactions' },
-      accessToken: { is: anyText('token'), means: 'the token of a consumer, where the server has a log-in of its own' },
-      device: { is: anyText('serial'), means: 'serial number of the device of the token; made up if left out' },
+      currency: { is: currency, usual: 'USD', means: 'currency of the transactions' },
+      accessToken: { is: anyText('token'), means: 'the token of a consumer, if the server signs consumers in by its own means' },
+      device: { is: anyText('serial'), means: 'serial number of the device that has the token; invented if left out' },
     },
     async perform(office, { url, login, file, endpoint, device, accessToken, currency: code }) {
       if (file && login !== undefined) throw new Refused({ what: 'two keys named' })
@@ -119,10 +119,10 @@ export const merchantCheckActions: Actions = {
       blocks: (findings) => [tableOf(columns, findings), summary(findings)],
       fails: (findings) => !findings.every(isKept),
     },
-    more: `It initiates each kind of transaction twice, checks it and tells the server of a card: right, again, and wrong in
-every way. The server keeps what comes of that: six invoices and a card of a server card id that no gateway gives.
-Nothing is charged, and the gateway has no part in it. It ends with 1 when something does not conform.
-The server is called as the gateway would: at addresses that it allows, no redirects, 10 s each.`,
+    more: `Plays each kind of transaction twice: begins it, asks the server to confirm it, and reports a card. Makes each
+of these calls correctly, repeats it, then makes it with every mistake. Afterwards the server has six more invoices,
+and one card with an id that no gateway gives. Nothing is charged, and no gateway takes part. Ends with 1 if something
+does not conform. The server is called as a gateway would call it: only at allowed addresses, without redirects, 10 s each.`,
     examples: [
       'merchant check https://shop.example/mobile --login shop',
       'merchant check http://127.0.0.1:8090 --file mobile.json --json',

@@ -72,7 +72,7 @@ const keyJson = jsonBy('key version state created_at:time active_at:time key_enc
 
 export const keysActions: Actions = {
   'keys list': action({
-    does: 'lists all versions, without the keys themselves',
+    does: 'lists all keys and their versions, without the keys themselves',
     needs: 'read',
     takes: {},
     perform: async (office) => {
@@ -131,7 +131,7 @@ background; keys list shows the progress. keys rewrap seals the values of the co
     long: true,
     takes: {
       restMs: { is: span('0', '1min'), usual: 20, means: 'pause after each batch, so that payments are not kept waiting' },
-      batch: { is: whole(1, 5_000), usual: 200, means: 'rows of a batch' },
+      batch: { is: whole(1, 5_000), usual: 200, means: 'how many rows a batch has' },
     },
     async perform(office, { restMs, batch }) {
       const keys = await office.keys()
@@ -167,7 +167,7 @@ every process; run this command; then remove the old key from the file. No proce
     does: 'destroys a version of a key that nothing needs any more',
     needs: 'system',
     long: true,
-    takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'its number' } },
+    takes: { key: aKey, version: { ...ownNumber, is: versionNumber, means: 'number of the version' } },
     perform: (office, { key, version }) => retireKey(office, key, version),
     gives: {
       json: (_, { key, version }) => ({ key, version: String(version), retired: true }),
@@ -192,7 +192,7 @@ every process; run this command; then remove the old key from the file. No proce
     examples: ['keys split kek.txt'],
   }),
   'keys combine': action({
-    does: 'prints the key of two shares, for the file that TOLLGATE_KEY_FILE names',
+    does: 'combines two shares and prints the key, for the file that TOLLGATE_KEY_FILE names',
     needs: 'system',
     here: true,
     alone: () => true,

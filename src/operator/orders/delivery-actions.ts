@@ -95,7 +95,7 @@ const callbacks: Actions = {
     takes: {
       order: anOrder,
       number: { ...number, needed: true, means: 'number of the callback within the order' },
-      payer: { is: flag, needs: 'persons', means: 'with its data of the payer' },
+      payer: { is: flag, needs: 'persons', means: 'also shows the data of the payer in it' },
     },
     perform: (office, { order, number: no, payer }) => deliveryStory(office, order, no, payer),
     looks: (_, { order, number: no, payer }) => ({ subject: `delivery ${order}/${no}`, ...(payer && { details: { payer } }) }),
@@ -110,7 +110,7 @@ another amount too.`,
     examples: ['delivery show 1000001 1'],
   }),
   'delivery origins': action({
-    does: "lists merchants' servers: which callbacks they are owed, and which failed",
+    does: "lists merchants' servers, with their waiting and failed callbacks",
     needs: 'cards',
     forMerchants: true,
     follows: true,
@@ -145,14 +145,14 @@ one callback at a time until one arrives. A callback is held back if it has been
     examples: ['delivery origins', 'delivery origins --merchant shop --from 2h'],
   }),
   'delivery resend': action({
-    does: 'sends callbacks again: due now, with all tries again',
+    does: 'sends callbacks again now, with as many tries as a new one',
     needs: 'deliver',
     forMerchants: true,
     takes: {
       order: { is: id, argument: true, recorded: true, names: 'order', means: "the gateway's order id" },
       number: { ...number, means: 'number of the callback within the order; all callbacks of the order if left out' },
       ...filters,
-      yes: { is: flag, means: 'send more than one without a question' },
+      yes: { is: flag, means: 'needed to send more than one' },
     },
     async perform(office, { number: deliveryNo, yes, ...asked }) {
       const query = await queryOf(office, asked)

@@ -80,8 +80,8 @@ export const findActions: Actions = {
     more: `The text is tried as everything that it can be. An order id, a serial number, a receipt, an invoice or a callback
 (order/number) is exact and ignores all filters. For an e-mail address or a telephone number the command reads every order,
 back in time, and shows each match when it finds it. Put addresses and card numbers on standard input, so that they do not stay
-in the shell's history. A card number and some receipts need TOLLGATE_KEY_FILE. A cell that is away is left out and named, and
-the command ends with 1.`,
+in the shell's history. A card number and some receipts need TOLLGATE_KEY_FILE. A cell that does not answer is left out and named,
+and the command ends with 1.`,
     examples: ['find 1000001', 'find invoice-17 --merchant shop', 'find 000000001234 --as rrn', 'find < address.txt'],
   }),
 }

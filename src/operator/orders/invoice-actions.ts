@@ -37,7 +37,7 @@ export const invoiceActions: Actions = {
     examples: ['invoice find', 'invoice find --merchant shop --json'],
   }),
   'invoice resume': action({
-    does: 'resumes a parked invoice now, with all tries again',
+    does: 'resumes a parked invoice now, with as many tries as a new one',
     needs: 'money',
     takes: {
       id: { is: anyText('id'), argument: true, needed: true, means: 'the invoiceId of the mobile API' },

@@ -25,7 +25,11 @@ const orders: Actions = {
     forMerchants: true,
     takes: {
       id: anOrder,
-      payer: { is: flag, needs: 'persons', means: 'with name, addresses and telephone of the payer, and the description' },
+      payer: {
+        is: flag,
+        needs: 'persons',
+        means: 'also shows name, addresses and telephone number of the payer, and the description',
+      },
     },
     async perform(office, asked) {
       const story = await orderStory(office, asked.id)
@@ -33,7 +37,7 @@ const orders: Actions = {
     },
     looks: (_, asked) => ({ subject: `order ${asked.id}`, ...(asked.payer && { details: { payer: true } }) }),
     gives: { json: orderJson, blocks: (story, { now }) => storyBlocks(story, now) },
-    more: 'Times are UTC. The card is masked always. --payer needs the permission persons, and the audit trail notes it.',
+    more: 'Times are UTC. The card number is always masked. --payer needs the permission persons, and the audit trail notes it.',
     examples: ['order show 1000001', 'order show 1000001 --json', 'order show 1000001 --payer'],
   }),
   'order find': action({
@@ -45,15 +49,15 @@ const orders: Actions = {
       clientOrderid: { is: anyText('id'), means: "the merchant's own id of the order, exactly as it was sent" },
       cardHashId: {
         is: anyText('hash'),
-        means: 'card-hash-id of status and order show: all orders of one card at one merchant',
+        means: 'the card-hash-id that status and order show print: all orders of one card at one merchant',
       },
-      status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several by comma` },
+      status: { is: list(choice(statuses), 'list'), means: `${statuses.join(', ')}; several separated by commas` },
       code: {
         is: list(text('code', /^/u, 'a text'), 'codes'),
-        means: 'error codes of declines and errors, such as 116; several by comma',
+        means: 'error codes of declines and errors, such as 116; several separated by commas',
       },
-      amount: { is: text('decimal', /^/u, 'a text'), means: 'such as 10.42' },
-      currency: { is: currency, means: 'of ISO 4217' },
+      amount: { is: text('decimal', /^/u, 'a text'), means: 'the amount of the order, such as 10.42' },
+      currency: { is: currency, means: 'the currency of the order, ISO 4217' },
       ...times('made'),
       parked: { is: flag, means: 'only orders that wait for an operator' },
       limit: mostOf('orders on a page'),
@@ -98,7 +102,7 @@ the next page continues there. A search that takes longer than 15 s is ended; da
     ],
   }),
   'order resume': action({
-    does: 'resumes the parked work of an order now, with all tries again',
+    does: 'resumes the parked work of an order now, with as many tries as new work',
     needs: 'money',
     takes: { id: anOrder },
     perform: (office, asked) => resumeOrder(office, asked.id),

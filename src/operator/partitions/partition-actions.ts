@@ -15,7 +15,7 @@ import { detachPartitions, refuseLate, type DoneAndLeft } from './detach.ts'
 import { dropPartitions, exportPartitions, filesOf } from './export.ts'
 import { listPartitions, makePartitions, type PartitionFact } from './rows.ts'
 
-const ofOneCell = { is: whole(0, mostCell), means: 'only those of this cell' } as const
+const ofOneCell = { is: whole(0, mostCell), means: 'only partitions of this cell' } as const
 
 interface OfCell {
   cell?: number
@@ -70,7 +70,7 @@ const columns: readonly Column<PartitionFact>[] = [
 const noneDetached = 'No partition is detached.'
 
 const list = action({
-  does: 'lists all ranges, and how long they last',
+  does: 'lists the partitions, and how long their order ids last',
   needs: 'read',
   takes: { cell: ofOneCell },
   async perform(office, asked) {
@@ -194,13 +194,13 @@ writes only the missing files.`,
 })
 
 const drop = action({
-  does: 'drops detached partitions that are exported',
+  does: 'drops detached partitions that were exported',
   needs: 'system',
   here: true,
   long: true,
   takes: {
     from: { is: anyText('directory'), needed: true, means: 'the directory they were exported to' },
-    yes: { is: flag, means: 'drop; without it the command only shows what would be dropped' },
+    yes: { is: flag, means: 'drops them; without it the command only shows what would be dropped' },
     cell: ofOneCell,
   },
   perform: (office, asked) =>

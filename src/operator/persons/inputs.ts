@@ -31,7 +31,7 @@ export const named = {
   email: { is: lines, means: 'file with the e-mail address' },
   phone: { is: lines, means: 'file with the telephone number, best with its country: +44 …' },
   card: { is: lines, means: 'file with the card number' },
-  order: { is: list(id, 'ids'), means: 'orders by their ids, by comma' },
+  order: { is: list(id, 'ids'), means: 'ids of orders of the person; several separated by commas' },
   merchant: { is: anyText('login'), means: 'only at this merchant' },
   ...ended,
 } as const

@@ -118,7 +118,7 @@ const erase = action({
   does: 'erases the stored data of a person; amounts, states, lists of filters and the audit trail stay',
   needs: 'erase',
   long: true,
-  takes: { ...named, yes: { is: flag, means: 'erase; without it the command only shows what would be erased' } },
+  takes: { ...named, yes: { is: flag, means: 'erases it; without it the command only shows what would be erased' } },
   async perform(office, asked) {
     const sought = await soughtOf(office, asked)
     const found = await allTraces(sought)

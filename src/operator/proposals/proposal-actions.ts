@@ -170,11 +170,11 @@ const ruleRows: Actions = {
     takes: {
       returns: {
         is: amounts,
-        means: 'returns and voids that bring the refunds of an order above this amount; in other currencies all',
+        means: 'returns and voids after which more than this amount of an order is refunded; in other currencies, all of them',
       },
       keys: { is: onOff, means: 'new keys of merchants' },
-      gates: { is: onOff, means: 'gates' },
-      users: { is: onOff, means: 'users and tokens; every other rule covers them too' },
+      gates: { is: onOff, means: 'new and changed gates' },
+      users: { is: onOff, means: 'changes of users and tokens; any other rule that is on covers these too' },
     },
     perform: (office, asked) =>
       change(office, 'orders', async (runner) => {

@@ -40,7 +40,7 @@ const columnsOf = (of: 'orders' | 'attempts', by: readonly Split[]): Column<Stat
 
 export const statsActions: Actions = {
   stats: action({
-    does: 'how many payments ended with each outcome, how many were approved, and how long they took',
+    does: 'shows how many payments ended with each outcome, how many were approved, and how long they took',
     needs: 'read',
     forMerchants: true,
     takes: {
@@ -49,12 +49,16 @@ export const statsActions: Actions = {
         usual: 'orders',
         means: 'payments, or messages to acquirers that may move money',
       },
-      by: { is: list(choice(splitNames), 'list'), usual: ['endpoint'], means: `${splitNames.join(', ')}; several by comma` },
+      by: {
+        is: list(choice(splitNames), 'list'),
+        usual: ['endpoint'],
+        means: `${splitNames.join(', ')}; several separated by commas`,
+      },
       merchant: ofOneMerchant,
       endpoint: { is: id, names: 'endpoint', means: 'only of this endpoint' },
       gate: { is: anyText('gate'), means: 'only at this gate: its id or name' },
       ...times('ended'),
-      limit: { is: whole(1, 10_000), usual: 100, means: 'lines' },
+      limit: { is: whole(1, 10_000), usual: 100, means: 'how many lines' },
     },
     async perform(office, { merchant, endpoint, gate, limit, from, to, ...asked }): Promise<Stats> {
       const { pool, clock } = office

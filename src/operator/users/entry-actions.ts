@@ -43,7 +43,7 @@ const sessionJson = jsonBy(
 
 export const entryActions: Actions = {
   'user invite': action({
-    does: 'makes a link with which a user can enter the console once, to set a password',
+    does: 'makes a link that lets a user into the console once, to set a password',
     needs: 'users',
     forMerchants: true,
     once: true,
@@ -129,7 +129,7 @@ export const entryActions: Actions = {
     examples: ['user link jane --issuer https://id.example.com --subject 248289761001'],
   }),
   'user unlink': action({
-    does: 'removes the account of a user at its provider; open sessions go on',
+    does: 'ends the link of a user to the account at a provider; open sessions go on',
     needs: 'users',
     takes: { user: aUser },
     perform: (office, { user }) => tieUser(office, user),
@@ -141,7 +141,7 @@ export const entryActions: Actions = {
     examples: ['user unlink jane'],
   }),
   'user unlock': action({
-    does: 'lifts the delay that a user has after failed sign-ins',
+    does: 'ends the delay of a user after failed sign-ins',
     needs: 'users',
     forMerchants: true,
     takes: { user: aUser },

@@ -59,7 +59,7 @@ export const userActions: Actions = {
     needs: 'users',
     forMerchants: true,
     takes: {
-      name: { is: userName, argument: true, needed: true, means: 'the name to display and for the audit trail' },
+      name: { is: userName, argument: true, needed: true, means: 'the name to display, also in the audit trail' },
       role: { ...aRole, needed: true },
       merchant: forOne,
     },

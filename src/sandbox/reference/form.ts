@@ -42,10 +42,10 @@ export function tryContent(page: OperationPage): Markup {
 const needs: Readonly<Record<Need, string>> = {
   payment: 'an approved payment',
   preauth: 'an approved preauthorisation',
-  'card reference': 'a card that is kept',
-  method: 'a payment that waits for the method of the issuer',
-  challenge: 'a payment whose challenge was passed, and what the issuer posted then',
-  payer: 'a payment of 3-D Secure 1.0.2, and what the issuer posted',
+  'card reference': 'a stored card',
+  method: "a payment that waits for the issuer's method",
+  challenge: 'a payment after a challenge that was passed, with what the issuer posted',
+  payer: 'a payment of 3-D Secure 1.0.2, with what the issuer posted',
 }
 
 function tryPanel({ operation, paths, path, values, json, need }: OperationPage): Markup {
@@ -111,13 +111,13 @@ function signaturePanel({ operation, signature, need }: OperationPage): Markup {
       <h3>Signature</h3>
       <p class="quiet">OAuth 1.0a with RSA-SHA256. The base string of this request:</p>
       <pre class="scroll" tabindex="0">${signature.baseString}</pre>
-      <p class="quiet">The header, good for five minutes and one call:</p>
+      <p class="quiet">The header, valid for five minutes and one call:</p>
       <pre class="scroll" tabindex="0">Authorization: ${signature.authorization}</pre>
     </section>`
   const formula = operationRow(operation).signed
   return html`<section class="panel">
     <h3>Signature</h3>
-    <p class="quiet">The string to sign is these parts, without separators:</p>
+    <p class="quiet">The string to sign consists of these parts, without separators:</p>
     <p><code>${inWords(signature.parts.map(({ name }) => name))}</code></p>
     <p class="signed">
       <code
@@ -182,7 +182,7 @@ function sentPanel({ operation }: OperationPage, { url, pairs, status, type, bod
       next.length > 0 ? html`<p class="buttons">Next: ${next.map(([name, href]) => html`<a href="${href}">${name}</a>`)}</p>` : ''
     }
     <details>
-      <summary>As it came</summary>
+      <summary>The reply as it was received</summary>
       <pre class="scroll" tabindex="0">${body}</pre>
     </details>
     <details>

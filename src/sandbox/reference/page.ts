@@ -150,7 +150,7 @@ const signed = ({ account, random, now }: DocsParts, { operation, path, values }
 
 async function tried(parts: DocsParts, operation: Operation, request: Incoming): Promise<Answer> {
   const form = request.body && readForm(request.body)
-  if (!form) return plain(400, 'This is no form')
+  if (!form) return plain(400, 'The body of this request is not a form')
   const given = new Map(form)
   const need = needOf[operation]
   const values = fieldsOf(operation, (name) => given.get(name))

@@ -12,11 +12,11 @@ interface CallbackField extends ReplyField {
  */
 // oxfmt-ignore
 export const callbackParams = {
-  status:                 { guard: 'open',     means: 'approved, declined, error or filtered; processing for a cardholder who returns before the outcome', always: true },
-  merchant_order:         { guard: 'open',     means: 'client_orderid of the order', always: true },
-  client_orderid:         { guard: 'open',     means: 'client_orderid of the order', always: true },
-  orderid:                { guard: 'open',     means: 'order id given by the gateway', always: true },
-  type:                   { guard: 'open',     means: 'sale, preauth, transfer, account-verification, capture, reversal (a return), cancel or void', always: true },
+  status:                 { guard: 'open',     means: 'one of approved, declined, error, filtered; processing if a cardholder returns before the outcome', always: true },
+  merchant_order:         { guard: 'open',     means: "the order's client_orderid", always: true },
+  client_orderid:         { guard: 'open',     means: "the order's client_orderid", always: true },
+  orderid:                { guard: 'open',     means: "the gateway's order id", always: true },
+  type:                   { guard: 'open',     means: 'one of sale, preauth, transfer, account-verification, capture, reversal (a return), cancel, void', always: true },
   amount:                 { guard: 'open',     means: 'amount of the transaction, as it was sent; after a list of amounts the approved entry', always: true },
   currency:               { guard: 'open',     means: 'currency of the order' },
   descriptor:             shown.descriptor,
@@ -33,15 +33,15 @@ export const callbackParams = {
   'cardholder-info':      shown['cardholder-info'],
   'seller-commission':    shown['seller-commission'],
   'acquirer-commission':  shown['acquirer-commission'],
-  eci:                    { guard: 'open',     means: 'electronic commerce indicator, where the operator switched it on' },
-  'verified-3d-status':   { guard: 'open',     means: '3-D Secure status, likewise' },
+  eci:                    { guard: 'open',     means: 'electronic commerce indicator, if the endpoint has it in callbacks' },
+  'verified-3d-status':   { guard: 'open',     means: '3-D Secure status, if the endpoint has it in callbacks' },
   'gate-partial-reversal': shown['gate-partial-reversal'],
   'gate-partial-capture': shown['gate-partial-capture'],
   'processor-rrn':        shown['processor-rrn'],
   'processor-tx-id':      shown['processor-tx-id'],
-  comment:                { guard: 'personal', means: 'comment of the request it is about' },
+  comment:                { guard: 'personal', means: 'comment of the request whose outcome this is' },
   merchantdata:           shown.merchantdata,
-  control:                { guard: 'open',     means: 'SHA-1 checksum: check it before believing the rest', always: true },
+  control:                { guard: 'open',     means: 'SHA-1 checksum: verify it before you trust the other fields', always: true },
 } as const satisfies Record<string, CallbackField>
 
 export type CallbackParam = keyof typeof callbackParams

@@ -30,24 +30,24 @@ export const createCardRefV4Request = table(firstPayment)
 // oxfmt-ignore
 export const getCardInfoRequest = table({
   login:     { is: text(20),        need: 'mandatory', guard: 'open', means: "the merchant's login" },
-  cardrefid: { is: cardReferenceId, need: 'mandatory', guard: 'open', means: 'card-ref-id of the card' },
+  cardrefid: { is: cardReferenceId, need: 'mandatory', guard: 'open', means: 'the id from create-card-ref (card-ref-id)' },
   control:   { is: checksum,        need: 'mandatory', guard: 'open', means: 'SHA-1 checksum' },
 })
 
 // oxfmt-ignore
 const registration = {
-  type:                { guard: 'open', means: 'create-card-ref-response' },
+  type:                { guard: 'open', means: 'always create-card-ref-response' },
   'serial-number':     { guard: 'open', means: 'id of this request' },
-  'merchant-order-id': { guard: 'open', means: 'client_orderid of the first payment' },
+  'merchant-order-id': { guard: 'open', means: "the first payment's client_orderid" },
   'end-point-id':      { guard: 'open', means: 'endpoint that served the first payment' },
-  status:              { guard: 'open', means: 'approved; declined where the first payment ended otherwise; error where it has not ended' },
+  status:              { guard: 'open', means: 'whether there is a reference: approved; declined if the first payment ended without approval; error if it has not ended' },
   'card-ref-id':       { guard: 'open', means: 'the reference, for later payments' },
 } as const satisfies ReplyTable
 
 // oxfmt-ignore
 const refusal = {
-  'error-message':     { guard: 'open', means: 'reason of declined or error' },
-  'error-code':        { guard: 'open', means: 'its code' },
+  'error-message':     { guard: 'open', means: 'why there is no reference, as text' },
+  'error-code':        { guard: 'open', means: 'the same, as a number' },
 } as const satisfies ReplyTable
 
 /**
@@ -66,19 +66,19 @@ export const createCardRefReply = {
 export const createCardRefV4Reply = {
   ...registration,
   'recurring-payment-id':     { guard: 'open', means: 'the same reference, for other interfaces and payments without a request' },
-  'dst-card-ref-id':          { guard: 'open', means: 'the same card, only as destination of a transfer' },
-  'dst-recurring-payment-id': { guard: 'open', means: 'the same, for other interfaces' },
+  'dst-card-ref-id':          { guard: 'open', means: 'a reference to the same card that can only receive transfers' },
+  'dst-recurring-payment-id': { guard: 'open', means: 'the same receiving reference, for other interfaces' },
   ...refusal,
 } as const satisfies ReplyTable
 
 /** Reply of `get-card-info`. */
 // oxfmt-ignore
 export const cardInfoReply = {
-  type:                { guard: 'open',     means: 'get-card-info-response' },
+  type:                { guard: 'open',     means: 'always get-card-info-response' },
   'serial-number':     { guard: 'open',     means: 'id of this request' },
   'card-printed-name': { guard: 'personal', means: 'the name printed on the card' },
   'expire-year':       { guard: 'card',     means: 'year of expiry, four digits' },
   'expire-month':      { guard: 'card',     means: 'month of expiry' },
-  bin:                 { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; left out for shorter numbers, of which they would show too much' },
+  bin:                 { guard: 'card',     means: 'first six digits of a card number of 13 digits or more; left out for shorter numbers, because six digits would reveal too much of them' },
   'last-four-digits':  { guard: 'card',     means: 'last four digits of the card number' },
 } as const satisfies ReplyTable

@@ -18,11 +18,11 @@ export const uploadMethodRequest = table({
   ...common,
   threeDSServerTransID:     { is: transId,    need: 'mandatory', guard: 'open', means: 'id of the authentication, from the status reply' },
   threeDSCompInd:           { is: oneOf(1, ['Y', 'N', 'U'], 'Y, N or U', 'it is none of Y, N, U'), need: 'mandatory', guard: 'open', means: 'whether the method ran' },
-  notificationURL:          { is: { ...url, max: 256 }, need: 'optional', guard: 'open', means: "where the issuer sends the browser after a challenge; without it the gateway's own page" },
+  notificationURL:          { is: { ...url, max: 256 }, need: 'optional', guard: 'open', means: "where the issuer sends the browser after a challenge; the gateway's own page if left out" },
   browserLanguage:          { is: cutText(256),  need: 'optional', guard: 'open',     means: 'language of the browser' },
   browserColorDepth:        { is: matching(2, /^[1-9][0-9]?$/, 'digits', 'it is not a number of bits'), need: 'optional', guard: 'open', means: 'bits per pixel' },
-  browserJavaEnabled:       { is: flag,       need: 'optional', guard: 'open',     means: 'the browser runs Java' },
-  browserJavascriptEnabled: { is: flag,       need: 'optional', guard: 'open',     means: 'the browser runs scripts' },
+  browserJavaEnabled:       { is: flag,       need: 'optional', guard: 'open',     means: 'whether the browser runs Java' },
+  browserJavascriptEnabled: { is: flag,       need: 'optional', guard: 'open',     means: 'whether the browser runs scripts' },
   browserIP:                { is: ipAddress,  need: 'optional', guard: 'personal', means: 'IP address of the browser' },
   browserUserAgent:         { is: cutText(2048), need: 'optional', guard: 'open',     means: 'User-Agent header of the browser' },
   browserAcceptHeader:      { is: cutText(2048), need: 'optional', guard: 'open',     means: 'Accept header of the browser' },
@@ -44,6 +44,6 @@ export const uploadCresRequest = table({
 export const uploadParesRequest = table({
   ...common,
   paRes: { is: text(10_240), need: 'mandatory', guard: 'open', means: 'what the issuer posted to TermUrl' },
-  md:    { is: text(1_024),  need: 'mandatory', guard: 'open', means: 'the value that the issuer posted with it' },
+  md:    { is: text(1_024),  need: 'mandatory', guard: 'open', means: 'the MD that the issuer posted with the PaRes' },
 })
 export type UploadParesRequest = Values<typeof uploadParesRequest>

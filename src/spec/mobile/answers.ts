@@ -15,8 +15,8 @@ const final = 'when state is APPROVED or DECLINED'
 
 // oxfmt-ignore
 const names = {
-  'invoiceId':     { is: text(1, 128), need: 'mandatory', means: 'as asked' },
-  'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'the transaction id; status and complete transfer need it' },
+  'invoiceId':     { is: text(1, 128), need: 'mandatory', means: 'as in the request' },
+  'session.token': { is: statusRequest['session.token']!.is, need: 'mandatory', means: 'the transaction id, for status and complete-transfer' },
 } as const satisfies SentTable
 
 /** Answer of perform and of complete transfer. */
@@ -26,13 +26,13 @@ export const performAnswer: SentTable = names
 // oxfmt-ignore
 export const verificationStatusAnswer: SentTable = {
   ...names,
-  'state':               { is: oneOf(...states),   need: 'mandatory', means: 'where the transaction stands; APPROVED and DECLINED are final' },
-  'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'page for a web view, which authenticates the consumer and shows the outcome' },
-  'bankOrderId':         { is: text(1, 128),       need: final,       means: "the processor's id of the transaction, or the gateway's where there is none" },
+  'state':               { is: oneOf(...states),   need: 'mandatory', means: 'the state of the transaction; APPROVED and DECLINED are final' },
+  'redirectUrl':         { is: text(1, 128),       need: 'when state is REDIRECT_REQUEST', means: 'open it in a web view: the page authenticates the consumer and shows the outcome' },
+  'bankOrderId':         { is: text(1, 128),       need: final,       means: "the processor's id of the transaction, or the gateway's if there is none" },
   'errorCode':           { is: integer(0, 999_999), need: 'optional', means: 'why it is DECLINED, as a number' },
   'errorMessage':        { is: text(1, 128),       need: 'optional',  means: 'why it is DECLINED, in words' },
   'secure3DAuthStatus':  { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED', 'UNSUPPORTED'), need: 'optional', means: 'how 3-D Secure ended' },
-  'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer named the held sum' },
+  'randomSumAuthStatus': { is: oneOf('AUTHENTICATED', 'NOT_AUTHENTICATED'),                need: 'optional', means: 'whether the consumer entered the held sum' },
 }
 
 /** Answer of sale status. */
@@ -41,10 +41,10 @@ export const saleStatusAnswer: SentTable = {
   ...verificationStatusAnswer,
   'orderId':                            { is: text(1, 20), need: final, means: "the gateway's id of the order" },
   'transaction.amountCentis':           { is: centis,      need: final, means: 'in hundredths of the unit' },
-  'transaction.commissionCentis':       { is: centis,      need: final, means: 'the fee on top' },
+  'transaction.commissionCentis':       { is: centis,      need: final, means: 'the fee, in addition to the amount' },
   'transaction.currency':               { is: currency,    need: final, means: 'ISO 4217' },
   'transaction.orderCreatedDate':       { is: date,        need: final, means: 'when the order began' },
-  'transaction.transactionCreatedDate': { is: date,        need: final, means: 'when its transaction began' },
+  'transaction.transactionCreatedDate': { is: date,        need: final, means: 'when the transaction began' },
 }
 
 const fees = listOfRows({ assignedId: text(1, 128), commissionCentis: centis, currency })
@@ -53,14 +53,14 @@ const fees = listOfRows({ assignedId: text(1, 128), commissionCentis: centis, cu
 // oxfmt-ignore
 export const transferStatusAnswer: SentTable = {
   ...saleStatusAnswer,
-  'state':           { is: oneOf(...states, 'TRANSFER_FEE_REQUEST'), need: 'mandatory', means: 'where the transfer stands; APPROVED and DECLINED are final' },
-  'transferFeeList': { is: fees, need: 'when state is TRANSFER_FEE_REQUEST', means: 'the fees to choose from; complete transfer names one by its assignedId' },
+  'state':           { is: oneOf(...states, 'TRANSFER_FEE_REQUEST'), need: 'mandatory', means: 'the state of the transfer; APPROVED and DECLINED are final' },
+  'transferFeeList': { is: fees, need: 'when state is TRANSFER_FEE_REQUEST', means: 'the fees to choose from; complete-transfer names one by its assignedId' },
 }
 
 /** Every refusal, by either side. */
 // oxfmt-ignore
 export const refusalBody: SentTable = {
-  'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'why, as a word' },
+  'error.cause':   { is: text(1, 40),  need: 'mandatory', means: 'the reason, as a word' },
   'error.code':    { is: text(1, 128), need: 'mandatory', means: 'id of this refusal; also in the log' },
-  'error.message': { is: text(1, 1_000), need: 'mandatory', means: 'why, in words' },
+  'error.message': { is: text(1, 1_000), need: 'mandatory', means: 'the reason, as text' },
 }

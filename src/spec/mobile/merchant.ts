@@ -25,7 +25,7 @@ const firstDigits: JsonKind = {
 /** The reference server trusts every caller; a real one has its log-in here. */
 // oxfmt-ignore
 export const tokenRequest: SentTable = {
-  'consumer': { is: text(1, 64),  need: 'optional', means: 'who asks; the reference server accepts any name' },
+  'consumer': { is: text(1, 64),  need: 'optional', means: 'who signs in; the reference server accepts any name' },
   'email':    { is: text(3, 128), need: 'optional', means: "the consumer's e-mail address" },
 }
 
@@ -96,43 +96,43 @@ export const checkVerificationAnswer: SentTable = Object.fromEntries(
 
 export const checkSaleAnswer: SentTable = {
   ...checkVerificationAnswer,
-  'sourceOfFunds.reference.serverCardId': { ...cardId, need: 'when its clientCardId was asked' },
+  'sourceOfFunds.reference.serverCardId': { ...cardId, need: 'when the request has the clientCardId' },
 }
 
 export const checkTransferAnswer: SentTable = {
   ...checkSaleAnswer,
-  'destinationOfFunds.reference.serverCardId': { ...cardId, need: 'when its clientCardId was asked' },
+  'destinationOfFunds.reference.serverCardId': { ...cardId, need: 'when the request has the clientCardId' },
 }
 
 const notified: SentTable = {
   'consumer.device.serialNumber': asked('consumer.device.serialNumber'),
   'session.accessToken': asked('session.accessToken'),
-  'session.token': { ...token, means: 'the transaction id, as in check' },
+  'session.token': { ...token, means: 'the transaction id, as in the check request' },
 }
 
 // oxfmt-ignore
 const cardRows = (at: string, reference: string, need: SentField['need']): SentTable => ({
   [`${reference}.serverCardId`]:          { is: text(1, 64), need, means: "the service's id of the card, for use in checks" },
   [`${reference}.uniqueReferenceCardId`]: { is: integer(0, Number.MAX_SAFE_INTEGER), need, means: 'the same for every reference to one card number' },
-  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; left out for numbers below 13 digits, of which they would show too much' },
+  [`${at}.bin`]:                          { is: integer(0, 99_999_999), need: 'optional', means: 'first digits of the card; left out for numbers below 13 digits, because they would reveal too much of them' },
 })
 
 export const verificationNotification: SentTable = { ...notified, ...cardRows('sourceCard', 'reference', 'mandatory') }
 
 export const saleNotification: SentTable = {
   ...notified,
-  ...cardRows('sourceCard', 'sourceCard.reference', 'when a card was used and no reference'),
+  ...cardRows('sourceCard', 'sourceCard.reference', 'when a card was used, not a reference'),
 }
 
 export const transferNotification: SentTable = {
   ...saleNotification,
-  ...cardRows('destinationCard', 'destinationCard.reference', 'when a card was used and no reference'),
+  ...cardRows('destinationCard', 'destinationCard.reference', 'when a card was used, not a reference'),
 }
 
 // oxfmt-ignore
 export const notificationAnswer: SentTable = {
   'invoiceId':              { is: text(1, 128), need: 'mandatory', means: 'the invoice of this session token' },
   'session.checkSignature': row(checkReply['session.checkSignature']!, 'mandatory'),
-  'session.nonce':          { ...row(checkReply['session.nonce']!, 'mandatory'), means: 'from the invoice' },
+  'session.nonce':          { ...row(checkReply['session.nonce']!, 'mandatory'), means: 'the nonce of the invoice' },
   'session.token':          row(checkReply['session.token']!, 'mandatory'),
 }

@@ -52,8 +52,8 @@ export interface MobileOperationRow {
 const refusal = (name: MobileRefusalName, cause: string, http: number, when: string) => ({ name, cause, http, when })
 
 const failed = refusal('internal error', 'INTERNAL_ERROR', 500, 'the service failed; the same request may be sent again')
-const noRoom = refusal('no room', 'PROCESSING_FAILED', 500, 'there is no room for it now; try again')
-const unfit = 'a field is missing or does not fit'
+const noRoom = refusal('no room', 'PROCESSING_FAILED', 500, 'too many requests now; try again')
+const unfit = 'a field is missing or invalid'
 
 const performRefusals: readonly MobileRefusalRow[] = [
   refusal(
@@ -61,7 +61,7 @@ const performRefusals: readonly MobileRefusalRow[] = [
     'INVALID_CONFIGURATION',
     500,
     'the endpoint is unknown, switched off, not for this operation or without a merchant server, ' +
-      'or the control key cannot sign',
+      'or the control key is not 32 hexadecimal digits',
   ),
   refusal('unfit', 'INVALID_REQUEST', 400, `${unfit}; the endpoint takes another currency, or the currency has no such amount`),
   refusal('signature does not hold', 'INVALID_REQUEST', 400, 'session.signature does not hold'),
@@ -72,19 +72,19 @@ const performRefusals: readonly MobileRefusalRow[] = [
 
 const statusRefusals: readonly MobileRefusalRow[] = [
   refusal('unfit', 'INVALID_REQUEST', 400, unfit),
-  refusal('unknown', 'ORDER_NOT_FOUND', 400, 'endpoint, invoice and tokens are not those of a transaction of this kind'),
+  refusal('unknown', 'ORDER_NOT_FOUND', 400, 'no transaction of this kind has this endpoint, invoice and tokens'),
   noRoom,
   failed,
 ]
 
 const completeRefusals: readonly MobileRefusalRow[] = [
   refusal('unfit', 'INVALID_REQUEST', 400, unfit),
-  refusal('unknown', 'INVALID_REQUEST', 400, 'endpoint, invoice and tokens are not those of a transfer'),
+  refusal('unknown', 'INVALID_REQUEST', 400, 'no transfer has this endpoint, invoice and tokens'),
   refusal(
     'fee not chosen',
     'INVALID_REQUEST',
     400,
-    'assignedId is not in the list of fees, another one was chosen, or none is waited for',
+    'assignedId is not in the list of fees, another fee was chosen, or the transfer waits for no choice',
   ),
   noRoom,
   failed,
@@ -101,13 +101,17 @@ const appRefusals: readonly MobileRefusalRow[] = [
 /** Refusals of a merchant's server to the service, each with its effect. */
 const serviceRefusals = (no: string, again: string): readonly MobileRefusalRow[] => [
   { cause: 'FILTERED', http: 400, when: `the merchant does not serve the consumer; ${no}` },
-  { cause: 'INVALID_REQUEST', http: 400, when: `it is not what the merchant's server began; ${no}` },
+  {
+    cause: 'INVALID_REQUEST',
+    http: 400,
+    when: `the merchant's server did not begin this transaction, or not with these values; ${no}`,
+  },
   { cause: 'SERVER_FAILED', http: 500, when: `the server failed; ${again}` },
   { cause: 'SERVER_UNAVAILABLE', http: 503, when: `the server cannot answer now; ${again}` },
 ]
 
-const checkRefusals = serviceRefusals('the transaction is declined', 'it is asked again, three times within 30 seconds')
-const notificationRefusals = serviceRefusals('it is not sent again', 'it is sent again, for a day')
+const checkRefusals = serviceRefusals('the transaction is declined', 'the service asks again, three times within 30 seconds')
+const notificationRefusals = serviceRefusals('the notification is not sent again', 'the notification is sent again, for a day')
 
 const service = { side: 'service', caller: 'app', method: 'POST' } as const
 const perform = { ...service, does: 'perform', answer: answers.performAnswer, refusals: performRefusals } as const
@@ -128,18 +132,18 @@ const notification = {
 const operations = {
   'perform-verification':      { ...perform, kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}', means: 'verifies a card and registers it', ...asked('verification'), carries: initiateText.verification },
   'verification-status':       { ...status,  kind: 'verification', path: '/dapi/v1/verification/{endpointId}/{invoiceId}/status', means: 'returns the state of a verification', answer: answers.verificationStatusAnswer },
-  'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, or a registered one by its reference', ...asked('sale'), carries: initiateText.sale },
+  'perform-sale':              { ...perform, kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}', means: 'charges a card, which may be a registered one', ...asked('sale'), carries: initiateText.sale },
   'sale-status':               { ...status,  kind: 'sale', path: '/dapi/v1/sale/{endpointId}/{invoiceId}/status', means: 'returns the state of a sale', answer: answers.saleStatusAnswer },
-  'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from a card to a card, each also by its reference', ...asked('transfer'), carries: initiateText.transfer },
+  'perform-transfer':          { ...perform, kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}', means: 'moves money from one card to another; each may be a registered one', ...asked('transfer'), carries: initiateText.transfer },
   'transfer-status':           { ...status,  kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/status', means: 'returns the state of a transfer', answer: answers.transferStatusAnswer },
-  'complete-transfer':         { ...service, does: 'complete', kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer status listed, and lets the transfer go on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
-  'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'signs a consumer in, in the merchant\'s own way', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
-  'initiate-verification':     { ...initiate, kind: 'verification', path: '/verification/initiate-verification', means: 'begins a verification: an invoice and its signature', request: merchant.initiateVerificationRequest, answer: merchant.initiateAnswer, answers: initiateText.verification },
-  'initiate-sale':             { ...initiate, kind: 'sale', path: '/transfer/initiate-sale', means: 'begins a sale: an invoice and its signature', request: merchant.initiateSaleRequest, answer: merchant.initiateAnswer, answers: initiateText.sale },
-  'initiate-transfer':         { ...initiate, kind: 'transfer', path: '/transfer/initiate-transfer', means: 'begins a transfer: an invoice and its signature', request: merchant.initiateTransferRequest, answer: merchant.initiateTransferAnswer, answers: initiateText.transfer },
-  'check-verification':        { ...check, kind: 'verification', path: '/verification/{invoiceId}/check', means: 'asks whether a verification is as the merchant\'s server began it', request: merchant.checkVerificationRequest, answer: merchant.checkVerificationAnswer, carries: initiateText.verification, answers: checkText.verification },
-  'check-sale':                { ...check, kind: 'sale', path: '/sale/{invoiceId}/check', means: 'asks whether a sale is as the merchant\'s server began it', request: merchant.checkSaleRequest, answer: merchant.checkSaleAnswer, carries: initiateText.sale, answers: checkText.sale },
-  'check-transfer':            { ...check, kind: 'transfer', path: '/transfer/{invoiceId}/check', means: 'asks whether a transfer is as the merchant\'s server began it', request: merchant.checkTransferRequest, answer: merchant.checkTransferAnswer, carries: initiateText.transfer, answers: checkText.transfer },
+  'complete-transfer':         { ...service, does: 'complete', kind: 'transfer', path: '/dapi/v1/transfer/{endpointId}/{invoiceId}/{assignedId}', means: 'chooses one of the fees that transfer-status listed; the transfer then goes on', request: statusRequest, answer: answers.performAnswer, refusals: completeRefusals },
+  'request-access-token':      { ...initiate, method: 'GET or POST', path: '/auth/request-access-token', means: 'signs a consumer in, as the merchant decides', request: merchant.tokenRequest, answer: merchant.tokenAnswer },
+  'initiate-verification':     { ...initiate, kind: 'verification', path: '/verification/initiate-verification', means: 'begins a verification: returns an invoice and its signature', request: merchant.initiateVerificationRequest, answer: merchant.initiateAnswer, answers: initiateText.verification },
+  'initiate-sale':             { ...initiate, kind: 'sale', path: '/transfer/initiate-sale', means: 'begins a sale: returns an invoice and its signature', request: merchant.initiateSaleRequest, answer: merchant.initiateAnswer, answers: initiateText.sale },
+  'initiate-transfer':         { ...initiate, kind: 'transfer', path: '/transfer/initiate-transfer', means: 'begins a transfer: returns an invoice and its signature', request: merchant.initiateTransferRequest, answer: merchant.initiateTransferAnswer, answers: initiateText.transfer },
+  'check-verification':        { ...check, kind: 'verification', path: '/verification/{invoiceId}/check', means: 'asks the merchant\'s server to confirm a verification that it began', request: merchant.checkVerificationRequest, answer: merchant.checkVerificationAnswer, carries: initiateText.verification, answers: checkText.verification },
+  'check-sale':                { ...check, kind: 'sale', path: '/sale/{invoiceId}/check', means: 'asks the merchant\'s server to confirm a sale that it began', request: merchant.checkSaleRequest, answer: merchant.checkSaleAnswer, carries: initiateText.sale, answers: checkText.sale },
+  'check-transfer':            { ...check, kind: 'transfer', path: '/transfer/{invoiceId}/check', means: 'asks the merchant\'s server to confirm a transfer that it began', request: merchant.checkTransferRequest, answer: merchant.checkTransferAnswer, carries: initiateText.transfer, answers: checkText.transfer },
   'verification-notification': { ...notification, kind: 'verification', path: '/verification/notification', means: 'reports the id of a verified card that was registered', request: merchant.verificationNotification },
   'sale-notification':         { ...notification, kind: 'sale', path: '/sale/notification', means: 'reports the id of the registered card of a sale', request: merchant.saleNotification },
   'transfer-notification':     { ...notification, kind: 'transfer', path: '/transfer/notification', means: 'reports the ids of the registered cards of a transfer', request: merchant.transferNotification },

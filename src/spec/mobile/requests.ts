@@ -60,7 +60,7 @@ const surroundings = {
   'billing.address.postcodeZip': { is: text(1, 10),    need: 'optional', guard: 'personal', means: 'postal code' },
   'billing.address.state':       { is: text(2, 3),     need: 'optional', guard: 'personal', means: 'state' },
   'billing.address.street':      { is: text(1, 50),    need: 'optional', guard: 'personal', means: 'street and number' },
-  'billing.address.street2':     { is: text(1, 50),    need: 'optional', guard: 'personal', means: 'more of the street' },
+  'billing.address.street2':     { is: text(1, 50),    need: 'optional', guard: 'personal', means: 'second line of the street' },
   'order.description':           { is: text(1, 128),   need: 'optional', guard: 'personal', means: 'what is paid for' },
   'order.siteUrl':               { is: text(1, 128),   need: 'optional', guard: 'open',     means: 'the site where the customer pays' },
   'order.purpose':               { is: text(1, 128),   need: 'optional', guard: 'personal', means: 'destination of the payment' },
@@ -96,7 +96,7 @@ export const verificationRequest: JsonTable = {
 // oxfmt-ignore
 export const saleRequest: JsonTable = {
   ...consumer,
-  'consumer.email':            { is: email, need: 'optional', guard: 'personal', means: 'e-mail address; by reference that of the mapping' },
+  'consumer.email':            { is: email, need: 'optional', guard: 'personal', means: 'e-mail address; for a registered card, the one from its registration' },
   ...session,
   ...card('sourceOfFunds.card', 'sourceOfFunds.card'),
   'sourceOfFunds.reference.clientCardId': { is: text(1, 128), need: 'sourceOfFunds.reference', guard: 'open', means: "the merchant's id of the card" },
@@ -111,27 +111,27 @@ export const saleRequest: JsonTable = {
 export const transferRequest: JsonTable = {
   ...saleRequest,
   'destinationOfFunds.card.number':            { is: cardNumber,   need: 'destinationOfFunds.card',      guard: 'card', means: 'the card that is credited' },
-  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'destinationOfFunds.reference', guard: 'open', means: "the merchant's id of the same card" },
+  'destinationOfFunds.reference.clientCardId': { is: text(1, 128), need: 'destinationOfFunds.reference', guard: 'open', means: "the merchant's id of the registered card that is credited" },
 }
 
 /** Request of the status operations, and of complete transfer. */
 // oxfmt-ignore
 export const statusRequest: JsonTable = {
-  'session.accessToken': { is: secretText,    need: 'mandatory', guard: 'secret', means: 'as at perform' },
-  'session.token':       { is: text(16, 36),  need: 'mandatory', guard: 'secret', means: 'from the answer of perform' },
+  'session.accessToken': { is: secretText,    need: 'mandatory', guard: 'secret', means: 'as in the perform request' },
+  'session.token':       { is: text(16, 36),  need: 'mandatory', guard: 'secret', means: 'from the answer to the perform request' },
 }
 
 /** Answer of a merchant to check. */
 // oxfmt-ignore
 export const checkReply: JsonTable = {
-  'invoiceId':                    { is: text(1, 128), need: 'mandatory', guard: 'open',     means: 'as asked' },
+  'invoiceId':                    { is: text(1, 128), need: 'mandatory', guard: 'open',     means: 'as in the request' },
   'session.checkSignature':       { is: secretText,   need: 'mandatory', guard: 'secret',   means: 'HMAC-SHA1 of the answer' },
-  'session.nonce':                { is: secretText,   need: 'mandatory', guard: 'secret',   means: 'as asked' },
-  'session.token':                { is: text(16, 36), need: 'mandatory', guard: 'secret',   means: 'as asked' },
+  'session.nonce':                { is: secretText,   need: 'mandatory', guard: 'secret',   means: 'as in the request' },
+  'session.token':                { is: text(16, 36), need: 'mandatory', guard: 'secret',   means: 'as in the request' },
   'consumer.email':               { is: email,        need: 'optional',  guard: 'personal', means: 'e-mail address' },
   'consumer.birthDay':            { is: birthDay,     need: 'optional',  guard: 'personal', means: 'date of birth' },
   'consumer.ipAddresses':         { is: listOf(text(7, 15), 20), need: 'optional', guard: 'personal', means: 'IP addresses' },
-  'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'must be the value of the request' },
+  'transaction.currency':         { is: currency,     need: 'optional',  guard: 'open',     means: 'if present, the value of the request' },
   'transaction.randomSumCentis':  { is: zeroOr(integer(100, 999)), need: 'optional', guard: 'secret', means: 'the random sum to hold, in hundredths; 0 for none' },
   'billing.phone':                surroundings['billing.phone'],
   'billing.address.city':         surroundings['billing.address.city'],

@@ -86,7 +86,7 @@ const pays = async (way: Way, at = world): Promise<string> => {
   assert.equal((await settled(at, made, way)).status, 'approved')
   return made.orderid
 }
-/** A refusal of everything because there is no room for it now. */
+/** A refusal of everything because there are too many requests. */
 function turnedAway(reply: Fields): void {
   assert.deepEqual(
     [reply.type, reply['error-code'], reply['gateway-order-id']],

@@ -111,14 +111,14 @@ test('in the pause a page answers immediately and asks again, and the result of 
   }
 })
 
-test('in the pause apps and follow-ups are refused as if there were no room, and states are shown', async () => {
+test('in the pause apps and follow-ups are refused as if the gateway were overloaded, and states are shown', async () => {
   const mobile = await openMobile(world)
   try {
     const [held, known, made] = [await approved(world, 'preauth'), await begin(mobile, 'sale'), initiate(mobile, 'sale')]
     const { state } = await rested(mobile, known)
     await inPauseOf(0, async () => {
       assert.equal(codeOf(await follow(world, 'capture', held)), '20')
-      refused(await perform(mobile, made), 'PROCESSING_FAILED', 'there is no room for it now; try again')
+      refused(await perform(mobile, made), 'PROCESSING_FAILED', 'too many requests now; try again')
       assert.equal((await stateOf(mobile, known)).state, state)
     })
     assert.equal((await perform(mobile, made)).httpStatus, 200)

@@ -119,7 +119,7 @@ test('in an open session codes are not guessed either', async () => {
   const tries = []
   for (let i = 0; i < 11; i++)
     tries.push(await open.post('/user/add', { name: `${one.user}-2`, role: 'support', second_factor: '000000' }))
-  assert.match(tries[9]!.html, /This was not correct/)
+  assert.match(tries[9]!.html, /This code was not correct/)
   assert.match(tries[10]!.html, /too many wrong codes/)
   assert.equal((await signIn(elsewhere(desk.visit()), one.user)).status, 303, 'which slows no sign-in elsewhere')
 })

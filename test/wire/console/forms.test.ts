@@ -68,7 +68,7 @@ test('two editors: the second sees what the first changed, and the form with bot
   assert.equal((await one.send('/gate/set', { ...first, descriptor: 'By one' })).status, 200)
   const late = await other.send('/gate/set', { ...second, descriptor: 'By other' })
   assert.equal(late.status, 409)
-  assert.match(late.html, /Somebody else changed this meanwhile/)
+  assert.match(late.html, /Another user has changed this in the meantime/)
   assert.match(late.html, /Before → By one; you wrote By other/)
   assert.equal((await shown())['descriptor'], 'By one')
   const merged = fieldsIn(late.html, 'gate/set')

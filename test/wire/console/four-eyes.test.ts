@@ -140,7 +140,7 @@ test('the command line neither proposes nor confirms', async () => {
   ]) {
     const { code, err } = await cli(args)
     assert.equal(code, 1, args.join(' '))
-    assert.match(err, /Two users make this change together/)
+    assert.match(err, /This change needs two users/)
   }
 })
 
@@ -166,7 +166,7 @@ test('where the second factor is old, confirming asks for it', async () => {
   assert.equal(asked.status, 403)
   assert.match(asked.html, /second factor more than ten minutes ago/)
   const wrong = await visit.post('/proposal/confirm', { proposal, second_factor: '000000' })
-  assert.match(wrong.html, /This was not correct/)
+  assert.match(wrong.html, /This code was not correct/)
   const code = codeAt(visitor.key, stepAt(clock.now()))
   assert.equal((await visit.post('/proposal/confirm', { proposal, second_factor: code })).status, 200)
   assert.equal((await decide(second, 'confirm', proposal)).json['code'], 'proposal over')

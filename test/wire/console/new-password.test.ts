@@ -40,7 +40,7 @@ test('the user sets a new password behind the second factor, which ends all sess
     ['no code',           '',               {},                                        {},                                 /was not correct/],
     ['a wrong code',      '000000',         {},                                        {},                                 /was not correct/],
     ['the old password',  password,         {},                                        {},                                 /was not correct/],
-    ['from another site', one.recovery[0]!, {},                                        { origin: 'https://evil.example' }, /did not come from this page/],
+    ['from another site', one.recovery[0]!, {},                                        { origin: 'https://evil.example' }, /was not sent from this page/],
   ] as const
   for (const [name, code, fields, headers, words] of refused) {
     const { status, html } = await send(path, code, fields, headers)

@@ -144,7 +144,7 @@ test('only the button of our own page leads to the provider', async () => {
     'no origin': { origin: 'null' },
   }
   for (const [name, sent] of Object.entries(rows))
-    assertRefused(await desk.visit().send(way, {}, sent), /did not come from this page/, name)
+    assertRefused(await desk.visit().send(way, {}, sent), /was not sent from this page/, name)
   // As of a browser that sends no Sec-Fetch-Site: it has to send its origin.
   const { url, origin } = desk.visit()
   const old = (sent: Record<string, string>) =>

@@ -274,7 +274,7 @@ test('an address is reset under its normalised form, and a filter that counts no
   const { filter: list } = await addByCommand('black', '--of', 'email', '--value', newEmail())
   assert.match(
     await refuse(1, 'filter', 'reset', world.merchant.login, String(list), email),
-    /is no limit and counts nothing: black list of email/,
+    /is not a limit, so it counts nothing: black list of email/,
   )
   await tell(['filter', 'entries', world.merchant.login, String(list), 'add', '--value', newEmail()])
   const lines = (await tell(['filter', 'list'])).split('\n')

@@ -169,7 +169,7 @@ test('one callback is sent again by its number, many by a filter and only with -
   )
   assert.equal(again.deliveries[0]?.tries.length, 3)
   assert.match(await refuse(1, 'delivery', 'resend', one!.orderid, '7'), /No callback fits/)
-  assert.match(await refuse(2, 'delivery', 'resend'), /Say which/)
+  assert.match(await refuse(2, 'delivery', 'resend'), /Name the callbacks/)
 })
 
 test('pages of callbacks follow each other', async () => {

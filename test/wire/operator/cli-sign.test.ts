@@ -132,7 +132,7 @@ const wrong: [args: string[], says: RegExp][] = [
   [['status', 'client_orderid=o', 'client_orderid=p'],                 /^client_orderid is given twice/],
   [['status-v4', 'endpoint=101'],                                      /^client_orderid is missing/],
   [['status-v4', 'client_orderid=o'],                                  /^endpoint is missing/],
-  [['status-v4', 'endpoint=101', 'client_orderid=o', '--private-key', '/nowhere.pem'], /nowhere\.pem is not there/],
+  [['status-v4', 'endpoint=101', 'client_orderid=o', '--private-key', '/nowhere.pem'], /nowhere\.pem does not exist/],
 ]
 
 for (const [given, says] of wrong)

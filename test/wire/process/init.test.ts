@@ -59,7 +59,7 @@ test('init leaves a directory with something in it as it is, and nothing beside 
   for (const target of [taken, join(taken, 'mine')]) {
     const { code, err } = await run({}, ['init', target])
     assert.equal(code, 1)
-    assert.match(err, /is there already, and is not an empty directory\. It was left as it is/)
+    assert.match(err, /already exists, and is not an empty directory\. Nothing was changed/)
   }
   for (const url of ['mysql://localhost/x', 'postgres://u:p@localhost/x', 'postgres://localhost', "postgres://localhost/x';"])
     assert.equal((await run({}, ['init', join(scratch, 'none'), '--database-url', url])).code, 2, url)
