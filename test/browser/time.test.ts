@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openShop, type Shop } from '../harness/browser/shop.ts'
-import { startWorld, type World } from '../harness/world/world.ts'
+import { startWorld } from '../harness/sandbox/start.ts'
+import type { World } from '../harness/world/world.ts'
 import { sharedBrowser } from './stand.ts'
 
 const browser = await sharedBrowser()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openWorld } from '../../harness/world/opening.ts'
-import { startWorld } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
 import { cardInfo, nowhere, notRegistered, rebillOrder, refOf, register, registered, signedRegistration, urlOf } from './card.ts'
 import { call, wrongControl } from './card.ts'
 import {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import {
   callbackControl,
   decode,

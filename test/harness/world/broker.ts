@@ -15,7 +15,8 @@ import type { Command, Lease } from '../clock/lease.ts'
 import { openMerchants, type Own } from './merchants.ts'
 import { metricsOf } from './metrics.ts'
 import { holds } from '../clock/until.ts'
-import { startWorld, type SharedWorld, type World } from './world.ts'
+import { startWorld } from '../sandbox/start.ts'
+import type { SharedWorld, World } from './world.ts'
 
 /** A running sandbox that files lease one after the other. */
 interface Place {
@@ -31,6 +32,8 @@ interface Place {
 }
 
 const upWithinMs = 20_000
+/** The metrics of a gateway are dear to make. */
+const looksEveryMs = 200
 
 /**
  * Leases worlds to the files of a run that connect at this path: as many as there are files at
@@ -237,5 +240,5 @@ async function followed(world: World, version: number): Promise<void> {
     const gates = metrics.names().filter((name) => name.startsWith('tollgate_gate_up{'))
     return (metrics('tollgate_configuration_version') ?? 0) >= version && gates.every((name) => metrics(name) === 1)
   }
-  await holds(isDone, 'its gateway follows', upWithinMs, 50)
+  await holds(isDone, 'its gateway follows', upWithinMs, looksEveryMs)
 }

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from '../sandbox/start.ts'
+import type { World } from './world.ts'
 
 type Closable = { close(): unknown } | { stop(): unknown } | { end(): unknown }
 

@@ -40,7 +40,8 @@ import { openNetwork, type Challenged } from '../../harness/three-d-secure/three
 import { receipt, refusal, said, send as post, type Json } from '../../harness/three-d-secure/three-d-secure-wire.ts'
 import { startServe, type GatewayProcess } from '../../harness/world/serve.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
 
 /**

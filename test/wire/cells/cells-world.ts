@@ -2,7 +2,8 @@ import { Client } from 'pg'
 import { order, settled, type Changes, type Merchant, type Order } from '../../conformance/requests/client.ts'
 import { configurationRead } from '../../harness/world/configuration.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import { cliOf } from '../operator/cli-run.ts'
 
 /** A merchant whose orders are in a cell, with an endpoint in USD. */

@@ -9,7 +9,8 @@ import { testDatabase, type TestDatabase } from '../../harness/postgres/postgres
 import { openDatabaseProxy, type DatabaseProxy } from '../../harness/world/proxy.ts'
 import { startServe } from '../../harness/world/serve.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
 
 /**

@@ -12,7 +12,8 @@ import { openReceiver } from '../../harness/world/receiver.ts'
 import { closing } from '../../harness/world/opening.ts'
 import { startServe } from '../../harness/world/serve.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import { movesOf } from '../operations/moves.ts'
 
 /** What a merchant, its customers and late processes meet while it moves. */

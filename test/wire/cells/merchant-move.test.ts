@@ -21,7 +21,8 @@ import {
 import { movedTables, stayingTables } from '../../../src/operator/cells/merchant-rows.ts'
 import { openFaultDesk, type FaultDesk } from '../../harness/world/fault-desk.ts'
 import { until } from '../../harness/clock/until.ts'
-import { startWorld, type World } from '../../harness/world/world.ts'
+import { startWorld } from '../../harness/sandbox/start.ts'
+import type { World } from '../../harness/world/world.ts'
 import { cliOf, run } from '../operator/cli-run.ts'
 import { movesOf } from '../operations/moves.ts'
 
