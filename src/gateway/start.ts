@@ -124,7 +124,7 @@ async function start(given: GatewayOptions, closing: Closing): Promise<GatewayPr
   const { random, log } = given
   const { pool, keys, clock } = await openInstallation(given, closing)
   const o = { ...given, clock }
-  const meters = openMeters()
+  const meters = openMeters(o.tuning.lagEveryMs)
   const turns = openMeteredTurns(clock, meters)
   const ground = { clock, random, log, turns }
 

@@ -15,6 +15,8 @@ export interface Tuning {
   sendWithinMs: number
   /** Pauses between tries of a reversal; the last one repeats until the acquirer answers. */
   reversalPausesMs: readonly number[]
+  /** How often the lag of the event loop is measured; each measurement wakes the process. */
+  lagEveryMs: number
 }
 
 export const usualTuning: Tuning = {
@@ -25,4 +27,5 @@ export const usualTuning: Tuning = {
   sweepMs: 100,
   sendWithinMs: 30_000,
   reversalPausesMs: [1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000],
+  lagEveryMs: 10,
 }

@@ -81,9 +81,9 @@ type Counts = {
 /** The counters, incremented as events happen, and the registry that holds them. */
 export type Meters = ReturnType<typeof openMeters>
 
-export function openMeters() {
+export function openMeters(lagEveryMs: number) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagEveryMs })
   const counter = ([name, help, ...labelNames]: (typeof counters)[keyof typeof counters]) => {
     const made = new Counter({ name, help, labelNames, registers: [registry] })
     return (...labels: string[]) => made.labels(...labels).inc()

@@ -25,6 +25,8 @@ const tuning = {
   TOLLGATE_SEND_WITHIN_MS: String(sendWithinMs),
   /** The third is so long that a test sees what happens in it. */
   TOLLGATE_REVERSAL_PAUSES_MS: '200,400,5000',
+  /** A gateway that waits for its test would spend most of its time on this, every 10 ms. */
+  TOLLGATE_LAG_EVERY_MS: '1000',
 }
 const knownWithinMs = 120_000
 /** Its metrics are dear to make. */

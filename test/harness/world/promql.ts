@@ -1,5 +1,6 @@
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
+import { usualTuning } from '../../../src/gateway/tuning.ts'
 import { openMeters } from '../../../src/gateway/watch.ts'
 import { metricsOf } from '../../../src/processes/watch.ts'
 
@@ -22,7 +23,7 @@ export function knownMetrics(text: string): KnownMetrics {
     }
   }
   // A counter has no labels in the text until it has counted.
-  for (const metric of openMeters().registry.getMetricsAsArray()) {
+  for (const metric of openMeters(usualTuning.lagEveryMs).registry.getMetricsAsArray()) {
     const { name, labelNames = [] } = metric as { name: string; labelNames?: string[] }
     const pairs = [...labelNames, 'slot', ...ofPrometheus].map((label) => [label] as const)
     if (text.includes(`# TYPE ${name} `)) learn(name, pairs)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openTurns } from '../../../src/base/turn.ts'
+import { usualTuning } from '../../../src/gateway/tuning.ts'
 import { openMeters, watchRoutes, type AwayCell, type GatewayGauges } from '../../../src/gateway/watch.ts'
 import { openAccessLimits, usualLimits } from '../../../src/merchant/access-limits.ts'
 import type { Incoming } from '../../../src/http/server.ts'
@@ -20,7 +21,7 @@ const gauges = (held: number, holding: boolean): GatewayGauges => ({
 function watching(own: readonly GatewayGauges[], away: readonly AwayCell[] = []) {
   const gates: { gate: string; up: boolean; open: number }[] = []
   const routes = watchRoutes(
-    openMeters(),
+    openMeters(usualTuning.lagEveryMs),
     () =>
       own.map((one, cellNo) => ({
         cellNo,
