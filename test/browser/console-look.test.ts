@@ -210,7 +210,8 @@ test('nothing sticks out on any screen between a phone and a wall', () =>
 /** Pale when light, dark when dark, a field without a name, something wide. */
 const ugly = `<!doctype html><html lang="en"><title>Ugly</title><link rel="icon" href="data:,"><style>
   @media (prefers-color-scheme: dark) { body { background: #222 } p { color: #333 } } div { width: 3000px; height: 1em }
-</style><main><h1>Ugly</h1><input id="a"><details><summary>More</summary><p>Some</p><b style="color: #bbb">Pale</b></details>
+</style><main><h1>Ugly</h1><input id="a"><details><summary>More</summary><p>Some</p><b style="color: #bbb">Pale</b>
+<b style="color: #bbb">Pale too</b></details>
 <div></div></main></html>`
 
 test('a page with such mistakes is complained about, whatever its policy', async () => {
@@ -222,8 +223,19 @@ test('a page with such mistakes is complained about, whatever its policy', async
     await makeReady(page)
     await page.goto(origin)
     const said = (await complaintsOf(page)).join('\n')
-    for (const one of ['label: <input', 'color-contrast: <b', 'color-contrast: <p', 'size: <input', 'sticks out'])
+    for (const one of [
+      'label: <input',
+      'color-contrast: <b',
+      'color-contrast: <p',
+      'size: <input',
+      'sticks out',
+      '>Pale<',
+      '>Pale too<',
+    ])
       assert.ok(said.includes(one), `${one} in\n${said}`)
+    // What was measured before and did not pass is measured again.
+    await page.goto(origin)
+    assert.deepEqual((await complaintsOf(page)).toSorted(), said.split('\n').toSorted())
   })
 })
 
