@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runWorld, usualOrders } from '../../simulation/world/world.ts'
-import { cellOrders, cellSeeds, cleanSeeds } from './clean-seeds.ts'
+import { runWorld } from '../../simulation/world/world.ts'
+import { cellOrders, cellSeeds, cleanOrders, cleanSeeds } from './clean-seeds.ts'
 
 for (let seed = 1; seed <= cleanSeeds; seed++)
   test(`the world of seed ${seed} keeps every promise`, async () => {
-    const { broken } = await runWorld({ seed, orders: usualOrders })
-    assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed}`)
+    const orders = cleanOrders(seed)
+    const { broken } = await runWorld({ seed, orders })
+    assert.equal(broken, undefined, `npx tollgate simulate --seed ${seed} --orders ${orders}`)
   })
 
 let moves = 0
