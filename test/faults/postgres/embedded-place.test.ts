@@ -15,6 +15,7 @@ import { settingsFile } from '../../../src/embedded/settings.ts'
 import {
   holderOn,
   isRoot,
+  openCopies,
   optionsFor,
   ownDirectory,
   processesOn,
@@ -26,11 +27,11 @@ import {
 } from '../../harness/postgres/embedded.ts'
 
 const bounded = { timeout: 300_000 }
+const copyOfDatabase = await openCopies()
 const nobody = { name: 'nobody', uid: 65_534, gid: 65_534 }
 
 test('Data of another major version is refused, with what to do, and stays as it is', bounded, async () => {
-  const directory = await ownDirectory()
-  await withServer(optionsFor(directory), async () => undefined)
+  const directory = await copyOfDatabase()
   await writeFile(join(directory, 'postgres', 'PG_VERSION'), '17\n')
   await assert.rejects(
     startEmbedded(optionsFor(directory)),
@@ -143,14 +144,13 @@ if (isRoot) {
   )
 
   test('Root does not leave existing data behind when the way to it was closed, but says how to open it', bounded, async () => {
-    const directory = await ownDirectory()
-    await withServer(optionsFor(directory), async () => undefined)
+    const directory = await copyOfDatabase()
     await chmod(directory, 0o700)
     await assert.rejects(startEmbedded(optionsFor(directory)), new RegExp(`cannot pass ${directory}.*chmod o\\+x ${directory}`))
   })
 
   test('Root hands a copy of the data that belongs to root to the server’s user', bounded, async () => {
-    const directory = await ownDirectory()
+    const directory = await copyOfDatabase()
     const owner = await withServer(optionsFor(directory), async (server) => {
       await query(server.url, 'create table kept as select 7 as n')
       return statSync(join(directory, 'postgres')).uid
@@ -207,7 +207,7 @@ if (isRoot) {
   })
 
   test('The processes of a server are recognised also where their working directory may not be looked at', bounded, async () => {
-    const directory = await ownDirectory()
+    const directory = await copyOfDatabase()
     await withServer(optionsFor(directory), async () => {
       const traces = tracesOf(join(directory, 'postgres'))
       const source = `${await readableSource()}embedded/process.js`

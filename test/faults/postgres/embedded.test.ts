@@ -10,13 +10,14 @@ import { Client } from 'pg'
 import { systemClock } from '../../../src/base/clock.ts'
 import { startEmbedded } from '../../../src/embedded/start.ts'
 import { packagedBinaries, packageFolder } from '../../../src/embedded/binaries.ts'
-import { createCluster, readPassword } from '../../../src/embedded/cluster.ts'
+import { readPassword } from '../../../src/embedded/cluster.ts'
 import { findDataDirectory } from '../../../src/embedded/data-directory.ts'
 import { holdingOpen } from '../../../src/base/hold-open.ts'
 import { signal, systemProc } from '../../../src/embedded/process.ts'
 import { freePort, halt, launch } from '../../../src/embedded/server.ts'
 import {
   holderOn,
+  openCopies,
   optionsFor,
   ownDirectory,
   processesOn,
@@ -29,6 +30,7 @@ import {
 
 const bounded = { timeout: 300_000 }
 const boundMs = 120_000
+const copyOfDatabase = await openCopies()
 
 test(
   'A fresh directory gives a server on the loopback address only, behind a password that only its owner can read',
@@ -70,7 +72,7 @@ test(
 )
 
 test('Stopping leaves no process and no lock, and the next start finds the data', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const pid = await withServer(optionsFor(directory), async (server) => {
     await query(server.url, 'create table kept as select 7 as n')
     return server.pid
@@ -90,7 +92,7 @@ test('Stopping leaves no process and no lock, and the next start finds the data'
 })
 
 test('The server survives kill -9 of the gateway and is adopted by the next one, which then ends it', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const first = await holderOn({ directory })
   await query(first.url, 'create table kept as select 7 as n')
   await first.kill()
@@ -104,7 +106,7 @@ test('The server survives kill -9 of the gateway and is adopted by the next one,
 })
 
 test('An orphan with other settings is not adopted but started again with the new ones', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const first = await holderOn({ directory })
   await first.kill()
   await withServer(optionsFor(directory, { settings: { application_name: "o'brien" } }), async (server) => {
@@ -117,7 +119,7 @@ test('An orphan with other settings is not adopted but started again with the ne
 })
 
 test('After kill -9 of the postmaster it restarts on its port with every acknowledged commit', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   await withServer(optionsFor(directory), async (server) => {
     await query(server.url, 'create table paid (n int primary key)')
     const before = server.pid
@@ -139,7 +141,7 @@ test('After kill -9 of the postmaster it restarts on its port with every acknowl
 })
 
 test('After kill -9 of gateway and postmaster the next start recovers every acknowledged commit', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const first = await holderOn({ directory })
   await query(first.url, 'create table paid (n int primary key)')
   const killed: Promise<void>[] = []
@@ -156,7 +158,7 @@ test('After kill -9 of gateway and postmaster the next start recovers every ackn
 })
 
 test('A process of a killed server that does not end by itself is ended before the next start', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const first = await holderOn({ directory })
   await first.kill()
   const straggler = processesOn(directory).find((pid) => pid !== first.serverPid)
@@ -170,8 +172,7 @@ test('A process of a killed server that does not end by itself is ended before t
 })
 
 test('A postmaster.pid that names a reused pid, a zombie, a dead process or nothing is no obstacle', bounded, async () => {
-  const directory = await ownDirectory()
-  await withServer(optionsFor(directory), async () => undefined)
+  const directory = await copyOfDatabase()
   const stranger = spawn('sleep', ['1000'], { stdio: 'ignore' })
   after(() => stranger.kill('SIGKILL'))
   const data = join(directory, 'postgres')
@@ -188,7 +189,7 @@ test('A postmaster.pid that names a reused pid, a zombie, a dead process or noth
 })
 
 test('Without /proc an orphan is adopted by its answer, and a reused pid is noticed by its silence', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const proc = join(directory, 'no-proc')
   const first = await holderOn({ directory, proc })
   await first.kill()
@@ -206,12 +207,11 @@ test('Without /proc an orphan is adopted by its answer, and a reused pid is noti
 })
 
 test('A port that was taken between its choice and its use is given up for another', bounded, async () => {
-  const directory = await ownDirectory()
+  const directory = await copyOfDatabase()
   const options = optionsFor(directory)
   const { random, log } = options
   const where = findDataDirectory(directory, random, log)
   const binaries = await packagedBinaries(packageFolder(), { directory, user: where.user, random, log })
-  await createCluster({ where, binaries, durable: false, random, log })
   const site = { ...where, password: await readPassword(directory), clock: systemClock, log, proc: systemProc }
   const taken = createServer()
   after(() => taken.close())

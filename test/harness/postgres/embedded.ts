@@ -43,6 +43,21 @@ export async function ownDirectory(mode = 0o711): Promise<string> {
   return directory
 }
 
+/**
+ * Makes a database, and gives copies of it for as long as the file runs: a copy costs a tenth of a
+ * second of processor time, and a new database more than two.
+ */
+export async function openCopies(): Promise<() => Promise<string>> {
+  const made = await ownDirectory()
+  await withServer(optionsFor(made), async () => undefined)
+  return async () => {
+    const directory = await ownDirectory()
+    // With the owner of each file.
+    execFileSync('cp', ['-a', `${made}/.`, directory])
+    return directory
+  }
+}
+
 /** The processes that work on the data in this directory. */
 export const processesOn = (directory: string): number[] =>
   serversOf({ data: join(directory, 'postgres'), clusterName: 'none of this name' })
