@@ -1,4 +1,4 @@
-// The card of an approved payment is kept under a reference; what may be shown of it.
+// Stores the card of a payment, which then pays; a card that was declined is not stored.
 import { openClient } from '../client/client.ts'
 import { newName, payment, plain, inWords } from './sandbox.ts'
 
@@ -14,6 +14,19 @@ console.log(`registered, with a unique reference: ${kept.uniqueCardRefId !== und
 const info = await client.getCardInfo({ cardrefid: kept.cardRefId })
 if (info.is === 'card')
   console.log(`${info.printedName}, ${info.bin}…${info.lastFourDigits}, until ${info.expireMonth}/${info.expireYear}`)
+
+// The customer comes again, and pays without typing the card.
+const again = await client.makeRebillSale({
+  client_orderid: newName(),
+  cardrefid: kept.cardRefId,
+  order_desc: 'Laces',
+  amount: '3.50',
+  currency: 'USD',
+  ipaddress: '203.0.113.7',
+  recurrent_scenario: 'IRREGULAR',
+  recurrent_initiator: 'CARDHOLDER',
+})
+console.log(`paid again: ${inWords(await client.finish(again))}`)
 
 const declined = await client.sale({ ...payment, client_orderid: newName(), cvv2: '116' })
 await client.finish(declined)

@@ -7,7 +7,7 @@ import { build } from './build.mjs'
 import { freshClone, newcomer, refuseChanges, temporary } from './fresh.mjs'
 
 const help = `npm run newcomer   npm start in a fresh clone with an empty home, the two commands that it prints, and every
-                   command of docs/tutorials: a sale, a challenge, a recurring payment, a mobile transfer
+                   command of docs/tutorials: a sale, a challenge, a recurring payment, a return, a mobile transfer
 
 Needs bash and curl, as the tutorials do, and the packages of the lock file. The sandbox takes free ports. About two
 minutes. Ends with 0 when every command did what its page says, 1 when not, 2 on wrong usage.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A sale without 3-D Secure: the request, and what became of it.
-# The sandbox prints BASE_URL, LOGIN, CONTROL_KEY and ENDPOINT when it starts.
+# BASE_URL, LOGIN, CONTROL_KEY and ENDPOINT are the merchant's: sandbox.json has them.
 set -eu
 
 # The checksum of a request: SHA-1 of its parts and the key, with nothing between them.

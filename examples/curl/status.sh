@@ -1,6 +1,6 @@
 #!/bin/sh
 # Asks what became of an order: sh status.sh <client_orderid>
-# The sandbox prints BASE_URL, LOGIN, CONTROL_KEY and ENDPOINT when it starts.
+# BASE_URL, LOGIN, CONTROL_KEY and ENDPOINT are the merchant's: sandbox.json has them.
 set -eu
 
 # The checksum of a request: SHA-1 of its parts and the key, with nothing between them.

@@ -16,3 +16,4 @@ login = sandbox["merchant"]["login"]
 control_key = sandbox["merchant"]["control_key"]
 signing_secret = sandbox["merchant"]["signing_secret"]
 endpoint = str(sandbox["endpoints"]["plain"])
+merchant_server_url = sandbox["merchant_server_url"]

@@ -80,12 +80,20 @@ export function operationPage(operation: Operation): string {
     ),
     ...(hasIdempotencyKey(operation) ? [`A header \`Idempotency-Key\` of 1 to 128 visible ASCII characters ${keyMeaning}.`] : []),
     ...signing(operation),
-    ...(operation === 'sale' || operation === 'status' ? [samplesOf(operation)] : []),
+    ...(samples[operation] === undefined ? [] : [samplesOf(samples[operation])]),
     '## Reply',
     mdTable(['Name', 'Meaning'], replyRows(reply), (row) => [code(row.name), row.means]),
     'Fields without a value are left out.',
     ...refused(operation),
   )
+}
+
+const samples: Partial<Record<Operation, string>> = {
+  sale: 'sale',
+  status: 'status',
+  return: 'return',
+  'create-card-ref': 'card-registration',
+  'make-rebill-sale': 'recurrent',
 }
 
 /** The site puts files of examples/ here, in each language. */

@@ -35,6 +35,7 @@ const map: readonly (readonly [section: string, ...groups: (readonly [group: str
     [tutorial('sale'),       'Ten minutes to a sale'],
     [tutorial('challenge'),  'A challenge'],
     [tutorial('recurring'),  'A recurring payment'],
+    [tutorial('return'),     'A return'],
     [tutorial('mobile'),     'A mobile transfer'],
     [tutorial('production'), 'Production'],
   ]]],

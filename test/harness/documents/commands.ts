@@ -40,5 +40,6 @@ export const tutorials = {
   sale:      /^true valid approved 10\.42\nhttp:\S+\/view-receipt\/[^]* approved  411111…1111  first-/m,
   challenge: /^MethodUrlFrame\nhttp:\S+\nAUTHENTICATED\n05\n$/m,
   recurring: /"last-four-digits":"1111"[^]* approved  411111…1111  subscription-\d+-2 /,
+  return:    /"order-stage":"reversal_approved"[^]*"error-message":"Amount exceeds 6\.42"[^]*#3 return +6\.42 USD, approved[^]*"error-code":"9"/,
   mobile:    /"state":"TRANSFER_FEE_REQUEST"[^]*"state":"APPROVED"[^]*"pays":true/,
 } as const

@@ -60,15 +60,17 @@ test('the README names every setting and every method of the client', () => {
 
 // oxfmt-ignore
 const prints: Readonly<Record<string, readonly string[]>> = {
-  sale:         ['approved: order …'],
-  status:       ['approved: sale_approved'],
-  answers:      ['ship the shoes', 'show the customer: Not sufficient funds', 'mend the request: 3 Parameter email is invalid: it is not an e-mail address', 'mend the request: 8 Currency is not supported'],
-  'follow-ups': ['preauth 10.42: approved', 'capture 8.00: approved', 'return 3.00: approved', 'the same again: approved', 'return 5.01: refused: 10 Amount exceeds 5.00', 'sale: approved', 'void: approved', 'reversal, void_approved'],
-  recurrent:    ['first payment: approved', 'JANE DOE, 411111…1111', 'by the merchant: approved', 'held: approved', 'not registered: 9', 'by v4 the same card: true', 'by v4: sale_approved'],
+  sale:                ['approved: order …'],
+  status:              ['approved: sale_approved'],
+  answers:             ['ship the shoes', 'show the customer: Not sufficient funds', 'mend the request: 3 Parameter email is invalid: it is not an e-mail address', 'mend the request: 8 Currency is not supported'],
+  'follow-ups':        ['preauth 10.42: approved', 'capture 8.00: approved', 'return 3.00: approved', 'the same again: approved', 'return 5.01: refused: 10 Amount exceeds 5.00', 'sale: approved', 'void: approved', 'reversal, void_approved'],
+  'card-registration': ['first payment: approved', 'registered: 411111…1111', 'paid again: approved'],
+  return:              ['sale 10.42: approved', 'return 4.00: approved', 'return 7.00: refused: 10 Amount exceeds 6.42', 'the rest: approved'],
+  recurrent:           ['first payment: approved', 'JANE DOE, 411111…1111', 'by the merchant: approved', 'held: approved', 'not registered: 9', 'by v4 the same card: true', 'by v4: sale_approved'],
 }
 
-test('every example is run here, but for what they share and the page for callbacks', () => {
-  const names = [...Object.keys(prints), 'sandbox', 'callback'].map((name) => `${name}.php`)
+test('every example is run here, but for what they share, the page for callbacks, and what samples.test.ts runs', () => {
+  const names = [...Object.keys(prints), 'sandbox', 'callback', 'mobile-app', 'mobile-signature'].map((name) => `${name}.php`)
   assert.deepEqual(scripts, names.toSorted())
 })
 

@@ -37,9 +37,10 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'sale-1-0-2':             ['payer authentication, at sale_3d_validating', 'approved', authenticated],
   'sale-hosted':            ['approved', 'Thank you. Order example-… is approved.'],
   'preauth-capture-return': ['preauth 10.42: approved', 'capture 8.00: approved', 'return 3.00: approved', 'the same again: approved', 'return 5.01: refused: 10 Amount exceeds 5.00'],
+  return:                   ['sale 10.42: approved', 'return 4.00: approved', 'return 7.00: refused: 10 Amount exceeds 6.42', 'the rest: approved'],
   void:                     ['sale: approved', 'void: approved', 'reversal, void_approved'],
   'account-verification':   ['approved', 'declined: 119 Not permitted to the cardholder'],
-  'card-registration':      ['approved', 'registered, with a unique reference: true', 'JANE DOE, 411111…1111, until 12/….', 'not registered: declined, 9'],
+  'card-registration':      ['approved', 'registered, with a unique reference: true', 'JANE DOE, 411111…1111, until 12/….', 'paid again: approved', 'not registered: declined, 9'],
   'card-registration-v4':   ['approved', 'registered, also as a recurring payment: true', 'status: approved', 'with another key: denied'],
   recurrent:                ['first payment: approved', 'by the merchant: approved', 'by a list of amounts: approved, 900.00', 'held: approved', 'method frame, at sale_3d_validating', 'challenge, at sale_3d_validating', 'by the cardholder: approved'],
   callback:                 ['sale approved 10.42', 'it has no signature'],
@@ -76,8 +77,8 @@ describe('the examples', () => {
     assert.match(await run('sale', join(world.directory, 'log'), 2), /^No sandbox runs here: .*npm start/)
   })
 
-  test('every example is here; the rest is what they share, and a server that client-mobile.test.ts runs', () => {
-    const shared = ['authenticate', 'customers-browser', 'mobile-server', 'sandbox']
+  test('every example is here; the rest is what they share, and what other tests run', () => {
+    const shared = ['authenticate', 'customers-browser', 'mobile-app', 'mobile-server', 'mobile-signature', 'sandbox']
     const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
     assert.deepEqual(files.map((name) => name.slice(0, -'.ts'.length)).toSorted(), [...Object.keys(prints), ...shared].toSorted())
   })
