@@ -73,7 +73,7 @@ function signed({ at, parts }: SignedText): SignedExample {
 type Branch = { [name: string]: unknown }
 
 /** Values by path as a nested object. */
-function nested(values: Iterable<readonly [path: string, value: unknown]>): object {
+export function nested(values: Iterable<readonly [path: string, value: unknown]>): object {
   const whole: Branch = {}
   for (const [path, value] of values) {
     const names = path.split('.')

@@ -20,6 +20,7 @@ import { banner, placesOf, step } from './banner.ts'
 import { settleBins } from './bins.ts'
 import { makeCertificates } from './certificates.ts'
 import { partUrl } from './database-user.ts'
+import type { OperatorDoor } from './reference/operator.ts'
 import { sandboxDocs } from './reference/serve.ts'
 import { startMerchantServer } from './merchant-server.ts'
 import { oauthKeyOf } from './oauth-key.ts'
@@ -108,7 +109,8 @@ async function start(run: Run, config: SandboxConfig, reached: () => void): Prom
     const { gateway, merchant } = served
     const parts = { databaseUrl: operatorDatabaseUrl, kek, file: served.file, limits: config.limits }
     const operator_api_url = await startApi(run, parts)
-    const { url: console_url, link } = await startSandboxConsole(run, pool, servingOf(run, parts))
+    const { url: console_url, link, token } = await startSandboxConsole(run, pool, servingOf(run, parts))
+    Object.assign(served.operator, { url: operator_api_url, token })
     const file = { ...served.file, operator_api_url, console_url }
     writeSandboxFile(run, file)
     if (run.interrupted()) return undefined
@@ -170,6 +172,8 @@ async function serve(
     await pointMobile(pool, [mobile, fee, randomSum, euro], String(merchant.ready.url))
   }
   const places: BarPages = {}
+  const operator: OperatorDoor = {}
+  const server = () => String(served!.merchant.ready.url)
   step('Starting the gateway')
   const gateway = await startGateway({
     ...config,
@@ -184,7 +188,7 @@ async function serve(
     threeDSecure: threeDSecureOf(certificates, directoryServer),
     steering: true,
     explains: true,
-    routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url, places }),
+    routes: sandboxDocs({ world: shop, oauthKeyFile: oauth.file, acsUrl: simulators.acs_url, places, server, operator }),
     beforeServing,
   }).catch((error: Error & { code?: string; port?: number }) => {
     const name = error.port === config.operator.port ? 'OPERATOR_PORT=0' : 'PORT=8090'
@@ -213,7 +217,7 @@ async function serve(
   }
   Object.assign(places, placesOf(file))
   for (const program of [acquirer, directoryServer, acs, merchant]) program.tell(places)
-  return { gateway, merchant, file }
+  return { gateway, merchant, file, operator }
 }
 
 interface ForOperators extends Pick<SandboxConfig, 'limits'> {

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { html, verbatim } from '../../src/http/page.ts'
-import { isOperation } from '../../src/spec/gateway/operations.ts'
+import { operationNames } from '../../src/spec/gateway/operations.ts'
+import { mobileOperationNames } from '../../src/spec/mobile/operations.ts'
 import { readDocument, type SiteDocument } from './document.ts'
 import { framed, type Framed } from './frame.ts'
 import { openHighlighter } from './highlight.ts'
@@ -29,6 +30,12 @@ export interface Made {
 }
 
 const operatorPage = 'docs/reference/operator.md'
+/** The pages with a form. */
+const tried = new Set([
+  ...operationNames.map((name) => `docs/reference/${name}.md`),
+  ...mobileOperationNames.map((name) => `docs/reference/mobile-${name}.md`),
+  operatorPage,
+])
 
 export function readSite(root: string): Site {
   const textOf = (file: string) => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : undefined)
@@ -62,8 +69,9 @@ export async function makeSite({ root, isExport }: Making): Promise<Made> {
       return pathOf(target, to)
     }
     const content = contentOf({ ...site, highlight, addressOf }, here)
-    const canTry = here.file === `docs/reference/${here.title}.md` && isOperation(here.title)
-    const filled = canTry ? verbatim(withTry(content.text, isExport)) : content
+    const canTry = tried.has(here.file)
+    const acted = here.file === operatorPage && !isExport ? withActions(content.text) : content.text
+    const filled = canTry ? verbatim(withTry(acted, isExport)) : content
     const { title, section } = here
     const headings = canTry && !isExport ? [tryHeading, ...here.headings] : here.headings
     write(here.slug, { title, section, headings, content: filled, here, before: documents[i - 1], after: documents[i + 1] })
@@ -95,9 +103,15 @@ function pathOf(target: Target, to: (path: string) => string): string | undefine
   return target.is === 'asset' ? to(target.path) : target.is === 'elsewhere' ? target.url : undefined
 }
 
-/** Where a form may stand: after what the operation does, before its fields. */
+/** Where a form may stand: after what the page is about, before the fields. */
 const withTry = (content: string, isExport: boolean): string =>
-  content.replace('<h2 id="request">', (heading) => `${isExport ? tryNote : tryMark}${heading}`)
+  content.replace(/<h2 id="(?:a-)?request">/, (heading) => `${isExport ? tryNote : tryMark}${heading}`)
+
+/** The page of operators has one form, which each action leads to. */
+const withActions = (content: string): string =>
+  content.replaceAll(/<h3 id="[^"]+">([a-z-]+(?:\/[a-z-]+)?)<a class="anchor".*?<\/h3>/g, (heading, action: string) => {
+    return `${heading}<p><a href="/docs/reference/operator?_action=${action}#try-it">Try it</a></p>`
+  })
 
 /** Where the sandbox puts its form. */
 const tryHeading = { id: 'try-it', level: 2, text: 'Try it' }

@@ -1,6 +1,6 @@
 /** A request for each action of operators, from the table of what it takes. */
 
-const heading = /^### ([a-z-]+\/[a-z-]+)$/
+const heading = /^### ([a-z-]+(?:\/[a-z-]+)?)$/
 const needed = /^\| `(\w+)`, needed \| (.+?) \| /
 
 /** The Markdown with a block after the sentence of each action; the site shows it as curl too. */

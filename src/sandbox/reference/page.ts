@@ -1,29 +1,23 @@
 /** The documents as pages of the sandbox, and a form on the page of each operation. */
 import { reasonOf } from '../../base/log.ts'
-import type { Random } from '../../base/random.ts'
 import { html, type Markup } from '../../http/page.ts'
 import type { Answer, Incoming, Route } from '../../http/server.ts'
 import { exampleMerchantUrl } from '../../reference/example.ts'
 import { mobileOpenApi } from '../../reference/mobile-openapi.ts'
 import { openApi } from '../../reference/openapi.ts'
-import type { Pairs } from '../../spec/field.ts'
 import { readForm } from '../../spec/form.ts'
-import { trialRequest } from '../../spec/gateway/examples.ts'
-import { isOperation, operationRow, type Operation } from '../../spec/gateway/operations.ts'
-import { tryContent, type OperationPage } from './form.ts'
+import { isOperation } from '../../spec/gateway/operations.ts'
+import { tryContent, type TrialPage } from './form.ts'
 import type { DocsSite } from './site.ts'
-import { needOf, sendAttempt, signatureOf, urlOf, type Account, type Need, type Post } from './try.ts'
+import { valuesOf, type Post, type Trial, type FormValues } from './trial.ts'
+import type { Account } from './try.ts'
 
 export interface DocsParts {
   site: DocsSite
-  random: Random
   account: Account
-  /** Paths of the merchant with their names, the usual one first. */
-  paths: readonly (readonly [path: string, name: string])[]
   post: Post
-  /** Creates what an operation needs, and returns the fields that name it. */
-  prepare: (need: Need) => Promise<Record<string, string>>
-  now: () => number
+  /** What can be tried on a page of the reference; `action` chooses among those of operators. */
+  trialOf: (page: string, action: string | undefined) => Promise<Trial | undefined>
 }
 
 /** Names of this machine. Any other name may belong to a stranger and resolve to this machine. */
@@ -50,9 +44,10 @@ export function docsRoutes(parts: DocsParts): Route[] {
     get('/docs/mobile/:operation', ({ params }) =>
       movedTo(`/docs/reference/mobile-${encodeURIComponent(params.operation ?? '')}`),
     ),
-    get('/docs/reference/:operation', ({ params, query }) => {
-      const operation = params.operation ?? ''
-      return isOperation(operation) ? shown(parts, operation, new URLSearchParams(query)) : at(`reference/${operation}`)
+    get('/docs/reference/:page', async ({ params, query }) => {
+      const given = new Map(new URLSearchParams(query))
+      const trial = await parts.trialOf(params.page ?? '', given.get('_action'))
+      return trial ? shown(parts, trial, given) : at(`reference/${params.page}`)
     }),
     get('/docs/:section/:page', ({ params }) => at(`${params.section}/${params.page}`)),
     // And those of the gateway API.
@@ -62,12 +57,14 @@ export function docsRoutes(parts: DocsParts): Route[] {
     }),
     {
       method: 'POST',
-      path: '/docs/reference/:operation',
-      handle: guarded((request) => {
-        const operation = request.params.operation ?? ''
-        if (!isOperation(operation)) return missing()
+      path: '/docs/reference/:page',
+      handle: guarded(async (request) => {
         if (!isOwn(request)) return plain(403, 'Only the pages of the reference can send requests')
-        return tried(parts, operation, request)
+        const form = request.body && readForm(request.body)
+        if (!form) return plain(400, 'This is no form')
+        const given = new Map(form)
+        const trial = await parts.trialOf(request.params.page ?? '', given.get('_action'))
+        return trial ? tried(parts, trial, given) : missing()
       }),
     },
   ]
@@ -96,74 +93,41 @@ const movedTo = (location: string): Answer => ({ ...plain(302, `It is at ${locat
 
 const whoOneIs = ({ account }: DocsParts): Markup =>
   html`<p class="notice">
-    This is a sandbox: you are its merchant <strong>${account.login}</strong>, at <code>${account.baseUrl}</code>. Each operation
-    of the gateway API can be tried on its page, such as <a href="/docs/reference/sale">sale</a>. No money moves.
+    This is a sandbox: you are its merchant <strong>${account.login}</strong>, at <code>${account.baseUrl}</code>. The pages of
+    the reference can send requests: <a href="/docs/reference/sale">a sale</a>,
+    <a href="/docs/reference/mobile-perform-sale">a sale by an app</a>,
+    <a href="/docs/reference/operator#try-it">an action of an operator</a>. No money moves.
   </p>`
 
 /** The page before anything is sent, with fields filled in from the address. */
-function shown(parts: DocsParts, operation: Operation, query: URLSearchParams): Answer {
-  const examples = workingValues(parts, operation)
-  const values = fieldsOf(operation, (name) => query.get(name) ?? examples.get(name))
-  return page(parts, { operation, path: pathOf(parts, query.get('_path'), operation), values, json: false })
+const shown = (parts: DocsParts, trial: Trial, given: FormValues, more: Pick<TrialPage, 'trouble'> = {}): Answer => {
+  const fields = trial.fields(given)
+  return page(parts, { trial, fields, asked: trial.ask(valuesOf(fields)), ...more })
 }
 
-/** Example values, with a new order name, and without ids of things that do not exist. */
-function workingValues({ account, random, now }: DocsParts, operation: Operation): Map<string, string> {
-  const values = new Map(trialRequest(operation, now()))
-  if (values.has('login')) values.set('login', account.login)
-  if (needOf[operation] !== 'card reference' && needOf[operation] !== undefined)
-    for (const name of ['client_orderid', 'client-order-id', 'orderid', 'threeDSServerTransID', 'cres', 'paRes', 'md'])
-      values.delete(name)
-  else if (values.has('client_orderid'))
-    values.set('client_orderid', `docs-${now().toString(36)}-${random.bytes(2).toString('hex')}`)
-  values.delete('cardrefid')
-  return values
+function page({ site }: DocsParts, content: TrialPage): Answer {
+  const { trial, fields, trouble } = content
+  const need = trial.need?.isThere(valuesOf(fields)) ? undefined : trial.need
+  return (
+    site.page(trial.slug, trouble === undefined ? 200 : 502, tryContent({ ...content, need })) ??
+    plain(404, 'The pages are not built')
+  )
 }
 
-const fieldsOf = (operation: Operation, value: (name: string) => string | null | undefined): Pairs =>
-  Object.keys(operationRow(operation).request)
-    .filter((name) => name !== 'control')
-    .map((name) => [name, value(name) ?? value(operationRow(operation).request[name]?.alias ?? '') ?? ''] as const)
-
-/**
- * One of the merchant's paths; paths with 3-D Secure only for operations that upload its results.
- */
-const pathOf = ({ paths }: DocsParts, wanted: string | null | undefined, operation: Operation): string => {
-  const usual = operationRow(operation).kind === 'upload' ? paths.find(([, name]) => name === 'secure') : paths[0]
-  return paths.find(([path]) => path === wanted)?.[0] ?? usual?.[0] ?? paths[0]![0]
-}
-
-type Trial = Omit<OperationPage, 'paths' | 'signature' | 'need' | 'url'>
-
-const sentPairs = (values: Pairs): Pairs => values.filter(([, value]) => value.trim() !== '')
-
-function page(parts: DocsParts, trial: Trial, signature = signed(parts, trial)): Answer {
-  const isNamed = trial.values.some(([name, value]) => (name === 'orderid' || name === 'cardrefid') && value !== '')
-  const need = isNamed ? undefined : needOf[trial.operation]
-  const content = tryContent({ ...trial, url: urlOf(trial, parts.account), paths: parts.paths, signature, need })
-  const slug = `reference/${trial.operation}`
-  return parts.site.page(slug, trial.trouble === undefined ? 200 : 502, content) ?? plain(404, 'The pages are not built')
-}
-
-const signed = ({ account, random, now }: DocsParts, { operation, path, values }: Trial) =>
-  signatureOf({ operation, path, pairs: sentPairs(values) }, account, random.bytes(12).toString('hex'), now())
-
-async function tried(parts: DocsParts, operation: Operation, request: Incoming): Promise<Answer> {
-  const form = request.body && readForm(request.body)
-  if (!form) return plain(400, 'The body of this request is not a form')
-  const given = new Map(form)
-  const need = needOf[operation]
-  const values = fieldsOf(operation, (name) => given.get(name))
-  const trial = { operation, path: pathOf(parts, given.get('_path'), operation), values, json: given.get('_json') === 'yes' }
-  if (given.get('_do') === 'prepare' && need !== undefined) {
-    const made = await parts.prepare(need).catch(reasonOf)
+async function tried(parts: DocsParts, trial: Trial, given: FormValues): Promise<Answer> {
+  if (given.get('_do') === 'prepare' && trial.need) {
+    const made = await trial.need.make().catch(reasonOf)
     // That is a problem of the sandbox rather than of the request.
-    if (typeof made === 'string') return page(parts, { ...trial, json: false, trouble: made })
-    return shown(parts, operation, new URLSearchParams(made))
+    if (typeof made === 'string') return shown(parts, trial, given, { trouble: made })
+    return shown(parts, trial, new Map(Object.entries(made)))
   }
-  const signature = signed(parts, trial)
-  if (given.get('_do') === 'sign') return page(parts, trial, signature)
-  const attempt = { operation, path: trial.path, pairs: sentPairs(values) }
-  const sent = await sendAttempt(attempt, parts.account, signature, trial.json, parts.post).catch(reasonOf)
-  return page(parts, typeof sent === 'string' ? { ...trial, trouble: sent } : { ...trial, sent }, signature)
+  const fields = trial.fields(given)
+  const values = valuesOf(fields)
+  const own = { trial, fields, asked: trial.ask(values) }
+  if (given.get('_do') === 'sign') return page(parts, own)
+  const posted = await parts.post(own.asked).catch(reasonOf)
+  return page(parts, {
+    ...own,
+    ...(typeof posted === 'string' ? { trouble: posted } : { sent: { ...posted, ...trial.understand(posted, values) } }),
+  })
 }

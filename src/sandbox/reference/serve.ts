@@ -7,9 +7,14 @@ import type { BarPages } from '../../http/bar.ts'
 import type { Route } from '../../http/server.ts'
 import { docsRoutes } from './page.ts'
 import { openSite } from './site.ts'
-import { signatureOf, sendAttempt, type Account, type Need, type Post } from './try.ts'
+import { gatewayTrial } from './gateway.ts'
+import { mobileTrial } from './mobile.ts'
+import { operatorTrial, type OperatorDoor } from './operator.ts'
+import type { Post } from './trial.ts'
+import { replyOf, requestOf, signatureOf, type Account, type Need } from './try.ts'
 import { trialRequest } from '../../spec/gateway/examples.ts'
-import type { Operation } from '../../spec/gateway/operations.ts'
+import { isOperation, type Operation } from '../../spec/gateway/operations.ts'
+import { mobileOperationNames } from '../../spec/mobile/operations.ts'
 import { passChallenge, passPayerPage } from './browser.ts'
 import type { SandboxWorld } from '../world.ts'
 
@@ -19,36 +24,41 @@ export interface SandboxDocs {
   world: SandboxWorld
   oauthKeyFile: string
   acsUrl: string
+  /** These are known later than the first request may come. */
   places: BarPages
+  server: () => string
+  operator: OperatorDoor
 }
 
-export function sandboxDocs({ world, oauthKeyFile, acsUrl, places }: SandboxDocs): (baseUrl: string) => Route[] {
+export function sandboxDocs(docs: SandboxDocs): (baseUrl: string) => Route[] {
+  const { world, oauthKeyFile, acsUrl, places, server, operator } = docs
   const oauthKey = createPrivateKey(readFileSync(oauthKeyFile, 'utf8'))
   return (baseUrl) => {
     const account: Account = { login: world.login, controlKey: world.controlKey, oauthKey, baseUrl }
     const endpoints = Object.entries(world.endpoints).map(([name, id]) => [String(id), name] as const)
     const groups = Object.entries(world.groups).map(([name, id]) => [`group/${id}`, name] as const)
+    const paths = [...endpoints.sort(([, a], [, b]) => Number(b === 'plain') - Number(a === 'plain')), ...groups]
+    const gateway = { account, paths, prepare: preparing(account, world, acsUrl), random: systemRandom, now: systemClock.now }
+    const endpoint = String(world.endpoints.mobile_fee)
+    const mobile = { baseUrl, server, controlKey: world.controlKey, endpoint, post }
     return docsRoutes({
       account,
-      paths: [...endpoints.sort(([, a], [, b]) => Number(b === 'plain') - Number(a === 'plain')), ...groups],
       post,
-      prepare: preparing(account, world, acsUrl),
-      random: systemRandom,
       site: openSite(places),
-      now: systemClock.now,
+      async trialOf(page, action) {
+        if (isOperation(page)) return gatewayTrial(page, gateway)
+        if (page === 'operator') return operatorTrial(operator, world.login, action)
+        const name = mobileOperationNames.find((one) => page === `mobile-${one}`)
+        return name && mobileTrial(name, mobile)
+      },
     })
   }
 }
 
-const post: Post = async (url, body, headers) => {
-  const type = 'application/x-www-form-urlencoded'
-  const reply = await fetch(url, {
-    method: 'POST',
-    body,
-    headers: { 'content-type': type, ...headers },
-    signal: AbortSignal.timeout(withinMs),
-  })
-  return { status: reply.status, type: reply.headers.get('content-type') ?? '', body: await reply.text() }
+const post: Post = async ({ url, body, headers }) => {
+  const reply = await fetch(url, { method: 'POST', body, headers, signal: AbortSignal.timeout(withinMs) })
+  const { status, headers: given } = reply
+  return { status, type: given.get('content-type') ?? '', body: await reply.text(), etag: given.get('etag') ?? undefined }
 }
 
 /** The sandbox's merchant and its cardholder, as far as operations need them. */
@@ -56,10 +66,10 @@ function shopperOf(account: Account, world: SandboxWorld, acsUrl: string) {
   const call = async (operation: Operation, path: string, given: Record<string, string>): Promise<Record<string, string>> => {
     const attempt = { operation, path, pairs: Object.entries(given) }
     const signature = signatureOf(attempt, account, '', systemClock.now())
-    const { reply, body } = await sendAttempt(attempt, account, signature, false, post)
-    const answer = Object.fromEntries(reply)
-    if (answer['error-code'] !== undefined || reply.length === 0)
-      throw new Error(`${operation} was answered ${body.slice(0, 500)}`)
+    const posted = await post(requestOf(attempt, account, signature, false))
+    const answer = Object.fromEntries(replyOf(posted))
+    if (answer['error-code'] !== undefined || answer.type === undefined)
+      throw new Error(`${operation} was answered ${posted.body.slice(0, 500)}`)
     return answer
   }
 

@@ -6,6 +6,7 @@ import { signingOf, type SigningComplaint, type Signing } from '../../reference/
 import type { Pairs } from '../../spec/field.ts'
 import { readForm, writeForm } from '../../spec/form.ts'
 import { operationNames, operationRow, type Operation } from '../../spec/gateway/operations.ts'
+import type { Posted, Understood } from './trial.ts'
 
 /** The thing that an operation refers to, which must exist first. */
 export type Need = 'payment' | 'preauth' | 'card reference' | 'method' | 'challenge' | 'payer'
@@ -36,16 +37,7 @@ export interface Account {
   baseUrl: string
 }
 
-export const jsonType = 'application/vnd.pay+json'
-
-/** Posts to the loopback; provided by the caller. */
-export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<Posted>
-
-export interface Posted {
-  status: number
-  type: string
-  body: string
-}
+const jsonType = 'application/vnd.pay+json'
 
 export type Signature =
   | ({ is: 'control' } & Signing)
@@ -59,7 +51,7 @@ export interface TriedRequest {
   pairs: Pairs
 }
 
-export const urlOf = ({ operation, path }: Omit<TriedRequest, 'pairs'>, account: Account) =>
+const urlOf = ({ operation, path }: Omit<TriedRequest, 'pairs'>, account: Account) =>
   `${account.baseUrl}${operationRow(operation).path}/${path}`
 
 export function signatureOf(attempt: TriedRequest, account: Account, nonce: string, now: number): Signature {
@@ -73,42 +65,27 @@ export function signatureOf(attempt: TriedRequest, account: Account, nonce: stri
   return { is: 'OAuth', ...signOauth(toSign, account.oauthKey) }
 }
 
-export interface Sent extends Posted {
-  url: string
-  pairs: Pairs
-  /** Decoded; empty if it is not a reply. */
-  reply: Pairs
-  /** Possible next operations, with their addresses. */
-  next: readonly (readonly [operation: Operation, href: string])[]
-}
-
-/** An incomplete request is sent unsigned: the gateway's refusal names what is missing. */
-export async function sendAttempt(
-  attempt: TriedRequest,
-  account: Account,
-  signature: Signature,
-  json: boolean,
-  post: Post,
-): Promise<Sent> {
+/** An incomplete request is unsigned: the gateway's refusal names what is missing. */
+export function requestOf(attempt: TriedRequest, account: Account, signature: Signature, json: boolean) {
   const isOauth = !('complaint' in signature) && signature.is === 'OAuth'
   const control: Pairs = 'complaint' in signature || signature.is === 'OAuth' ? [] : [['control', signature.control]]
   const pairs = [...attempt.pairs, ...control]
-  const url = urlOf(attempt, account)
-  const posted = await post(url, writeForm(pairs), {
-    ...(isOauth ? { authorization: signature.authorization } : {}),
-    ...(json ? { accept: jsonType } : {}),
-  })
-  const reply = replyOf(posted)
-  return { ...posted, url, pairs, reply, next: nextOf(attempt, reply) }
+  const headers: Record<string, string> = {
+    'content-type': 'application/x-www-form-urlencoded',
+    ...(json && { accept: jsonType }),
+    ...(isOauth && { authorization: signature.authorization }),
+  }
+  return { url: urlOf(attempt, account), headers, body: writeForm(pairs), pairs }
 }
 
-function replyOf({ type, body }: Posted): Pairs {
+/** Decoded; empty if it is not a reply. */
+export function replyOf({ type, body }: Pick<Posted, 'type' | 'body'>): Pairs {
   if (type.startsWith(jsonType)) return Object.entries(JSON.parse(body) as Record<string, string>)
   return body.startsWith('<') ? [] : (readForm(Buffer.from(body)) ?? [])
 }
 
 /** The possible next operations after a reply, with the ids in it. */
-function nextOf({ operation, path }: TriedRequest, reply: Pairs): Sent['next'] {
+export function nextOf({ operation, path }: TriedRequest, reply: Pairs): Understood['next'] {
   const fields = new Map(reply)
   const [order, name, card] = [fields.get('gateway-order-id'), fields.get('merchant-order-id'), fields.get('card-ref-id')]
   const endpoint = fields.get('end-point-id') ?? path

@@ -7,11 +7,10 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { operationNames, type Operation } from '../../../src/spec/gateway/operations.ts'
 import { asyncReply, refusalFields } from '../../../src/spec/gateway/reply.ts'
-import { mobileOperationNames, mobileRow } from '../../../src/spec/mobile/operations.ts'
 import { referenceFiles } from '../../../src/reference/files.ts'
-import { mobileExample } from '../../../src/reference/mobile-rows.ts'
 import { expandSamples } from '../../../tools/site/samples.ts'
-import { encodePairs, formType, settled, type Fields } from '../../conformance/requests/client.ts'
+import { settled } from '../../conformance/requests/client.ts'
+import { fieldsOf, pagesAt, replyOf, unescaped } from '../../harness/documents/pages.ts'
 import { startServe } from '../../harness/world/serve.ts'
 import { openWorld } from '../../harness/world/opening.ts'
 import type { World } from '../../harness/world/world.ts'
@@ -32,47 +31,7 @@ const world: World = {
 }
 const origin = new URL(world.baseUrl).origin
 
-interface Seen {
-  status: number
-  headers: Headers
-  page: string
-}
-
-async function see(path: string, form?: Fields, headers: Record<string, string> = {}): Promise<Seen> {
-  const posted = form && { method: 'POST', body: encodePairs(Object.entries(form)) }
-  const sent = { ...posted, headers: { ...(form && { 'content-type': formType }), ...headers } }
-  const reply = await fetch(origin + path, { redirect: 'manual', ...sent })
-  return { status: reply.status, headers: reply.headers, page: await reply.text() }
-}
-
-const plainText = (markup: string) =>
-  markup
-    .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
-    .trim()
-
-const unescaped = (text: string) => text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
-
-/** What the form of a page has in it; the first one of each page is the search. */
-function fieldsOf({ page }: Seen): Fields {
-  const form = /<form class="panel"[^>]*>([^]*?)<\/form>/.exec(page)?.[1] ?? ''
-  const inputs = [...form.matchAll(/<input\s+name="([^"]*)"\s+value="([^"]*)"/g)].map(([, name, value]) => [
-    name!,
-    unescaped(value!),
-  ])
-  const selects = [...form.matchAll(/<select\s+name="([^"]*)"[^]*?<\/select>/g)].map(([all, name]) => [
-    name!,
-    /value="([^"]*)" selected/.exec(all)?.[1] ?? '',
-  ])
-  return Object.fromEntries([...inputs, ...selects])
-}
-
-/** The rows of the reply that a page shows. */
-function replyOf({ page }: Seen): Fields {
-  const result = /<section[^>]*id="result"[^]*?<\/table>/.exec(page)?.[0] ?? ''
-  const rows = [...result.matchAll(/<tr>\s*<td[^>]*>([^]*?)<\/td>\s*<td[^>]*>([^]*?)<\/td>/g)]
-  return Object.fromEntries(rows.map(([, name, value]) => [plainText(name!), plainText(value!)] as const))
-}
+const see = pagesAt(origin)
 
 const types: Partial<Record<Operation, string>> = {
   'create-card-ref': 'create-card-ref-response',
@@ -106,21 +65,6 @@ for (const upload of ['cres', 'pares'])
     const made = { orderid: reply['gateway-order-id']!, client_orderid: reply['merchant-order-id']!, serial: '' }
     assert.equal((await settled(world, made)).status, 'approved')
   })
-
-test('the mobile API: each operation has a page with every path, its examples and what is signed, but no form', async () => {
-  for (const operation of mobileOperationNames) {
-    const { status, page } = await see(`/docs/reference/mobile-${operation}`)
-    assert.equal(status, 200)
-    assert.doesNotMatch(page, /<form class="panel"/)
-    const text = unescaped(plainText(page))
-    const { request: asked, answer, refusals } = mobileRow(operation)
-    for (const path of [...Object.keys(asked), ...Object.keys(answer)]) assert.ok(text.includes(path), path)
-    for (const { cause } of refusals) assert.ok(text.includes(cause), cause)
-    const { carries, answers } = mobileExample(operation)
-    for (const signed of [carries, answers]) if (signed) assert.ok(text.includes(signed.signature))
-  }
-  assert.equal((await see('/docs/reference/mobile-nothing')).status, 404)
-})
 
 test('a refusal is explained by its own fields, and leads to what to do about it', async () => {
   const { page } = await see('/docs/reference/sale', { ...fieldsOf(await see('/docs/reference/sale')), email: '', _do: 'send' })
@@ -250,8 +194,9 @@ const strangers: [what: string, headers: Record<string, string>][] = [
 
 for (const [what, headers] of strangers)
   test(`a form of ${what} tries nothing`, async () => {
-    for (const wish of ['send', 'prepare', 'sign'])
-      assert.equal((await see('/docs/reference/sale', { _do: wish }, headers)).status, 403)
+    for (const page of ['sale', 'mobile-perform-sale', 'operator'])
+      for (const wish of ['send', 'prepare', 'sign'])
+        assert.equal((await see(`/docs/reference/${page}`, { _do: wish }, headers)).status, 403)
   })
 
 test('the form of the page itself may be sent', async () => {
