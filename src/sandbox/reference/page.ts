@@ -61,7 +61,7 @@ export function docsRoutes(parts: DocsParts): Route[] {
       handle: guarded(async (request) => {
         if (!isOwn(request)) return plain(403, 'Only the pages of the reference can send requests')
         const form = request.body && readForm(request.body)
-        if (!form) return plain(400, 'This is no form')
+        if (!form) return plain(400, 'The body of this request is not a form')
         const given = new Map(form)
         const trial = await parts.trialOf(request.params.page ?? '', given.get('_action'))
         return trial ? tried(parts, trial, given) : missing()
