@@ -89,9 +89,9 @@ export async function overview(parts: ServingParts, pages: Pages, visitor: Visit
       ${tile('Payments ended', String(total), `/order/find?from=${last}`)}
       ${tile('Approved', percent, `/order/find?status=approved&from=${last}`)}
       ${tile('Not approved', String(total - approved), `/order/find?status=declined,error,filtered&from=${last}`)}
-      ${tile('Half within', longest(kinds, 'p50_ms'), `/stats?by=kind&from=${last}`)}
+      ${tile('Median time', longest(kinds, 'p50_ms'), `/stats?by=kind&from=${last}`)}
       ${tile('95 % within', longest(kinds, 'p95_ms'), `/stats?by=kind&from=${last}`)}
-      ${tile('Callbacks owed', owed < mostOwed ? String(owed) : `${mostOwed} or more`, '/delivery/list?state=due')}
+      ${tile('Callbacks due', owed < mostOwed ? String(owed) : `${mostOwed} or more`, '/delivery/list?state=due')}
     </div>`,
     html`<section class="panel">
       <h2>Payments by ${by}</h2>
