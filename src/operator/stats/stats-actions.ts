@@ -34,7 +34,7 @@ const columnsOf = (of: 'orders' | 'attempts', by: readonly Split[]): Column<Stat
     numbered<StatsRow>(outcome.toUpperCase(), ({ outcomes: all }) => all.get(outcome) ?? 0),
   ),
   { title: 'APPROVED %', of: (row) => share(row).toFixed(1), align: 'right' },
-  { title: 'HALF WITHIN', of: ({ p50Ms }) => spanText(p50Ms), align: 'right' },
+  { title: 'MEDIAN', of: ({ p50Ms }) => spanText(p50Ms), align: 'right' },
   { title: '95 % WITHIN', of: ({ p95Ms }) => spanText(p95Ms), align: 'right' },
 ]
 
@@ -90,7 +90,7 @@ export const statsActions: Actions = {
       is: schema('of from:time to:time', listSchema('stats', { schema: rowOf })),
       blocks: ({ from, to, rows }, { asked: { of, by } }) => [
         rows.length === 0 ? 'Nothing ended in that time.' : tableOf(columnsOf(of, by), rows),
-        `Of ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,
+        `From ${timeText(from)} to ${timeText(to)} UTC, in whole minutes.`,
       ],
     },
     more: `Each count is written in the commit that ends the payment or attempt, so counts are exact. They are kept for 400

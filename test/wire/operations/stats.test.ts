@@ -106,7 +106,7 @@ test('a time has the minutes that began in it, and lines by time come in its ord
 
 test('a person reads a table, and what cannot be counted is refused', async () => {
   const table = await tell(['stats', '--by', 'network'])
-  assert.match(table, /NETWORK +ENDED +APPROVED +DECLINED +FILTERED +ERROR +APPROVED % +HALF WITHIN +95 % WITHIN/)
+  assert.match(table, /NETWORK +ENDED +APPROVED +DECLINED +FILTERED +ERROR +APPROVED % +MEDIAN +95 % WITHIN/)
   assert.match(table, /VISA +9 +4 +3 +1 +1 +44\.4/)
   assert.match(table, /UTC, in whole minutes/)
   assert.match(await refuse(2, 'stats', '--by', 'weather'), /--by/)
