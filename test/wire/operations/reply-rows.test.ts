@@ -46,7 +46,7 @@ function listed(reply: Fields, names: object, what: string): Fields {
 /** A reply that is no refusal, with the fields of its operation alone and of its type. */
 function of(operation: Operation, reply: Fields): Fields {
   const { type } = operationRow(operation).reply
-  assert.equal(reply.type, type?.means, JSON.stringify(reply))
+  assert.equal(`always ${reply.type}`, type?.means, JSON.stringify(reply))
   return listed(reply, operationRow(operation).reply, operation)
 }
 

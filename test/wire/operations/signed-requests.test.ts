@@ -229,7 +229,7 @@ describe('npx tollgate sign-request', () => {
     [[url, '--method', 'post'],                       {},                                            /in capitals, such as POST/],
     [[url],                                           { TOLLGATE_SIGNING_SECRET: signingSecret },    /Whose request is it\?/],
     [[url, '--login', 'l'],                           { TOLLGATE_SIGNING_SECRET: 'whsec_c2hvcnQ=' }, /is not a signing secret/],
-    [[url, '--login', 'l', '--private-key', '/no.pem'], {},                                          /\/no\.pem is not there/],
+    [[url, '--login', 'l', '--private-key', '/no.pem'], {},                                          /\/no\.pem does not exist/],
     [[url, '--login', 'l', '--private-key', '/no.pem'], { TOLLGATE_SIGNING_SECRET: signingSecret },  /both name a key to sign with/],
     [[url, '--login', 'l', '--body', '/no.txt'],      { TOLLGATE_SIGNING_SECRET: signingSecret },    /--body: \/no\.txt cannot be read/],
   ]

@@ -120,7 +120,7 @@ test('settings of an endpoint hold for the next payment, and taking them away to
   )
   await refusedSoon(pay, 5)
   assert.match(await refuse(2, 'endpoint', 'set', id), /Nothing to set/)
-  assert.match(await refuse(2, 'endpoint', 'set', id, '--mandatory', 'shoe_size'), /"shoe_size" is none/)
+  assert.match(await refuse(2, 'endpoint', 'set', id, '--mandatory', 'shoe_size'), /which "shoe_size" is not/)
   assert.match(await refuse(2, 'endpoint', 'set', id, '--callback-url', 'http://user:secret@shop.example/'), /credentials/)
   assert.match(await refuse(1, 'endpoint', 'set', '999999', '--name', 'x'), /no endpoint 999999/)
 })
