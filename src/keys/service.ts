@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import { secret, type Secret } from '../base/secret.ts'
 import { WrongKek, type KeyEncryption } from './encryption.ts'
 
@@ -65,11 +65,14 @@ export const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toS
 type Answer = Readonly<Record<string, unknown>>
 
 export function askOf({ url, token, timeoutMs }: KeyService) {
-  const agent = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+  let agent: Agent | undefined
   return async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> => {
+    // Every command imports this module, and few ask a key service.
+    const http = await import('../http/on-demand.ts')
+    agent ??= new http.Agent({ connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
     const headers = { 'x-vault-token': token().reveal(), 'content-type': 'application/json' }
     const call = { method, headers, dispatcher: agent, ...(body && { body: JSON.stringify(body) }) }
-    const { status, text } = await request(`${url}/v1/transit/${path}`, call).then(
+    const { status, text } = await http.request(`${url}/v1/transit/${path}`, call).then(
       async (response) => ({ status: response.statusCode, text: await response.body.text() }),
       (error: Error) => {
         throw new KeyServiceFailed(`the key service at ${url} does not answer: ${error.message}`, { cause: error })

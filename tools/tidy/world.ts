@@ -20,6 +20,7 @@ export const worldly: ReadonlySet<string> = new Set([
   'src/http/intake.ts',
   'src/http/listeners.ts',
   'src/http/listening.ts',
+  'src/http/on-demand.ts',
   'src/http/outgoing.ts',
   'src/http/server.ts',
   'src/keys/hour-key-files.ts',

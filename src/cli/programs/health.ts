@@ -1,6 +1,5 @@
 /** For the health check of a container, for systemd and for scripts: no shell and no curl. */
 import type { Command } from 'commander'
-import { Agent, request } from 'undici'
 import { sleep } from '../../base/clock.ts'
 import { holdingOpen } from '../../base/hold-open.ts'
 import { objectIn } from '../../base/json.ts'
@@ -79,6 +78,7 @@ function reached(host: string): string {
 /** The console and the API have no page without a sign-in; a refusal shows that they answer. */
 async function wrongAt(url: string, named: Served): Promise<string | undefined> {
   const timeouts = { headersTimeout: answersWithinMs, bodyTimeout: answersWithinMs }
+  const { Agent, request } = await import('../../http/on-demand.ts')
   // The certificate is for the name that browsers know, and nothing secret is sent.
   const dispatcher = new Agent({ connect: { timeout: answersWithinMs, rejectUnauthorized: false }, ...timeouts })
   try {

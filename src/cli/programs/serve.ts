@@ -8,7 +8,6 @@ import type { GatewayOptions } from '../../gateway/start.ts'
 import { usualTuning } from '../../gateway/tuning.ts'
 import { openStarter } from '../../processes/cluster.ts'
 import { openSlot, type OwnSlot } from '../../processes/slot.ts'
-import { Processes } from '../../processes/supervisor.ts'
 import { whileRestarting } from '../../storage/patience.ts'
 import { ConfigError, mostProcesses, serveConfig, serveVariables, type ServeConfig } from '../../settings/serve.ts'
 import { variablesHelp } from '../../settings/variables.ts'
@@ -83,6 +82,8 @@ async function serveTogether(count: number, terminal: Terminal): Promise<void> {
     throw new ConfigError(['PORT is 0, a random free port: several processes need a fixed one to share'])
   const log = openLog({ level: env.LOG_LEVEL ?? 'info', destination: stdout })
   endOnDefect(log)
+  // It loads the server of HTTP, which would slow the start of every command.
+  const { Processes } = await import('../../processes/supervisor.ts')
   const start = openStarter(keyByDescriptor(env))
   const signal = untilSignal()
   const onServing = () => reportStart(env, log, signal)

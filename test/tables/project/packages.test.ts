@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { build } from 'esbuild'
 import { nodeFinding } from '../../../src/operator/doctor/machine.ts'
@@ -73,6 +73,22 @@ test('the app of the mobile API runs in browsers: it imports nothing of Node', a
   await build({ ...options, entryPoints: [join(root, 'client/mobile.ts')] })
   // The merchant's side signs with Node's crypto, and must not be in a browser.
   await assert.rejects(build({ ...options, entryPoints: [join(root, 'client/client.ts')] }), /node:crypto/)
+})
+
+/** The text of a bundle and of all that it loads at its start. */
+function loadedBy(file: string, seen = new Set<string>()): string {
+  if (seen.has(file)) return ''
+  seen.add(file)
+  const text = readFileSync(file, 'utf8')
+  const chunks = [...text.matchAll(/^(?:import|export)\b[^'"();]*["'](\.[^"']+)["']/gm)]
+  return text + chunks.map(([, chunk]) => loadedBy(join(dirname(file), chunk!), seen)).join('')
+}
+
+test('a command starts without the parts that serve, ask by HTTP or count', () => {
+  const text = loadedBy(join(root, 'dist/src/cli/main.js'))
+  const packages = new Set([...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)].map(([, name]) => name!))
+  assert.ok(packages.has('commander') && packages.has('pino'), [...packages].join(', '))
+  for (const name of ['fastify', 'undici', 'prom-client']) assert.ok(!packages.has(name), name)
 })
 
 test('engines, the matrix and the doctor name the same lines of Node', () => {
