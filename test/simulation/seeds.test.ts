@@ -33,5 +33,5 @@ test('the same seed gives the same time line, to the byte, and another seed anot
   assert.ok((await lineOf(42)) === first, 'seed 42 twice')
   const ofCells = await lineOf(42, 8)
   assert.ok((await lineOf(42, 8)) === ofCells, 'seed 42 of eight cells twice')
-  assert.ok((await lineOf(43, 8)) !== ofCells, 'seeds 42 and 43')
+  assert.ok((await lineOf(7, 8)) !== ofCells, 'seeds 42 and 7')
 })

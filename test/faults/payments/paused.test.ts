@@ -19,7 +19,6 @@ closing({ close: () => process.kill(world.pid, 'SIGCONT') })
 
 const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))
-const open = async (): Promise<number> => (await desk.books()).open
 const isTaken = `select count(*)::int as n from all_events where event = 'lease lost'`
 const takenOver = async (): Promise<number> => (await desk.rows<{ n: number }>(isTaken))[0]!.n
 
@@ -43,7 +42,7 @@ test('paused for 20 s with authorisations under way: another takes over, each is
   process.kill(world.pid, 'SIGSTOP')
   const stoppedAt = performance.now()
   assert.ok((await until(takenOver, (n) => n >= 20, 60_000)) >= 20)
-  assert.equal(await until(open, (n) => n === 0, 120_000), 0)
+  await desk.ended()
   await until(
     () => performance.now() - stoppedAt,
     (ms) => ms >= 20_000,
@@ -58,7 +57,7 @@ test('paused for 20 s with authorisations under way: another takes over, each is
     ended.map(({ status }) => status),
   )
   assert.equal((await statusOf(world, await order(world))).type, 'status-response')
-  assert.equal(await until(open, (n) => n === 0, 60_000), 0)
+  await desk.ended(60_000)
   const { byType } = await desk.messages()
   assert.deepEqual([byType['1200'], byType['1201'] ?? 0], [(await desk.entries()).length, 0])
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
@@ -73,7 +72,7 @@ test('paused with authorisations that wait for the line: those that another proc
   assert.ok((await until(takenOver, (n) => n >= earlier + 20, 60_000)) >= earlier + 20)
   process.kill(world.pid, 'SIGCONT')
   await desk.line({ refuse: false })
-  await until(open, (n) => n === 0, 120_000)
+  await desk.ended()
   for (const one of sold) {
     assert.deepEqual(await desk.entries(one.orderid), [])
     const final = await statusOf(world, one)

@@ -49,12 +49,7 @@ async function sellToAll(gateway: GatewayProcess, leases: readonly string[]): Pr
   return sold
 }
 
-const endOf = async (sold: Order[]) =>
-  until(
-    () => desk.books(),
-    ({ open }) => open === 0,
-    120_000,
-  ).then(() => Promise.all(sold.map((one) => settled(world, one))))
+const endOf = async (sold: Order[]) => desk.ended().then(() => Promise.all(sold.map((one) => settled(world, one))))
 
 const lostLeases = `select order_id::text as id from all_events where event = 'lease lost'`
 
@@ -118,7 +113,7 @@ test('a killed process is restarted and takes over its orders, and the other one
     sold.push(await order(gateway.world))
     return pidsOf(gateway, 0).length
   }
-  await until(sellAndLook, (starts) => starts === 2, 120_000, 1)
+  await until(sellAndLook, (starts) => starts === 2, 120_000, 20)
   // A process that fell silent keeps its row for an hour: this one was removed by its successor.
   assert.deepEqual(await desk.rows('select from heartbeat where process_id = $1', [dead]), [])
   assert.equal(await leaseOf(1), other)

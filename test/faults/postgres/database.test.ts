@@ -151,7 +151,7 @@ test('an order that the database refuses fails alone: its neighbours in the batc
 const sellAt = (count: number, through: World = world): Promise<Order[]> => times(count, () => order(through))
 /** Once the payments of earlier tests have ended, which would be counted too. */
 async function soFar() {
-  await until(desk.books, ({ open }) => open === 0)
+  await desk.ended(60_000)
   return (await desk.entries()).length
 }
 
@@ -219,7 +219,7 @@ test('the database is away for ten seconds: payments answered meanwhile are appr
   const rests = () => desk.rows<{ state: string }>('select state from all_transactions where order_id = $1', [resting.orderid])
   assert.equal((await until(rests, ([row]) => row!.state === 'declined'))[0]!.state, 'declined')
   ways[1].accept()
-  await until(desk.books, ({ open }) => open === 0)
+  await desk.ended(60_000)
   for (const one of sold) assert.deepEqual(await desk.attempts(one.orderid), ['1 sale approved 000'])
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   await second.stop()

@@ -31,7 +31,6 @@ const takenOver = async (sold: readonly Order[]): Promise<number> =>
       [sold.map(({ orderid }) => orderid)],
     )
   )[0]!.n
-const allEnded = () => until(desk.books, ({ open }) => open === 0, 120_000)
 
 /** Both gateways say the same of them, once the one that was cut off serves again. */
 async function ended(sold: readonly Order[], as: string): Promise<void> {
@@ -72,14 +71,14 @@ test('no answer of the database arrives, with authorisations under way: the othe
     (seen) => seen['error-code'] === '20',
   )
   assert.equal(code, '20', 'after ten seconds it is refused immediately')
-  await allEnded()
+  await desk.ended()
   way.resume()
   await forget()
   await ended(sold, 'error 911')
   // The merchant asks the other one again. What was stored unheard ended without a charge.
   const again = await postSale(other.world, unheard)
   assert.equal(again.type, 'async-response')
-  await allEnded()
+  await desk.ended()
   await nothingTwice()
 })
 
@@ -102,7 +101,7 @@ test('nothing passes, with authorisations that wait for their line: the cut-off 
     return gates.every((name) => metric(name) === 1)
   }
   await holds(lines, 'its lines are up')
-  await allEnded()
+  await desk.ended()
   assert.equal((await desk.entries()).length, before)
   way.resume()
   await ended(sold, 'error 911')

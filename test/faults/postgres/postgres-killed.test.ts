@@ -66,11 +66,7 @@ test('killed twice under load: each acknowledged sale ends, with at most one cal
   assert.equal(new Set(kills.map(({ pid }) => pid)).size, 2, 'it was started again in between, and killed again')
   assert.deepEqual([...refusedFor], [], 'requests wait until it is back')
 
-  await until(
-    () => desk.books(),
-    ({ open }) => open === 0,
-    120_000,
-  )
+  await desk.ended()
   assert.deepEqual(await desk.books(), { open: 0, differences: [] })
   for (const { client_orderid, orderid } of acknowledged)
     assert.equal((await status(world, { client_orderid }))['gateway-order-id'], orderid)

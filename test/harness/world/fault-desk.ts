@@ -3,7 +3,7 @@ import type { Effect, Match } from '../../../simulators/acquirer/faults.ts'
 import { metricsOf } from './metrics.ts'
 import { openOwnRows } from '../postgres/own-rows.ts'
 import type { World } from './world.ts'
-import { holds } from '../clock/until.ts'
+import { holds, until } from '../clock/until.ts'
 
 /** What a test of faults does to a world, and how it reads both books. */
 export interface FaultDesk {
@@ -41,6 +41,8 @@ export interface FaultDesk {
    * that have not ended.
    */
   books(): Promise<{ open: number; differences: string[] }>
+  /** Waits until every order has ended, without a look into the acquirer's books, which are long. */
+  ended(withinMs?: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -117,6 +119,10 @@ export async function openFaultDesk(world: World): Promise<FaultDesk> {
       const orders = await rows<BookedOrder>(bookedOrders)
       return compareBooks(orders, await entries())
     },
+    async ended(withinMs = 120_000) {
+      const open = async () => rows<{ id: string }>(openOrders)
+      await until(open, (all) => all.length === 0, withinMs)
+    },
     close: () => database.end(),
   }
 }
@@ -166,6 +172,8 @@ interface BookedOrder {
 const bookedOrders = `select o.order_id::text as id, o.status,
     case o.kind when 'transfer' then concat_ws(',', t.amount_minor, o.amount_minor) else o.amount_minor::text end as stands
   from orders o join all_transactions t using (merchant_id, order_id) where t.transaction_no = 1`
+
+const openOrders = `select order_id::text as id from orders where status in ('processing', 'unknown')`
 
 const ordersOfOthers = `select order_id::text as id from public.orders except select order_id::text from orders`
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { accepted, ledger, newOrderId, order, sale, settled, statusOf, type Order } from '../../conformance/requests/client.ts'
 import { begin, initiate, openMobile, perform, refused, rested, statusOf as stateOf } from '../../conformance/mobile/mobile.ts'
 import { approved, follow, times } from '../../conformance/operations/operations.ts'
@@ -196,6 +197,8 @@ test('sales during the move get code 20 at worst, and are neither lost nor doubl
         },
       )
       if (reply.type === 'async-response') made.push(accepted(reply))
+      // As fast as it can, a shop would sell thousands of times in a move.
+      await pause(50)
     }
   }
   const shops = times(2, shop)
