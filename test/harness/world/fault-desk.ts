@@ -41,7 +41,7 @@ export interface FaultDesk {
    * that have not ended.
    */
   books(): Promise<{ open: number; differences: string[] }>
-  /** Waits until every order has ended, without a look into the acquirer's books, which are long. */
+  /** Waits until every order has ended. It does not read the acquirer's books, which are long. */
   ended(withinMs?: number): Promise<void>
   close(): Promise<void>
 }
