@@ -78,7 +78,8 @@ export class Visit {
 export const password = 'a phrase that is long'
 
 // A password costs a tenth of a second of processor time, as it should, and these consoles look at
-// hundreds. Here each costs a thousandth of it; test/tables/entry and the browsers pay in full.
+// hundreds. Here each costs less than a thousandth of it. The test of passwords and the console of
+// a world, which is a process of its own, pay in full.
 const { scrypt } = crypto
 crypto.scrypt = ((text, salt, bytes, { p }: crypto.ScryptOptions, done) =>
   scrypt(text, salt, bytes, { N: 2, p: p ?? 1 }, done)) as typeof scrypt
